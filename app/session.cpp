@@ -51,6 +51,7 @@ backend::Connection connect(const SessionOptions& options) {
   if (options.comm == "local") refuse_launcher();
   backend::Connection connection{chosen->connect(), options.comm, ""};
   backend::check_world(*connection.communicator, options.ranks);
+  if (options.comm != "nccl") take_gpus(*connection.communicator, options.gradients);
   if (options.comm == "mpi" && options.gradients == backend::DataPlace::device) {
     connection.name = connection.communicator->takes_device_memory() ? "mpi_cuda" : "mpi_staged";
   }

@@ -22,6 +22,7 @@
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/output_file.hpp"
+#include "core/ranks_apart.hpp"
 #include "core/replaceable.hpp"
 #include "core/usable_rows.hpp"
 
@@ -47,13 +48,15 @@ class Runner {
   }
 
   void run(const Cell& cell, int repetition, benchmark::State& state) {
-    if (ending_.stops()) return leave_out(state);
+    if (is_apart_ || ending_.stops()) return leave_out(state);
     Measurement measurement;
     try {
       measurement = measure(cell, repetition);
     } catch (...) {
       failure_ = std::current_exception();
+      is_apart_ = leaves_ranks_apart(failure_);
     }
+    if (is_apart_) return leave_out(state);
     ending_ = agree(sampler_.communicator(), failure_);
     if (failure_) return leave_out(state);
     fill(state, measurement);
@@ -61,8 +64,10 @@ class Runner {
 
   [[nodiscard]] int measured() const { return measured_; }
 
-  /// Collective. What all ranks say alike, one can say for all.
+  /// Collective, unless this rank is apart from the others. What all ranks say alike, one can say
+  /// for all.
   void throw_if_stopped() const {
+    if (is_apart_) std::rethrow_exception(failure_);
     together_on_input(sampler_.communicator(), [this] { throw_if_ended(ending_, failure_); });
   }
 
@@ -101,6 +106,7 @@ class Runner {
   const Sink* sink_;
   int measured_ = 0;
   std::exception_ptr failure_;
+  bool is_apart_ = false;  ///< by that failure: it makes no more calls with the others
   Ending ending_;
 };
 

@@ -11,6 +11,7 @@
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/ranks_apart.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"
 
@@ -34,7 +35,8 @@ class Rounds {
         samples_(communicator.size()) {}
 
   /// Takes `first` samples, then as many as `next` (asked on rank 0) says, until it says 0 or a
-  /// signal came on some rank. Throws on all ranks if one failed.
+  /// signal came on some rank. Throws on all ranks if one failed, but for what leaves ranks apart:
+  /// that is thrown at once, on the rank that met it.
   template <class Next>
   void run(int first, Next next) {
     for (int round = first; round > 0 && signal_ == 0;) {
@@ -70,13 +72,15 @@ class Rounds {
     return mine;
   }
 
-  /// Nothing once this rank has failed: it only keeps the others company until they are told.
+  /// Nothing once this rank has failed: it only keeps the others company until they are told. Not
+  /// if they may be in the midst of what failed here, where nothing would reach them.
   void attempt(const std::function<void()>& work) {
     if (failure_ || !work) return;
     try {
       work();
     } catch (...) {
       failure_ = std::current_exception();
+      if (leaves_ranks_apart(failure_)) throw;
     }
   }
 

@@ -64,6 +64,15 @@ std::exception_ptr failure_of(const std::function<void()>& work) {
   return nullptr;
 }
 
+/// What all have been told of leaves them in step, whatever it was.
+[[noreturn]] void throw_told(const std::exception_ptr& mine) {
+  try {
+    std::rethrow_exception(mine);
+  } catch (const LibraryError& error) {
+    throw Error(error.code(), error.what());
+  }
+}
+
 /// Collective.
 std::string first_cause(backend::Communicator& communicator, const std::exception_ptr& mine) {
   const std::vector<Text> all = all_gather(communicator, text_of(mine));
@@ -98,7 +107,7 @@ Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine
 }
 
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
-  if (mine) std::rethrow_exception(mine);
+  if (mine) throw_told(mine);
   if (ending.signal != 0) {
     follow_signal(ending.signal);  // of another rank: this one stops because of it, not of an error
     throw Interrupted(ending.signal);

@@ -24,7 +24,8 @@ std::int32_t exit_code_of(const std::exception_ptr& failure);
 /// Collective. `mine` is null where this rank did not fail; pending signals count too.
 Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine);
 
-/// If `ending` stops: throws `mine`, or Interrupted, or an Error with the exit code and the message
+/// If `ending` stops: throws `mine` (as an Error if it is a LibraryError, which only one rank knows
+/// of: see core/ranks_apart.hpp), or Interrupted, or an Error with the exit code and the message
 /// of the rank that failed (Unsupported if it threw that, so that all ranks catch it in the same
 /// place). The launcher ends all ranks when the first one leaves, so each must be able to say why.
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);

@@ -16,6 +16,12 @@ bool has_normal_values(const Measurement& measurement) {
 
 namespace {
 
+constexpr std::string_view in_place_axis = "in_place";
+
+bool is_of_blocks(std::string_view collective) {
+  return collective == "all_gather" || collective == "reduce_scatter" || collective == "all_to_all";
+}
+
 /// Alone or beside work.
 bool is_message_of_training(const Measurement& measurement) {
   if (!measurement.axes.contains("bytes")) return false;   // a barrier
@@ -25,17 +31,23 @@ bool is_message_of_training(const Measurement& measurement) {
   for (const MessageAxis& known : message_axes) {
     const auto axis = measurement.axes.find(std::string(known.name));
     if (axis == measurement.axes.end()) continue;
-    if (axis->second != in_training(known, name, is_of_device_memory(measurement))) return false;
+    if (axis->second != in_training(known, name)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::string_view in_training(const MessageAxis& axis, std::string_view collective, bool on_device) {
-  const bool blocks =
-      collective == "all_gather" || collective == "reduce_scatter" || collective == "all_to_all";
-  return axis.name == "in_place" && on_device && blocks ? "no" : axis.in_training;
+std::string_view in_training(const MessageAxis& axis, std::string_view collective) {
+  return axis.name == in_place_axis && is_of_blocks(collective) ? "no" : axis.in_training;
+}
+
+bool is_in_place_for_want_of_choice(const Measurement& measurement) {
+  const auto collective = measurement.axes.find("collective");
+  const auto in_place = measurement.axes.find(std::string(in_place_axis));
+  if (collective == measurement.axes.end() || in_place == measurement.axes.end()) return false;
+  return is_of_blocks(collective->second) && in_place->second == "yes" &&
+         !is_of_device_memory(measurement);
 }
 
 bool is_sent_as_in_training(const Measurement& measurement) {

@@ -28,10 +28,12 @@ struct MessageAxis {
 inline constexpr std::array message_axes{
     MessageAxis{"dtype", "f32"}, MessageAxis{"op", "sum"}, MessageAxis{"mode", "blocking"},
     MessageAxis{"in_place", "yes"}, MessageAxis{"algorithm", "library"}};
-/// The value of that axis for the messages of training in memory of a device or of the host. Blocks
-/// in memory of a device go from one place to another: in place NCCL has some of them otherwise
-/// than MPI, and others not at all.
-std::string_view in_training(const MessageAxis& axis, std::string_view collective, bool on_device);
+/// The value of that axis for the messages of training. Blocks go from one place to another
+/// (train/carriages.hpp); in place NCCL has some of them otherwise than MPI, and others not at all.
+std::string_view in_training(const MessageAxis& axis, std::string_view collective);
+/// Whether it is of blocks of the host's memory in place, as earlier versions measured them unless
+/// told otherwise: not sent as in training, but usable where none that are were measured.
+bool is_in_place_for_want_of_choice(const Measurement& measurement);
 /// Whether it is of messages as training sends them, of some size, and alone; those of a replay
 /// follow each other. Axes that do not concern its collective are not looked at.
 bool is_sent_as_in_training(const Measurement& measurement);

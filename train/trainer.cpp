@@ -65,10 +65,10 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
 }
 
 /// What still travels beside the next forward has been posted by all ranks, so that it arrives. Who
-/// dropped it would keep the others waiting.
+/// dropped it would keep the others waiting; but not what a rank apart from them has posted.
 Trainer::Impl::~Impl() {
   wait_for_staged();
-  if (!exchange || !is_deferred()) return;
+  if (!exchange || !is_deferred() || is_apart) return;
   try {
     exchange->finish();
   } catch (const std::exception&) {

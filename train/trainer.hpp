@@ -114,10 +114,11 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
   /// One iteration. Throws WrongResult if the loss is not finite, and what the loader or
   /// communication thread met. A rank that fails still takes part in the exchange of the iteration,
-  /// so that the others are not left waiting; telling them is up to the caller.
+  /// so that the others are not left waiting; telling them is up to the caller. Not so after what
+  /// leaves_ranks_apart(): a LibraryError, as which everything is thrown that fails in an exchange.
   IterationRecord iterate();
-  /// The next iteration begins here, not where the last one ended: what the caller did since is none
-  /// of its time.
+  /// The next iteration begins here, not where the last one ended: what the caller did since is
+  /// none of its time.
   void restart_clock();
   /// Where messages overlap the next forward, waits for those of the last iteration and updates the
   /// parameters, as the next iteration would. Before anyone looks at gradients or parameters.

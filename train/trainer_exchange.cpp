@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/merge.hpp"
+#include "core/ranks_apart.hpp"
 #include "train/carriages.hpp"
 #include "train/make_exchange.hpp"
 #include "train/trainer_impl.hpp"
@@ -28,6 +29,21 @@ std::vector<std::optional<std::size_t>> index_layers(const Network& network,
   return index;
 }
 
+/// Runs what ranks do together. Whatever fails in it leaves this rank apart from the others
+/// (core/ranks_apart.hpp), so that it is thrown as the failure of a library; a signal comes to all.
+template <class Work>
+auto with_others(const Work& work) {
+  try {
+    return work();
+  } catch (const LibraryError&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    throw LibraryError(error.what());
+  }
+}
+
 }  // namespace
 
 void Trainer::Impl::plan(std::vector<Bucket> buckets) {
@@ -39,7 +55,7 @@ void Trainer::Impl::plan(std::vector<Bucket> buckets) {
 
 /// At the start of an iteration, which all ranks have come to: one that failed in the last has not.
 void Trainer::Impl::adopt_merge_plan() {
-  merge_plan = profile->agree(*communicator, options.schedule);
+  merge_plan = with_others([&] { return profile->agree(*communicator, options.schedule); });
   profile.reset();
   plan(merged_buckets(gradient_buckets(program->network(), options.schedule), merge_plan->groups));
 }
@@ -67,7 +83,7 @@ bool Trainer::Impl::knows_gradient(LayerId layer) const {
 }
 
 void Trainer::Impl::settle(std::size_t message) {
-  phase(gradients_phase, [&] { exchange->await(message); });
+  phase(gradients_phase, [&] { with_others([&] { exchange->await(message); }); });
   phase(update_phase, [&] { program->update(options.sgd, messages[message].bucket); });
   unsettled[message] = false;
 }
@@ -79,7 +95,9 @@ void Trainer::Impl::settle() {
   for (std::size_t message = 0; message < messages.size(); ++message) {
     if (unsettled[message]) settle(message);
   }
-  if (options.record_messages) sent.add(exchange->take(), layers_in(messages));
+  if (options.record_messages) {
+    sent.add(with_others([&] { return exchange->take(); }), layers_in(messages));
+  }
   program->synchronize();
 }
 
@@ -110,11 +128,13 @@ std::vector<Transfer> Trainer::Impl::synchronise() {
   if (is_deferred()) {
     posted = 0;
     unsettled.assign(messages.size(), true);
-    return exchange->take();
+    return with_others([&] { return exchange->take(); });
   }
-  phase(gradients_phase, [&] { transfers = finish_exchange(); });
+  phase(gradients_phase, [&] { transfers = with_others([&] { return finish_exchange(); }); });
   phase(update_phase, [&] { run_update(); });
-  if (!owners.empty()) phase(gradients_phase, [&] { hand_out_parameters(transfers); });
+  if (!owners.empty()) {
+    phase(gradients_phase, [&] { with_others([&] { hand_out_parameters(transfers); }); });
+  }
   return transfers;
 }
 
@@ -124,18 +144,21 @@ std::vector<Transfer> Trainer::Impl::finish_exchange() {
   return communicator->size() == 1 ? std::vector<Transfer>{} : exchange_now();
 }
 
-/// After a failure of this rank: takes part in what the others wait for, so that they reach the end
-/// of the iteration, where the caller can tell them.
+/// After a failure of this rank, which is being handled: takes part in what the others wait for, so
+/// that they reach the end of the iteration, where the caller can tell them. Not where they may be
+/// in the midst of what failed; and what fails here in turn is thrown instead, for then the caller
+/// must not tell them.
 void Trainer::Impl::keep_in_step() {
-  try {
+  is_apart = true;
+  if (leaves_ranks_apart(std::current_exception())) return;
+  with_others([&] {
     // Up to the first message of this iteration some of the last may be on their way.
     if (exchange && posted == 0) exchange->finish();
     while (exchange && posted < messages.size()) post_next();
     std::vector<Transfer> transfers = finish_exchange();
     if (!owners.empty()) hand_out_parameters(transfers);
-  } catch (const std::exception&) {
-    return;  // the failure being handled came first and is the one to report
-  }
+  });
+  is_apart = false;
 }
 
 /// No rank computes from here on, so one meeting before the first message is enough.

@@ -103,6 +103,7 @@ struct Trainer::Impl {
   std::optional<Timeline> timeline;
   std::uint64_t iteration = 0;
   std::size_t posted = 0;              ///< messages of this iteration
+  bool is_apart = false;               ///< a failure left this rank out of step with the others
   Instant first_posted;                ///< the first of them; before it, when the iteration began
   MessageLog sent;                     ///< if messages are recorded
   std::vector<bool> unsettled;         ///< by message: that of the last iteration is not in yet

@@ -39,17 +39,20 @@ class Communicator {
   /// Ranks on this node, and this rank's place among them.
   [[nodiscard]] virtual int node_size() const = 0;
   [[nodiscard]] virtual int node_rank() const = 0;
-  /// Number of the GPU on which this rank is to compute, if it does: its own, whatever the others
-  /// of the node take.
-  [[nodiscard]] virtual int gpu() const { return node_rank(); }
+  /// Number of the GPU on which this rank is to compute, if it does, of those that it sees: its
+  /// own, whatever the others of the node take. That of its place on the node, unless it took
+  /// another.
+  [[nodiscard]] virtual int gpu() const { return gpu_.value_or(node_rank()); }
+  void take_gpu(int number) { gpu_ = number; }
   /// "Open MPI 4.1.4", "NCCL 2.28.9", "local".
   [[nodiscard]] virtual std::string library() const = 0;
   /// What carries memory of the host, if that is another.
   [[nodiscard]] virtual std::string host_library() const { return library(); }
 
-  /// Whether all_reduce() of floats, broadcast() and blocking calls of prepare() also take memory
-  /// of the rank's GPU. They return when the data is complete there, and begin when the caller
-  /// calls: what wrote it must be done.
+  /// Whether all_reduce() of floats, broadcast(), blocking calls of prepare() and send(), receive()
+  /// and exchange() also take memory of the rank's GPU; of one exchange() all of it there. They
+  /// return when the data is complete there, and begin when the caller calls: what wrote it must be
+  /// done.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
   /// What the library says of such a call, of which `call` has the memory; carries it out once.
   /// Nothing where it does not say anything of its calls. Collective, and may take as long as
@@ -86,6 +89,9 @@ class Communicator {
   /// it keeps a rank that is early from spinning on the core its compute threads need.
   virtual void meet(Waiting waiting) = 0;
   [[nodiscard]] virtual std::unique_ptr<Communicator> duplicate() = 0;
+
+ private:
+  std::optional<int> gpu_;
 };
 
 struct CommBackend {
@@ -100,6 +106,10 @@ struct CommBackend {
   /// Why connect() cannot work for the ranks of `launched` together, empty if it can; null where
   /// obstacle() tells all. Collective, with the same answer on every rank.
   std::string (*obstacle_among)(Communicator& launched) = nullptr;
+  /// The GPU that this rank of `launched` is to take, of those that it sees, so that each has one
+  /// of its own; nothing if one of them sees none. Throws, on all ranks alike, if they are more
+  /// than GPUs. Collective; null where it does not know of GPUs.
+  std::optional<int> (*gpu_among)(Communicator& launched) = nullptr;
 };
 
 /// The backend the environment calls for: "nccl" if DLSCALE_RENDEZVOUS is set (see docs/NCCL.md),
@@ -124,6 +134,12 @@ Connection connect_best(int expected, DataPlace gradients);
 /// `expected` > 0, with what the user asked for. On a mismatch throws LibraryError that says which
 /// MPI this build uses, which launcher was seen, and the command to type.
 void check_world(const Communicator& communicator, int expected);
+
+/// Where gradients lie in memory of GPUs, has each of several ranks take one of its own, as
+/// `backend` has it, which may be null: then it stays that of its place on the node. Collective.
+void take_gpus(Communicator& ranks, DataPlace gradients, const CommBackend* backend);
+/// As the backend of this build that knows of GPUs has it.
+void take_gpus(Communicator& ranks, DataPlace gradients);
 
 /// Prepares a blocking one and carries it out.
 void carry_out(Communicator& ranks, const CollectiveCall& call);

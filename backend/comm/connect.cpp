@@ -119,7 +119,18 @@ Connection connect_best(int expected, DataPlace gradients) {
                            .mpi_takes_device_memory = found.communicator->takes_device_memory()});
   // The ranks that MPI joined stay joined while the chosen communicator takes over.
   std::unique_ptr<Communicator> chosen = family<CommBackend>().find(choice.name)->connect();
+  if (choice.name != "nccl") take_gpus(*chosen, gradients);  // which has them itself
   return {std::move(chosen), choice.name, choice.why};
+}
+
+void take_gpus(Communicator& ranks, DataPlace gradients, const CommBackend* backend) {
+  if (gradients == DataPlace::host || ranks.size() == 1) return;
+  if (backend == nullptr || backend->gpu_among == nullptr) return;
+  if (const std::optional<int> gpu = backend->gpu_among(ranks)) ranks.take_gpu(*gpu);
+}
+
+void take_gpus(Communicator& ranks, DataPlace gradients) {
+  take_gpus(ranks, gradients, family<CommBackend>().find("nccl"));
 }
 
 void check_world(const Communicator& communicator, int expected) {

@@ -9,6 +9,7 @@ namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
+using backend::DataPlace;
 using std::chrono::steady_clock;
 
 constexpr int tag = 2;
@@ -18,9 +19,10 @@ constexpr int tag = 2;
 /// slow finds all of its partners far, and the others only this one of theirs.
 class AllPairs : public Traffic {
  public:
-  AllPairs(Communicator& ranks, const Message& message)
+  AllPairs(Communicator& ranks, const Message& message, DataPlace place)
       : ranks_(&ranks),
         message_(message),
+        place_(place),
         numbers_(message.type),
         partners_(partners(ranks.rank(), ranks.size())) {}
 
@@ -56,7 +58,7 @@ class AllPairs : public Traffic {
     return Bytes(static_cast<double>(message_.bytes));
   }
 
-  [[nodiscard]] std::string implementation() const override { return ranks_->host_library(); }
+  [[nodiscard]] std::string implementation() const override { return library_of(*ranks_, place_); }
 
  private:
   [[nodiscard]] std::span<std::byte> block(Rank rank) const {
@@ -101,6 +103,7 @@ class AllPairs : public Traffic {
 
   Communicator* ranks_;
   Message message_;
+  DataPlace place_;
   TestNumbers numbers_;
   std::vector<Rank> partners_;
   std::span<std::byte> used_;
@@ -125,8 +128,9 @@ std::vector<Rank> partners(Rank rank, int ranks) {
   return met;
 }
 
-std::unique_ptr<Traffic> make_all_pairs_traffic(Communicator& ranks, const Message& message) {
-  return std::make_unique<AllPairs>(ranks, message);
+std::unique_ptr<Traffic> make_all_pairs_traffic(Communicator& ranks, const Message& message,
+                                                DataPlace place) {
+  return std::make_unique<AllPairs>(ranks, message, place);
 }
 
 }  // namespace dlscale::bench

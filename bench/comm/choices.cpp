@@ -325,11 +325,11 @@ Words values_for(std::string_view axis, const std::string& collective, const Wor
   return concerns(axis, collective) ? values : Words{""};
 }
 
-Words placements_for(const std::string& name, const std::string& memory, const Choices& chosen) {
+Words placements_for(const std::string& name, const Choices& chosen) {
   if (!concerns("in_place", name)) return {""};
   if (!chosen.placements.empty()) return chosen.placements;
   constexpr MessageAxis axis{"in_place", "yes"};
-  return {std::string(in_training(axis, name, memory == device_memory))};
+  return {std::string(in_training(axis, name))};
 }
 
 std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,

@@ -62,10 +62,9 @@ void settle_memory(std::map<std::string, std::string>& values, const std::set<st
 /// The values of an axis for a collective: none but an empty one where it means nothing.
 Words values_for(std::string_view axis, const std::string& collective, const Words& values);
 
-/// In place or not: as named, else in place, but for blocks in memory of a device, which training
-/// sends from one place to another. None but an empty one where it means nothing.
-Words placements_for(const std::string& collective, const std::string& memory,
-                     const Choices& chosen);
+/// In place or not: as named, else in place, but for blocks, which training sends from one place to
+/// another. None but an empty one where it means nothing.
+Words placements_for(const std::string& collective, const Choices& chosen);
 
 /// The algorithms of a collective among those chosen, each once; "library" is that of the library.
 Words algorithms_for(const std::string& name, const Words& chosen);

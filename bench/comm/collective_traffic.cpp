@@ -73,16 +73,18 @@ std::optional<Prescribed> prescribed_for(Collective collective, const Message& m
 class CollectiveTraffic : public Traffic {
  public:
   CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message,
-                    DataPlace place)
+                    DataPlace place, Calls calls)
       : ranks_(&ranks),
         runner_(ranks),
         collective_(collective),
         message_(message),
         place_(place),
+        calls_(calls),
         layout_(collective, message, ranks),
         numbers_(numbers_for(collective, message, ranks.size())),
         prescribed_(prescribed_for(collective, message, ranks)) {
-    EXPECT(!prescribed_ || place == DataPlace::host);
+    EXPECT(!prescribed_ || (place == DataPlace::host && calls == Calls::prepared));
+    EXPECT(calls == Calls::prepared || message.mode == backend::Mode::blocking);
   }
 
   [[nodiscard]] std::size_t memory() const override { return layout_.size(); }
@@ -98,6 +100,7 @@ class CollectiveTraffic : public Traffic {
     const CollectiveCall call = layout_.call(memory, place_);
     prepared_ = prescribed_ ? runner_.prepare(prescribed_->schedule, call, message_.mode)
                             : ranks_->prepare(call, message_.mode);
+    if (calls_ == Calls::of_training) prepared_.reset();  // it is offered
     used_ = memory;
   }
 
@@ -106,14 +109,13 @@ class CollectiveTraffic : public Traffic {
     used_ = {};
   }
 
-  /// Training prepares every call of a device's memory anew, and so pays for it each time.
   void begin() override {
-    if (place_ == DataPlace::device) {
-      prepared_ = ranks_->prepare(layout_.call(used_, place_), message_.mode);
-    }
+    if (calls_ == Calls::of_training) return call_as_training();
     prepared_->start();
   }
-  void finish() override { prepared_->wait(); }
+  void finish() override {
+    if (prepared_) prepared_->wait();
+  }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     const std::span<const std::byte> result = layout_.taken(memory);
@@ -158,8 +160,7 @@ class CollectiveTraffic : public Traffic {
   }
 
   [[nodiscard]] std::string implementation() const override {
-    if (place_ == DataPlace::device) return device_library(*ranks_);
-    if (!prescribed_) return ranks_->host_library();
+    if (!prescribed_) return library_of(*ranks_, place_);
     const std::string text =
         fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->host_library());
     const int segments = prescribed_->segments;
@@ -172,6 +173,21 @@ class CollectiveTraffic : public Traffic {
   void carry_out() override {
     begin();
     finish();
+  }
+
+  /// As all_reduce_bucket() and broadcast_bucket() do, and carriages of other collectives.
+  void call_as_training() {
+    const CollectiveCall call = layout_.call(used_, place_);
+    const bool of_gradients = message_.type == backend::ElementType::f32;
+    if (of_gradients && collective_ == Collective::broadcast) {
+      return ranks_->broadcast(call.to, call.root);
+    }
+    if (of_gradients && collective_ == Collective::all_reduce &&
+        backend::is_in_place(call, ranks_->rank())) {
+      auto* elements = reinterpret_cast<float*>(call.to.data());
+      return ranks_->all_reduce(std::span(elements, call.to.size() / sizeof(float)), call.op);
+    }
+    backend::carry_out(*ranks_, call);
   }
 
   /// Where this rank's block begins in the message.
@@ -196,6 +212,7 @@ class CollectiveTraffic : public Traffic {
   Collective collective_;
   Message message_;
   DataPlace place_;
+  Calls calls_;
   MessageLayout layout_;
   TestNumbers numbers_;
   std::optional<Prescribed> prescribed_;  ///< none: as the library does it
@@ -206,8 +223,9 @@ class CollectiveTraffic : public Traffic {
 }  // namespace
 
 std::unique_ptr<Traffic> make_collective_traffic(Communicator& ranks, Collective collective,
-                                                 const Message& message, DataPlace place) {
-  return std::make_unique<CollectiveTraffic>(ranks, collective, message, place);
+                                                 const Message& message, DataPlace place,
+                                                 Calls calls) {
+  return std::make_unique<CollectiveTraffic>(ranks, collective, message, place, calls);
 }
 
 }  // namespace dlscale::bench

@@ -205,7 +205,7 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
        combinations(
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
-           placements_for(collective, memory, chosen), parts, shards, chosen.waitings,
+           placements_for(collective, chosen), parts, shards, chosen.waitings,
            values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
     auto axes = common_axes(ranks, memory);
     axes["collective"] = collective;
@@ -304,7 +304,7 @@ extern const Benchmark comm{
              "1"},
             {"in_place",
              "yes: the result of a collective replaces what was given; no. Unless named, no for "
-             "all_gather, reduce_scatter and all_to_all of --memory device, as training sends them",
+             "all_gather, reduce_scatter and all_to_all, as training sends them",
              "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "
@@ -317,8 +317,8 @@ extern const Benchmark comm{
              "cold"},
             {"memory",
              "where messages lie: host, or device: memory of the device of --backend, where "
-             "gradients lie (collectives by the library alone, blocking). Unless named: device if "
-             "--backend names one with memory of its own",
+             "gradients lie (collectives by the library alone, blocking, and messages between two "
+             "ranks). Unless named: device if --backend names one with memory of its own",
              "host"},
             {"replay",
              "a file of bench e2e --profile: send what a training sent, in its order and sizes, "

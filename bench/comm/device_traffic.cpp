@@ -22,14 +22,8 @@ using backend::DataPlace;
                     " Leave that out, or measure it between memories of the host: --memory host.");
 }
 
-Collective expect_offered(const Message& message) {
-  const auto collective = collective_named(message.collective);
-  if (!collective) {
-    refuse(
-        fmt::format("{} is messages between two ranks, which training sends from memory of the "
-                    "host alone.",
-                    message.collective));
-  }
+/// Of a collective.
+void expect_offered(const Message& message) {
   if (message.algorithm != "library") {
     refuse(fmt::format("{} by dlscale adds in memory of the host, so a device's cannot be its.",
                        message.algorithm));
@@ -38,7 +32,15 @@ Collective expect_offered(const Message& message) {
     refuse(
         fmt::format("calls with a device's memory are blocking, not {}.", to_string(message.mode)));
   }
-  return *collective;
+}
+
+/// Training copies no such messages, so there is no way of its own to measure.
+void expect_taken(const Message& message, const Communicator& ranks) {
+  if (ranks.takes_device_memory()) return;
+  refuse(
+      fmt::format("{} is messages between two ranks, which {} takes from memory of the host "
+                  "alone.",
+                  message.collective, ranks.library()));
 }
 
 /// By way of the host's memory, with the copies of train/staging.hpp and train/carriages.cpp: there
@@ -48,7 +50,8 @@ class StagedTraffic : public Traffic {
   StagedTraffic(Communicator& ranks, Collective collective, const Message& message,
                 backend::ComputeDevice& device)
       : ranks_(&ranks),
-        on_host_(make_collective_traffic(ranks, collective, message, DataPlace::host)),
+        on_host_(make_collective_traffic(ranks, collective, message, DataPlace::host,
+                                         Calls::of_training)),
         layout_(collective, message, ranks),
         fetches_(collective != Collective::all_gather),
         stores_(collective != Collective::reduce_scatter &&
@@ -117,9 +120,17 @@ std::string device_library(const Communicator& ranks) {
 std::unique_ptr<Traffic> make_device_traffic(Communicator& ranks, const Message& message,
                                              backend::ComputeDevice& device) {
   EXPECT(device.own_memory());
-  const Collective collective = expect_offered(message);
+  const auto named = collective_named(message.collective);
+  if (!named) {
+    expect_taken(message, ranks);
+    const auto make = message.collective == "pairs" ? make_all_pairs_traffic : make_pair_traffic;
+    return make(ranks, message, DataPlace::device);
+  }
+  const Collective collective = *named;
+  expect_offered(message);
   if (ranks.takes_device_memory()) {
-    return make_collective_traffic(ranks, collective, message, DataPlace::device);
+    return make_collective_traffic(ranks, collective, message, DataPlace::device,
+                                   Calls::of_training);
   }
   std::unique_ptr<Traffic> staged;
   together(ranks, [&] {

@@ -105,7 +105,8 @@ Measurement take_samples(Traffic& traffic, const Message& message,
   const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
   std::optional<backend::Waiting> meeting = conditions.waiting;
   if (lines_up) meeting.reset();
-  // Nothing of this throws but the communicator.
+  // Nothing of this throws but the communicator and the device, and what they throw leaves ranks
+  // apart.
   Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers.next()); },
                                             .meeting = meeting,
                                             .once =

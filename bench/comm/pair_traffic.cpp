@@ -8,6 +8,7 @@ namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
+using backend::DataPlace;
 using backend::Incoming;
 using backend::Outgoing;
 
@@ -17,11 +18,12 @@ constexpr int tag = 1;
 /// rank is it knows itself: to ask the communicator would be timed with every message.
 class PairTraffic : public Traffic {
  public:
-  PairTraffic(Communicator& ranks, const Message& message)
+  PairTraffic(Communicator& ranks, const Message& message, DataPlace place)
       : ranks_(&ranks),
         rank_(ranks.rank()),
         last_(ranks.size() - 1),
         message_(message),
+        place_(place),
         numbers_(message.type) {}
 
   void use(std::span<std::byte> memory) override { used_ = memory; }
@@ -30,12 +32,13 @@ class PairTraffic : public Traffic {
     return Bytes(static_cast<double>(message_.bytes));
   }
 
-  [[nodiscard]] std::string implementation() const override { return ranks_->host_library(); }
+  [[nodiscard]] std::string implementation() const override { return library_of(*ranks_, place_); }
 
   [[nodiscard]] bool involves(Rank rank) const final { return rank == 0 || rank == last_; }
 
  protected:
   [[nodiscard]] Communicator& ranks() const { return *ranks_; }
+  [[nodiscard]] DataPlace place() const { return place_; }
   [[nodiscard]] std::size_t bytes() const { return message_.bytes; }
   [[nodiscard]] std::span<std::byte> used() const { return used_; }
   [[nodiscard]] const TestNumbers& numbers() const { return numbers_; }
@@ -52,6 +55,7 @@ class PairTraffic : public Traffic {
   Rank rank_;
   Rank last_;
   Message message_;
+  DataPlace place_;
   TestNumbers numbers_;
   std::span<std::byte> used_;
 };
@@ -109,12 +113,15 @@ class PingPong : public PairTraffic {
   }
 };
 
-/// Many messages at once, each from and to memory of its own, and a byte back when all are there.
+/// Many messages at once, each from and to memory of its own, and a byte back when all are there,
+/// which lies in memory of the host wherever they do.
 class Window : public PairTraffic {
  public:
   enum class Direction { one, both };
-  Window(Communicator& ranks, const Message& message, Direction direction)
-      : PairTraffic(ranks, message), direction_(direction), messages_(window(message.bytes)) {}
+  Window(Communicator& ranks, const Message& message, DataPlace place, Direction direction)
+      : PairTraffic(ranks, message, place),
+        direction_(direction),
+        messages_(window(message.bytes)) {}
 
   [[nodiscard]] std::size_t memory() const override {
     if (!takes_part()) return 1;
@@ -155,8 +162,10 @@ class Window : public PairTraffic {
     return direction_ == Direction::both ? messages_ * bytes() : 0;
   }
 
+  /// Of the host's memory also a rank that takes no part: who cannot do this refuses it to all. Of
+  /// a device's it would have nothing that shows where it lies.
   void carry_out() override {
-    ranks().exchange(out_, in_);
+    if (takes_part() || place() == DataPlace::host) ranks().exchange(out_, in_);
     acknowledge();
   }
 
@@ -196,15 +205,17 @@ std::size_t window(std::size_t message_bytes) {
   return std::clamp<std::size_t>(most_bytes / message_bytes, 2, 64);
 }
 
-std::unique_ptr<Traffic> make_pair_traffic(Communicator& ranks, const Message& message) {
-  if (message.collective == "sendrecv") return std::make_unique<PingPong>(ranks, message);
-  if (message.collective == "bandwidth") {
-    return std::make_unique<Window>(ranks, message, Window::Direction::one);
+std::unique_ptr<Traffic> make_pair_traffic(Communicator& ranks, const Message& message,
+                                           DataPlace place) {
+  const std::string& name = message.collective;
+  if (name == "sendrecv") return std::make_unique<PingPong>(ranks, message, place);
+  if (name == "bandwidth") {
+    return std::make_unique<Window>(ranks, message, place, Window::Direction::one);
   }
-  if (message.collective == "bidirectional") {
-    return std::make_unique<Window>(ranks, message, Window::Direction::both);
+  if (name == "bidirectional") {
+    return std::make_unique<Window>(ranks, message, place, Window::Direction::both);
   }
-  EXPECT(message.collective == "barrier");
+  EXPECT(name == "barrier" && place == DataPlace::host);
   return std::make_unique<Barrier>(ranks);
 }
 

@@ -153,7 +153,7 @@ void Replay::carry_out(const Sampler& sampler) {
       whole_ = wrong(verdict);
       return;
     }
-    // Nothing of this throws but the communicator.
+    // Nothing of this throws but the communicator, and what that throws leaves ranks apart.
     whole_ = for_all(sampler, iterations_.size())
                  .sample({.set_up = [&] { carrier.fill(); },
                           .meeting = plan_.waiting,

@@ -60,6 +60,8 @@ Message message_of(const ReplayedMessage& message, backend::Mode mode) {
   sent.type = element;
   sent.mode = mode;
   sent.root = message.root.value_or(0);
+  const auto collective = collective_named(message.collective);
+  if (collective && backend::in_blocks(*collective)) sent.placement = Placement::out_of_place;
   return sent;
 }
 

@@ -109,9 +109,11 @@ std::optional<backend::Collective> collective_named(std::string_view name);
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
 
 /// The same between memories of `device`, which has some of its own and outlives it: use() takes
-/// memory of the device, all else numbers of the host. Collectives alone, blocking, by the library;
-/// where the communicator takes memory of the host only, with the copies that training makes of
-/// what it sends. Throws Unsupported, on all ranks alike, for the rest. Collective.
+/// memory of the device, all else numbers of the host. Collectives by the library, as training
+/// calls them; where the communicator takes memory of the host only, with the copies that training
+/// makes of what it sends. Messages between two ranks, which training does not send, where the
+/// communicator takes memory of devices. Throws Unsupported, on all ranks alike, for the rest.
+/// Collective.
 std::unique_ptr<Traffic> make_device_traffic(backend::Communicator& ranks, const Message& message,
                                              backend::ComputeDevice& device);
 
@@ -125,13 +127,23 @@ bool sends_windows(std::string_view name);
 /// 64 MiB hold; at least two.
 std::size_t window(std::size_t message_bytes);
 
-/// Parts of make_traffic().
+/// How a collective is called: prepared once for the memory that it is to work on, or by the very
+/// calls of train/exchange.hpp and train/carriages.hpp, which prepare every message anew where they
+/// prepare it at all. So it is for gradients in memory of a device, and for what is copied to the
+/// host to be sent.
+enum class Calls { prepared, of_training };
+
+/// Parts of make_traffic() and make_device_traffic(); `place` is where use() takes memory.
 std::unique_ptr<Traffic> make_collective_traffic(backend::Communicator& ranks,
                                                  backend::Collective collective,
-                                                 const Message& message, backend::DataPlace place);
-std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const Message& message);
+                                                 const Message& message, backend::DataPlace place,
+                                                 Calls calls);
+std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const Message& message,
+                                           backend::DataPlace place);
 std::unique_ptr<Traffic> make_all_pairs_traffic(backend::Communicator& ranks,
-                                                const Message& message);
+                                                const Message& message, backend::DataPlace place);
+/// What carries memory of that place, in words.
+std::string library_of(const backend::Communicator& ranks, backend::DataPlace place);
 
 /// Of "pairs": whom a rank meets in each round, nobody where that is the rank itself. Every two
 /// ranks meet in one round, and in a round no rank meets two. Round-robin tournament by the circle

@@ -16,9 +16,10 @@ struct JointEnd {
 };
 
 /// Runs `work` on this rank and learns how it went on the others, so that no rank goes on alone.
-/// `work` must leave the ranks in step even if it throws. Collective: one small all-reduce, more
-/// only after a failure. If this rank threw anything but WrongResult it is thrown on; if only
-/// another did, throws as throw_if_ended() does.
+/// `work` must leave the ranks in step even if it throws, unless what it throws
+/// leaves_ranks_apart(): that is thrown on at once, without a word to the others. Collective: one
+/// small all-reduce, more only after a failure. If this rank threw anything else but WrongResult it
+/// is thrown on; if only another did, throws as throw_if_ended() does.
 JointEnd run_jointly(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

@@ -19,6 +19,7 @@
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/message_memory.hpp"
 #include "model/calibrate/pool.hpp"
+#include "model/calibrate/training_rows.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "model/communication/reduction.hpp"
 
@@ -233,11 +234,18 @@ void check_one_library(const Group& group) {
       fmt::join(libraries, ", ")));
 }
 
+TrainingRows training_rows(const Group& all) {
+  TrainingRows rows;
+  for (const Sourced& one : all) rows.note(*one.measurement);
+  return rows;
+}
+
 /// Without messages of other elements, operators, modes or algorithms than training's.
 Group of_training(const Group& all) {
+  const TrainingRows rows = training_rows(all);
   Group kept;
   std::ranges::copy_if(all, std::back_inserter(kept),
-                       [](const Sourced& one) { return is_sent_as_in_training(*one.measurement); });
+                       [&](const Sourced& one) { return rows.serves(*one.measurement); });
   return kept;
 }
 
@@ -257,20 +265,14 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
   return fits;
 }
 
-/// Whether it is of messages as in training, but maybe by one of our own algorithms.
-bool is_like_training(const Measurement& row) {
-  Measurement by_library;
-  by_library.axes = row.axes;
-  by_library.axes.erase("algorithm");
-  return is_sent_as_in_training(by_library);
-}
-
 /// Of training's elements and operation, by the library or by one of our own algorithms.
 std::vector<MessageFamily> families_like_training(const Group& all, const MessageOrigin& origin,
                                                   const CalibrateOptions& options) {
+  const TrainingRows rows = training_rows(all);
   Group like_training;
-  std::ranges::copy_if(all, std::back_inserter(like_training),
-                       [](const Sourced& one) { return is_like_training(*one.measurement); });
+  std::ranges::copy_if(all, std::back_inserter(like_training), [&](const Sourced& one) {
+    return rows.serves_by_any_algorithm(*one.measurement);
+  });
   return message_families(
       in_condition(like_training, "cache", options.message_cache, "bench comm", "--message-cache"),
       origin);

@@ -8,6 +8,7 @@
 
 #include "core/usable_rows.hpp"
 #include "model/calibrate/message_memory.hpp"
+#include "model/calibrate/training_rows.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -60,7 +61,8 @@ bool is_fitted(const Machine& machine, const Measurement& row) {
 }
 
 std::string why_not_messages(const Measurement& row, const Machine& machine,
-                             MessageMemory gradients, const CalibrateOptions& options) {
+                             MessageMemory gradients, const CalibrateOptions& options,
+                             const TrainingRows& rows) {
   if (row.axes.contains("message")) return "messages of a replay";
   if (!row.axes.contains("bytes")) return "messages without a size";
   if (axis(row, "ranks") == "1") return "1 rank, which sends nothing";
@@ -70,7 +72,8 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
   }
   for (const MessageAxis& known : message_axes) {
     if (known.name == "algorithm") continue;
-    const auto usual = in_training(known, axis(row, "collective"), is_of_device_memory(row));
+    if (known.name == "in_place" && rows.stands_in(row)) continue;
+    const auto usual = in_training(known, axis(row, "collective"));
     std::string why = other_than(row, known.name, std::string(usual), "training has");
     if (!why.empty()) return why;
   }
@@ -84,12 +87,12 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
 
 /// Empty if it was used, or gave way to better ones of its kind.
 std::string why_not(const Measurement& row, const Machine& machine, MessageMemory gradients,
-                    const CalibrateOptions& options) {
+                    const CalibrateOptions& options, const TrainingRows& rows) {
   if (!is_timed(row)) return fmt::format("status {}", status_name(row.status));
   if (row.benchmark == "conv") return why_not_kernel(row, machine, options);
   if (row.benchmark == "update") return why_not_update(row, machine);
   if (row.benchmark == "memory") return why_not_memory(row, machine);
-  if (row.benchmark == "comm") return why_not_messages(row, machine, gradients, options);
+  if (row.benchmark == "comm") return why_not_messages(row, machine, gradients, options, rows);
   if (row.benchmark == "io") return other_than(row, "source", options.source, "chosen:");
   return "";
 }
@@ -99,10 +102,16 @@ std::string why_not(const Measurement& row, const Machine& machine, MessageMemor
 std::vector<LeftOutRows> left_out(std::span<const ResultFile> results, const Machine& machine,
                                   const CalibrateOptions& options) {
   const MessageMemory gradients = message_memory(results, machine.measured_on.backend);
+  TrainingRows messages;
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      if (row.benchmark == "comm" && memory_of(row) == gradients) messages.note(row);
+    }
+  }
   std::map<std::string, std::size_t> reasons;
   for (const ResultFile& file : results) {
     for (const Measurement& row : file.measurements) {
-      const std::string why = why_not(row, machine, gradients, options);
+      const std::string why = why_not(row, machine, gradients, options, messages);
       if (!why.empty()) ++reasons[fmt::format("bench {}, {}", row.benchmark, why)];
     }
   }

@@ -114,6 +114,43 @@ TEST_F(MessageMemories, OtherThanThoseOfGradientsAreNoPartOfAMachine) {
   EXPECT_FALSE(calibrate(two_workers(), of_a_gpu(results)).collectives.empty());
 }
 
+/// Messages of blocks of the host's memory that took `factor` times as long.
+ResultFile of_blocks(const std::vector<ResultFile>& results, const char* in_place, double factor) {
+  ResultFile blocks = results[1];
+  std::erase_if(blocks.measurements, [](const Measurement& m) { return m.benchmark != "comm"; });
+  for (Measurement& m : blocks.measurements) {
+    m.axes["collective"] = "reduce_scatter";
+    m.axes["in_place"] = in_place;
+    auto samples = m.series.at("time").samples;
+    for (auto& rank : samples) {
+      for (double& time : rank) time *= factor;
+    }
+    m.series["time"] = make_series("s", samples);
+  }
+  return blocks;
+}
+
+TEST_F(MessageMemories, InBlocksAreTakenInPlaceWhereNoneWereMeasuredOutOfPlace) {
+  const auto scatter = [](const Machine& machine) {
+    return std::ranges::find(machine.collectives, "reduce_scatter", &CollectiveFit::collective);
+  };
+  const auto leaves_out = [](const std::vector<ResultFile>& results, const Machine& machine) {
+    return std::ranges::any_of(left_out(results, machine, {}), [](const LeftOutRows& one) {
+      return one.why.find("in_place yes (training has no)") != std::string::npos;
+    });
+  };
+  auto results = results_;
+  results.push_back(of_blocks(results_, "yes", 3));
+  const Machine earlier = calibrate(two_workers(), results);
+  ASSERT_NE(scatter(earlier), earlier.collectives.end());
+  EXPECT_FALSE(leaves_out(results, earlier));
+  results.push_back(of_blocks(results_, "no", 1));
+  const Machine now = calibrate(two_workers(), results);
+  ASSERT_NE(scatter(now), now.collectives.end());
+  EXPECT_NEAR(scatter(earlier)->time(1_MiB) / scatter(now)->time(1_MiB), 3, 1e-6);
+  EXPECT_TRUE(leaves_out(results, now));
+}
+
 TEST_F(MessageMemories, OfDevicesAreTakenOutOfPlaceWhereTheyAreInBlocks) {
   ResultFile device = of_device_memory(results_);
   for (Measurement& m : device.measurements) {

@@ -94,7 +94,9 @@ class LocalCommunicator : public Communicator {
   void meet(Waiting waiting) override { group_->meet(waiting); }
 
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
-    return std::make_unique<LocalCommunicator>(group_->duplicate(rank_), rank_);
+    auto duplicate = std::make_unique<LocalCommunicator>(group_->duplicate(rank_), rank_);
+    duplicate->take_gpu(gpu());
+    return duplicate;
   }
 
  private:

@@ -116,7 +116,9 @@ class MpiCommunicator : public Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     MPI_Comm copy = MPI_COMM_NULL;
     check(MPI_Comm_dup(comm_, &copy), "MPI_Comm_dup");
-    return std::make_unique<MpiCommunicator>(session_, copy, place_, takes_);
+    auto duplicate = std::make_unique<MpiCommunicator>(session_, copy, place_, takes_);
+    duplicate->take_gpu(gpu());
+    return duplicate;
   }
 
  private:

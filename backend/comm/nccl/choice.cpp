@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "backend/comm/nccl/communicator.hpp"
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/link.hpp"
+#include "backend/comm/nccl/on_all.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "core/error.hpp"
 
@@ -49,17 +51,25 @@ std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchan
       library_name()));
 }
 
-std::optional<Seconds> expected_time(Communicator& over, const LinkEnd& end,
-                                     const Exchange& exchange) {
-  if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) {
-    return std::nullopt;
-  }
-  const LinkId id = agree_on_link(over);      // before what can fail on one rank
-  const GpuMemory pretence(end.device, 256);  // an address for what is only simulated
-  Link link(end, id);
-  const float microseconds = simulate(link, exchange, pretence.data(), pretence.data());
-  if (!std::isfinite(microseconds) || microseconds < 0) return std::nullopt;
-  return Seconds(1e-6 * static_cast<double>(microseconds));
+Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange) {
+  if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) return {};
+  LinkId id{};
+  std::optional<GpuMemory> pretence;  // an address for what is only simulated
+  // What may fail on one rank comes before a link that the others would wait in.
+  std::string obstacle = obstacle_on_any(over, [&] {
+    pretence.emplace(end.device, 256);
+    if (over.rank() == 0) id = new_link_id(0);
+  });
+  if (!obstacle.empty()) return {.unknown = std::move(obstacle)};
+  over.broadcast(id, 0);
+  float microseconds = 0;
+  obstacle = obstacle_on_any(over, [&] {
+    Link link(end, id);
+    microseconds = simulate(link, exchange, pretence->data(), pretence->data());
+  });
+  if (!obstacle.empty()) return {.unknown = std::move(obstacle)};
+  if (!std::isfinite(microseconds) || microseconds < 0) return {};
+  return {.time = Seconds(1e-6 * static_cast<double>(microseconds))};
 }
 
 }  // namespace dlscale::backend::gpu_comm

@@ -29,12 +29,17 @@ std::string to_text(const Choice& choice);
 /// why, if NCCL did not load the profiler plugin.
 std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchange& exchange);
 
+struct Expectation {
+  std::optional<Seconds> time = {};
+  std::string unknown = {};  ///< why it is not known, where a rank could not ask
+};
+
 /// What NCCL expects the operation to take (ncclGroupSimulateEnd: the cost model of
-/// src/graph/tuning.cc) on links as that of `end`. Nothing for a rank alone and for sends and
+/// src/graph/tuning.cc) on links as that of `end`. No time for a rank alone and for sends and
 /// receives, for which it has none. Collective for the ranks of `over`, and takes as long as making
 /// a link: each estimate has one of its own, because NCCL leaves what it simulated in the link's
-/// plans, to be run with the next real operation and mixed up with the next simulated one.
-std::optional<Seconds> expected_time(Communicator& over, const LinkEnd& end,
-                                     const Exchange& exchange);
+/// plans, to be run with the next real operation and mixed up with the next simulated one. What
+/// fails on one rank, a signal among it, keeps none from the calls that follow: all learn of it.
+Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange);
 
 }  // namespace dlscale::backend::gpu_comm

@@ -132,7 +132,9 @@ Seconds Collectives::time(Stream stream, const std::function<void()>& work) {
 }
 
 std::optional<Seconds> Collectives::estimate(const Exchange& exchange) {
-  return expected_time(impl_->over, impl_->link.end(), exchange);
+  Expectation expectation = expected_time(impl_->over, impl_->link.end(), exchange);
+  if (!expectation.unknown.empty()) throw Unsupported(expectation.unknown);
+  return expectation.time;
 }
 
 std::optional<Choice> Collectives::choice(const Exchange& exchange, const std::byte* from,

@@ -67,7 +67,7 @@ class Collectives {
   /// for giving it is in the result unless the GPU is still busy.
   [[nodiscard]] Seconds time(Stream stream, const std::function<void()>& work);
 
-  /// As expected_time() has it (choice.hpp). Collective.
+  /// As expected_time() has it (choice.hpp). Throws Unsupported where it is not known. Collective.
   [[nodiscard]] std::optional<Seconds> estimate(const Exchange& exchange);
 
   /// What NCCL chose for the exchange, from doing it once, which it waits for. Nothing for a rank

@@ -12,7 +12,9 @@
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/device.hpp"
+#include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/exchange_of.hpp"
+#include "backend/comm/nccl/on_all.hpp"
 #include "backend/comm/nccl/prepared.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/queues.hpp"
@@ -22,32 +24,16 @@ namespace dlscale::backend::gpu_comm {
 
 LinkId agree_on_link(Communicator& over) {
   LinkId id{};
-  if (over.rank() == 0) id = new_link_id(0);
+  const std::string obstacle = obstacle_on_any(over, [&] {
+    if (over.rank() == 0) id = new_link_id(0);
+  });
+  if (!obstacle.empty()) {
+    throw LibraryError(over.rank() == 0 ? obstacle
+                                        : "Rank 0 cannot begin a link of NCCL: see what it says.");
+  }
   over.broadcast(id, 0);
   return id;
 }
-
-namespace {
-
-/// What NCCL expects, or that it is not known, on all ranks alike. What fails on one, a signal
-/// among it, must keep none from the calls that follow, nor cost what was measured.
-CallFacts expectation(Communicator& host, const LinkEnd& end, const Exchange& exchange) {
-  CallFacts facts;
-  double failed = 0;
-  try {
-    facts.expected = expected_time(host, end, exchange);
-  } catch (const Error& error) {
-    failed = 1;
-    facts.unknown = fmt::format("What NCCL expects is not known: {}", error.what());
-  }
-  host.all_reduce(std::span(&failed, 1), Reduction::max);
-  if (failed == 0) return facts;
-  facts.expected.reset();
-  if (facts.unknown.empty()) facts.unknown = "What NCCL expects is not known: a rank cannot ask.";
-  return facts;
-}
-
-}  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host, int device)
     : host_(std::move(host)),
@@ -58,18 +44,47 @@ std::string NcclCommunicator::library() const {
 }
 
 void NcclCommunicator::send(std::span<const std::byte> data, Rank to, int tag) {
-  expect_host(data.data(), data.size());
-  host_->send(data, to, tag);
+  if (side_of(data.data(), data.size(), gpu()) == Side::host) return host_->send(data, to, tag);
+  link_.enter();
+  enqueue_send(data, to);
+  link_.wait();
 }
 
 void NcclCommunicator::receive(std::span<std::byte> data, Rank from, int tag) {
-  expect_host(data.data(), data.size());
-  host_->receive(data, from, tag);
+  if (side_of(data.data(), data.size(), gpu()) == Side::host) {
+    return host_->receive(data, from, tag);
+  }
+  link_.enter();
+  enqueue_receive(data, from);
+  link_.wait();
 }
 
+/// To ask where each message lies would take a good part of the time of short ones.
 void NcclCommunicator::exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
-  expect_host(out, in);
-  host_->exchange(out, in);
+  const bool on_gpu = (!out.empty() && side_of(out.front().data.data(), out.front().data.size(),
+                                               gpu()) == Side::device) ||
+                      (!in.empty() && side_of(in.front().data.data(), in.front().data.size(),
+                                              gpu()) == Side::device);
+  if (!on_gpu) {
+    expect_host(out, in);
+    return host_->exchange(out, in);
+  }
+  link_.enter();
+  in_group(link_, [&] {
+    for (const Outgoing& message : out) enqueue_send(message.data, message.to);
+    for (const Incoming& message : in) enqueue_receive(message.data, message.from);
+  });
+  link_.wait();
+}
+
+void NcclCommunicator::enqueue_send(std::span<const std::byte> data, Rank to) {
+  link_.check(ncclSend(data.data(), data.size(), ncclUint8, to, link_.get(), link_.stream()),
+              "ncclSend");
+}
+
+void NcclCommunicator::enqueue_receive(std::span<std::byte> data, Rank from) {
+  link_.check(ncclRecv(data.data(), data.size(), ncclUint8, from, link_.get(), link_.stream()),
+              "ncclRecv");
 }
 
 std::unique_ptr<PreparedExchange> NcclCommunicator::prepare_exchange(std::span<const Outgoing> out,
@@ -124,7 +139,11 @@ std::unique_ptr<PreparedCollective> NcclCommunicator::prepare(const CollectiveCa
 std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) {
   EXPECT(call.place == DataPlace::device);
   const Exchange exchange = exchange_of(call, rank(), size());
-  CallFacts facts = expectation(*host_, link_.end(), exchange);
+  const Expectation expectation = expected_time(*host_, link_.end(), exchange);
+  CallFacts facts{.expected = expectation.time};
+  if (!expectation.unknown.empty()) {
+    facts.unknown = fmt::format("What NCCL expects is not known: {}", expectation.unknown);
+  }
   const auto not_known = [&facts](const Unsupported& error) {
     if (!facts.unknown.empty()) facts.unknown += ' ';
     facts.unknown += error.what();

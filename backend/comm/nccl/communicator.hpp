@@ -26,6 +26,8 @@ class NcclCommunicator : public Communicator {
   /// On the link that carries the call; what NCCL expects of it, on one alike.
   [[nodiscard]] std::optional<CallFacts> facts_of(const CollectiveCall& call) override;
 
+  /// Of memory of the GPU a send returns when the other rank receives, and messages between two
+  /// ranks arrive in the order in which they were sent, whatever their tags.
   void send(std::span<const std::byte> data, Rank to, int tag) override;
   void receive(std::span<std::byte> data, Rank from, int tag) override;
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
@@ -54,6 +56,8 @@ class NcclCommunicator : public Communicator {
  private:
   void expect_host(const void* data, std::size_t bytes) const;
   void expect_host(std::span<const Outgoing> out, std::span<const Incoming> in) const;
+  void enqueue_send(std::span<const std::byte> data, Rank to);
+  void enqueue_receive(std::span<std::byte> data, Rank from);
 
   std::unique_ptr<Communicator> host_;
   Link link_;

@@ -119,9 +119,15 @@ Link::~Link() {
     static_cast<void>(ncclCommFinalize(comm_));
     static_cast<void>(ncclCommDestroy(comm_));
   } else {
-    static_cast<void>(ncclCommAbort(comm_));
+    break_off();
   }
   static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+void Link::break_off() {
+  healthy_ = false;
+  if (comm_ != nullptr) static_cast<void>(ncclCommAbort(comm_));
+  comm_ = nullptr;
 }
 
 void Link::connect(const LinkId& id) {
@@ -153,6 +159,17 @@ void Link::look_for_errors() {
 }
 
 void Link::wait(cudaStream_t stream, Waiting waiting) {
+  try {
+    wait_for(stream, waiting);
+  } catch (...) {
+    // What NCCL has on the GPU waits there for the others, and memory that unwinding gives back
+    // would wait for it.
+    break_off();
+    throw;
+  }
+}
+
+void Link::wait_for(cudaStream_t stream, Waiting waiting) {
   const Clock::time_point begin = Clock::now();
   Clock::time_point asked = begin;
   std::optional<SleepingWait> nap;

@@ -47,13 +47,16 @@ class Link {
   void enter() const;
   /// Throws as call.hpp's check() says, and marks the link as broken.
   void check(ncclResult_t code, const char* call);
-  /// Returns when all that was given to `stream` is done; throws if NCCL reports that it cannot be.
+  /// Returns when all that was given to `stream` is done; throws if NCCL reports that it cannot be,
+  /// and aborts first: nothing can be sent over the link any more.
   void wait(cudaStream_t stream, Waiting waiting = Waiting::spin);
   void wait(Waiting waiting = Waiting::spin) { wait(stream_, waiting); }
 
  private:
   void connect(const LinkId& id);
   void look_for_errors();
+  void wait_for(cudaStream_t stream, Waiting waiting);
+  void break_off();
 
   LinkEnd end_;
   std::shared_ptr<const std::string> name_;

@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -97,6 +98,13 @@ std::string obstacle_among(Communicator& launched) {
   }
 }
 
+/// Who has none is told so by what it would compute with.
+std::optional<int> gpu_among(Communicator& launched) {
+  const std::vector<Seat> seats = gather_seats(launched);
+  if (!all_see_gpus(seats)) return std::nullopt;
+  return assign(seats).at(static_cast<std::size_t>(launched.rank())).device;
+}
+
 }  // namespace
 
 extern const CommBackend nccl{
@@ -105,6 +113,7 @@ extern const CommBackend nccl{
     .connect = connect,
     .obstacle = obstacle,
     .obstacle_among = obstacle_among,
+    .gpu_among = gpu_among,
 };
 
 }  // namespace dlscale::backend

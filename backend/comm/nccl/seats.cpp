@@ -47,9 +47,8 @@ void expect_gpus(std::span<const Seat> seats) {
   const std::string gpus =
       seat.visible == 1 ? "the only GPU" : fmt::format("all {} GPUs", seat.visible);
   throw ConfigError(fmt::format(
-      "{} would share a GPU with {}: {} it sees {} taken by the ranks before it, and NCCL needs "
-      "one "
-      "for each. Start one rank a GPU, or show each rank its own by CUDA_VISIBLE_DEVICES.",
+      "{} would share a GPU with {}: {} it sees {} taken by the ranks before it, and each needs "
+      "one of its own. Start one rank a GPU, or show each rank its own by CUDA_VISIBLE_DEVICES.",
       describe(seats, rank), describe(seats, other), gpus, seat.visible == 1 ? "is" : "are"));
 }
 
@@ -75,6 +74,10 @@ std::vector<Place> assign(std::span<const Seat> seats) {
     places[r].node_size = static_cast<int>(std::ranges::count_if(seats, neighbour));
   }
   return places;
+}
+
+bool all_see_gpus(std::span<const Seat> seats) {
+  return std::ranges::all_of(seats, [](const Seat& seat) { return seat.visible > 0; });
 }
 
 }  // namespace dlscale::backend::gpu_comm

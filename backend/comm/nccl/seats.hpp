@@ -35,4 +35,7 @@ struct Place {
 /// ConfigError for more ranks than GPUs.
 std::vector<Place> assign(std::span<const Seat> seats);
 
+/// Whether every rank sees a GPU.
+bool all_see_gpus(std::span<const Seat> seats);
+
 }  // namespace dlscale::backend::gpu_comm

@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -312,6 +314,35 @@ TEST(CommFamily, ListsTheBackendsOfThisBuild) {
   EXPECT_EQ(backends.find("local")->connect()->size(), 1);
   EXPECT_EQ(backends.members.size() + backends.absent.size(), 5U);
   for (const Absent& absent : backends.absent) EXPECT_FALSE(absent.reason.empty());
+}
+
+/// As a launcher that shows each rank the one GPU that is its own.
+std::optional<int> only_gpu(Communicator& launched) {
+  launched.barrier();
+  return 0;
+}
+
+std::optional<int> no_gpu(Communicator& launched) {
+  launched.barrier();
+  return std::nullopt;
+}
+
+TYPED_TEST(CommunicatorTest, RanksTakeTheGpusThatABackendHasForThem) {
+  TypeParam::run([](Communicator& launched) {
+    const std::unique_ptr<Communicator> ranks = launched.duplicate();
+    EXPECT_EQ(ranks->gpu(), ranks->node_rank());
+    take_gpus(*ranks, DataPlace::device, nullptr);
+    const CommBackend without{.name = "fake", .doc = "", .connect = nullptr};
+    take_gpus(*ranks, DataPlace::device, &without);
+    const CommBackend blind{.name = "fake", .doc = "", .connect = nullptr, .gpu_among = no_gpu};
+    take_gpus(*ranks, DataPlace::device, &blind);
+    const CommBackend seeing{.name = "fake", .doc = "", .connect = nullptr, .gpu_among = only_gpu};
+    take_gpus(*ranks, DataPlace::host, &seeing);
+    EXPECT_EQ(ranks->gpu(), ranks->node_rank());
+    take_gpus(*ranks, DataPlace::device, &seeing);
+    EXPECT_EQ(ranks->gpu(), 0);
+    EXPECT_EQ(ranks->duplicate()->gpu(), 0);
+  });
 }
 
 }  // namespace

@@ -203,10 +203,6 @@ TEST(DeviceMessages, OfOtherKindsAreRefusedWithTheReason) {
       EXPECT_THAT(row.reason, HasSubstr("--memory host"));
       return row.reason;
     };
-    for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "pairs"}) {
-      EXPECT_THAT(reason(message_of(name)),
-                  HasSubstr(std::string(name) + " is messages between two ranks"));
-    }
     Message message = message_of("all_reduce");
     message.algorithm = "ring";
     EXPECT_THAT(reason(message), HasSubstr("ring by dlscale adds in memory of the host"));
@@ -214,6 +210,18 @@ TEST(DeviceMessages, OfOtherKindsAreRefusedWithTheReason) {
     message.mode = backend::Mode::persistent;
     EXPECT_THAT(reason(message), HasSubstr("blocking, not persistent"));
     EXPECT_TRUE(between.prepared.empty());
+  });
+}
+
+TEST(DeviceMessages, BetweenTwoRanksAreRefusedWhereTheyWouldGoByWayOfTheHost) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "pairs"}) {
+      const Measurement row = measure(ranks, message_of(name), backend::make_remote_device());
+      EXPECT_EQ(row.status, Status::unsupported);
+      EXPECT_THAT(row.reason, HasSubstr(std::string(name) + " is messages between two ranks"));
+      EXPECT_THAT(row.reason, HasSubstr("--memory host"));
+    }
   });
 }
 
@@ -233,15 +241,124 @@ TEST(DeviceMessages, AreOfEveryTypeAndOperatorThatTheCommunicatorTakes) {
 }
 
 TEST(DeviceMessages, AreOutOfPlaceInBlocksUnlessToldOtherwise) {
-  const Choices unnamed;
-  EXPECT_EQ(placements_for("all_reduce", "device", unnamed), Words{"yes"});
-  EXPECT_EQ(placements_for("reduce_scatter", "device", unnamed), Words{"no"});
-  EXPECT_EQ(placements_for("reduce_scatter", "host", unnamed), Words{"yes"});
-  EXPECT_EQ(placements_for("broadcast", "device", unnamed), Words{""});
+  const Choices unnamed;  // of the host's memory, too
+  EXPECT_EQ(placements_for("all_reduce", unnamed), Words{"yes"});
+  EXPECT_EQ(placements_for("reduce", unnamed), Words{"yes"});
+  EXPECT_EQ(placements_for("reduce_scatter", unnamed), Words{"no"});
+  EXPECT_EQ(placements_for("all_gather", unnamed), Words{"no"});
+  EXPECT_EQ(placements_for("broadcast", unnamed), Words{""});
   Choices named;
   named.placements = {"yes", "no"};
-  EXPECT_EQ(placements_for("all_to_all", "device", named), named.placements);
-  EXPECT_EQ(placements_for("sendrecv", "host", named), Words{""});
+  EXPECT_EQ(placements_for("all_to_all", named), named.placements);
+  EXPECT_EQ(placements_for("sendrecv", named), Words{""});
+}
+
+/// What a communicator was asked for while messages of 4 KiB were measured once checked and twice
+/// sampled: the calls of training (train/exchange.hpp, train/carriages.hpp).
+struct Asked {
+  std::size_t sums = 0;        ///< all_reduce() of floats
+  std::size_t broadcasts = 0;  ///< of so many bytes
+  std::size_t prepared =
+      0;  ///< as often as it is called, and once for each memory to see that it can
+};
+
+template <class To>
+class Asking : public To {
+ public:
+  using To::To;
+  void all_reduce(std::span<float> data, backend::Reduction op) override {
+    ++asked.sums;
+    To::all_reduce(data, op);
+  }
+  void broadcast(std::span<std::byte> data, Rank root) override {
+    if (data.size() == 4096) ++asked.broadcasts;
+    To::broadcast(data, root);
+  }
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode mode) override {
+    ++asked.prepared;
+    return To::prepare(call, mode);
+  }
+  Asked asked;
+};
+
+/// Calls of once() after one use().
+template <class To>
+Asked asked_for(Communicator& ranks, const std::string& collective,
+                const std::shared_ptr<backend::ComputeDevice>& device, int calls) {
+  Asking<To> asking(ranks);
+  Message message = message_of(collective);
+  if (backend::in_blocks(*collective_named(collective))) {
+    message.placement = Placement::out_of_place;
+  }
+  const auto traffic = make_device_traffic(asking, message, *device);
+  const backend::Buffer memory = device->allocate(traffic->memory());
+  traffic->use({memory.get(), traffic->memory()});
+  for (int i = 0; i < calls; ++i) static_cast<void>(traffic->once());
+  traffic->leave();
+  return asking.asked;
+}
+
+template <class To>
+void expect_calls_of_training(Communicator& ranks,
+                              const std::shared_ptr<backend::ComputeDevice>& device) {
+  constexpr std::size_t calls = 3;
+  const Asked sums = asked_for<To>(ranks, "all_reduce", device, calls);
+  EXPECT_EQ(sums.sums, calls);
+  EXPECT_EQ(sums.prepared, 1U);
+  const Asked broadcasts = asked_for<To>(ranks, "broadcast", device, calls);
+  EXPECT_EQ(broadcasts.broadcasts, calls);
+  EXPECT_EQ(broadcasts.prepared, 1U);
+  for (const char* carried : {"reduce", "reduce_scatter", "all_gather"}) {
+    const Asked asked = asked_for<To>(ranks, carried, device, calls);
+    EXPECT_EQ(asked.prepared, 1 + calls) << carried;
+    EXPECT_EQ(asked.sums + asked.broadcasts, 0U) << carried;
+  }
+}
+
+TEST(DeviceMessages, AreSentByTheCallsOfTraining) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    expect_calls_of_training<BetweenDevices>(ranks, std::make_shared<NearDevice>());
+    expect_calls_of_training<PassingCommunicator>(ranks, backend::make_remote_device());
+  });
+}
+
+/// Counts the bytes of messages between two ranks.
+class CountsMessages : public BetweenDevices {
+ public:
+  using BetweenDevices::BetweenDevices;
+  void send(std::span<const std::byte> data, Rank to, int tag) override {
+    sent += data.size();
+    BetweenDevices::send(data, to, tag);
+  }
+  void exchange(std::span<const backend::Outgoing> out,
+                std::span<const backend::Incoming> in) override {
+    EXPECT_TRUE(!out.empty() || !in.empty()) << "where do they lie?";
+    for (const backend::Outgoing& each : out) sent += each.data.size();
+    BetweenDevices::exchange(out, in);
+  }
+  std::size_t sent = 0;
+};
+
+TEST(DeviceMessages, BetweenTwoRanksReachACommunicatorThatTakesThem) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  for (const int size : {2, 3}) {
+    backend::run_on_threads(size, [](Communicator& ranks) {
+      const auto device = std::make_shared<NearDevice>();
+      for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "pairs"}) {
+        CountsMessages between(ranks);
+        const Message message = message_of(name);
+        const Measurement row = measure(between, message, device, 1e4);
+        expect_times(row, message, ranks.size());
+        EXPECT_EQ(row.implementation, "between devices 1.0") << name;
+        EXPECT_FALSE(row.series.contains("library_estimate")) << name;
+        const bool is_inner = ranks.rank() == 1 && ranks.size() == 3;
+        const bool sends = std::string_view(name) == "pairs" || !is_inner;
+        EXPECT_EQ(between.sent > 0, sends) << name;
+      }
+    });
+  }
 }
 
 TEST(DeviceMessages, WithoutRoomOnOneDeviceAreRefusedOnAllRanks) {

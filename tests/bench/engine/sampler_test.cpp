@@ -12,6 +12,7 @@
 #include "bench/benchmark.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "tests/backend/comm/unheard_communicator.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -220,6 +221,28 @@ TEST(Sampler, StopsAllRanksAtTheFailureOfOneAndTellsItsCause) {
         }
       }
     }
+  }
+}
+
+TEST(Sampler, MakesNoCallWithTheOthersAfterAFailureOfALibrary) {
+  for (const auto part : {Failure::Part::set_up, Failure::Part::once}) {
+    int calls = 0;
+    int calls_before = 0;
+    backend::UnheardCommunicator ranks(2, [&calls] { ++calls; });
+    const auto fail = [&](Failure::Part here) {
+      if (here != part) return;
+      calls_before = calls;
+      throw LibraryError("cudaStreamQuery failed for rank 0's messages.");
+    };
+    const SampleParts parts{.set_up = [&] { fail(Failure::Part::set_up); },
+                            .meeting = backend::Waiting::spin,
+                            .once =
+                                [&] {
+                                  fail(Failure::Part::once);
+                                  return Seconds(1);
+                                }};
+    EXPECT_THROW(static_cast<void>(Sampler(ranks, by_count(4, 4)).sample(parts)), LibraryError);
+    EXPECT_EQ(calls, calls_before);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "bench/together.hpp"
 #include "core/error.hpp"
+#include "core/ranks_apart.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -46,6 +47,16 @@ TEST(Together, MemoryThatRanOutEverywhereStaysThat) {
   for (const auto& error : thrown([](int) { throw std::bad_alloc(); })) {
     EXPECT_THROW(std::rethrow_exception(error), std::bad_alloc);
   }
+}
+
+/// It must not be taken for one that nobody else knows of (core/ranks_apart.hpp).
+TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
+  const auto errors = thrown([](int rank) {
+    if (rank == 1) throw LibraryError("cudaMalloc failed.");
+  });
+  for (const auto& error : errors) EXPECT_FALSE(leaves_ranks_apart(error));
+  EXPECT_TRUE(leaves_ranks_apart(std::make_exception_ptr(LibraryError("cudaMalloc failed."))));
+  EXPECT_EQ(exit_code_of(errors[1]), static_cast<int>(ExitCode::wrong_result));
 }
 
 }  // namespace

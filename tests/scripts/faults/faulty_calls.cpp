@@ -7,9 +7,11 @@
 //                late: comes late out of each barrier, and so into what follows it
 //                slow_send: waits before it sends
 //                slow_compute: waits before each step that oneDNN computes
+//                fail: an all-reduce gives up at once, with an error
+//                fail_compute: a step that oneDNN computes does
 //   FAULT_RANK   on which rank
-//   FAULT_AFTER  spares the first calls (flip)
-//   FAULT_LEAST  spares calls of fewer elements, or bytes of a message (flip, slow_send)
+//   FAULT_AFTER  spares the first calls (flip, fail, fail_compute)
+//   FAULT_LEAST  spares calls of fewer elements, or bytes of a message (flip, fail, slow_send)
 //   FAULT_MS     how long a wait is, in milliseconds
 #include <dlfcn.h>
 #include <mpi.h>
@@ -52,11 +54,19 @@ void delay() {
   std::this_thread::sleep_for(std::chrono::milliseconds(number("FAULT_MS")));
 }
 
-/// Whether the result of this call is to be spoilt; counts the calls it is asked about.
-bool spoils(int count, MPI_Datatype type) {
+/// Whether the first calls are over; counts those it is asked about.
+bool is_due() {
   static std::atomic<int> calls = 0;
-  if (!has_fault("flip") || type != MPI_FLOAT || count < number("FAULT_LEAST")) return false;
   return ++calls > number("FAULT_AFTER");
+}
+
+bool is_of_gradients(int count, MPI_Datatype type) {
+  return type == MPI_FLOAT && count >= number("FAULT_LEAST");
+}
+
+/// Whether the result of this call is to be spoilt.
+bool spoils(int count, MPI_Datatype type) {
+  return has_fault("flip") && is_of_gradients(count, type) && is_due();
 }
 
 /// The highest bit of the fraction of the first element from the middle on that is not 0. Says so,
@@ -93,6 +103,7 @@ extern "C" {
 
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
                   MPI_Comm comm) {
+  if (has_fault("fail") && is_of_gradients(count, type) && is_due()) return MPI_ERR_OTHER;
   const int code = PMPI_Allreduce(from, to, count, type, op, comm);
   if (spoils(count, type)) flip(to, count);
   return code;
@@ -135,6 +146,8 @@ int dnnl_primitive_execute(const void* primitive, void* stream, int count, const
   using Execute = int (*)(const void*, void*, int, const void*);
   static const auto execute =
       reinterpret_cast<Execute>(::dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
+  constexpr int runtime_error = 5;  // dnnl_runtime_error
+  if (has_fault("fail_compute") && is_due()) return runtime_error;
   if (has_fault("slow_compute")) delay();
   return execute(primitive, stream, count, arguments);
 }

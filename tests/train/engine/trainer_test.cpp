@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 
+#include "tests/backend/comm/unheard_communicator.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
 #include "tests/train/engine/worker.hpp"
@@ -205,6 +208,57 @@ TEST(Trainer, LeavesTheOthersInStepWhenTheInputOfOneRankFails) {
       options.synchronisation = Synchronisation::parameter_server;
       fail_at(failing, options);
     }
+  }
+}
+
+/// Rank 0 of two, whose batch `failing`, counted from 1, throws what `fail` does. It ends whatever
+/// of its messages is still on its way.
+template <class E>
+void expect_thrown(int failing, const TrainOptions& options, const std::function<void()>& fail,
+                   const std::function<void()>& called) {
+  backend::UnheardCommunicator communicator(2, called);
+  const Network network = chain_network();
+  const auto device = open_backend("reference");
+  Program program(network, *device, 2, DType::f32);
+  program.initialise(1);
+  MadeData data(network, 2);
+  int batches = 0;
+  const auto next = [&]() -> const Batch& {
+    if (++batches == failing) fail();
+    return data.next();
+  };
+  Trainer trainer(program, communicator, next, options);
+  for (int i = 1; i < failing; ++i) trainer.iterate();
+  EXPECT_THROW(trainer.iterate(), E) << schedule_name(options.schedule);
+}
+
+TEST(Trainer, MakesNoCallWithTheOthersAfterAFailureOfALibrary) {
+  for (const Schedule schedule : all_schedules) {
+    // Messages that overlap the next forward are on their way in the second.
+    for (const int failing : overlaps_next_forward(schedule) ? std::vector{1} : std::vector{1, 2}) {
+      std::atomic<int> calls = 0;
+      int calls_before = 0;
+      const auto fail = [&] {
+        calls_before = calls;
+        throw LibraryError("the driver lost the device.");
+      };
+      expect_thrown<LibraryError>(failing, with(schedule), fail, [&] { ++calls; });
+      EXPECT_EQ(calls, calls_before) << schedule_name(schedule);
+    }
+  }
+}
+
+TEST(Trainer, SaysThatARankIsApartWhateverFailsInAnExchange) {
+  for (const Schedule schedule : all_schedules) {
+    std::atomic<bool> lost = false;
+    const auto fail = [&lost] {
+      lost = true;
+      throw ConfigError("picture.jpg is truncated.");
+    };
+    const auto called = [&lost] {
+      if (lost) throw ConfigError("The GPU has no memory left for a message.");
+    };
+    expect_thrown<LibraryError>(1, with(schedule), fail, called);
   }
 }
 

@@ -209,7 +209,41 @@ TEST_F(NcclTest, RefusesMemoryOfTheGpuWhereItIsNotTaken) {
   GpuMemory memory = collectives.allocate(64);
   const std::span<double> doubles(reinterpret_cast<double*>(memory.data()), 8);
   EXPECT_THROW(ranks().all_reduce(doubles, Reduction::sum), std::logic_error);
-  EXPECT_THROW(ranks().send({memory.data(), 64}, 0, 1), std::logic_error);
+  EXPECT_THROW(ranks().all_gather({memory.data(), 8}, {memory.data(), 64}), std::logic_error);
+}
+
+TEST_F(NcclTest, SendsMemoryOfTheGpuToAnotherRank) {
+  const Rank last = ranks().size() - 1;
+  if (last == 0) GTEST_SKIP() << "nobody to send to";
+  Collectives collectives(ranks());
+  const bool is_first = ranks().rank() == 0;
+  if (!is_first && ranks().rank() != last) return;
+  const Rank peer = is_first ? last : 0;
+  GpuMemory mine = collectives.allocate(4000);
+  GpuMemory theirs = collectives.allocate(4000);
+  mine.write(bytes(values_of(ranks().rank(), 1000)));
+  if (is_first) ranks().send({mine.data(), 4000}, peer, 1);
+  ranks().receive({theirs.data(), 4000}, peer, 1);
+  if (!is_first) ranks().send({mine.data(), 4000}, peer, 1);
+  EXPECT_EQ(read(theirs, 1000), values_of(peer, 1000));
+}
+
+TEST_F(NcclTest, ExchangesMemoryOfTheGpuBothWaysAtOnce) {
+  const Rank next = (ranks().rank() + 1) % ranks().size();
+  const Rank before = (ranks().rank() + ranks().size() - 1) % ranks().size();
+  if (next == ranks().rank()) GTEST_SKIP() << "nobody to send to";
+  Collectives collectives(ranks());
+  GpuMemory mine = collectives.allocate(8000);
+  GpuMemory theirs = collectives.allocate(8000);
+  mine.write(bytes(values_of(ranks().rank(), 2000)));
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (const std::size_t at : {std::size_t{0}, std::size_t{4000}}) {
+    out.push_back({{mine.data() + at, 4000}, next, 1});
+    in.push_back({{theirs.data() + at, 4000}, before, 1});
+  }
+  ranks().exchange(out, in);
+  EXPECT_EQ(read(theirs, 2000), values_of(before, 2000));
 }
 
 TEST_F(NcclTest, ADuplicateWorksOnAnotherThreadAtTheSameTime) {

@@ -94,5 +94,10 @@ TEST(Seats, NameTheFirstRankWithoutAGpuAndWhy) {
       << text;
 }
 
+TEST(Seats, AreAskedWhetherEachSeesAGpu) {
+  EXPECT_TRUE(all_see_gpus(std::vector{seat(1, {1}), seat(2, {1, 2})}));
+  EXPECT_FALSE(all_see_gpus(std::vector{seat(1, {1}), seat(2, {})}));
+}
+
 }  // namespace
 }  // namespace dlscale::backend::gpu_comm
