@@ -36,8 +36,8 @@ namespace dlscale::model {
 ///     of a node send at once has them share its way out, which a ring leaves by one message, in
 ///     the rounds in which they do (FlatRounds). Wrong where the library's all-reduce is far from a
 ///     ring, as in trees on many ranks.
-/// All but the first are noted, what is derived alike for every number of ranks. Messages follow one
-/// another, so none shares its links with another.
+/// All but the first are noted, what is derived alike for every number of ranks. Messages follow
+/// one another, so none shares its links with another.
 class CollectiveTimes {
  public:
   /// `all_reduce` is of the same machine and placement. All arguments must outlive this.
