@@ -158,7 +158,7 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
 void declare_calibrate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
-                  "Result files or folders of bench conv, update, memory, io, comm");
+                  "Result files or folders of bench conv, update, memory, io, comm, device");
   verb.add_option(
           "--cluster", options->cluster,
           "The hardware measured: local (this processor, or the GPU that the results name), a name "

@@ -6,8 +6,8 @@
 # The first call, in the family's folder, makes the library dlscale_<family>. Each member defines
 #   extern const <type> <member>;
 # and no other file is edited: the table is generated from the calls. A member whose REQUIRES are
-# absent is listed with the reason instead of built. Those of GPUs are built apart from all programs
-# but their tests if DLSCALE_GPU_APART is set (cmake/DlscaleDependencies.cmake).
+# absent is listed with the reason instead of built. Those of GPUs are built apart from most programs
+# if DLSCALE_GPU_APART is set (cmake/DlscaleDependencies.cmake): who links dlscale_whole() has them.
 
 function(dlscale_family family)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TYPE;HEADER;NAMESPACE" "LINK")
@@ -32,9 +32,20 @@ function(dlscale_library_beyond family target result)
       target_link_libraries(${library} PUBLIC dlscale_${family} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
       dlscale_precompile(${library} ${DLSCALE_HEADERS})
       dlscale_group(${library})
+      # The table with all members: objects come before archives, so the linker does not look for the family's own.
+      add_library(dlscale_${family}_whole OBJECT)
+      target_link_libraries(dlscale_${family}_whole PUBLIC ${library})
     endif()
   endif()
   set(${result} ${library} PARENT_SCOPE)
+endfunction()
+
+# Sets <result> to what a program links that finds every member of a family by name, those built apart, too.
+function(dlscale_whole family result)
+  set(${result} dlscale_${family} PARENT_SCOPE)
+  if(TARGET dlscale_${family}_whole)
+    set(${result} dlscale_${family}_whole PARENT_SCOPE)
+  endif()
 endfunction()
 
 function(dlscale_add family member)
@@ -56,23 +67,36 @@ function(dlscale_add family member)
   if(library STREQUAL "dlscale_${family}")
     set_property(GLOBAL APPEND PROPERTY dlscale_${family}_MEMBERS ${member})
   else()
-    set_property(GLOBAL APPEND PROPERTY dlscale_${family}_ABSENT
-                 "{\"${member}\", \"built apart, for its tests alone (DLSCALE_GPU_APART)\"}")
+    set_property(GLOBAL APPEND PROPERTY dlscale_${family}_APART ${member})
   endif()
 endfunction()
 
-function(dlscale_generate_table family)
-  foreach(key IN ITEMS TYPE HEADER NAMESPACE MEMBERS ABSENT)
+# Writes the table of a family to generated/<name>.cpp, a source of dlscale_<name>: MEMBERS, and in ABSENT what is not among them.
+function(dlscale_write_table family name)
+  foreach(key IN ITEMS TYPE HEADER NAMESPACE)
     get_property(${key} GLOBAL PROPERTY dlscale_${family}_${key})
   endforeach()
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "MEMBERS;ABSENT")
   set(declarations "")
   set(rows "")
-  foreach(member IN LISTS MEMBERS)
+  foreach(member IN LISTS arg_MEMBERS)
     string(APPEND declarations "extern const ${TYPE} ${member};\n")
     string(APPEND rows "&${member}, ")
   endforeach()
-  string(REPLACE ";" ", " ABSENT "${ABSENT}")
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/family.cpp.in
-                 ${PROJECT_BINARY_DIR}/generated/${family}.cpp @ONLY)
-  target_sources(dlscale_${family} PRIVATE ${PROJECT_BINARY_DIR}/generated/${family}.cpp)
+  list(JOIN arg_ABSENT ", " ABSENT)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/family.cpp.in ${PROJECT_BINARY_DIR}/generated/${name}.cpp @ONLY)
+  target_sources(dlscale_${name} PRIVATE ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+endfunction()
+
+function(dlscale_generate_table family)
+  foreach(key IN ITEMS MEMBERS APART ABSENT)
+    get_property(${key} GLOBAL PROPERTY dlscale_${family}_${key})
+  endforeach()
+  if(APART)
+    dlscale_write_table(${family} ${family}_whole MEMBERS ${MEMBERS} ${APART} ABSENT ${ABSENT})
+  endif()
+  foreach(member IN LISTS APART)
+    list(APPEND ABSENT "{\"${member}\", \"linked with dlscale_with_gpus and with tests alone (DLSCALE_GPU_APART)\"}")
+  endforeach()
+  dlscale_write_table(${family} ${family} MEMBERS ${MEMBERS} ABSENT ${ABSENT})
 endfunction()

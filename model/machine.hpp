@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -54,6 +55,20 @@ struct AffineFit {
   std::optional<Estimate<Seconds>> give = {};  ///< as KernelTime::give; the same for all sizes
 };
 
+/// A graph of n kernels that a device was given once, each time that it is given again: the host
+/// takes host_start + n · host_per_kernel to give it, and the device device_start before the first
+/// kernel. What the device takes for an empty kernel is in the times of kernels.
+struct GraphLaunch {
+  Estimate<Seconds> host_start;
+  Estimate<Seconds> host_per_kernel;
+  Estimate<Seconds> device_start;
+  std::string source;
+  [[nodiscard]] Estimate<Seconds> give(std::size_t kernels) const {
+    Estimate<Seconds> sum = static_cast<double>(kernels) * host_per_kernel;
+    return sum += host_start;
+  }
+};
+
 /// Input pipeline: what one loader thread spends on one picture for an H × W crop.
 struct LoaderFit {
   int ranks_on_node = 1;
@@ -96,7 +111,8 @@ struct Machine {
   std::optional<ReductionTime> reduction = {};  ///< γ, where something tells it
   std::vector<ContentionFit> contention;        ///< of messages beside work, where it was measured
   std::vector<AffineFit> h2d;
-  std::vector<AffineFit> update;  ///< per byte of f32 parameters
+  std::vector<AffineFit> update;                 ///< per byte of f32 parameters
+  std::optional<GraphLaunch> graph_launch = {};  ///< where it was measured
   std::vector<LoaderFit> loaders;
   /// By kernel: "copy", "triad". Of one rank with all its threads, arrays in memory.
   std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;
@@ -113,10 +129,10 @@ struct Machine {
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range. Only "algorithms", "reduction", "contention", "measured_on", its "links" and "give_s"
-/// may be missing, of the cluster "node", "network", "nccl" and "all_reduce", and of algorithms
-/// "foresight", "shared_cores", "two_way", "both_ways_s_per_byte" and "beside_closed_form", and
-/// "spread" of segments and ranges: files of earlier versions lack them.
+/// of range. Only "algorithms", "reduction", "contention", "graph_launch", "measured_on", its
+/// "links" and "give_s" may be missing, of the cluster "node", "network", "nccl" and "all_reduce",
+/// and of algorithms "foresight", "shared_cores", "two_way", "both_ways_s_per_byte" and
+/// "beside_closed_form", and "spread" of segments and ranges: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// A full disk leaves an older file as it was: written by write_whole(). Throws ConfigError.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

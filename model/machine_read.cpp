@@ -373,6 +373,17 @@ AffineFit read_affine(const Value& value) {
   return fit;
 }
 
+GraphLaunch read_graph_launch(const Value& value) {
+  Object object(value);
+  GraphLaunch launch;
+  launch.host_start = read_estimate<Seconds>(object.take("host_start_s"));
+  launch.host_per_kernel = read_estimate<Seconds>(object.take("host_s_per_kernel"));
+  launch.device_start = read_estimate<Seconds>(object.take("device_start_s"));
+  launch.source = object.take("source").text();
+  object.done();
+  return launch;
+}
+
 LoaderFit read_loader(const Value& value) {
   Object object(value);
   LoaderFit fit;
@@ -420,6 +431,9 @@ Machine read_machine(const Value& value) {
   if (object.has("reduction")) machine.reduction = read_reduction(object.take("reduction"));
   if (object.has("contention")) {
     machine.contention = read_list(object.take("contention"), read_contention);
+  }
+  if (object.has("graph_launch")) {
+    machine.graph_launch = read_graph_launch(object.take("graph_launch"));
   }
   machine.h2d = read_list(object.take("h2d"), read_affine);
   machine.update = read_list(object.take("update"), read_affine);

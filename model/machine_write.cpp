@@ -248,6 +248,13 @@ Json to_json(const AffineFit& fit) {
   return with_give(json, fit.give);
 }
 
+Json to_json(const GraphLaunch& launch) {
+  return {{"host_start_s", to_json(launch.host_start)},
+          {"host_s_per_kernel", to_json(launch.host_per_kernel)},
+          {"device_start_s", to_json(launch.device_start)},
+          {"source", launch.source}};
+}
+
 Json to_json(const LoaderFit& fit) {
   return {{"ranks_on_node", fit.ranks_on_node},
           {"height", fit.height},
@@ -278,14 +285,15 @@ Json list(const std::vector<T>& values) {
 
 namespace {
 
-/// Not every machine has measured what it costs to add, nor what messages and computing cost each
-/// other.
+/// Not every machine has measured what it costs to add, what messages and computing cost each
+/// other, or what a graph does.
 Json with_optional(Json json, const Machine& machine) {
   if (machine.reduction) {
     json["reduction"] = {{"gamma_s_per_byte", to_json(machine.reduction->per_byte)},
                          {"from", machine.reduction->from}};
   }
   if (!machine.contention.empty()) json["contention"] = list(machine.contention);
+  if (machine.graph_launch) json["graph_launch"] = to_json(*machine.graph_launch);
   return json;
 }
 

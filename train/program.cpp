@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "train/dropout_seeds.hpp"
@@ -51,14 +52,48 @@ std::int64_t count_classes(const Network& network) {
   return classes;
 }
 
-void check_memory(const ProgramPlan& plan, const Network& network, int batch,
-                  std::optional<Bytes> available) {
-  const auto need = static_cast<double>(plan.bytes());
-  if (!available || need <= available->si()) return;
+/// Of a rank's share of the host's memory.
+void check_host_memory(const Network& network, int batch, double need, Bytes available) {
+  if (need <= available.si()) return;
   throw ConfigError(fmt::format(
       "training {} with {} images per rank needs {:.2f} GB per rank, but {:.2f} GB are free for "
       "each (the machine would swap or end the process). Choose a smaller batch or fewer ranks.",
-      network.name(), batch, need / 1e9, available->si() / 1e9));
+      network.name(), batch, need / 1e9, available.si() / 1e9));
+}
+
+/// Of a device's own, which it shares with no other rank.
+void check_device_memory(const Network& network, int batch, std::string_view need_text, double need,
+                         const backend::OwnMemory& memory) {
+  if (need <= memory.free.si()) return;
+  throw ConfigError(fmt::format(
+      "training {} with {} images per rank needs {}{:.2f} GB on the device, but {:.2f} of its "
+      "{:.2f} GB are free (it computes in no other memory). Choose a smaller batch, or end other "
+      "programs that use the device.",
+      network.name(), batch, need_text, need / 1e9, memory.free.si() / 1e9,
+      memory.total.si() / 1e9));
+}
+
+void check_memory(const ProgramPlan& plan, const Network& network, int batch,
+                  const backend::ComputeDevice& device, std::optional<Bytes> available) {
+  const auto need = static_cast<double>(plan.bytes());
+  if (const auto own = device.own_memory()) {
+    check_device_memory(network, batch, "", need, *own);
+  } else if (available) {
+    check_host_memory(network, batch, need, *available);
+  }
+}
+
+/// Bytes of a program's parameters, with what an update keeps of them, and of its outputs, by
+/// shapes alone: any plan has more, by padding, states, scratch and gradients of outputs.
+double least_bytes(const Network& network, int batch, DType dtype) {
+  const auto element = static_cast<double>(element_bytes(dtype));
+  const double low = element < sizeof(float) ? element : 0;
+  double outputs = 0;
+  for (const Layer& layer : network.layers()) {
+    outputs += static_cast<double>(layer.output.elements());
+  }
+  return (3 * sizeof(float) + low) * static_cast<double>(network.parameter_count()) +
+         batch * element * outputs;
 }
 
 /// Before plans are chosen, which takes minutes on a GPU. Throws Unsupported for f16.
@@ -67,6 +102,16 @@ DType trainable(DType dtype) {
   throw Unsupported(
       "training in f16 needs its loss scaled so that small gradients do not vanish, which dlscale "
       "does not do. Train in bf16.");
+}
+
+/// A device with memory of its own tries plans for minutes: one that is too small by far is told so
+/// before.
+ProgramPlan make_plan_that_fits(const Network& network, backend::ComputeDevice& device, int batch,
+                                DType dtype) {
+  if (const auto own = device.own_memory()) {
+    check_device_memory(network, batch, "at least ", least_bytes(network, batch, dtype), *own);
+  }
+  return make_plan(network, device, batch, dtype);
 }
 
 }  // namespace
@@ -117,10 +162,9 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
       batch(the_batch),
       classes(count_classes(the_network)),
       losses(find_losses(the_network)),
-      plan(make_plan(the_network, the_device, the_batch, trainable(dtype))),
+      plan(make_plan_that_fits(the_network, the_device, the_batch, trainable(dtype))),
       nodes(the_network.layers().size()) {
-  const auto own = device->own_memory();
-  check_memory(plan, network, batch, own ? own->free : available);
+  check_memory(plan, network, batch, *device, available);
   allocate();
   for (const Layer& layer : network.layers()) bind(layer);
   index_steps();

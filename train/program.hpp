@@ -22,7 +22,7 @@ class Program {
  public:
   /// `device` must outlive the program. Throws Unsupported naming the layer, and ConfigError before
   /// anything is allocated if that would be more than `available`, or than what is free on a device
-  /// with memory of its own.
+  /// with memory of its own; before the device tries plans if shapes alone say so.
   Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype,
           std::optional<Bytes> available = std::nullopt);
   ~Program();

@@ -15,6 +15,7 @@
 #include "core/usable_rows.hpp"
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/fit.hpp"
+#include "model/calibrate/graph_launch.hpp"
 #include "model/calibrate/links.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/message_memory.hpp"
@@ -421,11 +422,16 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   if (memory == MessageMemory::host) {
     machine.contention = fit_contention(results, machine.collectives, options);
   }
+  machine.graph_launch = fit_graph_launch(results, options.backend);
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);
   std::set<std::string> files;
   for (const auto& [benchmark, group] : sorted) {
     for (const Sourced& one : group) files.insert(one.file);
+  }
+  for (const ResultFile& file : results) {
+    const bool told = machine.graph_launch && std::ranges::any_of(file.measurements, is_of_graphs);
+    if (told) files.insert(file.path.string());
   }
   machine.sources.assign(files.begin(), files.end());
   return machine;

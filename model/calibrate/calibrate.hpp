@@ -28,10 +28,11 @@ struct CalibrateOptions {
 /// their loops; else from sums in memory (communication/reduction.hpp). What messages and work at
 /// the same time cost each other, from the rows that measured both, which tell nothing of messages
 /// alone (calibrate/contention.hpp). Series "give" of kernels,
-/// copies and updates, where there is one: the host's time to give the work. Results of different
-/// processors, hosts, links between hosts, compute backends or versions of a library do not make
-/// one machine: ConfigError. Throws ConfigError that names file and key for results that do not fit
-/// together.
+/// copies and updates, where there is one: the host's time to give the work; of graphs of kernels,
+/// from the rows of bench device that are of them (calibrate/graph_launch.hpp). Results of
+/// different processors, hosts, links between hosts, compute backends or versions of a library do
+/// not make one machine: ConfigError. Throws ConfigError that names file and key for results that
+/// do not fit together.
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
                   const CalibrateOptions& options = {});
 

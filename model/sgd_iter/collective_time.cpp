@@ -55,6 +55,7 @@ CollectiveTimes::CollectiveTimes(const Machine& machine, const Placement& placem
                                  const MessageTimes& all_reduce, Notes& notes)
     : placement_(placement), collective_(collective), all_reduce_(&all_reduce), notes_(&notes) {
   EXPECT(collective != Collective::all_reduce && collective != Collective::all_to_all);
+  if (all_reduce.is_nccl()) nccl_.emplace(machine, placement, collective);
   const std::string_view waiting = waiting_in(schedule);
   const CollectiveFit* measured = find_fit(machine, placement, collective, waiting);
   if (measured == nullptr) return;
@@ -115,6 +116,7 @@ std::string CollectiveTimes::not_measured() const {
 }
 
 Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
+  if (nccl_) return nccl_->time(size, std::string(to_string(collective_)), *notes_);
   const Estimate<Seconds> whole = all_reduce_->time(size);
   if (halves_all_reduce(collective_)) {
     notes_->add(fmt::format("{}: taken as half of an all-reduce", not_measured()));

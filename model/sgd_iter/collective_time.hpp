@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include "core/units.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/nccl_times.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
 #include "model/topology/flat_rounds.hpp"
@@ -20,6 +22,8 @@ namespace dlscale::model {
 ///     the schedule do where that was measured, which is noted where it was not; but not where it
 ///     was measured across nodes and another link between them was stated
 ///     (Machine::inter_node_stated);
+///   where all-reduces are what NCCL's own cost model says, what it says of this collective
+///     (NcclTimes);
 ///   a reduce-scatter or an all-gather else: half of an all-reduce, of which, around a ring or by
 ///     halving and doubling, each is one half (MODEL 2.4);
 ///   a reduce or a broadcast else: the closed form of the algorithm of core/collective that takes
@@ -32,8 +36,8 @@ namespace dlscale::model {
 ///     of a node send at once has them share its way out, which a ring leaves by one message, in
 ///     the rounds in which they do (FlatRounds). Wrong where the library's all-reduce is far from a
 ///     ring, as in trees on many ranks.
-/// All but the first are noted, alike for every number of ranks. Messages follow one another, so
-/// none shares its links with another.
+/// All but the first are noted, what is derived alike for every number of ranks. Messages follow
+/// one another, so none shares its links with another.
 class CollectiveTimes {
  public:
   /// `all_reduce` is of the same machine and placement. All arguments must outlive this.
@@ -57,6 +61,7 @@ class CollectiveTimes {
   const MessageTimes* all_reduce_;
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;
+  std::optional<NcclTimes> nccl_;
   bool over_other_link_ = false;  ///< it was measured, but not over the link that was stated
   /// Of algorithms whose messages share the ways out of nodes, once they are asked for.
   mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;

@@ -85,6 +85,7 @@ class Costs {
   void add_steps(IterationCosts& costs) const;
   void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                 const std::vector<std::size_t>& parts) const;
+  void give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const;
   void give_at_once(IterationCosts& costs) const;
 
   const Network* network_;
@@ -261,7 +262,26 @@ void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
   }
 }
 
-/// The host gives each stretch of the iteration as one graph.
+/// The host gives each stretch of the iteration as one graph: what it takes comes before the first
+/// step of it, of which each counts as one kernel.
+void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const {
+  const auto give = [&](std::span<StepCost> stretch) {
+    if (stretch.empty()) return;
+    for (StepCost& step : stretch) step.give = Estimate<Seconds>{};
+    stretch.front().give = launch.give(stretch.size());
+    stretch.front().compute += launch.device_start;
+  };
+  give(costs.forward);
+  for (auto& part : costs.backward) give(part);
+  if (updates_all_at_end(*run_) || by_server(*run_)) give({&costs.update, 1});
+  notes_->add(
+      fmt::format("a graph takes the host {}, and {} for each kernel that it holds, to give, and "
+                  "the device {} to begin (bench device); each step counts as one kernel",
+                  to_text(launch.host_start.value), to_text(launch.host_per_kernel.value),
+                  to_text(launch.device_start.value)));
+}
+
+/// The same where nothing is known of graphs.
 void Costs::give_at_once(IterationCosts& costs) const {
   bool measured = costs.update.give.value > Seconds();
   const auto drop = [&](std::vector<StepCost>& steps) {
@@ -318,7 +338,12 @@ IterationCosts Costs::find() {
   const RankCores cores{costs.shape.cores, costs.shape.compute_cores};
   costs.contention = contention_costs(*machine_, *run_, cores, *notes_);
   add_steps(costs);
-  if (run_->launch == Launch::graph) give_at_once(costs);
+  if (run_->launch == Launch::eager) return costs;
+  if (machine_->graph_launch) {
+    give_as_graphs(*machine_->graph_launch, costs);
+  } else {
+    give_at_once(costs);
+  }
   return costs;
 }
 

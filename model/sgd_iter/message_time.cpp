@@ -22,8 +22,6 @@ using collective::Collective;
 using collective::Link;
 
 constexpr std::string_view all_reduce = "all_reduce";
-constexpr Bytes smallest_message = 4_B;
-
 /// Among which an extrapolation chooses: those that libraries run between the ranks alone and that
 /// follow from the number of ranks and one link. The others of the family need segments or nodes of
 /// which a fit says nothing, or parameter servers or switches that a cluster need not have.
@@ -148,7 +146,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
   if (machine.all_reduce_asked == "nccl") {
-    use_nccl();
+    nccl_.emplace(machine, placement, Collective::all_reduce);
     return;
   }
   const bool lacks_switches = machine.all_reduce_asked == adding_switches && placement.nodes() == 1;
@@ -170,7 +168,9 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
       !(machine.inter_node_stated && placement.nodes() > 1)) {
     pair_ = measured_pair(machine, placement, schedule);
   }
-  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) use_nccl();
+  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
+    nccl_.emplace(machine, placement, Collective::all_reduce);
+  }
   if (fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr) ends_ = sheet_links(machine);
   if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
@@ -180,11 +180,6 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
         fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
                     machine.cluster.name));
   }
-}
-
-void MessageTimes::use_nccl() {
-  nccl_.emplace(machine_->cluster.nccl.value(), placement_);
-  slow_nccl_.emplace(sheet_links(*machine_).slow.nccl.value(), placement_);
 }
 
 const MessageTimes::Offered& MessageTimes::offered() const {
@@ -263,7 +258,7 @@ Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
 
 Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
   const Cluster& cluster = machine_->cluster;
-  if (nccl_) return by_nccl(message);
+  if (nccl_) return nccl_->time(message, "all-reduce", *notes_);
   const std::string described = described_links(cluster, placement_);
   if (!described.empty()) {
     notes_->add("links by what the cluster says of its nodes and network (data sheets)", described);
@@ -282,14 +277,8 @@ Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
           quickest(slow, message).cost(message)};
 }
 
-Estimate<Seconds> MessageTimes::by_nccl(Bytes message) const {
-  const NcclChoice choice = nccl_->choose(message);
-  notes_->add(
-      fmt::format("all-reduce by NCCL's own cost model (3.9), not measured: {}", to_string(choice)),
-      fmt::format("{:.0f} B", message.si()));
-  const Seconds startup = nccl_->choose(std::min(message, smallest_message)).time;
-  return {choice.time, std::max(Seconds(), choice.time - startup),
-          std::max(choice.time, slow_nccl_->choose(message).time)};
+bool MessageTimes::is_nccl() const {
+  return nccl_ && fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr;
 }
 
 TimeSource MessageTimes::source(Bytes message) const {

@@ -8,9 +8,9 @@
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/nccl_times.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
-#include "model/topology/nccl.hpp"
 #include "model/topology/nominal_all_reduce.hpp"
 #include "model/topology/sheet_links.hpp"
 #include "model/topology/topology.hpp"
@@ -41,11 +41,10 @@ class AskedAllReduce;
 ///     by these and the closed form that then takes least (pair_time.hpp), that of a ring where the
 ///     cluster names it, unless it names another rule for what was not measured.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
-///     (3.13), what NCCL would choose by its own cost model (3.9), or where no rule is stated, for
-///     each message the quickest of those that libraries choose among (nominal_all_reduces()). The
-///     interval of these is by sheet_links(), at both ends by what is quickest there; NCCL's model,
-///     which knows no link without start-ups, is taken to be as much quicker at most as its
-///     smallest message takes.
+///     (3.13), what NCCL would choose by its own cost model (NcclTimes), or where no rule is
+///     stated, for each message the quickest of those that libraries choose among
+///     (nominal_all_reduces()). The interval of these is by sheet_links(), at both ends by what is
+///     quickest there.
 /// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
 /// across nodes: over several nodes, only fits within a node and nominal links count then.
 /// Ranks that send after backward enter each message together, as those that met spinning; a
@@ -59,14 +58,14 @@ class MessageTimes {
   [[nodiscard]] Estimate<Seconds> time(Bytes message) const;
   /// Where that time comes from: fitted, extrapolated or data_sheet. Requires ≥ 2 ranks.
   [[nodiscard]] TimeSource source(Bytes message) const;
+  /// Whether that time is what NCCL's own cost model says, which knows other collectives as well.
+  [[nodiscard]] bool is_nccl() const;
 
  private:
   void find_fit(const std::vector<const CollectiveFit*>& fits);
   [[nodiscard]] std::optional<Estimate<Seconds>> by_closed_form(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by_pair(Bytes message) const;
-  void use_nccl();
   [[nodiscard]] Estimate<Seconds> nominal(Bytes message) const;
-  [[nodiscard]] Estimate<Seconds> by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
 
@@ -88,8 +87,7 @@ class MessageTimes {
   };
   [[nodiscard]] const Offered& offered() const;
   mutable std::optional<Offered> offered_;  ///< once it is asked for
-  std::optional<NcclModel> nccl_;           ///< where nothing was measured and the cluster says so
-  std::optional<NcclModel> slow_nccl_;      ///< the same over the slowest links
+  std::optional<NcclTimes> nccl_;           ///< where nothing was measured and the cluster says so
   std::shared_ptr<const AskedAllReduce> asked_;
 };
 

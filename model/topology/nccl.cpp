@@ -14,12 +14,13 @@
 namespace dlscale::model {
 namespace {
 
+using collective::Collective;
 using Fabric = NcclFacts::Fabric;
 using Gpu = NcclFacts::Gpu;
 using Processor = NcclFacts::Processor;
 
 constexpr std::array all_algorithms{NcclAlgorithm::tree, NcclAlgorithm::ring, NcclAlgorithm::nvls,
-                                    NcclAlgorithm::nvls_tree};
+                                    NcclAlgorithm::nvls_tree, NcclAlgorithm::pat};
 constexpr std::array all_protocols{NcclProtocol::ll, NcclProtocol::ll128, NcclProtocol::simple};
 
 constexpr std::size_t at(NcclAlgorithm algorithm) {
@@ -54,39 +55,68 @@ double network_overhead(Processor processor, NcclProtocol protocol) {
 }  // namespace
 
 std::string to_string(const NcclChoice& choice) {
-  constexpr std::array<std::string_view, 4> algorithms{"tree", "ring", "NVLS", "NVLS tree"};
+  constexpr std::array<std::string_view, 5> algorithms{"tree", "ring", "NVLS", "NVLS tree", "PAT"};
   constexpr std::array<std::string_view, 3> protocols{"LL", "LL128", "simple"};
   return fmt::format("{}, {}", algorithms[at(choice.algorithm)], protocols[at(choice.protocol)]);
 }
 
-NcclModel::NcclModel(const NcclFacts& facts, const Placement& placement)
+NcclModel::NcclModel(const NcclFacts& facts, const Placement& placement, Collective collective)
     : NcclModel(facts, placement, ring_channels(facts, placement),
-                multicast_channels(facts, placement)) {}
+                multicast_channels(facts, placement), collective) {}
 
 NcclModel::NcclModel(const NcclFacts& facts, const Placement& placement, const NcclChannels& rings,
-                     const NcclChannels& multicasts)
-    : facts_(facts),
+                     const NcclChannels& multicasts, Collective collective)
+    : collective_(collective),
+      facts_(facts),
       ranks_(placement.ranks),
       nodes_(placement.nodes()),
       ranks_on_node_(placement.ranks_on_node()),
       rings_(rings),
       multicasts_(multicasts) {
-  EXPECT(placement.ranks >= 2 && rings.count >= 1);
+  EXPECT(placement.ranks >= 2 && rings.count >= 1 && collective != Collective::all_to_all);
+}
+
+bool NcclModel::has_root() const {
+  return collective_ == Collective::reduce || collective_ == Collective::broadcast;
+}
+
+bool NcclModel::halves_all_reduce() const {
+  return collective_ == Collective::reduce_scatter || collective_ == Collective::all_gather;
 }
 
 bool NcclModel::offers(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-  const bool multicast = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
-  if (!multicast) {
-    // LL128 needs NVLink within the node, so that 128 bytes are stored as one.
-    return protocol != NcclProtocol::ll128 || facts_.fabric != Fabric::pcie;
+  const bool simple = protocol == NcclProtocol::simple;
+  const bool all_reduce = collective_ == Collective::all_reduce;
+  switch (algorithm) {
+    case NcclAlgorithm::tree:
+      if (!all_reduce) return false;
+      [[fallthrough]];
+    case NcclAlgorithm::ring:
+      // LL128 needs NVLink within the node, so that 128 bytes are stored as one.
+      return protocol != NcclProtocol::ll128 || facts_.fabric != Fabric::pcie;
+    case NcclAlgorithm::nvls:
+      return simple && !has_root() && multicasts_.count >= 2 && nodes_ == 1;
+    case NcclAlgorithm::nvls_tree:
+      return simple && all_reduce && multicasts_.count >= 2 && nodes_ > 1;
+    case NcclAlgorithm::pat:
+      return simple && halves_all_reduce() && nodes_ == ranks_;
   }
-  if (protocol != NcclProtocol::simple || multicasts_.count < 2) return false;
-  return (algorithm == NcclAlgorithm::nvls) == (nodes_ == 1);
+  return false;
+}
+
+/// Of a ring on that many ranks or nodes.
+double NcclModel::steps(double of) const {
+  if (collective_ == Collective::all_reduce) return 2 * (of - 1);
+  return has_root() ? of : of - 1;
+}
+
+/// GB/s of a channel of rings and trees.
+double NcclModel::channel() const {
+  return gigabytes(nodes_ <= 2 ? rings_.within_node : rings_.between_nodes);
 }
 
 double NcclModel::ring_bandwidth(NcclProtocol protocol) const {
-  const double channel = gigabytes(nodes_ <= 2 ? rings_.within_node : rings_.between_nodes);
-  double bus = rings_.count * channel;
+  double bus = rings_.count * channel();
   if (protocol == NcclProtocol::ll) {
     const std::size_t by_host = facts_.processor == Processor::amd ? 1 : 0;
     const std::size_t row = nodes_ == 1 ? at(facts_.gpu) : by_host;
@@ -95,14 +125,13 @@ double NcclModel::ring_bandwidth(NcclProtocol protocol) const {
     const double most = nccl::most_ring_ll128[at(facts_.gpu)][column(nodes_)];
     bus = std::min(0.92 * bus, rings_.count * most);
   }
-  return bus * ranks_ / steps();
+  return bus * ranks_ / steps(ranks_);
 }
 
 double NcclModel::tree_bandwidth(NcclProtocol protocol) const {
-  const double channel = gigabytes(nodes_ <= 2 ? rings_.within_node : rings_.between_nodes);
   const std::size_t gpu = at(facts_.gpu);
-  double bus =
-      std::min(0.92 * rings_.count * channel, rings_.count * nccl::most_tree[gpu][column(nodes_)]);
+  double bus = std::min(0.92 * rings_.count * channel(),
+                        rings_.count * nccl::most_tree[gpu][column(nodes_)]);
   if (protocol == NcclProtocol::ll) {
     const std::size_t by_host = facts_.processor == Processor::amd ? 1 : 0;
     const std::size_t row = nodes_ == 1 ? gpu : by_host;
@@ -117,19 +146,22 @@ double NcclModel::tree_bandwidth(NcclProtocol protocol) const {
 double NcclModel::multicast_bandwidth(NcclAlgorithm algorithm) const {
   const bool tree = algorithm == NcclAlgorithm::nvls_tree;
   const double heads = multicasts_.count;
-  // Reduction and multicast of an all-reduce run side by side.
-  const double within = 2 * gigabytes(multicasts_.within_node) *
+  // Reduction and multicast of an all-reduce run side by side; of others a rank has its own part.
+  const double operations = halves_all_reduce() ? (ranks_on_node_ - 1.0) / ranks_on_node_ : 2;
+  const double within = operations * gigabytes(multicasts_.within_node) *
                         nccl::nvls_efficiency[at(facts_.gpu)] * (heads - 1) / heads;
   const double between = gigabytes(multicasts_.between_nodes) * (tree && nodes_ == 2 ? 2 : 1);
   double channel = std::min(within, between);
   if (nodes_ == 1) channel = within;
   if (tree) channel = std::min(channel, nccl::most_nvls_tree[at(facts_.gpu)][column(nodes_)]);
-  return heads * channel * ranks_ / steps();
+  const double bus = heads * channel;
+  return halves_all_reduce() ? bus : bus * ranks_ / steps(ranks_);
 }
 
 /// GB/s of the message, in µs per kB.
 double NcclModel::bandwidth(NcclAlgorithm algorithm, NcclProtocol protocol, Bytes message) const {
   if (algorithm == NcclAlgorithm::ring) return ring_bandwidth(protocol);
+  if (algorithm == NcclAlgorithm::pat) return 0.75 * rings_.count * channel();
   if (algorithm != NcclAlgorithm::tree) return multicast_bandwidth(algorithm);
   const double least = 64;
   if (message.si() < least) return tree_bandwidth(protocol);
@@ -149,16 +181,21 @@ double NcclModel::between_latency(NcclAlgorithm algorithm, NcclProtocol protocol
   return nccl::network_latency[at(row)][at(protocol)];
 }
 
+/// Of a reduce or a broadcast one step counts, of the slowest link and without what the host adds.
 double NcclModel::ring_latency(NcclProtocol protocol, Bytes message) const {
+  const double base = nccl::base_latency[at(NcclAlgorithm::ring)][at(protocol)];
   double within = within_latency(NcclAlgorithm::ring, protocol);
+  if (has_root()) {
+    return base +
+           (nodes_ == 1 ? within : nccl::network_latency[at(NcclAlgorithm::ring)][at(protocol)]);
+  }
   if (nodes_ > 1) within = std::max(within, network_overhead(facts_.processor, protocol));
-  const double crossings = nodes_ == 1 ? 0 : 2 * (nodes_ - 1);
-  const double total = nccl::base_latency[at(NcclAlgorithm::ring)][at(protocol)] +
-                       (steps() - crossings) * within +
+  const double crossings = steps(nodes_);  // of one node none
+  const double total = base + (steps(ranks_) - crossings) * within +
                        crossings * between_latency(NcclAlgorithm::ring, protocol);
   // "Plateau" of rings whose steps are not short any more.
-  const bool plateau = protocol == NcclProtocol::simple && nodes_ > 1 &&
-                       message.si() / (rings_.count * ranks_) >= 64;
+  const bool plateau = collective_ == Collective::all_reduce && protocol == NcclProtocol::simple &&
+                       nodes_ > 1 && message.si() / (rings_.count * ranks_) >= 64;
   if (!plateau) return total;
   return total * (facts_.gpu == Gpu::volta ? 1.9 : 1.4);
 }
@@ -172,6 +209,8 @@ double NcclModel::latency(NcclAlgorithm algorithm, NcclProtocol protocol, Bytes 
   if (algorithm == NcclAlgorithm::tree) {
     return base + 2 * ((std::floor(ranks_ / nodes_) - 1) * within + depth * between);
   }
+  // A part of it grows with the ranks still.
+  if (algorithm == NcclAlgorithm::pat) return base + depth * between / 3.5 + 2.8 * ranks_;
   return algorithm == NcclAlgorithm::nvls ? within : within + 2 * depth * between;
 }
 

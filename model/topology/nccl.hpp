@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/collective/algorithm.hpp"
 #include "core/nccl_facts.hpp"
 #include "core/units.hpp"
 #include "model/topology/nccl_channels.hpp"
@@ -10,8 +11,9 @@
 
 namespace dlscale::model {
 
-/// How the ranks pass the message on; NVLS: an NVSwitch adds and multicasts it.
-enum class NcclAlgorithm { tree, ring, nvls, nvls_tree };
+/// How the ranks pass the message on; NVLS: an NVSwitch adds and multicasts it; PAT: trees in
+/// parallel, of one rank a node.
+enum class NcclAlgorithm { tree, ring, nvls, nvls_tree, pat };
 enum class NcclProtocol { ll, ll128, simple };
 
 /// What NCCL runs for one message, and the time that its cost model says.
@@ -22,19 +24,26 @@ struct NcclChoice {
 };
 std::string to_string(const NcclChoice& choice);  ///< "tree, LL128"
 
-/// NCCL's own cost model of all-reduce (3.9), by which it chooses among its algorithms:
-///   t = latency + m / bandwidth, both by algorithm, protocol, GPUs, nodes and channels.
-/// One message at a time; user settings (NCCL_ALGO, NCCL_PROTO), in-network reduction (CollNet) and
-/// trees other than balanced ones are left out. It is the vendor's fit to the vendor's machines:
-/// off by tens of percent where adapters and GPUs do not share a PCIe switch. [NCCL 2.30,
-/// src/graph/tuning.cc at 5067397]
+/// NCCL's own cost model of a collective (3.9), by which it chooses among its algorithms:
+///   t = latency + m / bandwidth, both by collective, algorithm, protocol, GPUs, nodes and
+///   channels,
+/// m as core/collective defines the message. An all-reduce goes by trees, rings or NVLS, a
+/// reduce-scatter and an all-gather by rings, on one node NVLS, with one rank a node PAT, a reduce
+/// and a broadcast by rings alone, of which a step counts once, as the ranks pass pieces on.
+/// One message at a time; user settings (NCCL_ALGO, NCCL_PROTO), in-network reduction (CollNet),
+/// trees other than balanced ones, and rings that differ between channels are left out. It is the
+/// vendor's fit to the vendor's machines: off by tens of percent where adapters and GPUs do not
+/// share a PCIe switch. [NCCL 2.30, src/graph/tuning.cc at 5067397]
 class NcclModel {
  public:
-  /// `placement` has ≥ 2 ranks; a last node may be filled in part.
-  NcclModel(const NcclFacts& facts, const Placement& placement);
+  /// `placement` has ≥ 2 ranks; a last node may be filled in part. Not of all-to-all, which NCCL
+  /// makes of messages between two ranks.
+  NcclModel(const NcclFacts& facts, const Placement& placement,
+            collective::Collective collective = collective::Collective::all_reduce);
   /// With channels from elsewhere, such as NCCL's log.
   NcclModel(const NcclFacts& facts, const Placement& placement, const NcclChannels& rings,
-            const NcclChannels& multicasts);
+            const NcclChannels& multicasts,
+            collective::Collective collective = collective::Collective::all_reduce);
 
   /// Nothing where NCCL does not offer the combination.
   [[nodiscard]] std::optional<Seconds> time(NcclAlgorithm algorithm, NcclProtocol protocol,
@@ -43,6 +52,9 @@ class NcclModel {
 
  private:
   [[nodiscard]] bool offers(NcclAlgorithm algorithm, NcclProtocol protocol) const;
+  [[nodiscard]] bool has_root() const;
+  [[nodiscard]] bool halves_all_reduce() const;
+  [[nodiscard]] double channel() const;
   [[nodiscard]] double ring_bandwidth(NcclProtocol protocol) const;
   [[nodiscard]] double tree_bandwidth(NcclProtocol protocol) const;
   [[nodiscard]] double multicast_bandwidth(NcclAlgorithm algorithm) const;
@@ -52,8 +64,9 @@ class NcclModel {
   [[nodiscard]] double latency(NcclAlgorithm algorithm, NcclProtocol protocol, Bytes message) const;
   [[nodiscard]] double within_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const;
   [[nodiscard]] double between_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const;
-  [[nodiscard]] double steps() const { return 2.0 * (ranks_ - 1); }
+  [[nodiscard]] double steps(double of) const;
 
+  collective::Collective collective_;
   NcclFacts facts_;
   double ranks_;
   double nodes_;

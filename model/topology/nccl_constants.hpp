@@ -5,21 +5,22 @@
 namespace dlscale::model::nccl {
 
 // The constants of NCCL's cost model. [NCCL 2.30, src/graph/tuning.cc at 5067397]
-// Times in µs, bandwidths in GB/s; rows by algorithm (tree, ring, NVLS, NVLS tree) or by generation
-// of GPUs (Volta, Ampere, Hopper, Blackwell), columns by protocol (LL, LL128, simple) or by nodes
-// (1, 2, more).
+// Times in µs, bandwidths in GB/s; rows by algorithm (tree, ring, NVLS, NVLS tree, PAT) or by
+// generation of GPUs (Volta, Ampere, Hopper, Blackwell), columns by protocol (LL, LL128, simple) or
+// by nodes (1, 2, more).
 
 template <std::size_t rows>
 using Table = std::array<std::array<double, 3>, rows>;
 
 /// To start at all.
-inline constexpr Table<4> base_latency{{{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, {}, {}}};
+inline constexpr Table<5> base_latency{
+    {{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, {}, {}, {8.0, 8.0, 8.0}}};
 /// Of a step over NVLink, over PCIe, and over the network.
-inline constexpr Table<4> nvlink_latency{
-    {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 25}, {0, 0, 25}}};
-inline constexpr Table<4> pcie_latency{{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {}, {}}};
-inline constexpr Table<4> network_latency{
-    {{5.0, 8.5, 14.0}, {2.7, 4.0, 14.0}, {0, 0, 18}, {0, 0, 20.9}}};
+inline constexpr Table<5> nvlink_latency{
+    {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4.0}}};
+inline constexpr Table<5> pcie_latency{{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {}, {}, {0, 0, 4.0}}};
+inline constexpr Table<5> network_latency{
+    {{5.0, 8.5, 14.0}, {2.7, 4.0, 14.0}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14.0}}};
 
 /// The most that protocol LL moves: on one node by the GPU, on several by the host (the first row
 /// for Intel's and others', the second for AMD's).

@@ -159,6 +159,10 @@ void scale_launches(Machine& machine, double factor) {
   machine.cluster.device.launch = machine.cluster.device.launch / factor;
   for (KernelTime& kernel : machine.kernels) give(kernel.give);
   for (AffineFit& copy : machine.h2d) give(copy.give);
+  if (auto& graph = machine.graph_launch) {
+    multiply(graph->host_start, 1 / factor);
+    multiply(graph->host_per_kernel, 1 / factor);
+  }
   for (AffineFit& update : machine.update) {
     give(update.give);
     if (!machine.fitted) multiply(update.cost, {1 / factor, 1});

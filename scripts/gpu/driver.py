@@ -106,6 +106,11 @@ def gpu_count():
     return count_by(open_library())
 
 
+def two_and_all(gpus):
+    """Numbers of ranks that tell whether several GPUs work together: two, and one for each GPU."""
+    return sorted({2, max(2, gpus)})
+
+
 @functools.cache
 def gpu_name():
     """What the driver calls the first GPU, as "NVIDIA H100 80GB HBM3"; "" if there is none."""

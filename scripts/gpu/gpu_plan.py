@@ -23,6 +23,13 @@ RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterat
 ALONE = 9  # repeat of trainings that no training by PyTorch alternates with
 # Repeats of those that differ in whether their phases are timed, one a round.
 TIMED = range(21, 25)
+# Ways of gradients, each by other collectives, and how kernels are launched: of what forward waits
+# for, layer by layer, no graph is made.
+EXCHANGES = {
+    "wait-free": ("--schedule wait_free", "graph"),
+    "reduce-scatter": ("--schedule reduce_scatter_overlap", "eager"),
+    "servers": ("--schedule wait_free --synchronisation parameter_server", "graph"),
+}
 # Batches copied to the device, as f32: a quarter of each batch trained is as many bytes as the
 # batch itself is when its pictures travel as bytes, as they do unless told otherwise.
 COPIED = sorted({batch // 4 for batch in BATCHES} | set(BATCHES))
@@ -55,21 +62,32 @@ def make_data(text):
     return action
 
 
-def feeding():
-    """Of the loader: all cores but those of the training thread and of the driver's."""
-    return f"{DATA} --loader-threads {max(1, machine.usable_cores() - 2)} --prefetch 4"
+def feeding(ranks=1):
+    """Of the loader: all cores of a rank but those of its training thread and of the driver's."""
+    return f"{DATA} --loader-threads {max(1, machine.usable_cores() // ranks - 2)} --prefetch 4"
 
 
 def train(
-    network, batch, dtype, iterations, repeat=1, launch="eager", fuse="none", phases="yes"
+    network,
+    batch,
+    dtype,
+    iterations,
+    repeat=1,
+    launch="eager",
+    fuse="none",
+    phases="yes",
+    exchange="",
+    ranks=0,
 ):
-    """An action: training, every iteration timed, and its phases unless told not to."""
+    """An action: training, every iteration timed, and its phases unless told not to; on several
+    `ranks` by that `exchange` of gradients."""
     return bench(
         "e2e",
-        f"--network {network} --batch {batch} --dtype {dtype} --backend cuda {feeding()} "
+        f"--network {network} --batch {batch} --dtype {dtype} --backend cuda {feeding(ranks or 1)} "
         f"--iterations {iterations} --warmup 5 --repeat {repeat} --launch {launch} --fuse {fuse} "
-        f"--phases {phases} {RATE}",
+        f"--phases {phases} {RATE} {exchange}",
         "training.jsonl",
+        ranks,
     )
 
 
@@ -129,6 +147,21 @@ def message_steps(gpus):
     ]  # fmt: skip
 
 
+def joint_steps(ranks):
+    """Training on several GPUs, with gradients that go from memory to memory in each way that there
+    is: as the training on one GPU that is worth most, so that the speed-up is told as well."""
+    seconds = SET_UP["resnet50"] + 20
+    found = []
+    for name, (words, launch) in EXCHANGES.items():
+        action = train("resnet50", BATCHES[0], DTYPES[0], 40, ALONE, launch, "relu",
+                       exchange=words, ranks=ranks)  # fmt: skip
+        found.append(
+            Step(f"together-{ranks}-{name}", f"training on {ranks} GPUs, {words}", "together",
+                 seconds, 6 * seconds, action, (*NEEDS, "mpi", "peers"), f"together-{name}")
+        )  # fmt: skip
+    return found
+
+
 def _checked(dtype):
     words = f"--network resnet50 --batch 32 --dtype {dtype} --backend cuda --max-time 0.05"
     return Step(f"conv-resnet50-{dtype}-checked", "every kernel of ResNet-50, answers checked",
@@ -156,9 +189,9 @@ class Judging:
     """Steps that predict what was trained so far, and, where a cluster of such GPUs is described, of
     training on more of them. Judged is a machine with the host and the links that were measured."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, gpus):
         self._cluster = cluster
-        self._fit = models.fit_and_judge("gpu", *FILES, "local", 1)
+        self._fit = models.fit_and_judge("gpu", *FILES, "local", max(1, gpus))
         self._predict = models.predict_scaling("gpu", *FILES, cluster)
 
     def steps(self, name, turn):
@@ -173,19 +206,31 @@ class Judging:
         return found
 
 
-def training_steps(cluster=None):
+def training_steps(cluster=None, gpus=1):
     """For each network, batch and precision: its kernels, then training; predictions in between.
     Without the other groups, with the parts that they would have measured. `cluster`: the described
     one that has such GPUs, if any."""
     found = [data_step(), *shared_steps()]
-    judging = Judging(cluster)
+    judging = Judging(cluster, gpus)
     for batch in BATCHES:
         for dtype in DTYPES:
             turn = 0 if (batch, dtype) == (BATCHES[0], DTYPES[0]) else 1
             for network in NETWORKS:
                 found += _pair(network, batch, dtype, turn)
             found += judging.steps(f"{batch}-{dtype}", turn)
+            if (batch, dtype) == (BATCHES[0], DTYPES[0]):
+                found += _together(judging, gpus)
     return found + _without(judging)
+
+
+def _together(judging, gpus):
+    """Training on two and on all GPUs beside its predictions, with the messages they are made of."""
+    messages, found = message_steps(gpus), []
+    for ranks in driver.two_and_all(gpus):
+        found += [step for step in messages if step.name == f"comm-{ranks}"]
+        found += joint_steps(ranks)
+    found += messages  # those of other numbers of GPUs; a step of the same name is done once
+    return found + judging.steps("gpus", 0)
 
 
 def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):

@@ -109,12 +109,16 @@ class Programs:
             }
         )
 
-    def command(self, words, ranks=0):
-        """The command line of `dlscale WORDS`, on `ranks` ranks if they are to be launched."""
+    def launched(self, command, ranks):
+        """The command line of any command, on `ranks` ranks if they are to be launched."""
         launcher = (
             [str(self.root / "openmpi" / "bin" / "mpirun"), "-n", str(ranks)] if ranks else []
         )
-        return [*launcher, str(self.program()), *map(str, words)]
+        return [*launcher, *map(str, command)]
+
+    def command(self, words, ranks=0):
+        """That of `dlscale WORDS`."""
+        return self.launched([self.program(), *words], ranks)
 
     def _loading(self):
         try:

@@ -52,12 +52,12 @@ def plan(options, programs):
     """All steps of the groups asked for, in the order of value: what is worth most of each group,
     then the rest. What several groups need is done once."""
     made = {
-        "tests": lambda: tests_plan.steps(programs),
+        "tests": lambda: tests_plan.steps(programs, driver.gpu_count()),
         "quick": gpu_plan.quick_steps,
         "pytorch": lambda: peer_plan.steps(options.python),
         "probes": probe_plan.steps,
         "train": lambda: gpu_plan.training_steps(
-            ceilings.cluster_of(programs.configs(), driver.gpu_name())
+            ceilings.cluster_of(programs.configs(), driver.gpu_name()), driver.gpu_count()
         ),
         "cpu": lambda: cpu_plan.steps(
             options.cpu_networks, options.cpu_iterations, options.cpu_pictures

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+import driver
 from machine import output_of, toolkit_tool, usable_cores
 from session import Outcome, Step
 
@@ -15,6 +16,8 @@ MOST_SHARDS = 12
 # with a process (an illegal address, say) all its other tests fail as well.
 MOST_AGAIN = 20
 SECONDS_AGAIN = 60  # of one test
+# Those whose ranks are GPUs: by themselves they test little.
+JOINT = ["nccl_test"]
 # Our own kernels: every access is watched, which takes 10 to 100 times as long.
 WATCHED = {
     "kernels_on_device_test": "*",
@@ -121,6 +124,25 @@ def _again(session, name, counts, end):
     counts["lost"] = len(lost)  # that never began, as their process had crashed
 
 
+# Each rank writes a report of its own.
+_ONE_RANK = 'exec "$0" --gtest_filter="$1" --gtest_output=json:"$2-$OMPI_COMM_WORLD_RANK.json"'
+
+
+def _joint_test(name, ranks):
+    """Starts a test program as one of several ranks, each with a GPU; all of them run all tests."""
+
+    def action(session, limit):
+        report = session.work / f"{name}-of-{ranks}"
+        start = session.record.size("log.txt")
+        one = ["sh", "-c", _ONE_RANK, session.programs.test(name), ON_THE_DEVICE, report]
+        outcome = session.execute(session.programs.launched(one, ranks), limit)
+        counts = _counted([report.with_name(f"{report.name}-{rank}.json") for rank in range(ranks)])
+        _add_crashed(counts, session.record.text_since("log.txt", start))
+        return _judged(outcome, counts)
+
+    return action
+
+
 def _judged(outcome, counts):
     """A test that fails is the finding; a program none of whose tests ran has tested nothing."""
     outcome.details = {key: value for key, value in counts.items() if key != "names"}
@@ -188,6 +210,11 @@ def _test_step(name):
                 _device_test(name), ("gpu",))  # fmt: skip
 
 
+def _joint_step(name, ranks):
+    return Step(f"test-{name}-{ranks}", f"tests of {name}, by {ranks} ranks", f"test-{name}-ranks",
+                40, 300, _joint_test(name, ranks), ("gpu", "mpi", "peers"))  # fmt: skip
+
+
 def _watched_step(tool, name):
     mixed = name == "conformance_test"  # cuDNN's plans are compiled beside our own kernels
     return Step(f"sanitizer-{tool}-{name}", f"own kernels under compute-sanitizer's {tool}",
@@ -196,10 +223,16 @@ def _watched_step(tool, name):
                 turn=1 if mixed or tool == "racecheck" else 0)  # fmt: skip
 
 
-def steps(programs):
+def steps(programs, gpus=1):
     """Tests first: a speed of wrong answers is worth nothing."""
     names = sorted(programs.tests, key=lambda name: name != "conformance_test")
-    return [_test_step(name) for name in names] + [
+    joint = [
+        _joint_step(name, ranks)
+        for name in JOINT
+        if name in names
+        for ranks in driver.two_and_all(gpus)
+    ]
+    return [*[_test_step(name) for name in names], *joint] + [
         _watched_step(tool, name)
         for name in WATCHED
         if name in programs.tests

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/step.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -171,6 +174,67 @@ TEST_F(Gpus, SayThatGraphsChangeNothingWhereNoHostTimeIsKnown) {
   EXPECT_EQ(graph.time.total, eager.time.total);
   EXPECT_TRUE(mentions(graph, "predicted as eager launches are")) << all(graph.notes);
   EXPECT_FALSE(mentions(eager, "eager launches"));
+}
+
+/// Forward, backward and update, each of which the device begins later.
+TEST_F(Gpus, BeginEachGraphAfterWhatThatTakes) {
+  const auto nothing = Estimate<Seconds>::exact(Seconds());
+  launch_ = Launch::graph;
+  const Prediction before = one();
+  machine_.graph_launch = GraphLaunch{nothing, nothing, nothing, "d.jsonl"};
+  EXPECT_EQ(one().time.total, before.time.total);
+  machine_.graph_launch->device_start = Estimate<Seconds>::exact(Seconds(0.25));
+  const Prediction p = one();
+  EXPECT_NEAR((p.time.total - before.time.total).si(), 3 * 0.25, 1e-9);
+  EXPECT_NEAR((p.time.forward - before.time.forward).si(), 0.25, 1e-9);
+  EXPECT_NEAR((p.time.update - before.time.update).si(), 0.25, 1e-9);
+  ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+  EXPECT_NEAR(p.closed_form->total / p.time.total, 1, 1e-9);
+  EXPECT_TRUE(mentions(p, "the device 250.0 ms to begin")) << all(p.notes);
+  EXPECT_FALSE(mentions(p, "taken as nothing"));
+  launch_ = Launch::eager;
+  EXPECT_FALSE(mentions(one(), "to begin"));
+}
+
+/// Each graph is given after the one before, in 10 s and 1 s for each kernel, and begun then.
+TEST_F(Gpus, WaitForTheHostToGiveGraphsWhereThatTakesLonger) {
+  give(Estimate<Seconds>::exact(Seconds(7)));  // by itself, which graphs save
+  launch_ = Launch::graph;
+  machine_.graph_launch = GraphLaunch{{Seconds(10), Seconds(9), Seconds(12)},
+                                      Estimate<Seconds>::exact(Seconds(1)),
+                                      Estimate<Seconds>::exact(Seconds()),
+                                      "d.jsonl"};
+  const Prediction p = one();
+  const auto kernels = static_cast<double>(steps().size() + 1);
+  EXPECT_NEAR(p.time.total.si(), 3 * 10 + kernels + update(), 1e-6);
+  EXPECT_EQ(p.bound, "kernel launches");
+  EXPECT_FALSE(p.closed_form);
+  const double of_95_to_90 = 1.645 / 1.960;
+  EXPECT_NEAR((p.time.total - *p.low).si(), of_95_to_90 * 3 * 1, 1e-3);
+  EXPECT_NEAR((*p.high - p.time.total).si(), of_95_to_90 * 3 * 2, 1e-3);
+}
+
+/// A stretch for each message, and one for what is left.
+TEST_F(Gpus, GiveAGraphUpToEachMessage) {
+  launch_ = Launch::graph;
+  TrainingRun run;
+  run.network = "branched";
+  run.batch = batch;
+  run.ranks_per_node = 2;
+  run.input_copy = InputCopy::ahead;
+  run.launch = launch_;
+  const int ranks[] = {2};
+  const auto predicted = [&] { return predict(network_, machine_, run, ranks).front().time; };
+  const Seconds before = predicted().backward;
+  const auto nothing = Estimate<Seconds>::exact(Seconds());
+  const auto start = Estimate<Seconds>::exact(Seconds(0.25));
+  machine_.graph_launch = GraphLaunch{nothing, nothing, start, "d.jsonl"};
+  std::set<std::size_t> ends{backward_steps(network_).size()};
+  for (const Bucket& bucket : gradient_buckets(network_, run.schedule)) {
+    ends.insert(ready_after(network_, backward_steps(network_), bucket) + 1);
+  }
+  EXPECT_GT(ends.size(), 2U);
+  EXPECT_NEAR((predicted().backward - before).si(), 0.25 * static_cast<double>(ends.size()), 1e-9);
 }
 
 TEST_F(Gpus, OnlyAreGivenGraphs) {

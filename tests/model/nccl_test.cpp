@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/cluster.hpp"
 #include "model/topology/topology.hpp"
 
@@ -10,6 +12,7 @@ namespace {
 
 using enum NcclAlgorithm;
 using enum NcclProtocol;
+using collective::Collective;
 using Gpu = NcclFacts::Gpu;
 
 NcclFacts volta() {
@@ -28,9 +31,10 @@ NcclFacts hopper() {
           "test"};
 }
 
-NcclModel with_rings(NcclFacts facts, Placement placement, int count, double each) {
+NcclModel with_rings(NcclFacts facts, Placement placement, int count, double each,
+                     Collective collective = Collective::all_reduce) {
   const BytesPerSecond bandwidth(each * 1e9);
-  return {facts, placement, {count, bandwidth, bandwidth}, {}};
+  return {facts, placement, {count, bandwidth, bandwidth}, {}, collective};
 }
 
 double microseconds(const NcclModel& model, NcclAlgorithm algorithm, NcclProtocol protocol,
@@ -61,6 +65,66 @@ TEST(NcclModelTest, GivesTheTimesOfMulticastOfItsSource) {
   EXPECT_NEAR(microseconds(NcclModel(hopper(), {8, 8}), nvls, simple, 1024_MiB), 3972.580, 1e-2);
   EXPECT_NEAR(microseconds(NcclModel(hopper(), {16, 8}), nvls_tree, simple, 1024_MiB), 4428.295,
               1e-2);
+}
+
+/// By hand from the same source: half as many steps as an all-reduce, so half of it but for its
+/// base of 8.4 us (6.6 of LL).
+TEST(NcclModelTest, GivesTheTimesOfReduceScatterAndAllGatherOfItsSource) {
+  for (const Collective half : {Collective::reduce_scatter, Collective::all_gather}) {
+    const NcclModel one = with_rings(volta(), {8, 8}, 12, 20, half);
+    EXPECT_NEAR(microseconds(one, ring, simple, 64_MiB), 8.4 + (545.335 - 8.4) / 2, 1e-3);
+    EXPECT_NEAR(microseconds(one, ring, ll, 8_KiB), 6.6 + (15.368 - 6.6) / 2, 1e-3);
+    // 8.4 + 28 · 3.4 + 3 · 14 us, and no plateau; 24 GB/s · 32 / 31.
+    const NcclModel four = with_rings(volta(), {32, 8}, 2, 12, half);
+    EXPECT_NEAR(microseconds(four, ring, simple, 64_MiB), 2854.421, 1e-3);
+    // 8 + 2 · 14 / 3.5 + 4 · 2.8 us; 0.75 · 24 GB/s.
+    const NcclModel apart = with_rings(volta(), {4, 1}, 2, 12, half);
+    EXPECT_NEAR(microseconds(apart, pat, simple, 64_MiB), 3755.470, 1e-3);
+    // 8 heads of 40 GB/s · 0.85 · 7/8 · 7/8, all of which the message has.
+    EXPECT_NEAR(microseconds(NcclModel(hopper(), {8, 8}, half), nvls, simple, 1024_MiB), 5181.023,
+                1e-2);
+  }
+}
+
+/// By hand from the same source: the message at the bandwidth of the rings after one step.
+TEST(NcclModelTest, GivesTheTimesOfReduceAndBroadcastOfItsSource) {
+  for (const Collective rooted : {Collective::reduce, Collective::broadcast}) {
+    const NcclModel one = with_rings(volta(), {8, 8}, 12, 20, rooted);
+    EXPECT_NEAR(microseconds(one, ring, simple, 64_MiB), 8.4 + 3.4 + 67.108864e3 / 240, 1e-3);
+    EXPECT_NEAR(microseconds(one, ring, ll, 8_KiB), 6.6 + 0.6 + 8.192 / 39, 1e-3);
+    const NcclModel four = with_rings(volta(), {32, 8}, 2, 12, rooted);
+    EXPECT_NEAR(microseconds(four, ring, simple, 64_MiB), 8.4 + 14 + 67.108864e3 / 24, 1e-3);
+  }
+}
+
+/// NCCL has a graph for each; the others it leaves out.
+TEST(NcclModelTest, OffersEachCollectiveTheAlgorithmsThatItHas) {
+  const auto offered = [](Placement placement, Collective collective) {
+    const NcclModel model(hopper(), placement, collective);
+    std::set<NcclAlgorithm> found;
+    for (const NcclAlgorithm algorithm : {tree, ring, nvls, nvls_tree, pat}) {
+      for (const NcclProtocol protocol : {ll, ll128, simple}) {
+        if (!model.time(algorithm, protocol, 1_MiB)) continue;
+        found.insert(algorithm);
+        EXPECT_TRUE(protocol == simple || algorithm == tree || algorithm == ring);
+      }
+    }
+    return found;
+  };
+  using Set = std::set<NcclAlgorithm>;
+  EXPECT_EQ(offered({8, 8}, Collective::all_reduce), (Set{tree, ring, nvls}));
+  EXPECT_EQ(offered({16, 8}, Collective::all_reduce), (Set{tree, ring, nvls_tree}));
+  for (const Collective half : {Collective::reduce_scatter, Collective::all_gather}) {
+    EXPECT_EQ(offered({8, 8}, half), (Set{ring, nvls}));
+    EXPECT_EQ(offered({16, 8}, half), Set{ring});
+    EXPECT_EQ(offered({4, 1}, half), (Set{ring, pat}));
+  }
+  for (const Collective rooted : {Collective::reduce, Collective::broadcast}) {
+    for (const Placement placement : {Placement{8, 8}, Placement{16, 8}, Placement{4, 1}}) {
+      EXPECT_EQ(offered(placement, rooted), Set{ring});
+    }
+  }
+  EXPECT_EQ(to_string(NcclChoice{pat, simple, {}}), "PAT, simple");
 }
 
 TEST(NcclModelTest, ChoosesTheLeastTimeAndTreesOnManyNodes) {

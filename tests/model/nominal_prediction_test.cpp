@@ -6,14 +6,17 @@
 #include <string_view>
 
 #include "core/cluster.hpp"
+#include "core/collective/algorithm.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/network.hpp"
 #include "model/data_sheet_shares.hpp"
+#include "model/sgd_iter/collective_time.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/sheet_evidence.hpp"
+#include "model/topology/nccl.hpp"
 #include "model/topology/sheet_links.hpp"
 #include "tests/model/notes_of.hpp"
 
@@ -21,6 +24,7 @@
 namespace dlscale::model {
 namespace {
 
+using collective::Collective;
 using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
 
 constexpr double f32 = 4;
@@ -320,6 +324,34 @@ TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
   EXPECT_NEAR(time(64), two_levels, 1e-12 * two_levels);
   machine.cluster.all_reduce = AllReduceRule::ring;
   EXPECT_GT(time(64), 126 * machine.cluster.inter_node.latency.si());
+}
+
+/// Where NCCL's cost model says what an all-reduce takes, it says so of the other collectives, too.
+TEST(NominalPrediction, TakesEveryCollectiveFromTheModelOfNccl) {
+  Machine machine = nominal_machine(load_cluster("h200x8"));
+  const Placement placement{16, 8};
+  const auto seconds = [&](Collective collective, Notes& notes) {
+    const MessageTimes all_reduce(machine, placement, Schedule::wait_free, notes);
+    return CollectiveTimes(machine, placement, collective, Schedule::wait_free, all_reduce, notes)
+        .time(1_MiB);
+  };
+  for (const Collective each : {Collective::reduce, Collective::broadcast,
+                                Collective::reduce_scatter, Collective::all_gather}) {
+    Notes notes;
+    const Estimate<Seconds> time = seconds(each, notes);
+    const NcclModel nccl(machine.cluster.nccl.value(), placement, each);
+    EXPECT_DOUBLE_EQ(time.value.si(), nccl.choose(1_MiB).time.si());
+    EXPECT_LT(time.low, time.value);
+    EXPECT_GE(time.high, time.value);
+    const std::string name(to_string(each));
+    EXPECT_NE(all(notes.text()).find(name + " by NCCL's own cost model (3.9), not measured: ring"),
+              std::string::npos)
+        << all(notes.text());
+  }
+  machine.cluster.all_reduce = AllReduceRule::hierarchical;
+  Notes notes;
+  static_cast<void>(seconds(Collective::all_gather, notes));
+  EXPECT_NE(all(notes.text()).find("half of an all-reduce"), std::string::npos);
 }
 
 TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {

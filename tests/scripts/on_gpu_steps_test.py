@@ -16,10 +16,12 @@ from on_gpu_support import ROOT, FolderTest, commands_of, fake_programs
 # isort: split
 import driver
 import gpu_plan
+import machine
 import needs
 import peer_plan
 import probe_plan
 import runner
+import tests_plan
 from session import Outcome, Session, Step
 
 FAKE_PEER = """
@@ -205,6 +207,103 @@ class Messages(unittest.TestCase):
             self.assertIn("1 GPU is here", needs.Needs(None, "").lacks("peers"))
         with mock.patch.object(driver, "gpu_count", lambda: 2):
             self.assertIsNone(needs.Needs(None, "").lacks("peers"))
+
+
+class SeveralGpus(unittest.TestCase):
+    def test_are_two_and_all(self):
+        self.assertEqual([driver.two_and_all(gpus) for gpus in [0, 1, 2, 7]], [[2], [2], [2], [2, 7]])
+
+    def test_of_the_communicator_are_ranks_that_are_launched(self):
+        steps = [
+            step
+            for step in tests_plan.steps(fake_programs(["nccl_test", "program_test"]), 4)
+            if "peers" in step.needs
+        ]
+        self.assertEqual([step.name for step in steps], ["test-nccl_test-2", "test-nccl_test-4"])
+        for step in steps:
+            self.assertLessEqual({"gpu", "mpi"}, set(step.needs))
+        (alone,) = [step for step in tests_plan.steps(fake_programs(["program_test"]), 4)
+                    if step.name.startswith("test-")]  # fmt: skip
+        self.assertNotIn("peers", alone.needs)
+
+    def test_train_by_every_way_of_gradients_as_one_gpu_does(self):
+        for gpus, ranks in [(2, [2]), (8, [2, 8])]:
+            steps = gpu_plan.training_steps(gpus=gpus)
+            joint = [step for step in steps if step.name.startswith("together-")]
+            launched = []
+            keep = lambda _, words, output, number: launched.append(number)
+            with mock.patch.object(gpu_plan, "bench", keep):
+                for number in ranks:
+                    gpu_plan.joint_steps(number)
+            self.assertEqual(launched, [number for number in ranks for _ in gpu_plan.EXCHANGES])
+            self.assertEqual(len(joint), len(launched))
+            alone = next(step for step in steps if step.name == "train-resnet50-64-bf16")
+            ((_, alone, _),) = commands_of([alone])
+            for step, words, output in commands_of(joint):
+                self.assertLessEqual({"mpi", "peers"}, set(step.needs))
+                self.assertEqual(output, "training.jsonl")
+                for option in ["--network", "--batch", "--dtype", "--fuse", "--backend"]:
+                    self.assertEqual(value(words, option), value(alone, option))
+                deferred = value(words, "--schedule") == "reduce_scatter_overlap"
+                self.assertEqual(value(words, "--launch"), "eager" if deferred else "graph")
+            ways = {tuple(words[words.index("--schedule") : words.index("-o")]) for _, words, _ in commands_of(joint)}
+            self.assertEqual(
+                ways,
+                {
+                    ("--schedule", "wait_free"),
+                    ("--schedule", "reduce_scatter_overlap"),
+                    ("--schedule", "wait_free", "--synchronisation", "parameter_server"),
+                },
+            )
+
+    def test_are_predicted_after_their_messages_and_training(self):
+        names = [step.name for step in gpu_plan.training_steps("dgx_h100", 4)]
+        self.assertEqual(names.count("fit-gpus"), 1)
+        for before in ["train-resnet50-64-bf16", "comm-2", "comm-4", "together-2-servers", "together-4-servers"]:
+            self.assertLess(names.index(before), names.index("fit-gpus"))
+        self.assertLess(names.index("comm-2"), names.index("together-2-wait-free"))
+        self.assertEqual([step.turn for step in gpu_plan.training_steps(gpus=4) if step.name == "fit-gpus"], [0])
+
+    def test_share_the_cores_between_their_loaders(self):
+        with mock.patch.object(machine, "usable_cores", lambda: 32):
+            self.assertIn("--loader-threads 30 ", gpu_plan.feeding())
+            self.assertIn("--loader-threads 2 ", gpu_plan.feeding(8))
+            self.assertIn("--loader-threads 1 ", gpu_plan.feeding(16))
+
+
+class JointTests(FolderTest):
+    """A test program that stands for one of several ranks."""
+
+    FAKE = """#!/bin/sh
+for word; do case $word in --gtest_output=json:*) report=${word#*json:} ;; esac; done
+result=COMPLETED
+[ "$OMPI_COMM_WORLD_RANK" = "$SKIPS" ] && result=SKIPPED
+echo '{"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "'$result'"}]}]}' > "$report"
+[ "$OMPI_COMM_WORLD_RANK" != "$BREAKS" ]
+"""
+
+    def joint(self, **variables):
+        """How a step ends of which that rank is skipped or fails."""
+        program = self.folder / "nccl_test"
+        program.write_text(self.FAKE)
+        program.chmod(0o755)
+        session = self.session()
+        session.programs.test = lambda name: program
+        each = "for rank in 0 1 2; do OMPI_COMM_WORLD_RANK=$rank \"$@\" || code=1; done; exit ${code:-0}"
+        session.programs.launched = lambda command, ranks: ["sh", "-c", each, "mpirun", *command]
+        with mock.patch.dict(os.environ, variables):
+            return tests_plan._joint_test("nccl_test", 3)(session, 60)
+
+    def test_are_counted_on_every_rank(self):
+        outcome = self.joint(SKIPS="", BREAKS="")
+        self.assertEqual((outcome.status, outcome.details["passed"]), ("ok", 3))
+
+    def test_that_one_rank_skips_are_counted(self):
+        outcome = self.joint(SKIPS="1", BREAKS="")
+        self.assertEqual((outcome.details["passed"], outcome.details["skipped"]), (2, 1))
+
+    def test_fail_where_one_rank_does(self):
+        self.assertEqual(self.joint(SKIPS="", BREAKS="2").status, "failed")
 
 
 class Training(unittest.TestCase):

@@ -29,7 +29,14 @@ def commands_of(steps, folder=ROOT, code="ok"):
         said.append((words, output))
         return Outcome(code)
 
-    programs = types.SimpleNamespace(command=lambda words, ranks=0: list(map(str, words)))
+    def launched(command, ranks):
+        return [*(["mpirun", "-n", str(ranks)] if ranks else []), *map(str, command)]
+
+    programs = types.SimpleNamespace(
+        command=lambda words, ranks=0: list(map(str, words)),
+        launched=launched,
+        test=lambda name: f"bin/{name}",
+    )
     record = types.SimpleNamespace(has_room=lambda output: True)
     session = types.SimpleNamespace(
         programs=programs, record=record, work=folder, execute=execute

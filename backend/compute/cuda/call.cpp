@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "backend/compute/cuda/failure.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -79,6 +80,14 @@ void check(cudaError_t code, std::string_view call, std::string_view what) {
   if (code == cudaErrorMemoryAllocation) lack_memory(call, what, text);
   if (is_refusal(code)) refuse(call, what, text);
   fail(call, what, text);
+}
+
+void check_pinned(cudaError_t code, std::string_view call, std::size_t bytes) {
+  if (code == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    throw ConfigError(out_of_pinned_memory(call, bytes));
+  }
+  check(code, call, [bytes] { return fmt::format("{} bytes of the host's memory", bytes); });
 }
 
 void check(cudnnStatus_t code, std::string_view call, std::string_view what) {

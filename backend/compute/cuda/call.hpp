@@ -4,6 +4,7 @@
 #include <cudnn.h>
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ template <class Code, std::invocable Describe>
 void check(Code code, std::string_view call, const Describe& what) {
   if (code != Code{}) check(code, call, std::string_view(std::string(what())));
 }
+
+/// The same of a call that pins `bytes` of the host's memory.
+void check_pinned(cudaError_t code, std::string_view call, std::size_t bytes);
 
 /// What the last call of cuDNN on this thread complained of.
 std::string last_cudnn_message();

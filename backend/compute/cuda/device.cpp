@@ -147,8 +147,7 @@ class CudaDevice final : public ComputeDevice {
     if (bytes == 0) return {};
     select_device(context_.device);
     void* data = nullptr;
-    check(cudaMallocHost(&data, bytes), "cudaMallocHost",
-          fmt::format("{} bytes of pinned memory", bytes));
+    check_pinned(cudaMallocHost(&data, bytes), "cudaMallocHost", bytes);
     Buffer buffer(static_cast<std::byte*>(data), FreeBuffer{free_on_host});
     std::memset(buffer.get(), 0, bytes);
     return buffer;

@@ -91,4 +91,12 @@ std::string out_of_memory(const std::string& gpu, std::size_t wanted, std::size_
       gpu, in_gigabytes(wanted), in_gigabytes(free), in_gigabytes(total));
 }
 
+std::string out_of_pinned_memory(std::string_view call, std::size_t wanted) {
+  return fmt::format(
+      "{} could not pin {} bytes of the host's memory (pinned memory stays in physical memory, of "
+      "which the host, or a limit of this process or its container, leaves too little). Choose a "
+      "smaller batch or fewer ranks on this host, or give the process more memory.",
+      call, wanted);
+}
+
 }  // namespace dlscale::backend::cuda

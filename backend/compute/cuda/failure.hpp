@@ -1,7 +1,9 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace dlscale::backend::cuda {
 
@@ -27,5 +29,9 @@ void expect_device_for(const Situation& situation);
 /// What to say where allocating `wanted` bytes failed with `free` of `total` left.
 std::string out_of_memory(const std::string& gpu, std::size_t wanted, std::size_t free,
                           std::size_t total);
+
+/// What to say where a call could not pin `wanted` bytes of the host's memory, for which no GPU is
+/// to blame.
+std::string out_of_pinned_memory(std::string_view call, std::size_t wanted);
 
 }  // namespace dlscale::backend::cuda

@@ -5,18 +5,14 @@
 #include <string_view>
 
 #include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/handles.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
 
-using CudaGraph = Owner<cudaGraph_t, cudaGraphDestroy>;
-using Executable = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
-
 class CudaRecording final : public Recording {
  public:
-  CudaRecording(const Context& context, Executable executable)
+  CudaRecording(const Context& context, GraphExecutable executable)
       : context_(&context), executable_(std::move(executable)) {
     check(cudaGraphUpload(executable_.get(), context.stream), "cudaGraphUpload", "a recording");
   }
@@ -28,7 +24,7 @@ class CudaRecording final : public Recording {
 
  private:
   const Context* context_;
-  Executable executable_;
+  GraphExecutable executable_;
 };
 
 [[noreturn]] void refuse(std::string_view reason) {
@@ -53,6 +49,8 @@ void drop_capture(cudaStream_t stream) {
   static_cast<void>(cudaGetLastError());
 }
 
+}  // namespace
+
 CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
   // Only what this thread does must be capturable: others may allocate meanwhile.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
@@ -70,14 +68,15 @@ CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
   return end_capture(stream);
 }
 
-}  // namespace
+GraphExecutable instantiate(const CudaGraph& graph) {
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate", "a recording");
+  return GraphExecutable(executable);
+}
 
 std::unique_ptr<Recording> make_recording(const Context& context,
                                           const std::function<void()>& work) {
-  const CudaGraph graph = capture(context.stream, work);
-  cudaGraphExec_t executable = nullptr;
-  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate", "a recording");
-  return std::make_unique<CudaRecording>(context, Executable(executable));
+  return std::make_unique<CudaRecording>(context, instantiate(capture(context.stream, work)));
 }
 
 }  // namespace dlscale::backend::cuda

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <future>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+#include "tests/backend/compute/near_device.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/worker.hpp"
@@ -261,6 +264,44 @@ TEST(Staging, LeavesMemoryOfTheHostWhereItIs) {
   Staging staging(*device, *alone.front(), 10);
   std::vector<float> values(10, 1.0F);
   staging.with(values, [&](std::span<float> seen) { EXPECT_EQ(seen.data(), values.data()); });
+}
+
+/// What a program says that finds no room for that many images on a device.
+std::string refusal(const Network& network, backend::ComputeDevice& device, int batch) {
+  try {
+    const Program program(network, device, batch, DType::f32);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MemoryOfADevice, ThatShapesAloneFillIsRefusedBeforePlansAreChosen) {
+  const Network network = chain_network();
+  backend::NearDevice device;  // which can create no operation
+  EXPECT_THROW(Program(network, device, 1, DType::f32), Unsupported);
+  device.leave(1000);
+  const std::string said = refusal(network, device, 1);
+  EXPECT_NE(said.find("needs at least 0.00 GB on the device, but 0.00 of its 1.00 GB are free"),
+            std::string::npos)
+      << said;
+}
+
+TEST(MemoryOfADevice, IsNotSaidToBeTheHosts) {
+  const Network network = chain_network();
+  const auto bytes_of = [&network](int batch) {
+    return Program(network, *open_backend("reference"), batch, DType::f32).memory().si();
+  };
+  const double image = (bytes_of(64) - bytes_of(32)) / 32;
+  // A little more than the device has, so that only plans tell.
+  const auto device = backend::make_remote_device();
+  const auto batch = static_cast<int>(1.01 * device->own_memory().value().free.si() / image);
+  const std::string said = refusal(network, *device, batch);
+  EXPECT_NE(said.find(" GB on the device, but 1.00 of its 1.00 GB are free"), std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("at least"), std::string::npos) << said;
+  EXPECT_EQ(said.find("swap"), std::string::npos) << said;
+  EXPECT_EQ(said.find("fewer ranks"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "backend/compute/cuda/probes/host_area.hpp"
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <cstring>
 #include <new>
@@ -19,8 +18,7 @@ std::byte* pageable(std::size_t bytes) {
 
 std::byte* pinned(std::size_t bytes) {
   void* data = nullptr;
-  check(cudaMallocHost(&data, bytes), "cudaMallocHost",
-        fmt::format("{} bytes of pinned memory", bytes));
+  check_pinned(cudaMallocHost(&data, bytes), "cudaMallocHost", bytes);
   return static_cast<std::byte*>(data);
 }
 
@@ -41,8 +39,8 @@ HostArea::HostArea(HostMemory kind, std::size_t bytes)
             Release{kind == HostMemory::registered ? HostMemory::pageable : kind}) {
   std::memset(data_.get(), 0, bytes);
   if (kind != HostMemory::registered) return;
-  check(cudaHostRegister(data_.get(), bytes, cudaHostRegisterDefault), "cudaHostRegister",
-        fmt::format("{} bytes", bytes));
+  check_pinned(cudaHostRegister(data_.get(), bytes, cudaHostRegisterDefault), "cudaHostRegister",
+               bytes);
   data_.get_deleter().kind = kind;  // from here on there is something to undo
 }
 

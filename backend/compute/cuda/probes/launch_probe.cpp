@@ -8,13 +8,11 @@
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/recording.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
-
-using Graph = Owner<cudaGraph_t, cudaGraphDestroy>;
-using GraphRun = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// A driver takes about a thousand launches ahead of the device; more could not be held back until
 /// all are there.
@@ -141,26 +139,18 @@ class AsGraph final : public LaunchProbe {
  private:
   [[nodiscard]] std::string what() const { return implementation(); }
   void run_counted() override {
-    const GraphRun counted = make_run(counter());
+    const GraphExecutable counted = make_run(counter());
     launch(counted);
     finish(stand());
   }
-  void launch(const GraphRun& run) const {
+  void launch(const GraphExecutable& run) const {
     check(cudaGraphLaunch(run.get(), stream()), "cudaGraphLaunch", [this] { return what(); });
   }
-  [[nodiscard]] GraphRun make_run(std::uint32_t* counter) const {
-    check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal),
-          "cudaStreamBeginCapture", what());
-    launch_all(counter);
-    cudaGraph_t captured = nullptr;
-    check(cudaStreamEndCapture(stream(), &captured), "cudaStreamEndCapture", what());
-    const Graph graph(captured);
-    cudaGraphExec_t made = nullptr;
-    check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate", what());
-    return GraphRun(made);
+  [[nodiscard]] GraphExecutable make_run(std::uint32_t* counter) const {
+    return instantiate(capture(stream(), [&] { launch_all(counter); }));
   }
 
-  GraphRun run_;
+  GraphExecutable run_;
   Seconds given_ = 200.0_us;
 };
 

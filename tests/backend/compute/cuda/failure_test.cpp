@@ -14,6 +14,7 @@ namespace dlscale::backend::cuda {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const Situation good{.place = 0,
                      .devices = 2,
@@ -105,6 +106,25 @@ TEST(CudaRefusal, NamesTheCodeOfWhatItDoesNotKnow) {
 TEST(CudaMemory, SaysHowMuchIsWantedAndFree) {
   EXPECT_THAT(out_of_memory("NVIDIA H200", 150'000'000'000, 2'500'000'000, 150'754'820'096),
               HasSubstr("NVIDIA H200 has no 150.00 GB of memory left: 2.50 GB of 150.75 GB"));
+}
+
+TEST(CudaMemory, OfTheHostIsNotBlamedOnTheGpu) {
+  const Refusal refusal =
+      refusal_of([] { check_pinned(cudaErrorMemoryAllocation, "cudaMallocHost", 4096); });
+  EXPECT_EQ(refusal.code, ExitCode::bad_input);
+  EXPECT_THAT(refusal.message,
+              HasSubstr("cudaMallocHost could not pin 4096 bytes of the host's memory"));
+  EXPECT_THAT(refusal.message, Not(HasSubstr("GPU")));
+  EXPECT_THAT(refusal.message, Not(HasSubstr("nvidia-smi")));
+}
+
+TEST(CudaMemory, ThatIsPinnedMayFailForOtherReasons) {
+  EXPECT_NO_THROW(check_pinned(cudaSuccess, "cudaMallocHost", 4096));
+  const Refusal refusal =
+      refusal_of([] { check_pinned(cudaErrorInvalidValue, "cudaHostRegister", 4096); });
+  EXPECT_EQ(refusal.code, ExitCode::wrong_result);
+  EXPECT_THAT(refusal.message,
+              HasSubstr("4096 bytes of the host's memory: cudaHostRegister failed: "));
 }
 
 TEST(CudaCall, NamesTheCallTheCodeAndTheLayer) {
