@@ -85,7 +85,7 @@ std::optional<double> load_of(const Conditions& conditions) {
   return std::nullopt;
 }
 
-void add_conditions(const Conditions& before, const Conditions& after, RunConditions& of_run) {
+void tell_host(const Conditions& before, const Conditions& after, RunConditions& of_run) {
   of_run.load = load_of(before);
   if (before.throttled && after.throttled) {
     of_run.slowed_by_heat = *after.throttled - *before.throttled;
@@ -217,7 +217,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   seconds += wall.si();
   const Conditions after = look_at_machine();
   RunOutcome outcome = read_run(out, arm.measure, wall);
-  add_conditions(before, after, outcome.conditions);
+  tell_host(before, after, outcome.conditions);
   return outcome;
 }
 
