@@ -20,6 +20,7 @@
 #include "app/gate_verdict.hpp"
 #include "app/interleaved.hpp"
 #include "app/output.hpp"
+#include "app/output_words.hpp"
 #include "app/positive.hpp"
 #include "app/round_progress.hpp"
 #include "app/session_folder.hpp"
@@ -109,9 +110,7 @@ std::vector<std::string> own_words(const GateOptions& options) {
         "what the two builds should run is missing. Name a suite with --suite, or write the words "
         "of a command after --, as in \"-- bench gemm --sizes 256x256x256\".");
   }
-  const bool writes = writes_out(words) || std::ranges::find(words, "-o") != words.end() ||
-                      std::ranges::find(words, "--output") != words.end();
-  if (!writes) words.insert(words.end(), {"-o", "{out}"});
+  if (!writes_out(words) && !names_output(words)) words.insert(words.end(), {"-o", "{out}"});
   if (!writes_out(words)) {
     throw ConfigError(
         "the command after -- names its output itself, so that its runs would overwrite each "

@@ -256,6 +256,12 @@ class Failures(GateTest):
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(sentence, done.stderr)
 
+    def test_a_command_that_names_its_output_itself_is_refused_in_every_spelling(self):
+        for words in (["-o", "x"], ["-ox"], ["--output", "x"], ["--output=x"]):
+            done = run("gate", "--base-commit", "HEAD", "--new-commit", "HEAD", "--", "bench", "gemm", *words)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn("names its output itself", done.stderr)
+
     def test_a_commit_that_is_none_is_refused(self):
         done = run("gate", "--base-commit", "no-such", "--new-commit", "HEAD", "--repository", self.folder,
                    "--cache", self.folder / "cache", "--", "bench", "gemm")
