@@ -18,6 +18,7 @@
 #include "app/output_words.hpp"
 #include "core/error.hpp"
 #include "core/own_command.hpp"
+#include "core/shell_words.hpp"
 #include "core/shown_text.hpp"
 #include "report/history/check.hpp"
 #include "report/history/git_command.hpp"
@@ -36,23 +37,6 @@ struct BisectOptions {
   bool execute = false;
   std::vector<std::string> command;  ///< after "--"
 };
-
-/// As a shell takes it for one word.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char letter : word)
-    text += letter == '\'' ? std::string("'\\''") : std::string{letter};
-  return text + "'";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
-  return line;
-}
 
 /// The metric that moved most of those that fail the alert, or of all.
 const history::AlertMetric& worst(const history::Alert& alert) {
@@ -116,7 +100,7 @@ std::string step(const std::string& base, const std::vector<std::string>& comman
   return fmt::format(
       "{} gate --base-commit {} --new-commit \"$(git rev-parse HEAD)\" --margin {} -- {}; "
       "case $? in 0) exit 0;; 1) exit 1;; 3) exit 125;; *) exit 128;; esac",
-      quoted(here), quoted(base), margin, joined(command));
+      shell_word(here), shell_word(base), margin, shell_line(command));
 }
 
 /// A work tree of its own, so that nobody's files are moved.
@@ -192,8 +176,8 @@ ExitCode bisect(const BisectOptions& options) {
       git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
   write_output("-", fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
                                 "git bisect run sh -c {}\ngit bisect reset\n",
-                                commits, shown_text(alert.commit), quoted(alert.commit),
-                                quoted(alert.before), quoted(script)));
+                                commits, shown_text(alert.commit), shell_word(alert.commit),
+                                shell_word(alert.before), shell_word(script)));
   return ExitCode::ok;
 }
 
