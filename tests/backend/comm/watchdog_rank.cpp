@@ -18,7 +18,7 @@ namespace {
 struct Task {
   std::string folder;  ///< each rank writes its process number to <folder>/<rank>
   /// "loop" looks at signals, "joint" does so on all ranks at once, "stuck" waits for ever, "throw"
-  /// fails at the end
+  /// fails at the end, "break" where the others are in a collective
   std::string work;
   WatchdogOptions options;
 };
@@ -63,6 +63,9 @@ bool told_to_stop(Communicator& communicator, const std::string& folder) {
 void work(Communicator& communicator, const Task& task) {
   const bool last = communicator.rank() == communicator.size() - 1;
   while (!told_to_stop(communicator, task.folder)) {
+    if (task.work == "break" && last && std::filesystem::exists(task.folder + "/0")) {
+      throw LibraryError("a call failed on the last rank");
+    }
     add_once(communicator);
     // In a collective that the last rank never enters, where no signal is looked at.
     if (task.work == "stuck" && last) sleep(60);

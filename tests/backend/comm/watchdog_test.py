@@ -174,6 +174,16 @@ class WatchdogTest(unittest.TestCase):
             self.assertLess(elapsed, LIMIT, text)
             self.assertEqual(job.codes(), [128 + number] * 3, (work, rank, text))
 
+    def test_a_rank_that_fails_in_a_collective_takes_the_others_along(self):
+        for ranks in (2, 3):
+            job = self.start("break", ranks=ranks, launcher_cleans=False)
+            _, text, elapsed = job.finish()
+            self.assertEqual(text.count("a call failed on the last rank"), 1, text)
+            notice = rf"rank {ranks - 1} \(process \d+ on node \S+\) stopped because of the error it printed"
+            self.assertEqual(len(re.findall(notice, text)), 1, text)
+            self.assertLess(elapsed, LIMIT, text)
+            self.assertEqual(job.codes(), [4] * ranks, text)
+
     def test_a_rank_that_throws_takes_the_others_along(self):
         for cleans in (True, False):
             job = self.start("throw", launcher_cleans=cleans)

@@ -131,15 +131,15 @@ TEST(BenchComm, GivesRowsTheAxesThatConcernThem) {
                      {{"collectives", everything.at("collectives")}, {"sizes", "4KiB"}}, ranks);
     for (const Cell& cell : comm_benchmark().cells(context)) {
       const std::string name = cell.axes.at("collective");
-      const bool reduces = name == "all_reduce" || name == "reduce" || name == "reduce_scatter";
+      const bool sum = name == "all_reduce" || name == "reduce" || name == "reduce_scatter";
       const bool windows = name == "bandwidth" || name == "bidirectional";
-      EXPECT_EQ(axis_of(cell, "op"), reduces ? "sum" : "") << name;
+      EXPECT_EQ(axis_of(cell, "op"), sum ? "sum" : "") << name;
       EXPECT_EQ(axis_of(cell, "window"), windows ? "64" : "") << name;
       EXPECT_EQ(axis_of(cell, "bytes"), name == "barrier" ? "" : "4096") << name;
       EXPECT_EQ(axis_of(cell, "dtype"), name == "barrier" ? "" : "f32") << name;
-      const bool has_sides = reduces || name == "all_gather" || name == "all_to_all";
-      EXPECT_EQ(axis_of(cell, "in_place"), has_sides ? "yes" : "") << name;
-      EXPECT_EQ(axis_of(cell, "mode"), has_sides || name == "broadcast" ? "blocking" : "") << name;
+      const bool cut = name == "all_gather" || name == "reduce_scatter" || name == "all_to_all";
+      EXPECT_EQ(axis_of(cell, "in_place"), cut ? "no" : (sum ? "yes" : "")) << name;
+      EXPECT_EQ(axis_of(cell, "mode"), cut || sum || name == "broadcast" ? "blocking" : "") << name;
     }
   });
 }
