@@ -20,6 +20,13 @@ constexpr std::chrono::milliseconds word_of_watchdog{2000};
 void check(cudaError_t code, std::string_view call, std::string_view what) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // an error that is no fault of the device stays otherwise
+  if (code == cudaErrorMemoryAllocation && call == "cudaMallocHost") {
+    throw ConfigError(fmt::format(
+        "{} could not pin memory of the host for {} (pinned memory stays in physical "
+        "memory, of which the host, or a limit of this process or its container, "
+        "leaves too little). Launch fewer ranks on this host, or give them more memory.",
+        call, what));
+  }
   if (code == cudaErrorMemoryAllocation) {
     throw ConfigError(
         fmt::format("The GPU has no memory left for {} ({} failed). Stop other programs that use "
