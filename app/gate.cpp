@@ -22,6 +22,7 @@
 #include "app/output.hpp"
 #include "app/output_words.hpp"
 #include "app/positive.hpp"
+#include "app/progress_line.hpp"
 #include "app/round_progress.hpp"
 #include "app/session_folder.hpp"
 #include "app/verb.hpp"
@@ -196,7 +197,7 @@ double seconds_of(const std::vector<Round>& rounds) {
 report::GateReport measured(const Versions& versions, const GateOptions& options) {
   InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
                            question_of(versions, options), options.folder.start());
-  RoundProgress progress(RoundProgress::kind_for(options.quiet));
+  ProgressLine progress(ProgressLine::kind_for(options.quiet));
   const auto start = Clock::now();
   const std::size_t kept = rounds.rounds().size();
   for (;;) {

@@ -20,6 +20,7 @@
 #include "app/noise_study.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
+#include "app/progress_line.hpp"
 #include "app/round_progress.hpp"
 #include "app/session_folder.hpp"
 #include "app/verb.hpp"
@@ -118,7 +119,7 @@ std::string question_of(const std::vector<Arm>& arms, const NoiseOptions& option
 /// The minutes count what the folder holds already, so that a study that was interrupted ends as
 /// long as it would have been.
 void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
-  RoundProgress progress(RoundProgress::kind_for(options.quiet));
+  ProgressLine progress(ProgressLine::kind_for(options.quiet));
   double spent = 0;
   for (const Round& round : rounds.rounds()) spent += round.seconds;
   const double budget = options.minutes * 60;

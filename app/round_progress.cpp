@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "app/progress_line.hpp"
 #include "core/shown_text.hpp"
 #include "report/numbers.hpp"
 
@@ -13,9 +13,6 @@ namespace dlscale::app {
 namespace {
 
 using report::GateMetric;
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds between_plain_lines{30};
 
 bool is_open(const GateMetric& metric) {
   return metric.verdict == report::GateVerdict::inconclusive;
@@ -48,30 +45,6 @@ std::string worst_open(const report::GateReport& report) {
 }
 
 }  // namespace
-
-RoundProgress::~RoundProgress() {
-  clear();
-}
-
-void RoundProgress::clear() {
-  if (shows_) fmt::print(stderr, "\r\033[K");
-  shows_ = false;
-}
-
-void RoundProgress::show(const std::string& text) {
-  if (kind_ == Kind::silent) return;
-  if (kind_ == Kind::terminal) {
-    clear();
-    fmt::print(stderr, "{}", text);
-    std::fflush(stderr);
-    shows_ = true;
-    return;
-  }
-  const auto time = Clock::now();
-  if (last_ && time - *last_ < between_plain_lines) return;
-  last_ = time;
-  fmt::print(stderr, "{}\n", text);
-}
 
 std::string gate_progress(const report::GateReport& report, double round_s,
                           const std::optional<double>& budget_s) {

@@ -12,10 +12,10 @@
 #include <optional>
 #include <system_error>
 
-#include "app/cells/progress_line.hpp"
 #include "app/child_process.hpp"
 #include "app/launcher_settings.hpp"
 #include "app/positive.hpp"
+#include "app/progress_line.hpp"
 #include "app/run_suite.hpp"
 #include "app/steps_left.hpp"
 #include "app/suite.hpp"
@@ -97,9 +97,9 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
 }
 
 /// Says what comes next and how long the rest will take.
-class ProgressLine {
+class StepLines {
  public:
-  ProgressLine(const std::vector<SuiteStep>& steps, bool quiet)
+  StepLines(const std::vector<SuiteStep>& steps, bool quiet)
       : count_(steps.size()), left_(steps), quiet_(quiet) {}
   void announce(const SuiteStep& step) const {
     if (quiet_) return;
@@ -267,7 +267,7 @@ class Steps {
   const std::vector<SuiteStep>& steps_;
   const SuiteProgress& progress_;
   const StepsLeft left_;  ///< when this call began
-  ProgressLine line_;
+  StepLines line_;
   std::size_t next_ = 0;
   std::vector<std::string> failed_;        ///< names, in this call
   std::vector<const SuiteStep*> missing_;  ///< those, and what builds upon them

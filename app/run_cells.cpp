@@ -23,6 +23,7 @@
 #include "app/launch/job_options.hpp"
 #include "app/launcher_settings.hpp"
 #include "app/output.hpp"
+#include "app/progress_line.hpp"
 #include "app/run_jobs.hpp"
 #include "core/config_path.hpp"
 #include "core/shell_words.hpp"
@@ -118,7 +119,7 @@ Where find_place(const CellCall& call) {
   run.launcher_settings = launcher_settings();
   run.program = fs::read_symlink("/proc/self/exe").string();
   run.budget_s = call.options.time_budget_s;
-  run.progress = CellProgressLine::kind_for(call.quiet);
+  run.progress = ProgressLine::kind_for(call.quiet);
   return where;
 }
 

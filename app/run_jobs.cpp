@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cells/cell_progress.hpp"
 #include "app/cells/durable.hpp"
 #include "app/launch/allocation.hpp"
 #include "app/launch/batch_script.hpp"
@@ -125,7 +126,8 @@ class Jobs {
   explicit Jobs(std::span<const JobsPlace> places)
       : places_(places),
         partition_(places.front().call.partition),
-        line_(places.front().call.progress, cells_in(places)) {}
+        cells_(cells_in(places)),
+        line_(places.front().call.progress) {}
 
   JobsEnd carry_out() {
     std::vector<Job> waiting = jobs_to_submit();
@@ -322,8 +324,8 @@ class Jobs {
         left.finished(cell.seconds, place.store->row(cell).seconds);
       }
     }
-    line_.show(done, counted(static_cast<long long>(running_.size()), "job") + " under way",
-               left.seconds());
+    const std::string now = counted(static_cast<long long>(running_.size()), "job") + " under way";
+    line_.show(cell_progress(done, cells_, now, left.seconds()));
   }
 
   void throw_interrupted() {
@@ -344,7 +346,8 @@ class Jobs {
 
   std::span<const JobsPlace> places_;
   const Partition& partition_;
-  CellProgressLine line_;
+  std::size_t cells_;
+  ProgressLine line_;
   std::vector<Job> running_;
   JobsEnd end_;
 };

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cells/progress_line.hpp"
+#include "app/progress_line.hpp"
 #include "app/cells/store.hpp"
 #include "app/suite.hpp"
 #include "core/error.hpp"
@@ -21,7 +21,7 @@ struct JobsCall {
   std::vector<std::string> command;  ///< of this program, without --nodes
   std::string node;                  ///< the only one that it may run on; empty: any
   std::vector<std::string> options;  ///< for the scheduler, of the command line
-  CellProgressLine::Kind progress = CellProgressLine::Kind::plain;
+  ProgressLine::Kind progress = ProgressLine::Kind::plain;
 };
 
 /// Prints the scripts on standard output.

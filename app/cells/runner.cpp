@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cells/cell_progress.hpp"
 #include "app/cells/durable.hpp"
 #include "app/cells/orphans.hpp"
 #include "app/child_process.hpp"
@@ -167,13 +168,13 @@ CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
     left.finished(cell.seconds, store.row(cell).seconds);
   }
   CellRunner runner(options, store);
-  CellProgressLine line(options.progress, cells.size());
+  ProgressLine line(options.progress);
   for (const SuiteCell& cell : cells) {
     if (there.contains(cell.id)) continue;
     throw_if_interrupted();
     const bool fits = !options.budget_s || seconds_since(start) + cell.seconds <= *options.budget_s;
     if (!fits) return CellsEnd::out_of_time;
-    line.show(done, cell.name, left.seconds());
+    line.show(cell_progress(done, cells.size(), cell.name, left.seconds()));
     left.finished(cell.seconds, runner.carry_out(cell));
     ++done;
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cells/progress_line.hpp"
+#include "app/progress_line.hpp"
 #include "app/cells/store.hpp"
 #include "app/launch/allocation.hpp"
 #include "app/launch/launch_command.hpp"
@@ -23,7 +23,7 @@ struct CellRunOptions {
       launcher_settings;           ///< variables that the user's own win over
   std::string program;             ///< the path of this one
   std::optional<double> budget_s;  ///< after which no cell is begun that is not sure to end
-  CellProgressLine::Kind progress = CellProgressLine::Kind::plain;
+  ProgressLine::Kind progress = ProgressLine::Kind::plain;
 };
 
 /// What a cell is started with: its command line, with {cell} as `folder`, behind its launcher.

@@ -1,4 +1,4 @@
-#include "app/cells/progress_line.hpp"
+#include "app/progress_line.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,8 +8,6 @@
 
 namespace dlscale::app {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds between_plain_lines{30};
 
@@ -23,24 +21,22 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.0f} h {:.0f} min", hours, minutes - 60 * hours);
 }
 
-CellProgressLine::Kind CellProgressLine::kind_for(bool quiet) {
+ProgressLine::Kind ProgressLine::kind_for(bool quiet) {
   if (quiet) return Kind::silent;
   return ::isatty(STDERR_FILENO) == 1 ? Kind::terminal : Kind::plain;
 }
 
-CellProgressLine::~CellProgressLine() {
+ProgressLine::~ProgressLine() {
   clear();
 }
 
-void CellProgressLine::clear() {
+void ProgressLine::clear() {
   if (shows_) fmt::print(stderr, "\r\033[K");
   shows_ = false;
 }
 
-void CellProgressLine::show(std::size_t done, const std::string& now, double seconds_left) {
+void ProgressLine::show(const std::string& text) {
   if (kind_ == Kind::silent) return;
-  const std::string text = fmt::format("[{}/{} cells] {} (about {} left)", done, cells_, now,
-                                       duration_text(seconds_left));
   if (kind_ == Kind::terminal) {
     clear();
     fmt::print(stderr, "{}", text);
@@ -48,7 +44,7 @@ void CellProgressLine::show(std::size_t done, const std::string& now, double sec
     shows_ = true;
     return;
   }
-  const auto time = Clock::now();
+  const auto time = std::chrono::steady_clock::now();
   if (last_ && time - *last_ < between_plain_lines) return;
   last_ = time;
   fmt::print(stderr, "{}\n", text);
