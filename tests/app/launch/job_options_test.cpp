@@ -93,6 +93,7 @@ std::string script(Scheduler scheduler, const Words& access, const Words& option
   return batch_script(system(scheduler), partition,
                       {.name = "a",
                        .nodes = 2,
+                       .node = "",
                        .log = "/a.log",
                        .command = {"dlscale", "run"},
                        .options = options});
