@@ -296,7 +296,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
           "--wait-quiet", options->options.wait_quiet_s,
           "Given to every step that measures until it knows enough: the most seconds that it "
           "spends on waiting for a quiet machine (see dlscale bench gemm --help)")
-      ->check(positive());
+      ->check(positive_seconds());
   verb.add_option(
       "--cluster", options->options.cluster,
       "Given to every step that measures kernels: whose data sheet's peak rows have their "

@@ -235,6 +235,11 @@ class Failures(GateTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("wrote nothing to", done.stderr)
         self.assertIn("Let it write there", done.stderr)
+        for seconds in ("1e10", "1e12", "1e300"):
+            done = self.gate(self.command("1.00"), self.command("1.00"), "--timeout", seconds)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("is more than 1e9 seconds, which are thirty years", done.stderr)
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.00"), "--timeout", "1e9").returncode, 0)
         for margin in ("nan", "-1", "inf", "x"):
             done = self.gate("true", "true", f"--margin={margin}")
             self.assertEqual(done.returncode, 2, margin)
