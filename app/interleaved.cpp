@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <iterator>
 #include <random>
 #include <sstream>
+#include <system_error>
 
 #include "app/cells/conditions.hpp"
 #include "app/child_process.hpp"
@@ -69,6 +71,49 @@ std::string last_line(const fs::path& log) {
                           said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
 }
 
+std::string whole_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether what a run wrote ends before it can be whole: nothing that is read here ends in anything
+/// but a brace.
+bool ends_early(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out, error)) return true;  // one of its files may
+  const std::string text = whole_file(out);
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return last == std::string::npos || text[last] != '}';
+}
+
+/// A sentence on a disk that has almost no room, if that may be why what a run wrote ends early:
+/// few programs say that a write failed. Else empty.
+std::string full_disk(const fs::path& out) {
+  constexpr double almost_nothing = 1 << 20;  // bytes
+  const fs::path folder = out.parent_path();
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return "";
+  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (free >= almost_nothing || !ends_early(out)) return "";
+  return fmt::format(" The disk may be full: {:.0f} kB are free in {}.", free / 1000,
+                     folder.string());
+}
+
+/// What the run wrote, or why that is none: with the same exit code, and with what tells the run
+/// from others.
+RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs::path& log,
+                       Seconds wall) {
+  try {
+    return read_run(out, arm.measure, wall);
+  } catch (const Error& error) {
+    throw Error(
+        error.code(),
+        fmt::format("the run of {} in round {} cannot be compared (its file is "
+                    "{}, its log {}): {}{}",
+                    arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));
+  }
+}
+
 /// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
 void sync_folder(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -90,11 +135,6 @@ void tell_host(const Conditions& before, const Conditions& after, RunConditions&
   if (before.throttled && after.throttled) {
     of_run.slowed_by_heat = *after.throttled - *before.throttled;
   }
-}
-
-std::string whole_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -216,7 +256,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   if (exit.code != 0) fail_run(arm, round, exit, log);
   seconds += wall.si();
   const Conditions after = look_at_machine();
-  RunOutcome outcome = read_run(out, arm.measure, wall);
+  RunOutcome outcome = read_run_of(arm, round, out, log, wall);
   tell_host(before, after, outcome.conditions);
   return outcome;
 }

@@ -45,8 +45,9 @@ class InterleavedRounds {
   InterleavedRounds& operator=(const InterleavedRounds&) = delete;
 
   [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
-  /// Throws Interrupted on a signal; Error naming arm, round and log file if a run fails:
-  /// wrong_result, or the program's own exit code where it is dlscale's.
+  /// Throws Interrupted on a signal; Error naming arm, round and log file if a run fails
+  /// (wrong_result, or the program's own exit code where it is dlscale's) or what it wrote cannot
+  /// be compared (the code of read_run()).
   void run_next();
 
  private:
