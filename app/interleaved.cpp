@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "app/cells/conditions.hpp"
+#include "app/cells/orphans.hpp"
 #include "app/child_process.hpp"
 #include "app/round_lines.hpp"
 #include "core/error.hpp"
@@ -170,6 +171,7 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
                                   (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
   }
   read(question);
+  end_orphans(start);
 }
 
 InterleavedRounds::~InterleavedRounds() {
@@ -184,13 +186,28 @@ void InterleavedRounds::lock() {
                                   path.string(), std::strerror(errno)));
   }
   // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
-  if (flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  locked_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+  if (locked_ || errno != EWOULDBLOCK) return;
   close(file_);
   file_ = -1;
   throw ConfigError(
       fmt::format("another dlscale is at work in {}. Wait for it, or name another "
                   "folder with -o.",
                   folder_.string()));
+}
+
+std::string InterleavedRounds::place_of_run(std::string_view stem) const {
+  return place_of(folder_ / "runs", stem);
+}
+
+/// Of the round that is measured next alone, unless none is kept: what commands have left on
+/// purpose in a round that was done, such as a server, is theirs. Without a lock it might be the
+/// run of another dlscale.
+void InterleavedRounds::end_orphans(Start start) const {
+  if (!locked_) return;
+  const std::string stem =
+      start == Start::fresh ? "round-" : fmt::format("round-{:03}-", rounds_.size() + 1);
+  app::end_orphans(place_of_run(stem), "a run");
 }
 
 void InterleavedRounds::read(const std::string& question) {
@@ -239,6 +256,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   fs::remove_all(out);  // of a round that was interrupted
   fs::remove(log);
   ChildOptions options;
+  options.variables = {{cell_variable, place_of_run(stem)}};
   options.log = log;
   options.timeout_s = arm.timeout_s;
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child

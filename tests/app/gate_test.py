@@ -4,6 +4,7 @@ how long they took, so that nothing here depends on how busy the machine is."""
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
@@ -380,6 +381,43 @@ class Resumption(GateTest):
         self.assertEqual(process.returncode, 143, err)
         self.assertGreaterEqual(len(self.rounds(folder)), 1)
         self.assertIn("kept", err)
+
+    def running(self, process):
+        try:
+            return b"sleep" in pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def test_a_run_that_a_killed_gate_has_left_is_ended_first(self):
+        folder, mark = self.folder / "kept", self.folder / "mark"
+        hangs_once = f"[ -s {mark} ] || {{ echo $$ > {mark}; exec sleep 1000; }}; {self.command('1.00')}"
+        words = ["gate", "--base", hangs_once, "--new", self.command("1.00"), "-o", folder]
+        killed = start(*words)
+        end = time.monotonic() + 60
+        while not (mark.exists() and mark.read_text().endswith("\n") and self.running(int(mark.read_text()))):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        killed.kill()
+        killed.wait(timeout=60)
+        left = int(mark.read_text())
+        self.assertTrue(self.running(left))
+        done = run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ending 1 process of a run of an earlier call, which was killed", done.stderr)
+        self.assertFalse(self.running(left))
+        killed.stderr.close()
+        killed.stdout.close()
+
+    def test_what_commands_of_rounds_that_are_done_have_left_is_theirs(self):
+        folder, mark = self.folder / "kept", self.folder / "mark"
+        serves = f"[ -s {mark} ] || {{ sleep 1000 & echo $! > {mark}; }}; {self.command('1.00')}"
+        words = ["gate", "--base", serves, "--new", self.command("1.00"), "--rounds", 5, "-o", folder]
+        self.assertEqual(run(*words).returncode, 0)
+        again = run(*words)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        server = int(mark.read_text())
+        self.assertTrue(self.running(server))
+        os.kill(server, signal.SIGKILL)
 
     def test_the_order_within_rounds_depends_on_the_seed_alone(self):
         orders = []
