@@ -16,8 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "report/numbers.hpp"
-
 namespace dlscale::app {
 namespace {
 
@@ -66,8 +64,8 @@ void end_orphans(const std::string& places, std::string_view what) {
     const std::vector<pid_t> left = orphans(places);
     if (left.empty()) return;
     if (look == 0) {
-      fmt::print(stderr, "dlscale: ending {} of {} of an earlier call, which was killed\n",
-                 report::counted(static_cast<long long>(left.size()), "process"), what);
+      fmt::print(stderr, "dlscale: ending {} {} of {} of an earlier call, which was killed\n",
+                 left.size(), left.size() == 1 ? "process" : "processes", what);
     }
     if (look == 0 || look == patience / 2) {
       for (const pid_t process : left) ::kill(process, look == 0 ? SIGTERM : SIGKILL);

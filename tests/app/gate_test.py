@@ -390,7 +390,7 @@ class Resumption(GateTest):
 
     def test_a_run_that_a_killed_gate_has_left_is_ended_first(self):
         folder, mark = self.folder / "kept", self.folder / "mark"
-        hangs_once = f"[ -s {mark} ] || {{ echo $$ > {mark}; exec sleep 1000; }}; {self.command('1.00')}"
+        hangs_once = f"[ -s {mark} ] || {{ sleep 1000 & echo $$ > {mark}; wait; }}; {self.command('1.00')}"
         words = ["gate", "--base", hangs_once, "--new", self.command("1.00"), "-o", folder]
         killed = start(*words)
         end = time.monotonic() + 60
@@ -403,7 +403,7 @@ class Resumption(GateTest):
         self.assertTrue(self.running(left))
         done = run(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("ending 1 process of a run of an earlier call, which was killed", done.stderr)
+        self.assertIn("ending 2 processes of a run of an earlier call, which was killed", done.stderr)
         self.assertFalse(self.running(left))
         killed.stderr.close()
         killed.stdout.close()

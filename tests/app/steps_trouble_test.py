@@ -151,6 +151,7 @@ class StepsTrouble(ProgramTest):
         self.assertEqual(begun, ["first"])
         self.assertIn("Mend it and run the suite again", said)
         self.assert_refused(run("run", self.suite(SHORT, timeout=-1), "-o", self.out), 2, "timeout")
+        self.assert_refused(run("run", self.suite(SHORT), "-o", self.out, "--wait-quiet", "1e12"), 2, "is more than 1e9 seconds")
 
 
 if __name__ == "__main__":
