@@ -365,7 +365,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(positive());
   verb.add_option("--timeout", options.timeout_s,
                   "Seconds after which a run is ended; the gate then fails with exit code 4")
-      ->check(positive());
+      ->check(positive_seconds());
   verb.add_option("--seed", options.seed, "Of the order within rounds")
       ->check(seed())
       ->capture_default_str();

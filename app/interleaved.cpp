@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,10 @@
 #include <iterator>
 #include <random>
 #include <sstream>
+#include <system_error>
 
 #include "app/cells/conditions.hpp"
+#include "app/cells/orphans.hpp"
 #include "app/child_process.hpp"
 #include "app/round_lines.hpp"
 #include "core/error.hpp"
@@ -69,6 +72,49 @@ std::string last_line(const fs::path& log) {
                           said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
 }
 
+std::string whole_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether what a run wrote ends before it can be whole: nothing that is read here ends in anything
+/// but a brace.
+bool ends_early(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out, error)) return true;  // one of its files may
+  const std::string text = whole_file(out);
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return last == std::string::npos || text[last] != '}';
+}
+
+/// A sentence on a disk that has almost no room, if that may be why what a run wrote ends early:
+/// few programs say that a write failed. Else empty.
+std::string full_disk(const fs::path& out) {
+  constexpr double almost_nothing = 1 << 20;  // bytes
+  const fs::path folder = out.parent_path();
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return "";
+  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (free >= almost_nothing || !ends_early(out)) return "";
+  return fmt::format(" The disk may be full: {:.0f} kB are free in {}.", free / 1000,
+                     folder.string());
+}
+
+/// What the run wrote, or why that is none: with the same exit code, and with what tells the run
+/// from others.
+RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs::path& log,
+                       Seconds wall) {
+  try {
+    return read_run(out, arm.measure, wall);
+  } catch (const Error& error) {
+    throw Error(
+        error.code(),
+        fmt::format("the run of {} in round {} cannot be compared (its file is "
+                    "{}, its log {}): {}{}",
+                    arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));
+  }
+}
+
 /// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
 void sync_folder(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -90,11 +136,6 @@ void tell_host(const Conditions& before, const Conditions& after, RunConditions&
   if (before.throttled && after.throttled) {
     of_run.slowed_by_heat = *after.throttled - *before.throttled;
   }
-}
-
-std::string whole_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -130,6 +171,7 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
                                   (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
   }
   read(question);
+  end_orphans(start);
 }
 
 InterleavedRounds::~InterleavedRounds() {
@@ -144,13 +186,28 @@ void InterleavedRounds::lock() {
                                   path.string(), std::strerror(errno)));
   }
   // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
-  if (flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  locked_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+  if (locked_ || errno != EWOULDBLOCK) return;
   close(file_);
   file_ = -1;
   throw ConfigError(
       fmt::format("another dlscale is at work in {}. Wait for it, or name another "
                   "folder with -o.",
                   folder_.string()));
+}
+
+std::string InterleavedRounds::place_of_run(std::string_view stem) const {
+  return place_of(folder_ / "runs", stem);
+}
+
+/// Of the round that is measured next alone, unless none is kept: what commands have left on
+/// purpose in a round that was done, such as a server, is theirs. Without a lock it might be the
+/// run of another dlscale.
+void InterleavedRounds::end_orphans(Start start) const {
+  if (!locked_) return;
+  const std::string stem =
+      start == Start::fresh ? "round-" : fmt::format("round-{:03}-", rounds_.size() + 1);
+  app::end_orphans(place_of_run(stem), "a run");
 }
 
 void InterleavedRounds::read(const std::string& question) {
@@ -199,6 +256,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   fs::remove_all(out);  // of a round that was interrupted
   fs::remove(log);
   ChildOptions options;
+  options.variables = {{cell_variable, place_of_run(stem)}};
   options.log = log;
   options.timeout_s = arm.timeout_s;
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
@@ -216,7 +274,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   if (exit.code != 0) fail_run(arm, round, exit, log);
   seconds += wall.si();
   const Conditions after = look_at_machine();
-  RunOutcome outcome = read_run(out, arm.measure, wall);
+  RunOutcome outcome = read_run_of(arm, round, out, log, wall);
   tell_host(before, after, outcome.conditions);
   return outcome;
 }

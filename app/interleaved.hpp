@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,8 @@ class InterleavedRounds {
  public:
   enum class Start { go_on, fresh };
   /// `question` is what the rounds answer, as JSON; rounds of another question in the folder, or of
-  /// another process that is at work there, are a ConfigError. The order of round r depends on
+  /// another process that is at work there, are a ConfigError. Ends what is left of a run whose
+  /// program was killed. The order of round r depends on
   /// `seed` and r alone.
   InterleavedRounds(std::filesystem::path folder, std::vector<Arm> arms, std::uint64_t seed,
                     const std::string& question, Start start);
@@ -45,14 +47,18 @@ class InterleavedRounds {
   InterleavedRounds& operator=(const InterleavedRounds&) = delete;
 
   [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
-  /// Throws Interrupted on a signal; Error naming arm, round and log file if a run fails:
-  /// wrong_result, or the program's own exit code where it is dlscale's.
+  /// Throws Interrupted on a signal; Error naming arm, round and log file if a run fails
+  /// (wrong_result, or the program's own exit code where it is dlscale's) or what it wrote cannot
+  /// be compared (the code of read_run()).
   void run_next();
 
  private:
   void lock();
   void read(const std::string& question);
   void begin(const std::string& question);
+  void end_orphans(Start start) const;
+  /// By which its processes are known.
+  [[nodiscard]] std::string place_of_run(std::string_view stem) const;
   [[nodiscard]] RunOutcome run(const Arm& arm, int round, double& seconds) const;
   void append(const std::string& line);
 
@@ -60,6 +66,7 @@ class InterleavedRounds {
   std::vector<Arm> arms_;
   std::uint64_t seed_;
   int file_ = -1;
+  bool locked_ = false;  ///< for this process alone; not where the file system has no locks
   std::vector<Round> rounds_;
 };
 

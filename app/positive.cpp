@@ -39,6 +39,20 @@ CLI::Validator positive_count() {
   return {check, "POSITIVE"};
 }
 
+CLI::Validator positive_seconds() {
+  constexpr double most = 1e9;
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    std::string problem = why_not_positive(text);
+    if (!problem.empty() || (CLI::detail::lexical_cast(text, value) && value <= most)) {
+      return problem;
+    }
+    return fmt::format(
+        "{} is more than 1e9 seconds, which are thirty years. Write a smaller number", text);
+  };
+  return {check, "POSITIVE"};
+}
+
 CLI::Validator margin_fraction() {
   // CLI::Range takes what is no number, which no comparison puts outside of it.
   const auto check = [](const std::string& text) -> std::string {

@@ -13,6 +13,10 @@ CLI::Validator positive();
 /// The same for what is counted by an `int`: refuses fractions and what is too large for it, too.
 CLI::Validator positive_count();
 
+/// The same for times in seconds, up to the 1e9 (thirty years) that suites allow: a clock cannot
+/// count to what is far above.
+CLI::Validator positive_seconds();
+
 /// A check for margins: a finite fraction from 0 to 10.
 CLI::Validator margin_fraction();
 

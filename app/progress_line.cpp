@@ -1,9 +1,12 @@
 #include "app/progress_line.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 
 namespace dlscale::app {
@@ -11,7 +14,30 @@ namespace {
 
 constexpr std::chrono::seconds between_plain_lines{30};
 
+/// Asked anew for every line: windows change their size.
+std::size_t columns_of_terminal() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
 }  // namespace
+
+std::string fitted(const std::string& text, std::size_t columns) {
+  const std::size_t room = columns < 2 ? 1 : columns - 1;
+  if (std::ranges::count_if(text, begins_character) <= static_cast<std::ptrdiff_t>(room)) {
+    return text;
+  }
+  std::size_t characters = 0;
+  const auto end = std::ranges::find_if(text, [&characters, room](char byte) {
+    return begins_character(byte) && ++characters == room;
+  });
+  return std::string(text.begin(), end) + "…";
+}
 
 std::string duration_text(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -39,7 +65,7 @@ void ProgressLine::show(const std::string& text) {
   if (kind_ == Kind::silent) return;
   if (kind_ == Kind::terminal) {
     clear();
-    fmt::print(stderr, "{}", text);
+    fmt::print(stderr, "{}", fitted(text, columns_of_terminal()));
     std::fflush(stderr);
     shows_ = true;
     return;

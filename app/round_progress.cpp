@@ -21,11 +21,11 @@ bool is_open(const GateMetric& metric) {
 /// The end of a key tells metrics apart better than its beginning.
 std::string short_name(const GateMetric& metric) {
   constexpr std::size_t most = 32;
-  std::string name = shown_text(metric.key);
-  if (name.size() <= most) return name;
-  std::size_t from = name.size() - most + 3;
-  while (from < name.size() && (name[from] & 0xC0) == 0x80) ++from;  // within a character
-  return fmt::format("...{}", name.substr(from));
+  const std::string& key = metric.key;
+  if (key.size() <= most) return shown_text(key);
+  std::size_t from = key.size() - most + 3;
+  while (from < key.size() && (key[from] & 0xC0) == 0x80) ++from;  // within a character
+  return fmt::format("...{}", shown_text(key.substr(from)));
 }
 
 std::string effect_of(const GateMetric& metric) {

@@ -1,5 +1,7 @@
 // dlscale run: carries out a suite, one child process a step, and goes on where it stopped.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <system_error>
 
+#include "app/cells/orphans.hpp"
 #include "app/child_process.hpp"
 #include "app/launcher_settings.hpp"
 #include "app/positive.hpp"
@@ -164,11 +167,45 @@ std::string build_text() {
                      build.flags);
 }
 
-/// Runs the step in a process of its own. Returns the seconds it took; nothing if it failed and
-/// others go on, which is told.
-std::optional<double> carry_out(const SuiteStep& step, Begun begun, Before before) {
+/// The folder of the marks of steps (SuiteProgress) as what their processes are known by.
+class StepsPlace {
+ public:
+  explicit StepsPlace(const fs::path& out) : folder_(out / ".done") {}
+  ~StepsPlace() {
+    if (lock_ >= 0) ::close(lock_);
+  }
+  StepsPlace(const StepsPlace&) = delete;
+  StepsPlace& operator=(const StepsPlace&) = delete;
+  [[nodiscard]] std::string of(const SuiteStep& step) const {
+    std::string name = step.name;
+    std::ranges::replace(name, '/', '-');
+    return place_of(folder_, name);
+  }
+  /// Takes the place for this process, and ends the step of an earlier one that was killed. Where
+  /// another dlscale has it, or a file system no locks, it ends nothing: what steps write is locked
+  /// file by file. Without a mark no step was begun, and there is nothing to take.
+  void take() {
+    std::error_code absent;
+    if (lock_ >= 0 || !fs::is_directory(folder_, absent)) return;
+    lock_ = ::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock_ < 0) return;
+    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return end_orphans(place_of(folder_, ""), "a step");
+    ::close(lock_);
+    lock_ = -1;
+  }
+
+ private:
+  fs::path folder_;
+  int lock_ = -1;
+};
+
+/// Runs the step in a process of its own, which is known by its place. Returns the seconds it took;
+/// nothing if it failed and others go on, which is told.
+std::optional<double> carry_out(const SuiteStep& step, const std::string& place, Begun begun,
+                                Before before) {
   const auto start = Clock::now();
   ChildOptions options;
+  options.variables = {{cell_variable, place}};
   options.timeout_s = step.timeout_s;
   const ChildExit exit = run_child(command_line(step, begun), launcher_settings(), options);
   if (succeeded(step, exit, before)) {
@@ -182,8 +219,13 @@ std::optional<double> carry_out(const SuiteStep& step, Begun begun, Before befor
 /// The steps of a suite around its cells, in one count.
 class Steps {
  public:
-  Steps(const std::vector<SuiteStep>& steps, const SuiteProgress& progress, bool quiet)
-      : steps_(steps), progress_(progress), left_(steps, progress), line_(steps, quiet) {}
+  Steps(const std::vector<SuiteStep>& steps, const SuiteProgress& progress, StepsPlace& place,
+        bool quiet)
+      : steps_(steps),
+        progress_(progress),
+        place_(place),
+        left_(steps, progress),
+        line_(steps, quiet) {}
   /// Those up to the last one that does not only derive from what others measured.
   void carry_out_measuring() {
     const auto last = std::ranges::find(steps_.rbegin(), steps_.rend(), false, &SuiteStep::always);
@@ -246,8 +288,9 @@ class Steps {
     } else {
       progress_.mark_begun(step);
     }
+    place_.take();  // for the first step there was none before its mark
     const std::optional<double> seconds =
-        carry_out(step, begun, missing_.empty() ? Before::whole : Before::in_part);
+        carry_out(step, place_.of(step), begun, missing_.empty() ? Before::whole : Before::in_part);
     if (seconds) progress_.mark(step, *seconds);
     return seconds.has_value();
   }
@@ -266,6 +309,7 @@ class Steps {
 
   const std::vector<SuiteStep>& steps_;
   const SuiteProgress& progress_;
+  StepsPlace& place_;
   const StepsLeft left_;  ///< when this call began
   StepLines line_;
   std::size_t next_ = 0;
@@ -296,7 +340,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
           "--wait-quiet", options->options.wait_quiet_s,
           "Given to every step that measures until it knows enough: the most seconds that it "
           "spends on waiting for a quiet machine (see dlscale bench gemm --help)")
-      ->check(positive());
+      ->check(positive_seconds());
   verb.add_option(
       "--cluster", options->options.cluster,
       "Given to every step that measures kernels: whose data sheet's peak rows have their "
@@ -395,9 +439,11 @@ ExitCode run_suite(const SuiteRun& options) {
   refuse_no_folder(options.out);
   if (!suite.cells.empty()) check_cells(cells);
   const SuiteProgress progress(options.out, build_text());
+  StepsPlace place(options.out);
+  if (!suite.steps.empty()) place.take();  // what it ends would hold outputs
   protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);
   if (options.fresh) progress.give_up(suite.steps);
-  Steps steps(suite.steps, progress, options.quiet);
+  Steps steps(suite.steps, progress, place, options.quiet);
   steps.carry_out_measuring();
   const ExitCode of_cells = suite.cells.empty() ? ExitCode::ok : run_cells(cells);
   steps.carry_out_rest();

@@ -318,10 +318,9 @@ void forget(const CellCall& call, const CellStore& store, std::span<const SuiteC
   store.discard(failed);
 }
 
-/// Cells without a plan are of nobody knows what.
+/// Cells without a plan, or with an empty file in its place, are of nobody knows what.
 void refuse_planless(const CellCall& call, const CellStore& store) {
-  std::error_code absent;
-  if (begins_anew(call) || fs::exists(plan_path(call.out), absent) || store.done().empty()) return;
+  if (begins_anew(call) || planned_seed(call.out) || store.done().empty()) return;
   throw ConfigError(
       fmt::format("{} holds cells but no plan of them, so it is not known what they are of. Name "
                   "another folder with -o, or give --fresh, for all cells, to discard them.",

@@ -16,18 +16,15 @@
 #include <thread>
 #include <vector>
 
-#include "app/cells/store.hpp"
-#include "report/numbers.hpp"
-
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// Whether one of the variables, each ended by a zero, is the cell's and names a folder of `work`.
-bool names_cell(std::string_view environment, std::string_view work) {
-  const std::string begins = fmt::format("{}={}/", cell_variable, work);
+/// Whether one of the variables, each ended by a zero, is ours and begins so.
+bool names_place(std::string_view environment, std::string_view places) {
+  const std::string begins = fmt::format("{}={}", cell_variable, places);
   while (!environment.empty()) {
     const std::string_view entry = environment.substr(0, environment.find('\0'));
     if (entry.starts_with(begins)) return true;
@@ -37,7 +34,7 @@ bool names_cell(std::string_view environment, std::string_view work) {
 }
 
 /// Those of others cannot be read, and are none of ours.
-std::vector<pid_t> orphans(const std::string& work) {
+std::vector<pid_t> orphans(const std::string& places) {
   std::vector<pid_t> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -48,22 +45,27 @@ std::vector<pid_t> orphans(const std::string& work) {
     if (process == ::getpid()) continue;
     std::ifstream stream(entry.path() / "environ", std::ios::binary);
     const std::string environment{std::istreambuf_iterator<char>(stream), {}};
-    if (names_cell(environment, work)) found.push_back(process);
+    if (names_place(environment, places)) found.push_back(process);
   }
   return found;
 }
 
 }  // namespace
 
-void end_orphans(const fs::path& work) {
+std::string place_of(const fs::path& folder, std::string_view name) {
+  std::error_code error;
+  const fs::path known = fs::weakly_canonical(folder, error);
+  return ((error ? fs::absolute(folder).lexically_normal() : known) / name).string();
+}
+
+void end_orphans(const std::string& places, std::string_view what) {
   constexpr int patience = 50;  // looks, of which the last half comes after SIGKILL
-  const std::string place = work.lexically_normal().string();
   for (int look = 0; look < patience; ++look) {
-    const std::vector<pid_t> left = orphans(place);
+    const std::vector<pid_t> left = orphans(places);
     if (left.empty()) return;
     if (look == 0) {
-      fmt::print(stderr, "dlscale: ending {} of a cell of an earlier call, which was killed\n",
-                 report::counted(static_cast<long long>(left.size()), "process"));
+      fmt::print(stderr, "dlscale: ending {} {} of {} of an earlier call, which was killed\n",
+                 left.size(), left.size() == 1 ? "process" : "processes", what);
     }
     if (look == 0 || look == patience / 2) {
       for (const pid_t process : left) ::kill(process, look == 0 ? SIGTERM : SIGKILL);

@@ -1,12 +1,23 @@
 #pragma once
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace dlscale::app {
 
-/// Ends the processes of this user on this machine whose environment names a cell below `work`
-/// (cell_variable): what a program that was killed had started would disturb what is measured next,
-/// and write beside it. First by SIGTERM, what does not heed that by SIGKILL. Says on standard
-/// error how many there were.
-void end_orphans(const std::filesystem::path& work);
+/// The environment variable by which what a cell, a step or a run has started is known: a place of
+/// its own in the folder of results. What it starts itself inherits that, also in process groups of
+/// its own; a number of a process would be another's one day.
+inline constexpr const char* cell_variable = "_DLSCALE_CELL";
+
+/// The value of that variable for one that is called `name` in `folder`: an absolute path, the same
+/// however the folder is spelt.
+std::string place_of(const std::filesystem::path& folder, std::string_view name);
+
+/// Ends what runs on this machine for this user and whose variable begins with `places`: what a
+/// program that was killed had started would disturb what is measured next, and hold its files. To
+/// be called by whoever knows that no other program is at work there. `what` it was of, for the
+/// line on standard error: "a cell".
+void end_orphans(const std::string& places, std::string_view what);
 
 }  // namespace dlscale::app

@@ -29,8 +29,8 @@ std::string plan_text(const PlanHead& head, std::span<const SuiteCell> ordered);
 /// The plan of a folder, <out>/plan.jsonl.
 std::filesystem::path plan_path(const std::filesystem::path& out);
 
-/// The seed of the plan that lies there; nothing where there is none. Throws ConfigError for a file
-/// that is none of ours or that is damaged.
+/// The seed of the plan that lies there; nothing where there is none or it is empty. Throws
+/// ConfigError for a file that is none of ours or that is damaged.
 std::optional<std::uint64_t> planned_seed(const std::filesystem::path& out);
 
 /// Throws ConfigError saying in what the plan that lies there differs from `text`, where it does:

@@ -84,7 +84,7 @@ class CellRunner {
     const ChildExit exit =
         run_child(cell_command(options_, cell, folder.string()), options_.launcher_settings, child);
     row.seconds = seconds_since(start);
-    if (exit.code != 0) end_orphans(folder.parent_path());
+    if (exit.code != 0) end_orphans(folder.parent_path().string() + "/", "a cell");
     look_for_late_signal(exit);
     if (const int signal = pending_signal(); signal != 0) {
       store_.give_up(cell);

@@ -86,7 +86,7 @@ void CellStore::open() {
   EXPECT(lock_ < 0);
   make_folder(work_);
   lock_ = lock_file(fs::path(work_).concat(".lock"));
-  end_orphans(fs::absolute(work_));
+  end_orphans(fs::absolute(work_).lexically_normal().string() + "/", "a cell");
   std::vector<fs::path> left;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(work_, error)) left.push_back(entry.path());

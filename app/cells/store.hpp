@@ -58,7 +58,4 @@ class CellStore {
   int lock_ = -1;
 };
 
-/// The environment variable by which what a cell has started is known: its folder.
-inline constexpr const char* cell_variable = "_DLSCALE_CELL";
-
 }  // namespace dlscale::app

@@ -288,6 +288,8 @@ class Places(CellsTest):
         plan = self.out / "plan.jsonl"
         plan.write_text(plan.read_text()[:-20])
         self.assert_refused(self.run_cells(), 2, "is damaged")
+        plan.write_text("")
+        self.assert_refused(self.run_cells(), 2, "no plan of them")
         plan.unlink()
         self.assert_refused(self.run_cells(), 2, "no plan of them")
         fresh = self.run_cells("--fresh")

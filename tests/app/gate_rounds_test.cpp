@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,8 @@ namespace {
 /// What the next calls of these end with, as on file systems that cannot: 0 as usual.
 int flock_error = 0;
 int fsync_error = 0;
+/// Of every disk, from now on; below 0: as it is.
+long long bytes_free = -1;
 
 }  // namespace
 
@@ -38,6 +41,12 @@ extern "C" int flock(int /*file*/, int /*operation*/) noexcept {
 extern "C" int fsync(int /*file*/) {
   errno = fsync_error;
   return fsync_error == 0 ? 0 : -1;
+}
+extern "C" int statvfs(const char* /*path*/, struct statvfs* held) noexcept {
+  *held = {};
+  held->f_frsize = 1;
+  held->f_bavail = static_cast<fsblkcnt_t>(bytes_free);
+  return bytes_free < 0 ? -1 : 0;
 }
 
 namespace dlscale::app {
@@ -199,6 +208,7 @@ class RunFiles : public testing::Test {
   }
   void TearDown() override {
     flock_error = fsync_error = 0;
+    bytes_free = -1;
     fs::remove_all(folder_);
   }
   fs::path folder_;
@@ -326,6 +336,38 @@ TEST_F(RunFiles, AreLockedWhereTheFileSystemHasLocksAndWrittenWhereItHasNone) {
   EXPECT_THAT(refusal(folder_), HasSubstr("another dlscale is at work"));
 }
 
+/// Why a round of a command that writes `text` in place of results cannot be compared.
+std::string complaint(const fs::path& folder, const std::string& text) {
+  const std::vector<Arm> arms{
+      {base_arm, shell_command("printf '" + text + "' > {out}"), {}, Measure::automatic}};
+  InterleavedRounds rounds(folder, arms, 1, "{}", InterleavedRounds::Start::go_on);
+  try {
+    rounds.run_next();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(RunFiles, ThatCannotBeReadAreNamedWithTheirRun) {
+  for (const char* text : {"", "{", "hello"}) {
+    const std::string said = complaint(folder_, text);
+    EXPECT_THAT(said, HasSubstr("the run of base in round 1 cannot be compared (its file is "));
+    EXPECT_THAT(said, HasSubstr("round-001-base.out, its log "));
+    EXPECT_THAT(said, HasSubstr("round-001-base.log): "));
+  }
+}
+
+TEST_F(RunFiles, ThatEndEarlyOnAFullDiskAreLaidToIt) {
+  const std::string blamed = "The disk may be full: 4 kB are free in ";
+  bytes_free = 4000;
+  EXPECT_THAT(complaint(folder_, ""), HasSubstr(blamed));
+  EXPECT_THAT(complaint(folder_, R"({"context": {}, "benchm)"), HasSubstr(blamed));
+  EXPECT_THAT(complaint(folder_, "{}"), testing::Not(HasSubstr(blamed)));
+  bytes_free = 1'000'000'000;
+  EXPECT_THAT(complaint(folder_, ""), testing::Not(HasSubstr("The disk may be full")));
+}
+
 TEST_F(RunFiles, AreNotOnDiskUntilTheDiskHasSaidSo) {
   for (const int late : {ENOSPC, EIO, EDQUOT}) {
     fsync_error = late;
@@ -344,6 +386,10 @@ TEST(GateProgress, TellsRoundsOpenMetricsTheWorstOfThemAndTheTimeLeft) {
   EXPECT_THAT(gate_progress(report, 10, 30.0), HasSubstr("(at most 30 s left)"));
   report.set_aside = 2;
   EXPECT_THAT(gate_progress(report, 10, {}), HasSubstr("[12/40 rounds, 2 set aside]"));
+  // Longer than what any sentence repeats of a text, and cut once.
+  report.metrics.at(0).key = "BM_" + std::string(300, 'x') + "/é/the_end_tells_them_apart/4096";
+  EXPECT_THAT(gate_progress(report, 10, {}),
+              HasSubstr("open, ...the_end_tells_them_apart/4096 +0.4 %"));
   EXPECT_EQ(noise_progress(3, 90, 600), "[3 rounds, 1.5 of 10.0 min] (about 9 min left)");
 }
 

@@ -1,13 +1,17 @@
 """The gate as a shell sees it: exit codes, what is kept, what is refused. The versions that it judges are small scripts that say
 how long they took, so that nothing here depends on how busy the machine is."""
 
+import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 from program import PROGRAM, ProgramTest, environment, main, run, start
@@ -235,6 +239,15 @@ class Failures(GateTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("wrote nothing to", done.stderr)
         self.assertIn("Let it write there", done.stderr)
+        error = '{"benchmarks": [{"name": "BM_a/0", "error_occurred": true, "error_message": "oh", "real_time": 1}]}'
+        done = self.gate(self.command("1.00"), f"echo '{error}' > {{out}}", "-o", self.folder / "kept")
+        self.assert_refused(done, 4, "the run of new in round 1 cannot be compared (its file is ", "round-001-new.out, its log ",
+                            "round-001-new.log): BM_a/0 ended with an error (oh). Mend it first.")
+        for seconds in ("1e10", "1e12", "1e300"):
+            done = self.gate(self.command("1.00"), self.command("1.00"), "--timeout", seconds)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("is more than 1e9 seconds, which are thirty years", done.stderr)
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.00"), "--timeout", "1e9").returncode, 0)
         for margin in ("nan", "-1", "inf", "x"):
             done = self.gate("true", "true", f"--margin={margin}")
             self.assertEqual(done.returncode, 2, margin)
@@ -272,9 +285,10 @@ class Failures(GateTest):
 class Progress(GateTest):
     """Standard error while it measures."""
 
-    def undecided(self, *more):
-        wavering = f"case {{out}} in *[13579]-*) {self.command('1.05')};; *) {self.command('0.95')};; esac"
-        return ["gate", "--base", self.command("1.00"), "--new", wavering, "--rounds", 12, *more]
+    def undecided(self, *more, name="kernel"):
+        odd, even, base = (self.command(seconds, f"'{name}'") for seconds in ("1.05", "0.95", "1.00"))
+        wavering = f"case {{out}} in *[13579]-*) {odd};; *) {even};; esac"
+        return ["gate", "--base", base, "--new", wavering, "--rounds", 12, *more]
 
     def test_a_log_gets_a_line_each_half_minute_and_no_more(self):
         lines = [line for line in run(*self.undecided()).stderr.splitlines() if " rounds" in line]
@@ -287,9 +301,13 @@ class Progress(GateTest):
         self.assertEqual(run(*study, "--quiet").stderr, "")
         self.assertRegex(run(*study).stderr, r"^\[1 round, 0\.\d of 0\.0 min\] \(about 0 s left\)\n$")
 
-    def test_a_terminal_has_one_line_that_is_written_over(self):
+    def on_terminal(self, columns=None, name="kernel"):
+        """What a terminal of so many columns is sent."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([PROGRAM, *map(str, self.undecided())], env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
+        if columns:
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([PROGRAM, *map(str, self.undecided(name=name))], env=environment(), stdout=subprocess.DEVNULL,
+                                   stderr=theirs)
         os.close(theirs)
         said = b""
         while True:
@@ -302,6 +320,17 @@ class Progress(GateTest):
             said += part
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), 3)
+        return said
+
+    def test_a_line_is_no_longer_than_the_terminal_is_wide(self):
+        for columns in (20, 60, 80):
+            lines = [line.decode() for line in self.on_terminal(columns, "kérnel " * 20).split(b"\r\x1b[K")]
+            self.assertLess(max(map(len, lines)), columns)
+            self.assertIn(columns - 1, map(len, lines), "as much as there is room for")
+            self.assertTrue(any(line.startswith("[11/12 rounds] 1 o") for line in lines), lines)
+
+    def test_a_terminal_has_one_line_that_is_written_over(self):
+        said = self.on_terminal()
         self.assertNotIn(b"\n", said)
         self.assertIn(b"\r\x1b[K[11/12 rounds] 1 of 1 metric open", said)
         self.assertTrue(said.endswith(b"\r\x1b[K"), said)
@@ -352,6 +381,43 @@ class Resumption(GateTest):
         self.assertEqual(process.returncode, 143, err)
         self.assertGreaterEqual(len(self.rounds(folder)), 1)
         self.assertIn("kept", err)
+
+    def running(self, process):
+        try:
+            return b"sleep" in pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def test_a_run_that_a_killed_gate_has_left_is_ended_first(self):
+        folder, mark = self.folder / "kept", self.folder / "mark"
+        hangs_once = f"[ -s {mark} ] || {{ sleep 1000 & echo $$ > {mark}; wait; }}; {self.command('1.00')}"
+        words = ["gate", "--base", hangs_once, "--new", self.command("1.00"), "-o", folder]
+        killed = start(*words)
+        end = time.monotonic() + 60
+        while not (mark.exists() and mark.read_text().endswith("\n") and self.running(int(mark.read_text()))):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        killed.kill()
+        killed.wait(timeout=60)
+        left = int(mark.read_text())
+        self.assertTrue(self.running(left))
+        done = run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ending 2 processes of a run of an earlier call, which was killed", done.stderr)
+        self.assertFalse(self.running(left))
+        killed.stderr.close()
+        killed.stdout.close()
+
+    def test_what_commands_of_rounds_that_are_done_have_left_is_theirs(self):
+        folder, mark = self.folder / "kept", self.folder / "mark"
+        serves = f"[ -s {mark} ] || {{ sleep 1000 & echo $! > {mark}; }}; {self.command('1.00')}"
+        words = ["gate", "--base", serves, "--new", self.command("1.00"), "--rounds", 5, "-o", folder]
+        self.assertEqual(run(*words).returncode, 0)
+        again = run(*words)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        server = int(mark.read_text())
+        self.assertTrue(self.running(server))
+        os.kill(server, signal.SIGKILL)
 
     def test_the_order_within_rounds_depends_on_the_seed_alone(self):
         orders = []

@@ -108,11 +108,50 @@ class StepsTrouble(ProgramTest):
         self.assertEqual(process.returncode, 130, err)
         self.assertFalse((self.out / "second.jsonl").exists())
 
+    def wait_for_step(self, but=()):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            found = self.at_work()
+            if found and not set(found) & set(but):
+                return found
+            time.sleep(0.02)
+        return self.fail("no step is at work")
+
+    def test_a_step_that_a_killed_call_has_left_is_ended_first(self):
+        words = ["run", self.suite(long(1000)), "-o", self.out]
+        killed = start(*words)
+        left = self.wait_for_step()
+        killed.kill()
+        killed.wait(timeout=60)
+        self.assertEqual(self.at_work(), left)
+        again = start(*words)
+        self.wait_for_step(but=left)
+        again.send_signal(signal.SIGINT)
+        _, err = again.communicate(timeout=60)
+        self.assertEqual(again.returncode, 130, err)
+        self.assertIn("ending 1 process of a step of an earlier call, which was killed", err)
+        killed.stderr.close()
+        killed.stdout.close()
+
+    def test_a_step_of_a_call_that_is_at_work_is_left_alone(self):
+        words = ["run", self.suite(long(1000)), "-o", self.out]
+        process = start(*words)
+        found = self.wait_for_step()
+        other = run(*words)
+        self.assertEqual(other.returncode, 2, other.stderr)
+        self.assertIn("is being written by another dlscale", other.stderr)
+        self.assertNotIn("which was killed", other.stderr)
+        self.assertEqual(self.at_work(), found)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+
     def test_bad_input_still_ends_the_suite(self):
         begun, said = self.carry_out(self.suite("bench conv --network nowhere -o {out}/long.jsonl"), 2)
         self.assertEqual(begun, ["first"])
         self.assertIn("Mend it and run the suite again", said)
         self.assert_refused(run("run", self.suite(SHORT, timeout=-1), "-o", self.out), 2, "timeout")
+        self.assert_refused(run("run", self.suite(SHORT), "-o", self.out, "--wait-quiet", "1e12"), 2, "is more than 1e9 seconds")
 
 
 if __name__ == "__main__":

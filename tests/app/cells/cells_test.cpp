@@ -360,6 +360,14 @@ TEST(Durable, SaysWhyAFolderTakesNothing) {
   EXPECT_EQ(write_problem(folder.path() / "missing"), "No such file or directory");
 }
 
+TEST(ProgressText, LeavesTheLastColumnFreeAndNoCharacterInPart) {
+  EXPECT_EQ(fitted("abcdefghi", 10), "abcdefghi");
+  EXPECT_EQ(fitted("abcdefghij", 10), "abcdefgh…");
+  EXPECT_EQ(fitted("äöüäöüäöü", 10), "äöüäöüäöü");
+  EXPECT_EQ(fitted("äöüäöüäöüä", 10), "äöüäöüäö…");
+  for (const std::size_t columns : {0U, 1U, 2U}) EXPECT_EQ(fitted("ab", columns), "…");
+}
+
 TEST(ProgressText, NamesTimesInWords) {
   EXPECT_EQ(duration_text(0), "0 s");
   EXPECT_EQ(duration_text(89), "89 s");
