@@ -1,9 +1,14 @@
 // dlscale compare: two sets of results, row by row, with a verdict and its exit code.
 #include "report/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -12,6 +17,7 @@
 #include "app/verb.hpp"
 #include "core/error.hpp"
 #include "core/measurement.hpp"
+#include "core/shown_text.hpp"
 #include "model/machine.hpp"
 #include "report/attribution.hpp"
 #include "report/comparison_table.hpp"
@@ -31,10 +37,34 @@ struct CompareOptions {
   DocumentOutput output;
 };
 
+namespace fs = std::filesystem;
+
+/// Those in a folder and below it, sorted. Other JSON may lie beside results.
+std::vector<fs::path> google_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (path.extension() == ".json" && report::is_google_benchmark(path)) files.push_back(path);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 /// Of dlscale, or of Google Benchmark.
 std::vector<ResultFile> results_at(const std::string& path) {
   if (report::is_google_benchmark(path)) return {report::google_results(path)};
-  return all_results({path});
+  std::vector<ResultFile> results = all_results({path});
+  std::error_code absent;
+  if (!fs::is_directory(path, absent)) return results;
+  for (const fs::path& file : google_files(path)) results.push_back(report::google_results(file));
+  if (!results.empty()) return results;
+  throw Error(
+      ExitCode::nothing_measured,
+      fmt::format("the folder {} holds no results (*.jsonl, or *.json of Google Benchmark), "
+                  "so there is nothing to compare. Name another.",
+                  shown_text(path)));
 }
 
 ExitCode compare(const CompareOptions& options) {
@@ -61,7 +91,7 @@ ExitCode compare(const CompareOptions& options) {
 void declare_compare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CompareOptions>();
   verb.add_option("a", options->a,
-                  "Result file or folder, or JSON of Google Benchmark: the baseline")
+                  "Result file or JSON of Google Benchmark, or folder of them: the baseline")
       ->required();
   verb.add_option("b", options->b, "The same to judge")->required();
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")

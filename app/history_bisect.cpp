@@ -5,10 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -90,8 +93,9 @@ void expect_commit(const history::GitCommand& git, const std::string& commit) {
 }
 
 /// What git bisect runs for each commit: 0 good, 1 bad, 125 cannot be told; a failure of the gate
-/// itself ends the bisection.
-std::string step(const std::string& base, const std::vector<std::string>& command, double margin) {
+/// itself ends the bisection. `record` is a command to run with what the gate ended with, $code.
+std::string step(const std::string& base, const std::vector<std::string>& command, double margin,
+                 std::string_view record) {
   const std::vector<std::string> words = own_command();
   const std::string program = words.empty() ? "dlscale" : words.front();
   const std::string here = program.find('/') == std::string::npos
@@ -99,8 +103,26 @@ std::string step(const std::string& base, const std::vector<std::string>& comman
                                : fs::absolute(program).lexically_normal().string();
   return fmt::format(
       "{} gate --base-commit {} --new-commit \"$(git rev-parse HEAD)\" --margin {} -- {}; "
-      "case $? in 0) exit 0;; 1) exit 1;; 3) exit 125;; *) exit 128;; esac",
-      shell_word(here), shell_word(base), margin, shell_line(command));
+      "code=$?; {}case $code in 0) exit 0;; 1) exit 1;; 3) exit 125;; *) exit 128;; esac",
+      shell_word(here), shell_word(base), margin, shell_line(command), record);
+}
+
+/// git tells of any failure the same. Beside its own files, so that the commit's are as they were.
+constexpr const char* record_code =
+    "echo $code >\"$(git rev-parse --absolute-git-dir)/dlscale-gate\"; ";
+
+/// What the last gate of a bisection ended with; nothing where none ended.
+std::optional<ChildExit> last_gate(const history::GitCommand& git) {
+  std::ifstream file(fs::path(git.expect({"rev-parse", "--absolute-git-dir"})) / "dlscale-gate");
+  ChildExit ended;
+  if (file >> ended.code) return ended;
+  return std::nullopt;
+}
+
+/// The gate could be asked about a commit: 3 is an answer, too.
+bool has_answered(const ChildExit& gate) {
+  const ExitCode code = exit_code_of(gate);
+  return code == ExitCode::ok || code == ExitCode::regression || code == ExitCode::inconclusive;
 }
 
 /// A work tree of its own, so that nobody's files are moved.
@@ -127,6 +149,17 @@ class TemporaryWorkTree {
   fs::path path_;
 };
 
+std::string without_break(const std::string& line) {
+  return line.substr(0, line.find('\n'));
+}
+
+/// Of one commit there is nothing to bisect, and its build need not be one that can be made here.
+ExitCode answer_alone(const history::GitCommand& git, const history::Alert& alert) {
+  fmt::print(stderr, "dlscale: the range has this commit alone, so nothing was measured\n");
+  write_output("-", git.expect({"rev-parse", alert.commit + "^{commit}"}) + "\n");
+  return ExitCode::regression;
+}
+
 ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
                  const std::string& script) {
   const TemporaryWorkTree tree(git, alert.commit);
@@ -136,11 +169,20 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
   const ChildExit ended = run_child(
       {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
       {});
+  const std::optional<ChildExit> gate = last_gate(there);
+  const history::GitAnswer stopped = there.run({"rev-parse", "--short", "HEAD"});
   const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
   const history::GitAnswer rest =
       there.run({"rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*"});
   (void)there.run({"bisect", "reset"});
   if (ended.code > 128) return exit_code_of(ended);
+  if (ended.code != 0 && gate && !has_answered(*gate)) {
+    fmt::print(stderr,
+               "dlscale: the gate of {} {}, for the reason that it gives above, so the bisection "
+               "ended there. Mend it, or leave the commit out: git bisect skip.\n",
+               without_break(stopped.output), describe(*gate));
+    return exit_code_of(*gate);
+  }
   if (bad.status != 0 || rest.output != "1\n") {
     fmt::print(stderr, "dlscale: the gate could not tell all commits apart (git bisect {})\n",
                describe(ended));
@@ -165,15 +207,17 @@ ExitCode bisect(const BisectOptions& options) {
   const history::GitCommand git(options.repository);
   expect_commit(git, alert.before);
   expect_commit(git, alert.commit);
+  const std::string commits =
+      git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
+  if (options.execute && commits == "1") return answer_alone(git, alert);
   // Where it writes is the gate's business.
   const std::vector<std::string> command =
       without_output(options.command.empty() ? recorded_command(store, alert) : options.command);
   // Between the two levels: a commit with another, smaller change is at the old one.
   const double change = std::max(moved.ratio, 1 / moved.ratio) - 1;
-  const std::string script = step(alert.before, command, change / 2);
+  const char* record = options.execute ? record_code : "";
+  const std::string script = step(alert.before, command, change / 2, record);
   if (options.execute) return execute(git, alert, script);
-  const std::string commits =
-      git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
   write_output("-", fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
                                 "git bisect run sh -c {}\ngit bisect reset\n",
                                 commits, shown_text(alert.commit), shell_word(alert.commit),
@@ -202,7 +246,7 @@ void declare_history_bisect(CLI::App& verb, ExitCode& result) {
                       "run at the new level was measured)");
   command->footer(
       "Example: dlscale history bisect 1a2b3c4 --execute -- bench conv --network resnet50\nExit "
-      "code of --execute: 1: found, 3: the gate could not tell.");
+      "code of --execute: 1: found, 3: the gate could not tell, 4: a build failed.");
   command->callback([options, &result] { result = bisect(*options); });
 }
 

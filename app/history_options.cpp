@@ -1,29 +1,18 @@
 #include "app/history_options.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
-#include <regex>
 
+#include "app/name_pattern.hpp"
 #include "app/positive.hpp"
-#include "core/error.hpp"
-#include "core/shown_text.hpp"
 
 namespace dlscale::app {
 namespace {
 
-std::optional<std::regex> expression(const std::string& text, const char* option) {
+std::optional<NamePattern> pattern(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error&) {
-    throw ConfigError(
-        fmt::format("{} \"{}\" is no regular expression. Write such as "
-                    "\"e2e .*resnet50\".",
-                    option, shown_text(text)));
-  }
+  return NamePattern(option, text);
 }
 
 }  // namespace
@@ -47,12 +36,12 @@ report::history::Store HistoryOptions::open() const {
 }
 
 std::function<bool(const report::history::SeriesKey&)> HistoryOptions::wanted() const {
-  const auto in = expression(name, "--name");
-  const auto out = expression(exclude, "--exclude");
+  const auto in = pattern(name, "--name");
+  const auto out = pattern(exclude, "--exclude");
   if (!in && !out) return [](const report::history::SeriesKey&) { return true; };
   return [in, out](const report::history::SeriesKey& key) {
     const std::string text = key.name();
-    return (!in || std::regex_search(text, *in)) && !(out && std::regex_search(text, *out));
+    return (!in || in->is_in(text)) && !(out && out->is_in(text));
   };
 }
 

@@ -43,7 +43,13 @@ OutputPlace parse_place(std::string_view option, const std::string& text) {
   const std::vector<std::string> names = format_names();
   if (std::ranges::find(names, word) == names.end()) {
     const std::vector<std::string> nearest = nearest_first(word, names);
-    if (nearest.empty() || !is_nearly(word, nearest.front())) return {.format = "", .path = text};
+    if (nearest.empty() || !is_nearly(word, nearest.front())) {
+      if (equals + 1 < text.size()) return {.format = "", .path = text};
+      throw ConfigError(
+          fmt::format("{0} {1}: \"{2}\" is not a format, and no file stands behind the =. Write "
+                      "FORMAT=FILE, or ./{1} for a file of that name. Formats: {3}.",
+                      option, shown_text(text), shown_text(word), fmt::join(names, ", ")));
+    }
     throw ConfigError(fmt::format(
         "{0} {1}: \"{2}\" is not a format, and nearly the name of one. Write {3}={4}, or ./{1} for "
         "a file of that name. Formats: {5}.",

@@ -15,7 +15,7 @@ struct OutputPlace {
 
 /// The name of a format before the first "=" is one; any other word there is a part of a file's
 /// name ("lr=0.1.txt"), and so is a format's behind a slash ("./csv=.txt"). `option` is what it was
-/// given to, for errors. Throws ConfigError for a format without a place, and for a word that is
+/// given to, for errors. Throws ConfigError for a word without a place, and for one that is
 /// nearly a format's name: a slip would become a file in another format.
 OutputPlace parse_place(std::string_view option, const std::string& text);
 

@@ -97,6 +97,7 @@ class Checker {
     const Reading all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
     report_.lost = all.lost;
     if (judgements_.empty()) {
+      if (report_.incomplete > 0) throw none_whole(store_.name(), report_.incomplete);
       throw Error(ExitCode::nothing_measured,
                   fmt::format("no series of {} is looked for (there are {}), so nothing was "
                               "checked. See dlscale history list.",

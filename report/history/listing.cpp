@@ -37,11 +37,16 @@ ListedSeries listed(const Series& series, const Selection& selection) {
 
 std::vector<ListedSeries> list(Store& store, const Selection& selection) {
   std::vector<ListedSeries> rows;
+  std::size_t incomplete = 0;
+  bool any_whole = false;
   const Reading all = store.each_series(selection.wanted, [&](Series&& series) {
+    incomplete += series.incomplete;
     if (series.points.empty()) return;
+    any_whole = true;
     ListedSeries row = listed(series, selection);
     if (!row.latest.empty()) rows.push_back(std::move(row));
   });
+  if (incomplete > 0 && !any_whole) throw none_whole(store.name(), incomplete);
   if (rows.empty()) {
     throw Error(
         ExitCode::nothing_measured,

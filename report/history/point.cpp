@@ -5,11 +5,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/json_problem.hpp"
+#include "core/shown_text.hpp"
 #include "report/history/time_text.hpp"
 
 namespace dlscale::report::history {
@@ -58,8 +62,28 @@ class Scanner {
   std::string_view text_;
 };
 
-/// False for whatever else may be JSON all the same. "inf" and "nan", which from_chars takes, are
-/// left to the parser, which refuses them.
+/// A sample has no other order, so that another is one of damage.
+bool is_summary(const Summary& summary) {
+  return summary.n > 0 && summary.mad >= 0 && summary.min <= summary.ci95_low &&
+         summary.ci95_low <= summary.median && summary.median <= summary.ci95_high &&
+         summary.ci95_high <= summary.max;
+}
+
+bool is_possible(const Point& point) {
+  return point.part >= 0 && !point.commit.empty() && is_summary(point.summary);
+}
+
+/// Why it is not.
+std::string problem_of(const Point& point) {
+  if (point.commit.empty()) return "\"commit\" is empty, and a history is one of commits";
+  if (point.part < 0) return fmt::format("\"part\" is {}, and parts count from 0", point.part);
+  if (point.summary.n == 0) return "\"n\" is 0, and a point has samples";
+  if (point.summary.mad < 0) return fmt::format("\"mad\" is {}, below 0", point.summary.mad);
+  return "its numbers are not in the order min, low, median, high, max";
+}
+
+/// False for whatever else may be JSON all the same. What nothing measured can be, and "inf" and
+/// "nan", which from_chars takes, are left to the parser, which says why it refuses them.
 bool scan_point(std::string_view line, Point& point) {
   Scanner scanner(line);
   std::string_view time;
@@ -79,7 +103,15 @@ bool scan_point(std::string_view line, Point& point) {
   if (!scanner.literal("}") || !scanner.is_done() || !read_time(time, point.time)) return false;
   point.commit = commit;
   point.run = run;
-  return true;
+  return is_possible(point);
+}
+
+template <class Number>
+Number whole(const json& value, const char* field) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most) return value.get<Number>();
+  throw ConfigError(
+      fmt::format("\"{}\" is {}, which is no count", field, shown_text(value.dump())));
 }
 
 double finite(const json& value) {
@@ -93,15 +125,16 @@ Point read_point(const json& value) {
   point.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
   point.commit = value.at("commit");
   point.run = value.at("run");
-  point.part = value.at("part");
+  point.part = whole<int>(value.at("part"), "part");
   point.summary.median = finite(value.at("median"));
   point.summary.mad = finite(value.at("mad"));
   point.summary.ci95_low = finite(value.at("low"));
   point.summary.ci95_high = finite(value.at("high"));
   point.summary.min = finite(value.at("min"));
   point.summary.max = finite(value.at("max"));
-  point.summary.n = value.at("n");
+  point.summary.n = whole<std::size_t>(value.at("n"), "n");
   if (value.contains("extras")) point.extras = value.at("extras").dump();
+  if (!is_possible(point)) throw ConfigError(problem_of(point));
   return point;
 }
 

@@ -24,7 +24,8 @@ std::string point_line(const Point& point);
 
 /// What a line (without its break) holds. Lines as point_line() writes them are read without a JSON
 /// parser, which is what makes a million of them quick; any other JSON object with these fields is
-/// read with one. Throws ConfigError without the place.
+/// read with one. Throws ConfigError without the place, for numbers that are no summary of samples,
+/// too.
 Point parse_point(std::string_view line);
 
 }  // namespace dlscale::report::history

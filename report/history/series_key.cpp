@@ -112,6 +112,14 @@ std::string SeriesKey::question() const {
   return dumped(value);
 }
 
+Values values_of(const SeriesKey& key) {
+  constexpr std::array wholes{"time",     "t_iter",    "real_time",
+                              "cpu_time", "iteration", "time to train"};
+  if (key.better == Better::larger) return Values::from_0;
+  const bool is_part = key.unit == "s" && std::ranges::find(wholes, key.metric) == wholes.end();
+  return is_part ? Values::any : Values::positive;
+}
+
 SeriesKey parse_series_key(std::string_view text) {
   try {
     const json value = json::parse(text);

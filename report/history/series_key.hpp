@@ -47,6 +47,14 @@ struct SeriesKey {
   [[nodiscard]] std::string question() const;
 };
 
+/// What the values of a series may be, as their sources are read (imports.hpp).
+enum class Values {
+  positive,  ///< how long a whole took, and what else is compared by its ratio
+  from_0,    ///< rates, which a text may have rounded to 0
+  any,       ///< parts of a whole, which are differences of times
+};
+Values values_of(const SeriesKey& key);
+
 /// The inverse of text(). Throws ConfigError without the place: not JSON, a missing or an unknown
 /// key, a value of another type.
 SeriesKey parse_series_key(std::string_view text);

@@ -76,10 +76,12 @@ void each_line(const std::string& file, std::string_view content, const std::str
     try {
       read(number, line);
     } catch (const ConfigError& error) {
+      std::string_view problem = error.what();
+      if (problem.ends_with('.')) problem.remove_suffix(1);
       throw ConfigError(
           fmt::format("{}:{} of {}: {}. Take the line out, or restore the file: "
                       "lines of a history are never changed.",
-                      file, number, store, error.what()));
+                      file, number, store, problem));
     }
     if (end == std::string_view::npos) break;
     content.remove_prefix(end + 1);
@@ -100,6 +102,18 @@ SeriesKey parse_head(std::string_view line) {
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, line));
   }
+}
+
+/// A point of a series. A median that no file can have added has no ratio to the others, so that
+/// its series would be left out of what is judged.
+Point parse_point_of(Values values, std::string_view line) {
+  Point point = parse_point(line);
+  const double median = point.summary.median;
+  const bool is_possible = values == Values::any || median > 0 ||
+                           (values == Values::from_0 && median == 0);  // NaN was refused
+  if (is_possible) return point;
+  throw ConfigError(fmt::format("\"median\" is {}, which nothing measured of this series can be",
+                                point.summary.median));
 }
 
 /// Runs and parts that a series' file has already, be its run recorded or not.
@@ -134,9 +148,10 @@ Growing look_at(Storage& storage, const std::string& file, const SeriesKey& key)
   const std::string content = storage.read(file).value_or("");
   growing.is_new = content.empty();
   if (growing.is_new) growing.lines = series_head(key);
+  const Values values = values_of(key);
   each_line(file, content, storage.name(), [&](std::size_t number, std::string_view line) {
     if (is_head(number, line)) return expect_key(line, key);
-    const Point point = parse_point(line);
+    const Point point = parse_point_of(values, line);
     growing.there.emplace(point.run, point.part);
   });
   return growing;
@@ -221,6 +236,13 @@ class Plan {
 };
 
 }  // namespace
+
+Error none_whole(const std::string& store, std::size_t incomplete) {
+  return {ExitCode::nothing_measured,
+          fmt::format("{} has {} points, all of runs that were not added whole: {} does not have "
+                      "them. Add their files again, or restore {}.",
+                      store, incomplete, runs_file, runs_file)};
+}
 
 Store::Store(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
 
@@ -318,18 +340,20 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
   for (const std::string& file : files) {
     const std::string content = storage_->read(file).value_or("");
     Series series;
+    Values values = Values::any;
     Parts seen;
     bool skipped = content.empty();
     each_line(file, content, storage_->name(), [&](std::size_t number, std::string_view line) {
       if (is_head(number, line)) {
         if (number > 1) return expect_key(line, series.key);
         series.key = parse_head(line);
+        values = values_of(series.key);
         skipped = !wanted(series.key);
         if (skipped) all_are_read = false;
         return;
       }
       if (skipped) return;
-      Point point = parse_point(line);
+      Point point = parse_point_of(values, line);
       const auto run = left.find(point.run);
       if (run == left.end()) {
         ++series.incomplete;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "report/history/alert_state.hpp"
 #include "report/history/point.hpp"
 #include "report/history/run.hpp"
@@ -34,6 +35,10 @@ struct Series {
   std::vector<Point> points;
   std::size_t incomplete = 0;  ///< points of runs that were not added whole, which are left out
 };
+
+/// What there is to say where that is all that was found: their runs are not among those that were
+/// added (runs.jsonl).
+Error none_whole(const std::string& store, std::size_t incomplete);
 
 /// What Store::each_series() found.
 struct Reading {

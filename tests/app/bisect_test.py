@@ -3,6 +3,7 @@ scripts that say how long they took, so that nothing here depends on how busy th
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -38,6 +39,7 @@ class Bisect(History):
 
     SLOW = 15
     MEASURED = [*range(12), *range(18, 24)]
+    BROKEN = []  # those that cannot be built
     made = []  # the repository of all tests
     COMMAND = ["./dlscale", "bench", "gemm", "--sizes", "16x16x16"]
 
@@ -56,10 +58,10 @@ class Bisect(History):
         git("init", "-q")
         for name, value in [("name", "T"), ("email", "t@example.org")]:
             git("config", f"user.{name}", value)
-        (folder / "CMakeLists.txt").write_text(CMAKE_LISTS)
         (folder / "CMakePresets.json").write_text(json.dumps(PRESETS))
         program = folder / "program"
         for number in range(24):
+            (folder / "CMakeLists.txt").write_text("message(FATAL_ERROR broken)\n" if number in self.BROKEN else CMAKE_LISTS)
             program.write_text(PROGRAM_TEXT.replace("SECONDS", self.seconds(number)) + f"# {number}\n")
             program.chmod(0o755)
             git("add", ".")
@@ -81,6 +83,10 @@ class Bisect(History):
 
     def bisect(self, *words, **more):
         return self.history("bisect", self.commits[18][:10], "--repository", self.repository, *words, **more)
+
+    def execute(self, *words, commit=None):
+        return run("history", "bisect", commit or self.commits[18][:10], "--store", self.store, "--repository", self.repository,
+                   "--execute", *words, variables={"XDG_CACHE_HOME": str(self.folder / "cache")})
 
 
 class Printed(Bisect):
@@ -135,10 +141,6 @@ class Printed(Bisect):
 
 
 class Executed(Bisect):
-    def execute(self, *words):
-        return run("history", "bisect", self.commits[18][:10], "--store", self.store, "--repository", self.repository, "--execute",
-                   *words, variables={"XDG_CACHE_HOME": str(self.folder / "cache")})
-
     def test_finds_the_slow_commit_by_the_recorded_command(self):
         self.add_each(lambda seconds: result(seconds, [*self.COMMAND, "--output=r.jsonl"]))
         head = self.git("rev-parse", "HEAD")
@@ -150,11 +152,34 @@ class Executed(Bisect):
         self.assertNotIn("dlscale-bisect", self.git("worktree", "list"))
         self.assertEqual(self.git("for-each-ref", "refs/bisect"), "")
 
-    def test_ends_with_3_where_the_gate_cannot_run(self):
+    def test_ends_as_the_gate_does_where_a_run_fails(self):
         self.add_each(google)
-        done = self.execute("--", "bench", "gemm", "--sizes", "17x17x17")
-        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertIn("could not tell", done.stderr)
+        failed = self.execute("--", "bench", "gemm", "--sizes", "17x17x17")
+        self.assertEqual(failed.returncode, 2, failed.stdout + failed.stderr)
+        self.assertEqual(failed.stdout, "")
+        self.assertRegex(failed.stderr, r"the run of \w+ in round 1 ended with exit code 2(.|\n)*the gate of \w+ ended with exit code 2")
+
+
+class BrokenBuilds(Bisect):
+    made = []
+    BROKEN = range(12, 18)
+
+    def test_end_with_4_and_say_which(self):
+        self.add_each(google)
+        broken = self.execute("--", "bench", "gemm", "--sizes", "16x16x16")
+        self.assertEqual(broken.returncode, 4, broken.stdout + broken.stderr)
+        self.assertEqual(broken.stdout, "")
+        [name] = re.findall(r"dlscale: the gate of (\w+) ended with exit code 4", broken.stderr)
+        self.assertTrue(any(self.commits[number].startswith(name) for number in self.BROKEN), name)
+        self.assertRegex(broken.stderr, f"the configuration of {name}.* failed: cmake ended with exit code 1")
+
+    def test_are_not_asked_for_where_one_commit_is_left(self):
+        self.MEASURED = range(24)
+        self.add_each(google)
+        found = self.execute(commit=self.commits[self.SLOW])
+        self.assertEqual(found.returncode, 1, found.stderr)
+        self.assertEqual(found.stdout, self.commits[self.SLOW] + "\n")
+        self.assertEqual(found.stderr, "dlscale: the range has this commit alone, so nothing was measured\n")
 
 
 if __name__ == "__main__":

@@ -135,6 +135,9 @@ class Matrix(CellsTest):
         self.assertFalse(self.out.exists())
         self.assert_refused(self.run_cells("--name", "conv"), 5, "none of the 4 cells")
         self.assert_refused(self.run_cells("--name", "("), 2, "no regular expression")
+        for option in ("--name", "--exclude"):  # which a library that calls itself would use up the stack with
+            refused = self.run_cells("--list", option, "(" * 10000 + ")" * 10000)
+            self.assert_refused(refused, 2, f"{option}: ", "more than 1000 letters")
         late = self.run_cells("--time-budget", 0.001)
         self.assertEqual(late.returncode, 3, late.stderr)
         self.assertIn("since the time budget is spent", late.stderr)

@@ -90,6 +90,13 @@ class Check(History):
         self.assertEqual(report["alerts"], [])
         self.assertEqual(self.history("check", "--name", "nothing").returncode, 5)
         self.assert_refused(self.history("check", "--name", "("), 2, "no regular expression")
+        for verb, option in (("list", "--name"), ("check", "--exclude")):
+            # A library that calls itself for each of them would use up the stack.
+            for pattern in ("(" * 10000 + ")" * 10000, "(x?){10000}", "((x?){3,}){40,5000}", "x{99999999999999999999}"):
+                refused = self.history(verb, option, pattern)
+                self.assert_refused(refused, 2, f"{option}: ", "more than 1000 letters", "Write a shorter part")
+            self.assert_refused(self.history(verb, option, "("), 2, f"{option}: ", "no regular expression")
+        self.assertEqual(self.history("list", "--name", "BM_.{1,30}: real_t{1}ime").returncode, 0)
         self.add(12, 1.3)
         result, report = self.check("--name", "real_time")
         self.assertEqual(result.returncode, 3, result.stdout)
@@ -201,6 +208,28 @@ class Add(History):
             self.assertIn("of them that were lost are there again", added.stdout)
         self.assertEqual([path.read_text() for path in series], whole)
         self.assertNotIn("no series holds", self.history("check").stdout)
+
+    def test_points_without_their_runs_are_no_matter_of_names(self):
+        self.add_level(range(0, 12), 1.0)
+        runs = self.store / "runs.jsonl"
+        for damage in (lambda: runs.write_text(""), runs.unlink):
+            damage()
+            for verb in ("check", "list"):
+                self.assert_refused(self.history(verb), 5, "24 points, all of runs that were not added whole",
+                                    "Add their files again")
+
+    def test_numbers_that_nothing_measured_can_be_are_damage(self):
+        self.add_level(range(0, 12), 1.0)
+        file = next((self.store / "series").glob("*cpu_time*"))
+        whole = file.read_text()
+        for number, said in ((0, '"median" is 0'), (-5, '"median" is -5')):
+            point = json.loads(whole.splitlines()[3]) | {"median": number, "low": number, "min": number}
+            lines = [*whole.splitlines()[:3], json.dumps(point, separators=(",", ":")), *whole.splitlines()[4:], ""]
+            file.write_text("\n".join(lines))
+            for verb in ("check", "list"):
+                self.assert_refused(self.history(verb), 2, f"{file.name}:4", said)
+        file.write_text(whole.replace('"n":1,', '"n":0,').replace('"n":1}', '"n":0}'))
+        self.assert_refused(self.history("check"), 2, f"{file.name}:2", '"n" is 0')
 
     def test_an_alert_stands_without_the_files_that_would_explain_it(self):
         files = []

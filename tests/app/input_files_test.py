@@ -53,6 +53,21 @@ class InputFiles(ProgramTest):
         self.assertEqual((row["key"], row["series"], row["verdict"]), ("BM_A", "real_time", "regressed"))
         self.assertAlmostEqual(row["a_s"], 1.0045e-3, 6)
 
+    def test_folders_of_google_benchmark_are_compared(self):
+        for name, level in (("old", 1.0), ("new", 1.2)):
+            (self.folder / name / "below").mkdir(parents=True)
+            self.google(f"{name}/below/a.json", self.repetitions("BM_A", level))
+            (self.folder / name / "notes.json").write_text('{"benchmarks": "none"}')
+        old, new = self.folder / "old", self.folder / "new"
+        self.assertEqual(run("compare", old, old).returncode, 0)
+        slower = run("compare", old, new, "--format", "json")
+        self.assertEqual(slower.returncode, 1, slower.stderr)
+        self.assertEqual([row["key"] for row in json.loads(slower.stdout)["rows"]], ["BM_A"])
+        empty = self.folder / "empty"
+        empty.mkdir()
+        (empty / "notes.json").write_text("{}")
+        self.assert_refused(run("compare", old, empty), 5, f"the folder {empty} holds no results (*.jsonl, or *.json of Google Benchmark)")
+
     def test_versions_are_not_judged_across_machines_unless_that_is_asked_for(self):
         here = self.google("here.json", self.repetitions("BM_A", 1.0))
         there = self.google("there.json", self.repetitions("BM_A", 1.2), cores=64)

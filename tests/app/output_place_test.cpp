@@ -39,6 +39,7 @@ TEST(OutputPlace, IsRefusedWhereASlipWouldMakeAFileOfAnotherFormat) {
   EXPECT_THAT(refusal("jnit=gate.xml"), HasSubstr("Write junit=gate.xml, or ./jnit=gate.xml"));
   EXPECT_THAT(refusal("JSON=a"), HasSubstr("json=a"));
   EXPECT_THAT(refusal("junit="), HasSubstr("names a format and no file"));
+  EXPECT_THAT(refusal("foo="), HasSubstr("\"foo\" is not a format, and no file stands behind"));
 }
 
 TEST(OutputPlace, IsNamedOnce) {

@@ -4,10 +4,13 @@
 """
 
 import csv
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -27,9 +30,14 @@ code = {answers}.get((seed, planted), 1 if planted else 0)
 if code == 4:
     print("dlscale: it crashed", file=sys.stderr)
     sys.exit(4)
-verdict = {{0: "not regressed", 1: "regressed", 3: "inconclusive"}}[code]
+if code == "hang":
+    open(sys.argv[0] + ".hangs", "w").close()
+    import time
+    time.sleep(100)
+# A gate's options choose its exit codes, as (verdict, code).
+verdict, code = code if isinstance(code, tuple) else ({{0: "not regressed", 1: "regressed", 3: "inconclusive"}}[code], code)
 metric = {{"verdict": verdict, "base": 100e-6, "new": 100e-6 * (1 + planted), "ratio": 1 + planted,
-          "ratio_low": None if code == 3 else 1 + planted - 0.01, "ratio_high": 1 + planted + 0.01, "p": 0.0009765625, "rounds": 10}}
+          "ratio_low": None if verdict == "inconclusive" else 1 + planted - 0.01, "ratio_high": 1 + planted + 0.01, "p": 0.0009765625, "rounds": 10}}
 print(json.dumps({{"metrics": [metric] * {metrics}}}))
 sys.exit(code)
 """
@@ -80,14 +88,55 @@ class ShowGate(unittest.TestCase):
         self.assertEqual(shown.returncode, 1, shown.stderr)
         self.assertIn("wrong: 1 (0 % planted), 2 (10 % planted)", shown.stdout)
 
+    def test_verdicts_count_whatever_the_exit_codes(self):
+        passes = self.show(self.dlscale({(1, 0.05): ("inconclusive", 0), (2, 0.0): ("improved", 1)}), "--repeats", 2,
+                           "--gate", "--inconclusive pass --fail-on-improvement")
+        self.assertEqual(passes.returncode, 0, passes.stdout + passes.stderr)
+        self.assertIn("| 5 % | 1 | 0 | 1 |", passes.stdout)
+        self.assertIn("| none | 0 | 2 | 0 |", passes.stdout)
+        self.out.unlink()
+        shown = self.show(self.dlscale({(1, 0.05): ("improved", 1), (1, 0.0): ("inconclusive", 1)}), "--repeats", 1)
+        self.assertEqual(shown.returncode, 1, shown.stderr)
+        self.assertIn("wrong: 1 (5 % planted)\n", shown.stdout)
+
+    def test_an_interrupt_leaves_what_is_known(self):
+        for answers, rows in (({(2, 0.05): "hang"}, 2), ({(1, 0.05): "hang"}, None)):
+            dlscale = self.dlscale(answers)
+            hangs = dlscale.with_name("dlscale.hangs")
+            shown = subprocess.Popen([sys.executable, SCRIPT, "--dlscale", dlscale, "--out", self.out], stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True, start_new_session=True)
+            deadline = time.monotonic() + 60
+            while not hangs.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            os.killpg(shown.pid, signal.SIGINT)
+            _, errors = shown.communicate(timeout=60)
+            self.assertEqual(shown.returncode, 130, errors)
+            self.assertNotIn("show_gate\", line", errors)
+            self.assertTrue(errors.splitlines()[-1].startswith("show_gate: interrupted"), errors)
+            self.assertEqual(len(self.rows()) if self.out.exists() else None, rows)
+            for path in (hangs, self.out):
+                path.unlink(missing_ok=True)
+
     def test_what_cannot_be_shown_is_said(self):
-        for make, fragment in ((lambda: self.folder / "none", "cannot be run"),
+        not_it = self.folder / "not_it"
+        not_it.write_text("#!/bin/sh\n")
+        not_it.chmod(0o755)
+        for make, fragment in ((lambda: not_it, "does not answer as dlscale gate does"),
+                               (lambda: self.folder / "none", "cannot be run"),
                                (lambda: self.dlscale({(1, 0.05): 4}), "it crashed"),
                                (lambda: self.dlscale(metrics=2), "has 2 metrics")):
             shown = self.show(make(), "--repeats", 1)
             self.assertEqual(shown.returncode, 2)
             self.assertIn(fragment, shown.stderr)
-            self.out.unlink()
+            self.assertEqual(shown.stderr.count("\n"), 1, shown.stderr)
+            self.assertFalse(self.out.exists(), "the next try would be refused")
+        words = self.show(self.dlscale(), "--gate", "'")
+        self.assertEqual(words.returncode, 2)
+        self.assertIn("no words of a shell", words.stderr)
+        self.assertNotIn("Traceback", words.stderr)
+        nowhere = self.show(self.dlscale(), "--out", self.folder / "none" / "q.csv")
+        self.assertEqual(nowhere.returncode, 2)
+        self.assertIn("q.csv cannot be written: No such file or directory. Name another file with --out.", nowhere.stderr)
         self.out.write_text("precious")
         self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 2)
         self.assertEqual(self.out.read_text(), "precious")

@@ -9,6 +9,7 @@
 #include <random>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "report/history/time_text.hpp"
@@ -50,8 +51,9 @@ TEST(Point, ComesBackFromItsLineToTheLastBit) {
   std::uniform_real_distribution<double> exponent(-300, 300);
   for (int i = 0; i < 200; ++i) {
     Point point = sample();
-    point.summary.median = std::pow(10.0, exponent(generator));
-    point.summary.max = -std::pow(10.0, exponent(generator));
+    const double median = std::pow(10.0, exponent(generator));
+    point.summary = {median, 1e-5, median, median, -std::pow(10.0, exponent(generator)),
+                     median, 12};
     expect_same(parse_point(without_break(point_line(point))), point);
   }
 }
@@ -80,6 +82,27 @@ TEST(Point, RefusesDamage) {
     const std::size_t at = damaged.find("0.0015");
     ASSERT_NE(at, std::string::npos);
     EXPECT_THROW((void)parse_point(damaged.replace(at, 6, number)), ConfigError) << number;
+  }
+}
+
+TEST(Point, RefusesNumbersThatNoSampleHas) {
+  const std::string line = without_break(point_line(sample()));
+  // A space more is JSON all the same, which the parser reads.
+  for (const std::string_view space : {"", " "}) {
+    for (const auto& [whole, damaged] :
+         {std::pair{"\"n\":12", "\"n\":0"}, std::pair{"\"n\":12", "\"n\":-3"},
+          std::pair{"\"n\":12", "\"n\":1e30"}, std::pair{"\"n\":12", "\"n\":12.5"},
+          std::pair{"\"low\":0.0014", "\"low\":9"}, std::pair{"\"high\":0.0016", "\"high\":0"},
+          std::pair{"\"min\":0.0013", "\"min\":1"}, std::pair{"\"max\":0.0019", "\"max\":0.001"},
+          std::pair{"\"mad\":1e-05", "\"mad\":-1"}, std::pair{"\"part\":2", "\"part\":-1"},
+          std::pair{"\"part\":2", "\"part\":3000000000"}, std::pair{"\"part\":2", "\"part\":0.5"},
+          std::pair{"c0ffee", ""}}) {
+      std::string text = line;
+      const std::size_t at = text.find(whole);
+      ASSERT_NE(at, std::string::npos) << whole;
+      text.replace(at, std::string_view(whole).size(), damaged).insert(text.size() - 1, space);
+      EXPECT_THROW((void)parse_point(text), ConfigError) << text;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "report/history/store.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -176,6 +177,67 @@ TEST(FolderStore, NamesFileAndLineOfDamage) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find(file + ":3"), std::string::npos) << error.what();
+  }
+}
+
+/// What reading a history says whose only point has another median.
+std::string problem_of_median(SeriesKey key, std::string_view median) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({key}, 1, 2.0)});
+  const fs::path file = folder / ("series/" + key.file_stem() + ".jsonl");
+  std::string text = samples::read_text(file);
+  for (const std::string_view field : {"median", "low", "min"}) {
+    const std::string whole = fmt::format("\"{}\":2", field);
+    text.replace(text.find(whole), whole.size(), fmt::format("\"{}\":{}", field, median));
+  }
+  samples::write_text(file, text);
+  try {
+    (void)all_series(store);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(FolderStore, RefusesValuesThatNoFileCanHaveAdded) {
+  for (const std::string_view median : {"0", "-5"}) {
+    const std::string problem = problem_of_median(kernel(), median);
+    EXPECT_NE(problem.find(".jsonl:2"), std::string::npos) << problem;
+    EXPECT_NE(problem.find(fmt::format("\"median\" is {}", median)), std::string::npos) << problem;
+  }
+  SeriesKey ratio = kernel();
+  ratio.metric = "predicted_over_measured";
+  ratio.unit = "1";
+  ratio.better = Better::steady;
+  EXPECT_NE(problem_of_median(ratio, "0"), "");
+  // A rate may be rounded to 0, and what remains of an iteration be less.
+  SeriesKey rate = kernel();
+  rate.metric = "busbw";
+  rate.unit = "B/s";
+  rate.better = Better::larger;
+  EXPECT_EQ(problem_of_median(rate, "0"), "");
+  EXPECT_NE(problem_of_median(rate, "-5"), "");
+  SeriesKey rest = kernel();
+  rest.suite = "e2e";
+  rest.metric = "t_other";
+  EXPECT_EQ(problem_of_median(rest, "-5"), "");
+}
+
+TEST(FolderStore, SaysWhatIsWrongInOneSentence) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  std::string text = samples::read_text(folder / "runs.jsonl");
+  const std::string year = "2023-";
+  text.replace(text.find(year), year.size(), "x");
+  samples::write_text(folder / "runs.jsonl", text);
+  try {
+    (void)store.runs();
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string said = error.what();
+    EXPECT_NE(said.find("or 2026-01-31. Take"), std::string::npos) << said;
   }
 }
 
