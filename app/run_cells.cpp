@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <regex>
 #include <set>
 #include <span>
 #include <utility>
@@ -22,6 +21,7 @@
 #include "app/launch/distribution.hpp"
 #include "app/launch/job_options.hpp"
 #include "app/launcher_settings.hpp"
+#include "app/name_pattern.hpp"
 #include "app/output.hpp"
 #include "app/progress_line.hpp"
 #include "app/run_jobs.hpp"
@@ -39,17 +39,6 @@ using report::counted;
 
 const char* from_environment(const char* name) {
   return std::getenv(name);
-}
-
-std::regex expression(const std::string& option, const std::string& text) {
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error&) {
-    throw ConfigError(
-        fmt::format("{}: \"{}\" is no regular expression (of ECMAScript). Write a part "
-                    "of the names, such as \"gemm-.*-2$\".",
-                    option, text));
-  }
 }
 
 /// Throws where no cell has such a tag: it is misspelt.
@@ -79,12 +68,12 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
     std::erase_if(cells, [&](const SuiteCell& it) { return !it.tags.contains(tag); });
   }
   if (!options.name.empty()) {
-    const std::regex wanted = expression("--name", options.name);
-    std::erase_if(cells, [&](const SuiteCell& it) { return !std::regex_search(it.name, wanted); });
+    const NamePattern wanted("--name", options.name);
+    std::erase_if(cells, [&](const SuiteCell& it) { return !wanted.is_in(it.name); });
   }
   if (!options.exclude.empty()) {
-    const std::regex left_out = expression("--exclude", options.exclude);
-    std::erase_if(cells, [&](const SuiteCell& it) { return std::regex_search(it.name, left_out); });
+    const NamePattern left_out("--exclude", options.exclude);
+    std::erase_if(cells, [&](const SuiteCell& it) { return left_out.is_in(it.name); });
   }
   if (options.nodes) {
     std::erase_if(cells, [&](const SuiteCell& it) { return it.shape.nodes != *options.nodes; });

@@ -123,10 +123,12 @@ CellRow CellStore::row(const SuiteCell& cell) const {
   try {
     return parse_row(text);
   } catch (const ConfigError& error) {
+    std::string_view problem = error.what();
+    if (problem.ends_with('.')) problem.remove_suffix(1);
     throw ConfigError(
         fmt::format("{}: {}. Remove the folder of that cell to have it measured "
                     "again.",
-                    path.string(), error.what()));
+                    path.string(), problem));
   }
 }
 
