@@ -25,12 +25,12 @@
 #include "app/settings_in_effect.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
+#include "backend/comm/together.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "backend/power/gpu_facts.hpp"
 #include "bench/e2e/trace_path.hpp"
 #include "bench/extra_work.hpp"
-#include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/fnv1a.hpp"
 #include "core/interrupt.hpp"
@@ -256,7 +256,7 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
   }
   options.runner.begin = [&] {
     if (options.output.empty()) return;
-    bench::on_first_rank(*context.communicator, [&] {
+    backend::on_first_rank(*context.communicator, [&] {
       output.emplace(options.output, header(options, context, session, shares),
                      options.resume ? Resume::yes : Resume::no);
       go_on_with(*output, options, tally);
@@ -297,13 +297,13 @@ ExitCode run_bench(BenchOptions options) {
   Tally tally;
   prepare_runner(options, context, session, shares, output, tally);
   try {
-    if (shares) bench::on_first_rank(communicator, [&] { look_at(*shares, options); });
+    if (shares) backend::on_first_rank(communicator, [&] { look_at(*shares, options); });
     bench::run_benchmark(*options.benchmark, context, options.runner,
                          [&](const Measurement& measurement) {
                            tally.count(measurement);
                            if (output) output->write(measurement);
                          });
-  } catch (const bench::FoundByAll& error) {
+  } catch (const backend::FoundByAll& error) {
     return say_once(session, error);
   }
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/timed.hpp"
-#include "bench/together.hpp"
 
 namespace dlscale::bench {
 

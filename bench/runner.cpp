@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/quiet_machine.hpp"
 #include "bench/runner_flags.hpp"
@@ -19,7 +20,6 @@
 #include "bench/runner_report.hpp"
 #include "bench/speed_witness.hpp"
 #include "bench/thread_limit.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/output_file.hpp"
 #include "core/ranks_apart.hpp"
@@ -107,7 +107,7 @@ class Runner {
   int measured_ = 0;
   std::exception_ptr failure_;
   bool is_apart_ = false;  ///< by that failure: it makes no more calls with the others
-  Ending ending_;
+  backend::Ending ending_;
 };
 
 /// Google Benchmark keeps flags and benchmarks in globals: they are ours from here to the end of

@@ -6,9 +6,9 @@
 #include <exception>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/sampler_warnings.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 #include "core/ranks_apart.hpp"
@@ -92,7 +92,7 @@ class Rounds {
 
   void exchange(std::vector<double> mine) {
     mine.push_back(pending_signal());
-    mine.push_back(exit_code_of(failure_));
+    mine.push_back(backend::exit_code_of(failure_));
     std::vector<double> all(mine.size() * samples_.size());
     communicator_->all_gather(std::as_bytes(std::span(mine)),
                               std::as_writable_bytes(std::span(all)));
@@ -103,7 +103,7 @@ class Rounds {
       signal_ = std::max(signal_, static_cast<int>(theirs[theirs.size() - 2]));
       exit_code = std::max(exit_code, theirs.back());
     }
-    if (exit_code > 0) throw_if_ended(bench::agree(*communicator_, failure_), failure_);
+    if (exit_code > 0) throw_if_ended(backend::agree(*communicator_, failure_), failure_);
     if (signal_ != 0) follow_signal(signal_);
   }
 

@@ -71,10 +71,9 @@ std::vector<Rank> owners_of(Program& program, std::span<const Message> messages,
   return shard_owners(sizes_of(program, messages), servers);
 }
 
-std::unique_ptr<Exchange> make_exchange(Program& program, Communicator& communicator,
+std::unique_ptr<Exchange> make_exchange(Program& program, std::unique_ptr<Communicator> own,
                                         std::span<const Message> messages,
                                         const TrainOptions& options) {
-  auto own = communicator.duplicate();
   switch (options.schedule) {
     case Schedule::sequential:
       break;

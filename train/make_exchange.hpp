@@ -16,9 +16,10 @@ namespace dlscale::train {
 std::vector<Rank> owners_of(Program& program, std::span<const Message> messages,
                             const TrainOptions& options, int ranks);
 
-/// What exchanges the gradients of a program as the options say, on a duplicate of the
-/// communicator. Collective. Not for the schedule sequential, which has none.
-std::unique_ptr<Exchange> make_exchange(Program& program, backend::Communicator& communicator,
+/// What exchanges the gradients of a program as the options say, by a communicator of its own.
+/// Sends nothing yet. Not for the schedule sequential, which has none.
+std::unique_ptr<Exchange> make_exchange(Program& program,
+                                        std::unique_ptr<backend::Communicator> own,
                                         std::span<const Message> messages,
                                         const TrainOptions& options);
 

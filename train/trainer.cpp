@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "core/error.hpp"
 #include "train/busy_time.hpp"
 #include "train/carriages.hpp"
@@ -38,30 +39,45 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
       copies_ahead(the_program.device().own_memory().has_value()) {
   check_launch(*program, options);
   EXPECT(options.timing == Timing::phases || !options.record_spans);
+  EXPECT(is_merged(options.schedule) || options.groups.empty());
   EXPECT(options.synchronisation == Synchronisation::all_reduce ||
          goes_with_server(options.schedule));
   options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
-  std::vector<Bucket> buckets = gradient_buckets(program->network(), options.schedule);
-  if (!options.groups.empty()) {
-    EXPECT(is_merged(options.schedule));
-    buckets = merged_buckets(buckets, options.groups);
-  }
-  plan(std::move(buckets));
   if (options.record_spans) timeline.emplace(steady_clock::now());
-  if (communicator->size() == 1) return;
-  staging = Staging(program->device(), *communicator, program->all_parameters().size());
+  if (communicator->size() == 1) {
+    plan(first_buckets());
+    return;
+  }
+  backend::together(*communicator, [this] {
+    plan(first_buckets());
+    staging = Staging(program->device(), *communicator, program->all_parameters().size());
+  });
   start_together();
   owners = owners_of(*program, messages, options, communicator->size());
   if (is_merged(options.schedule) && options.groups.empty()) {
     profile.emplace(sizes_of(*program, messages));
   }
-  if (options.schedule == Schedule::sequential) {
-    if (owners.empty()) return;
+  make_ways();
+}
+
+std::vector<Bucket> Trainer::Impl::first_buckets() const {
+  std::vector<Bucket> buckets = gradient_buckets(program->network(), options.schedule);
+  return options.groups.empty() ? buckets : merged_buckets(buckets, options.groups);
+}
+
+/// Each takes memory, which one rank alone may not have.
+void Trainer::Impl::make_ways() {
+  if (options.schedule != Schedule::sequential) {
+    std::unique_ptr<Communicator> own = communicator->duplicate();
+    return backend::together(*communicator, [&] {
+      exchange = make_exchange(*program, std::move(own), messages, options);
+    });
+  }
+  if (owners.empty()) return;
+  backend::together(*communicator, [this] {
     CollectiveMemory gradients(program->device(), *communicator, program->all_gradients());
     push = by_reduce(std::move(gradients), owners).first;
-    return;
-  }
-  exchange = make_exchange(*program, *communicator, messages, options);
+  });
 }
 
 /// What still travels beside the next forward has been posted by all ranks, so that it arrives. Who

@@ -98,13 +98,14 @@ int settling_iterations(Schedule schedule, int ranks);
 /// A layer's gradient is sent once it is complete: after backward_filter, of batch norm after
 /// backward_data. All schedules give the same gradients and parameters, bit for bit, where the
 /// library adds in the same order whatever the message and the collective. One rank exchanges
-/// nothing. What one rank throws the others learn of by its end only.
+/// nothing. What one rank throws once they train the others learn of by its end only.
 class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
-  /// trainer. Throws ConfigError if the ranks do not train the same network in the same layouts,
-  /// and if Launch::graph is asked for with spans of layers (a graph has none), on a device that
-  /// computes on the host, or under a schedule whose messages overlap the next forward.
+  /// trainer. Throws on all ranks (backend::together()) what one lacks, such as memory; ConfigError
+  /// if the ranks do not train the same network in the same layouts, and if Launch::graph is asked
+  /// for with spans of layers (a graph has none), on a device that computes on the host, or under a
+  /// schedule whose messages overlap the next forward.
   Trainer(Program& program, backend::Communicator& communicator, BatchSource next,
           const TrainOptions& options);
   Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,

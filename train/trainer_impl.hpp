@@ -42,7 +42,9 @@ struct Trainer::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void wait_for_staged() noexcept;
+  [[nodiscard]] std::vector<Bucket> first_buckets() const;
   void start_together();
+  void make_ways();
   void plan(std::vector<Bucket> buckets);
   void adopt_merge_plan();
   IterationRecord iterate();

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/comm/together.hpp"
 #include "bench/comm/beside_rounds.hpp"
 #include "bench/comm/beside_work.hpp"
 #include "bench/comm/overlap.hpp"
@@ -19,7 +20,6 @@
 #include "bench/conv/finding.hpp"
 #include "bench/gather.hpp"
 #include "bench/host_doubts.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"

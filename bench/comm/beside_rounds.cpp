@@ -4,8 +4,8 @@
 #include <array>
 #include <chrono>
 
+#include "backend/comm/together.hpp"
 #include "bench/timed.hpp"
-#include "bench/together.hpp"
 
 namespace dlscale::bench {
 namespace {

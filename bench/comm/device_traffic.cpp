@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/comm/message_layout.hpp"
 #include "bench/comm/traffic.hpp"
 #include "bench/conv/finding.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "bench/comm/device_memory.hpp"
 #include "bench/comm/start_skew.hpp"
 #include "bench/comm/stragglers.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/device_watch.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 

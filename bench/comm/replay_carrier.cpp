@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "backend/comm/together.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/timed.hpp"
-#include "bench/together.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "backend/comm/together.hpp"
 #include "backend/compute/check.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "train/free_memory.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/together.hpp"
+#include "backend/comm/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {

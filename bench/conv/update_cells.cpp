@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "backend/compute/bfloat16.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/operand_sets.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 
 namespace dlscale::bench {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "bench/together.hpp"
+#include "backend/comm/together.hpp"
 #include "core/interrupt.hpp"
 #include "core/ranks_apart.hpp"
 
@@ -22,7 +22,7 @@ JointEnd run_jointly(backend::Communicator& communicator, const std::function<vo
     if (leaves_ranks_apart(failure)) throw;
   }
   std::array<double, 3> signs{static_cast<double>(pending_signal()), wrong_answer ? 1.0 : 0.0,
-                              static_cast<double>(exit_code_of(failure))};
+                              static_cast<double>(backend::exit_code_of(failure))};
   const auto& [signal, wrong, exit_code] = signs;
   communicator.all_reduce(std::span<double>(signs), backend::Reduction::max);
   if (exit_code > 0) throw_if_ended(agree(communicator, failure), failure);

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/gather.hpp"
-#include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
@@ -127,7 +127,7 @@ void ProfileFile::open_on_first(Communicator& communicator,
     }
   }
   communicator.broadcast(std::as_writable_bytes(std::span(problem)), 0);
-  if (problem.front() != 0) throw FoundByAll(ExitCode::bad_input, problem.data());
+  if (problem.front() != 0) throw backend::FoundByAll(ExitCode::bad_input, problem.data());
 }
 
 void ProfileFile::write(const CommunicationProfile& profile) {

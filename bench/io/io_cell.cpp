@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/io/page_cache.hpp"
-#include "bench/together.hpp"
 #include "core/physical_memory.hpp"
 #include "train/file.hpp"
 #include "train/jpeg.hpp"

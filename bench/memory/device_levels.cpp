@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/cache_levels.hpp"
 #include "bench/memory/device_probe.hpp"
 #include "bench/memory/level_series.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 #include "core/slowest_rank.hpp"

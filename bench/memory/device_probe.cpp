@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "bench/gather.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 

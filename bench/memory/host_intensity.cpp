@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/array.hpp"
 #include "bench/memory/host_peak.hpp"
 #include "bench/memory/passes.hpp"
 #include "bench/memory/team.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "backend/host/bound_thread.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
@@ -15,7 +16,6 @@
 #include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_sweep.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 
 namespace dlscale::bench {

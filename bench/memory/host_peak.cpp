@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/passes.hpp"
 #include "bench/memory/team.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {

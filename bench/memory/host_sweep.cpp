@@ -6,13 +6,13 @@
 #include <chrono>
 #include <span>
 
+#include "backend/comm/together.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "backend/compute/precision.hpp"
 #include "bench/conv/finding.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 

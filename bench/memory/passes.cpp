@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "bench/together.hpp"
+#include "backend/comm/together.hpp"
 
 namespace dlscale::bench {
 namespace {

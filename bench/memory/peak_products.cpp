@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/combinations.hpp"
 #include "bench/gemm/product_bench.hpp"
-#include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 

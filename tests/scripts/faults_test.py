@@ -272,6 +272,7 @@ class FailedRank(FaultTest):
     """A call of a library fails on one rank, while the others are in what it should have joined."""
 
     IN_MESSAGE = r"dlscale: .*(MPI_Allreduce|all_reduce of f32 \(sum\)) failed on rank {} with code"
+    IN_STEP = r"dlscale: .*(oneDNN|dnnl_primitive_execute)"
 
     def assert_ends(self, cause, fault, rank, words, *options, ranks=2, **settings):
         """All ranks do, soon; the one that failed says why, and nobody else but who names it."""
@@ -321,7 +322,28 @@ class FailedRank(FaultTest):
             for after in (60, 63, 66):
                 with self.subTest(schedule=schedule, after=after):
                     words = self.bench_e2e("--schedule", schedule, batches="2", iterations=40)
-                    self.assert_ends("dlscale: .*(oneDNN|dnnl_primitive_execute)", "fail_compute", 1, words, after=after)
+                    self.assert_ends(self.IN_STEP, "fail_compute", 1, words, after=after)
+
+    def kernel(self):
+        """Its preparation runs the forward pass first, of which it is the backward."""
+        return ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2,
+                "--passes", "backward_data", "--check", "no", "--samples", 20, "-o", self.out]  # fmt: skip
+
+    @unittest.skipIf(BACKEND != "onednn", "what fails is a call of oneDNN, which this build lacks")
+    def test_in_the_preparation_of_a_kernel(self):
+        """All ranks meet after it, so that each can say on which it was."""
+        for rank, after in ((0, 0), (1, 0), (1, 4)):
+            with self.subTest(rank=rank, after=after):
+                begin = time.monotonic()
+                result = with_fault("fail_compute", rank, self.kernel(), after=after)
+                self.assertLess(time.monotonic() - begin, LIMIT)
+                self.assertEqual(result.returncode, 4, result.stderr)
+                self.assertRegex(result.stderr, rf"(?m)^{self.IN_STEP}")
+                self.assertRegex(result.stderr, rf"(?m)^dlscale: on rank {rank}: .*dnnl_primitive_execute")
+
+    @unittest.skipIf(BACKEND != "onednn", "what fails is a call of oneDNN, which this build lacks")
+    def test_in_the_samples_of_a_kernel(self):
+        self.assert_ends(self.IN_STEP, "fail_compute", 1, self.kernel(), after=12)
 
 
 class SlowRank(FaultTest):

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace dlscale::backend {
 namespace {
 
@@ -233,7 +235,8 @@ class RemoteRecording final : public Recording {
 
 class RemoteDevice final : public ComputeDevice {
  public:
-  RemoteDevice() : real_(family<ComputeBackend>().find("reference")->open({})) {}
+  explicit RemoteDevice(std::shared_ptr<std::atomic<int>> left)
+      : real_(family<ComputeBackend>().find("reference")->open({})), left_(std::move(left)) {}
   [[nodiscard]] std::string_view name() const override { return "remote"; }
   [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
   [[nodiscard]] std::optional<OwnMemory> own_memory() const override {
@@ -247,6 +250,7 @@ class RemoteDevice final : public ComputeDevice {
     return {there, FreeBuffer{[](std::byte*) noexcept {}}};
   }
   [[nodiscard]] Buffer allocate_on_host(std::size_t bytes) override {
+    if (left_ && (*left_)-- <= 0) throw ConfigError("no more memory of the host");
     return real_->allocate_on_host(bytes);
   }
   [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
@@ -323,6 +327,7 @@ class RemoteDevice final : public ComputeDevice {
 
  private:
   std::unique_ptr<ComputeDevice> real_;
+  std::shared_ptr<std::atomic<int>> left_;  ///< of memory of the host; null: no end of it
   std::vector<Buffer> memory_;
   Stream copies_;
   Stream stream_;  ///< last: ends before what it works on goes
@@ -331,7 +336,12 @@ class RemoteDevice final : public ComputeDevice {
 }  // namespace
 
 std::unique_ptr<ComputeDevice> make_remote_device() {
-  return std::make_unique<RemoteDevice>();
+  return make_remote_device_with_host_memory(nullptr);
+}
+
+std::unique_ptr<ComputeDevice> make_remote_device_with_host_memory(
+    std::shared_ptr<std::atomic<int>> left) {
+  return std::make_unique<RemoteDevice>(std::move(left));
 }
 
 }  // namespace dlscale::backend

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/comm/together.hpp"
 #include "bench/e2e/profile_file.hpp"
-#include "bench/together.hpp"
 #include "core/communication_profile.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
@@ -164,7 +164,7 @@ TEST_F(Profile, IsRefusedWhereItWouldBeEmptyOrCannotBeWritten) {
   try {
     std::ignore = measure_on(2, e2e, setting_.values(nowhere));
     ADD_FAILURE() << "nothing was thrown";
-  } catch (const FoundByAll& error) {  // which one of the ranks says for all
+  } catch (const backend::FoundByAll& error) {  // which one of the ranks says for all
     EXPECT_EQ(error.code(), ExitCode::bad_input);
     EXPECT_THAT(error.what(), HasSubstr("results cannot be written to /proc/nowhere"));
     EXPECT_THAT(error.what(), HasSubstr("Choose a place you may write with --profile."));

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "backend/comm/together.hpp"
 #include "bench/benchmark.hpp"
-#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -250,6 +253,43 @@ TEST(TrainingOnARemoteDevice, RecordsTheStepsInsideTheirPhases) {
 TEST(TrainingOnARemoteDevice, RefusesABatchThatDoesNotFitThere) {
   const auto device = backend::make_remote_device();
   EXPECT_THROW(Program(chain_network(), *device, 4000000, DType::f32), ConfigError);
+}
+
+/// What each of two ranks throws in its trainer's making, where rank 1 gets memory of the host only
+/// `left` times; nothing of one that throws nothing.
+std::vector<std::string> thrown_where_memory_ends(Schedule schedule, int left) {
+  std::vector<std::string> thrown(2);
+  on_ranks(2, [&](backend::Communicator& communicator) {
+    const bool is_short = communicator.rank() == 1;
+    auto memory = std::make_shared<std::atomic<int>>(std::numeric_limits<int>::max());
+    const auto device = backend::make_remote_device_with_host_memory(memory);
+    const Network network = chain_network();
+    Program program(network, *device, 2, DType::f32);
+    program.initialise(1);
+    MadeData data(network, 2);
+    if (is_short) *memory = left;
+    try {
+      const Trainer trainer(
+          program, communicator, [&data]() -> const Batch& { return data.next(); }, with(schedule));
+    } catch (const Error& error) {
+      thrown[communicator.rank()] = error.what();
+    }
+  });
+  return thrown;
+}
+
+/// Or those that have the memory would wait for the one that has not.
+TEST(TrainingOnARemoteDevice, DoesNotBeginWhereOneRankLacksMemoryOfTheHost) {
+  const std::vector<std::string> all_throw{"on rank 1: no more memory of the host",
+                                           "no more memory of the host"};
+  for (const Schedule schedule : all_schedules) {
+    // Parameters travel through the first, gradients through those that follow.
+    int failures = 0;
+    while (thrown_where_memory_ends(schedule, failures) == all_throw) ++failures;
+    EXPECT_GE(failures, schedule == Schedule::sequential ? 1 : 2) << schedule_name(schedule);
+    EXPECT_EQ(thrown_where_memory_ends(schedule, failures), std::vector<std::string>(2))
+        << schedule_name(schedule);
+  }
 }
 
 TEST(TheRemoteDevice, EndsTheProgramThatTouchesItsMemory) {

@@ -7,7 +7,7 @@
 #include "backend/comm/communicator.hpp"
 #include "core/error.hpp"
 
-namespace dlscale::bench {
+namespace dlscale::backend {
 
 /// How a piece of work ended on the worst of all ranks. They exchange it, so that all stop where
 /// one must.
@@ -22,7 +22,7 @@ struct Ending {
 std::int32_t exit_code_of(const std::exception_ptr& failure);
 
 /// Collective. `mine` is null where this rank did not fail; pending signals count too.
-Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine);
+Ending agree(Communicator& communicator, const std::exception_ptr& mine);
 
 /// If `ending` stops: throws `mine` (as an Error if it is a LibraryError, which only one rank knows
 /// of: see core/ranks_apart.hpp), or Interrupted, or an Error with the exit code and the message
@@ -32,7 +32,7 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 
 /// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
 /// on one. For what may fail between two collective calls: a file to read, memory, a library.
-void together(backend::Communicator& communicator, const std::function<void()>& work);
+void together(Communicator& communicator, const std::function<void()>& work);
 
 /// What all of several ranks threw, in the same words: bad input that every rank was given, or that
 /// rank 0 found for all. So one of them can say it for all.
@@ -41,10 +41,10 @@ struct FoundByAll : Error {
 };
 
 /// Collective: as together(), but throws FoundByAll where that is what happened.
-void together_on_input(backend::Communicator& communicator, const std::function<void()>& work);
+void together_on_input(Communicator& communicator, const std::function<void()>& work);
 
 /// Collective: runs `work` on rank 0 alone. If it throws there, throws FoundByAll with its message
 /// on all ranks; with one rank, what it threw.
-void on_first_rank(backend::Communicator& communicator, const std::function<void()>& work);
+void on_first_rank(Communicator& communicator, const std::function<void()>& work);
 
-}  // namespace dlscale::bench
+}  // namespace dlscale::backend

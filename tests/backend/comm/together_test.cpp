@@ -7,16 +7,16 @@
 #include <thread>
 #include <vector>
 
-#include "bench/together.hpp"
+#include "backend/comm/together.hpp"
 #include "core/error.hpp"
 #include "core/ranks_apart.hpp"
 
-namespace dlscale::bench {
+namespace dlscale::backend {
 namespace {
 
 /// By rank, what two ranks throw that do `work` of a rank together.
 std::vector<std::exception_ptr> thrown(const std::function<void(int)>& work) {
-  auto group = backend::local_group(2);
+  auto group = local_group(2);
   std::vector<std::exception_ptr> errors(group.size());
   std::vector<std::jthread> threads;
   for (std::size_t rank = 0; rank < group.size(); ++rank) {
@@ -60,4 +60,4 @@ TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
 }
 
 }  // namespace
-}  // namespace dlscale::bench
+}  // namespace dlscale::backend

@@ -1,4 +1,4 @@
-#include "bench/together.hpp"
+#include "backend/comm/together.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 
-namespace dlscale::bench {
+namespace dlscale::backend {
 namespace {
 
 /// A message as ranks exchange it; a longer one is cut. All zeros: none.
@@ -19,7 +19,7 @@ using Text = std::array<char, 1024>;
 
 /// The same from every rank.
 template <class T>
-std::vector<T> all_gather(backend::Communicator& communicator, const T& mine) {
+std::vector<T> all_gather(Communicator& communicator, const T& mine) {
   std::vector<T> all(communicator.size());
   communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
                           std::as_writable_bytes(std::span(all)));
@@ -74,7 +74,7 @@ std::exception_ptr failure_of(const std::function<void()>& work) {
 }
 
 /// Collective.
-std::string first_cause(backend::Communicator& communicator, const std::exception_ptr& mine) {
+std::string first_cause(Communicator& communicator, const std::exception_ptr& mine) {
   const std::vector<Text> all = all_gather(communicator, text_of(mine));
   const auto first = std::ranges::find_if(all, [](const Text& text) { return text[0] != 0; });
   if (first == all.end()) return "another rank stopped with an error";
@@ -94,7 +94,7 @@ std::int32_t exit_code_of(const std::exception_ptr& failure) {
   }
 }
 
-Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine) {
+Ending agree(Communicator& communicator, const std::exception_ptr& mine) {
   using Signs = std::array<std::int32_t, 2>;
   Ending worst;
   for (const auto& [exit_code, signal] :
@@ -118,12 +118,12 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
   throw Error(code, ending.cause);
 }
 
-void together(backend::Communicator& communicator, const std::function<void()>& work) {
+void together(Communicator& communicator, const std::function<void()>& work) {
   const std::exception_ptr mine = failure_of(work);
   throw_if_ended(agree(communicator, mine), mine);
 }
 
-void together_on_input(backend::Communicator& communicator, const std::function<void()>& work) {
+void together_on_input(Communicator& communicator, const std::function<void()>& work) {
   const std::exception_ptr mine = failure_of(work);
   const Ending ending = agree(communicator, mine);
   if (ending.exit_code != 0 && communicator.size() > 1) {
@@ -135,7 +135,7 @@ void together_on_input(backend::Communicator& communicator, const std::function<
   throw_if_ended(ending, mine);
 }
 
-void on_first_rank(backend::Communicator& communicator, const std::function<void()>& work) {
+void on_first_rank(Communicator& communicator, const std::function<void()>& work) {
   const std::exception_ptr mine = communicator.rank() == 0 ? failure_of(work) : nullptr;
   if (communicator.size() == 1) {
     if (mine) std::rethrow_exception(mine);
@@ -148,4 +148,4 @@ void on_first_rank(backend::Communicator& communicator, const std::function<void
   if (exit_code != 0) throw FoundByAll(static_cast<ExitCode>(exit_code), text.data());
 }
 
-}  // namespace dlscale::bench
+}  // namespace dlscale::backend
