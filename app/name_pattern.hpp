@@ -9,8 +9,9 @@ class Validator;
 
 namespace dlscale::app {
 
-/// A regular expression (of ECMAScript) that names are chosen by. The library that looks for it
-/// calls itself for each group and each repetition, so that long ones would use up the stack.
+/// A regular expression (of ECMAScript, without references back) that names are chosen by. The
+/// library that reads it calls itself for each group and each repetition, so that long ones would
+/// use up the stack.
 class NamePattern {
  public:
   /// Throws ConfigError, which names the option: no regular expression, or too long a one.
