@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,13 +92,11 @@ Environment environment_of(const history::Facts& context) {
 
 ResultFile results_of(const history::GoogleFile& file) {
   std::vector<Benchmark> benchmarks;
+  std::map<std::string_view, std::size_t> places;  // of these, by name
   for (const GoogleRow& row : file.rows) {
-    auto found = std::ranges::find(benchmarks, row.name, &Benchmark::name);
-    if (found == benchmarks.end()) {
-      found = benchmarks.emplace(found);
-      found->name = row.name;
-    }
-    take(*found, row);
+    const auto [place, is_new] = places.try_emplace(row.name, benchmarks.size());
+    if (is_new) benchmarks.emplace_back().name = row.name;
+    take(benchmarks[place->second], row);
   }
   ResultFile results;
   results.header.benchmark = "Google Benchmark";

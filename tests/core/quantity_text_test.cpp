@@ -75,6 +75,8 @@ TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
   EXPECT_EQ(to_text(Seconds(0)), "0 ns");
   EXPECT_EQ(to_text(Seconds(61.5)), "61.50 s");
   EXPECT_EQ(to_text(Seconds(-2.5e-6)), "-2.500 us");
+  EXPECT_EQ(to_text(Seconds(123456789012345.0)), "123456789012345 s");
+  EXPECT_EQ(to_text(Seconds(-2.5e300)), "-2.500e+300 s");
   EXPECT_EQ(to_text(Bytes(97.5 * 1024 * 1024)), "97.5 MiB");
   EXPECT_EQ(to_text(Bytes(512)), "512 B");
   EXPECT_EQ(to_text(Bytes(1010 * 1024)), "1010 KiB");
