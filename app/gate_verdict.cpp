@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "app/undisturbed.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
 #include "report/numbers.hpp"
@@ -244,27 +245,6 @@ void withdraw(const char* why, GateReport& report) {
   }
 }
 
-/// Those in which the machine was itself. The others are counted, and told.
-std::vector<Round> undisturbed(std::span<const Round> rounds, GateReport& report) {
-  constexpr int most_told = 5;
-  std::vector<Round> kept;
-  for (const Round& round : rounds) {
-    std::map<std::string, RunConditions> conditions;
-    for (const auto& [arm, run] : round.runs) conditions[arm] = run.conditions;
-    const std::string found = disturbance(conditions);
-    if (found.empty()) {
-      kept.push_back(round);
-    } else if (++report.set_aside <= most_told) {
-      report.notes.push_back(fmt::format("round {} was set aside: {}", round.number, found));
-    }
-  }
-  if (report.set_aside > most_told) {
-    report.notes.push_back(
-        fmt::format("{} more rounds were set aside", report.set_aside - most_told));
-  }
-  return kept;
-}
-
 /// Measuring again has to end: a session of which more is set aside than kept is not steady.
 bool is_unsteady(const GateReport& report) {
   constexpr int always_allowed = 3;
@@ -343,7 +323,9 @@ GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule
   report.q = rule.q;
   for (const Round& round : all) report.duration += round.seconds;
   if (all.empty()) return report;
-  const std::vector<Round> rounds = undisturbed(all, report);
+  const auto [rounds, set_aside, notes] = undisturbed(all);
+  report.set_aside = set_aside;
+  report.notes = notes;
   report.rounds = static_cast<int>(rounds.size());
   report.unsteady = is_unsteady(report);
   judge_kept(rounds, rule, report);

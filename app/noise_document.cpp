@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/noise_study.hpp"
 #include "core/quantity_text.hpp"
@@ -134,6 +137,7 @@ std::string json_of(const NoiseStudy& study) {
   json["machine"] = study.machine;
   json["date"] = study.date;
   json["duration_s"] = study.seconds;
+  json["set_aside"] = study.set_aside;
   json["kernels"] = Json::array();
   for (const KernelNoise& kernel : study.kernels) json["kernels"].push_back(fields(kernel));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -174,11 +178,10 @@ report::Document noise_document(const NoiseStudy& study) {
   report::Document document;
   document.lead = lead(study);
   document.tables = {noise_table(study), rules_table(study)};
-  document.tables.push_back({"Notes",
-                             {},
-                             {},
-                             {fmt::format("{}; {} of processes; last round {}", study.machine,
-                                          to_text(Seconds(study.seconds)), study.date)}});
+  std::vector<std::string> notes{fmt::format("{}; {} of processes; last round {}", study.machine,
+                                             to_text(Seconds(study.seconds)), study.date)};
+  notes.insert(notes.end(), study.notes.begin(), study.notes.end());
+  document.tables.push_back({"Notes", {}, {}, std::move(notes)});
   document.records = records(study);
   document.json = json_of(study);
   return document;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/undisturbed.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
 
@@ -198,19 +199,28 @@ std::string noise_arm(const std::string& kernel, int percent) {
   return percent == 0 ? kernel + "-a" : fmt::format("{}-p{}", kernel, percent);
 }
 
-NoiseStudy study_noise(std::span<const Round> rounds, const std::vector<NoiseKernel>& kernels,
+NoiseStudy study_noise(std::span<const Round> all, const std::vector<NoiseKernel>& kernels,
                        const std::vector<int>& percents, double margin) {
-  if (rounds.empty()) {
+  if (all.empty()) {
     throw Error(ExitCode::nothing_measured,
                 "no round was finished, so there is nothing to study. Give it more --minutes.");
   }
+  const auto [rounds, set_aside, notes] = undisturbed(all);
+  if (rounds.empty()) {
+    throw Error(ExitCode::nothing_measured,
+                fmt::format("no round is left to study: {}. Cool the machine or lower its power, "
+                            "and discard these rounds (--fresh).",
+                            notes.front()));
+  }
   NoiseStudy study;
   study.margin = margin;
+  study.set_aside = set_aside;
+  study.notes = notes;
   for (const NoiseKernel& kernel : kernels) {
     study.kernels.push_back(study_kernel(rounds, kernel.name, percents, margin));
   }
-  for (const Round& round : rounds) study.seconds += round.seconds;
-  study.date = rounds.back().date;
+  for (const Round& round : all) study.seconds += round.seconds;
+  study.date = all.back().date;
   conclude(study);
   return study;
 }

@@ -14,6 +14,7 @@
 
 #include "app/gate_verdict.hpp"
 #include "app/interleaved.hpp"
+#include "app/noise_study.hpp"
 #include "app/round_lines.hpp"
 #include "app/round_progress.hpp"
 #include "app/run_values.hpp"
@@ -300,6 +301,43 @@ TEST(SetAside, ASessionThatIsMostlySoEndsInconclusive) {
   EXPECT_TRUE(is_decided(report));
   EXPECT_EQ(report.verdict, GateVerdict::inconclusive);
   EXPECT_EQ(exit_code(report, {}), ExitCode::inconclusive);
+}
+
+/// Of a study of noise, with a machine that was slowed where `is_slowed`.
+Round noise_round(int number, bool is_slowed) {
+  const double jitter = 1e-3 * (number % 3);
+  Round round;
+  round.number = number;
+  round.runs = {{noise_arm("gemm", 0), run_of(1 + jitter)},
+                {noise_twin("gemm"), run_of(is_slowed ? 9 : 1)},
+                {noise_arm("gemm", 5), run_of(1.05)}};
+  if (is_slowed) round.runs[noise_twin("gemm")].conditions.slowed_by_heat = 1;
+  round.seconds = 1;
+  return round;
+}
+
+TEST(SetAside, RoundsOfASlowedMachineAreNoNoise) {
+  const std::vector<NoiseKernel> kernels{{"gemm", {}}};
+  std::vector<Round> rounds;
+  for (int i = 1; i <= 12; ++i) rounds.push_back(noise_round(i, i % 6 == 0));
+  const NoiseStudy study = study_noise(rounds, kernels, {5}, 0.01);
+  EXPECT_EQ(study.set_aside, 2);
+  EXPECT_EQ(study.kernels.at(0).rounds, 10U);
+  EXPECT_LT(study.kernels.at(0).paired, 0.01);
+  EXPECT_THAT(study.notes, testing::Contains(HasSubstr("round 6 was set aside: ")));
+  EXPECT_THAT(noise_document(study).tables.back().notes,
+              testing::Contains(HasSubstr("round 12 was set aside: ")));
+}
+
+TEST(SetAside, AStudyOfSlowedRoundsAloneIsRefused) {
+  const std::vector<Round> rounds{noise_round(1, true), noise_round(2, true)};
+  try {
+    static_cast<void>(study_noise(rounds, {{"gemm", {}}}, {5}, 0.01));
+    FAIL() << "studied";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::nothing_measured);
+    EXPECT_THAT(error.what(), HasSubstr("no round is left to study: round 1 was set aside: "));
+  }
 }
 
 TEST(RoundLines, ComeBackWithFilesAndConditionsAndAreReadWithoutThem) {

@@ -1,0 +1,38 @@
+#include "app/undisturbed.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "app/run_conditions.hpp"
+
+namespace dlscale::app {
+namespace {
+
+std::string disturbance_in(const Round& round) {
+  std::map<std::string, RunConditions> conditions;
+  for (const auto& [arm, run] : round.runs) conditions[arm] = run.conditions;
+  return disturbance(conditions);
+}
+
+}  // namespace
+
+Undisturbed undisturbed(std::span<const Round> rounds) {
+  constexpr int most_told = 5;
+  Undisturbed result;
+  for (const Round& round : rounds) {
+    const std::string found = disturbance_in(round);
+    if (found.empty()) {
+      result.kept.push_back(round);
+    } else if (++result.set_aside <= most_told) {
+      result.notes.push_back(fmt::format("round {} was set aside: {}", round.number, found));
+    }
+  }
+  if (result.set_aside > most_told) {
+    result.notes.push_back(
+        fmt::format("{} more rounds were set aside", result.set_aside - most_told));
+  }
+  return result;
+}
+
+}  // namespace dlscale::app
