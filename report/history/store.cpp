@@ -47,6 +47,11 @@ std::string record_line(const RunRecord& record) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+std::size_t number_of_points(const json& value) {
+  if (value.is_number_unsigned()) return value.get<std::size_t>();
+  throw ConfigError(fmt::format("\"points\" is {}, no number of them", shown_text(value.dump())));
+}
+
 RunRecord parse_record(std::string_view line) {
   try {
     const json value = json::parse(line);
@@ -56,7 +61,7 @@ RunRecord parse_record(std::string_view line) {
     record.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
     record.format = value.at("format");
     record.file = value.at("file");
-    record.points = value.at("points");
+    record.points = number_of_points(value.at("points"));
     record.facts = value.at("facts").get<Facts>();
     return record;
   } catch (const json::exception& error) {

@@ -224,21 +224,29 @@ TEST(FolderStore, RefusesValuesThatNoFileCanHaveAdded) {
   EXPECT_EQ(problem_of_median(rest, "-5"), "");
 }
 
-TEST(FolderStore, SaysWhatIsWrongInOneSentence) {
+/// What is said of runs.jsonl where a part of it was replaced.
+std::string problem_of_runs(const std::string& part, const std::string& by) {
   const TemporaryFolder folder;
   Store store = samples::folder_store(folder.path());
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
   std::string text = samples::read_text(folder / "runs.jsonl");
-  const std::string year = "2023-";
-  text.replace(text.find(year), year.size(), "x");
+  text.replace(text.find(part), part.size(), by);
   samples::write_text(folder / "runs.jsonl", text);
   try {
     (void)store.runs();
-    FAIL();
   } catch (const ConfigError& error) {
-    const std::string said = error.what();
-    EXPECT_NE(said.find("or 2026-01-31. Take"), std::string::npos) << said;
+    return error.what();
   }
+  return "";
+}
+
+TEST(FolderStore, SaysWhatIsWrongInOneSentence) {
+  const std::string of_time = problem_of_runs("2023-", "x");
+  EXPECT_NE(of_time.find("or 2026-01-31. Take"), std::string::npos) << of_time;
+  const std::string of_points = problem_of_runs("\"points\":", "\"points\":-");
+  EXPECT_NE(of_points.find("runs.jsonl:1"), std::string::npos) << of_points;
+  EXPECT_NE(of_points.find("\"points\" is -1, no number of them. Take"), std::string::npos)
+      << of_points;
 }
 
 TEST(FolderStore, TakesMergedLinesTwiceAndInAnyOrder) {
