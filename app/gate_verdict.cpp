@@ -245,12 +245,6 @@ void withdraw(const char* why, GateReport& report) {
   }
 }
 
-/// Measuring again has to end: a session of which more is set aside than kept is not steady.
-bool is_unsteady(const GateReport& report) {
-  constexpr int always_allowed = 3;
-  return report.set_aside > std::max(always_allowed, report.rounds);
-}
-
 /// How many runs had rows that did not settle. Their minima count all the same: pairs are for that.
 void tell_unsettled(std::span<const Round> rounds, GateReport& report) {
   std::map<std::string, int> runs;
@@ -323,17 +317,18 @@ GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule
   report.q = rule.q;
   for (const Round& round : all) report.duration += round.seconds;
   if (all.empty()) return report;
-  const auto [rounds, set_aside, notes] = undisturbed(all);
-  report.set_aside = set_aside;
-  report.notes = notes;
+  const Undisturbed found = undisturbed(all);
+  const std::vector<Round>& rounds = found.kept;
+  report.set_aside = static_cast<int>(found.set_aside);
+  report.unsteady = found.is_unsteady();
+  report.notes = found.notes;
   report.rounds = static_cast<int>(rounds.size());
-  report.unsteady = is_unsteady(report);
   judge_kept(rounds, rule, report);
   tell_unsettled(rounds, report);
   tell_load(all, report);
-  if (const std::string found = fault(all, ranks); !found.empty()) {
+  if (const std::string problem = fault(all, ranks); !problem.empty()) {
     report.invalid = true;
-    report.notes.insert(report.notes.begin(), found);
+    report.notes.insert(report.notes.begin(), problem);
     withdraw("the rounds are not valid", report);
   } else if (report.unsteady) {
     withdraw("the machine was slowed or held back too often", report);

@@ -16,6 +16,8 @@ namespace {
 // A stack of 8 MiB takes several times as much in builds that check memory, too.
 constexpr std::size_t longest = 1000;
 constexpr std::size_t longest_written_out = 10'000;
+// The time grows with the square of a name that has nothing of the kind: about a second here.
+constexpr std::size_t longest_name = 4000;
 
 /// The larger count of a repetition, "2,30}"; 0 where there is none.
 std::size_t most_repeats(std::string_view text) {
@@ -83,9 +85,15 @@ NamePattern::NamePattern(std::string_view option, const std::string& text) : opt
 }
 
 bool NamePattern::is_in(const std::string& name) const {
+  if (name.size() > longest_name) {
+    throw ConfigError(
+        fmt::format("{}: the name \"{}\" has {} letters, more than the {} in which expressions are "
+                    "looked for. Leave the option out, or give what has this name a shorter one.",
+                    option_, shown_text(name), name.size(), longest_name));
+  }
   try {
     return std::regex_search(name, expression_);
-  } catch (const std::regex_error&) {
+  } catch (const std::regex_error&) {  // of other libraries than libstdc++
     throw ConfigError(fmt::format(
         "{}: to look for it in \"{}\" takes too much. Write a simpler part of the names.", option_,
         shown_text(name)));

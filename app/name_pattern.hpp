@@ -16,7 +16,8 @@ class NamePattern {
  public:
   /// Throws ConfigError, which names the option: no regular expression, or too long a one.
   NamePattern(std::string_view option, const std::string& text);
-  /// Whether it is found in a name. Throws ConfigError where looking for it takes too much.
+  /// Whether it is found in a name. Throws ConfigError where looking for it takes too much: in a
+  /// name of more than 4000 letters.
   [[nodiscard]] bool is_in(const std::string& name) const;
 
  private:

@@ -27,6 +27,11 @@ std::string smallest_text(const std::optional<double>& smallest) {
 }
 
 std::string lead(const NoiseStudy& study) {
+  if (study.unsteady) {
+    return fmt::format(
+        "this machine was slowed or held back in {} of {} rounds, where no gate decides anything",
+        study.set_aside, study.set_aside + study.kernels.front().rounds);
+  }
   if (study.by_rule.empty()) return "too few rounds to say what this machine can see";
   if (!study.sees) {
     return fmt::format("this machine hides changes of up to 50 % in some kernel ({}, margin {})",
@@ -138,6 +143,7 @@ std::string json_of(const NoiseStudy& study) {
   json["date"] = study.date;
   json["duration_s"] = study.seconds;
   json["set_aside"] = study.set_aside;
+  json["unsteady"] = study.unsteady;
   json["kernels"] = Json::array();
   for (const KernelNoise& kernel : study.kernels) json["kernels"].push_back(fields(kernel));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

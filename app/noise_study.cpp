@@ -205,23 +205,25 @@ NoiseStudy study_noise(std::span<const Round> all, const std::vector<NoiseKernel
     throw Error(ExitCode::nothing_measured,
                 "no round was finished, so there is nothing to study. Give it more --minutes.");
   }
-  const auto [rounds, set_aside, notes] = undisturbed(all);
+  const Undisturbed found = undisturbed(all);
+  const std::vector<Round>& rounds = found.kept;
   if (rounds.empty()) {
     throw Error(ExitCode::nothing_measured,
                 fmt::format("no round is left to study: {}. Cool the machine or lower its power, "
                             "and discard these rounds (--fresh).",
-                            notes.front()));
+                            found.notes.front()));
   }
   NoiseStudy study;
   study.margin = margin;
-  study.set_aside = set_aside;
-  study.notes = notes;
+  study.set_aside = found.set_aside;
+  study.unsteady = found.is_unsteady();
+  study.notes = found.notes;
   for (const NoiseKernel& kernel : kernels) {
     study.kernels.push_back(study_kernel(rounds, kernel.name, percents, margin));
   }
   for (const Round& round : all) study.seconds += round.seconds;
   study.date = all.back().date;
-  conclude(study);
+  if (!study.unsteady) conclude(study);
   return study;
 }
 

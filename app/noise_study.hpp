@@ -71,7 +71,8 @@ struct NoiseStudy {
   /// longest single look that the rounds allow; absent if some kernel has none.
   std::optional<double> sees;
   std::string by_rule;
-  int set_aside = 0;               ///< rounds in which the machine was slowed: none of the above
+  std::size_t set_aside = 0;       ///< rounds in which the machine was slowed: none of the above
+  bool unsteady = false;           ///< they are too many, so that there is no rule
   std::vector<std::string> notes;  ///< which
   double seconds = 0;              ///< of all processes
   std::string machine;
@@ -79,7 +80,8 @@ struct NoiseStudy {
 };
 
 /// Of the rounds that a gate would judge: it sets those aside in which the machine was slowed or
-/// held back. `percents`: the injected sizes. Kernels without a row in every round are an Error
+/// held back, and where those are most, a gate decides nothing, so that nothing is seen.
+/// `percents`: the injected sizes. Kernels without a row in every round are an Error
 /// (nothing_measured), and so are rounds that are all set aside.
 NoiseStudy study_noise(std::span<const Round> rounds, const std::vector<NoiseKernel>& kernels,
                        const std::vector<int>& percents, double margin);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "app/run_conditions.hpp"
@@ -17,8 +18,13 @@ std::string disturbance_in(const Round& round) {
 
 }  // namespace
 
+bool Undisturbed::is_unsteady() const {
+  constexpr std::size_t always_allowed = 3;
+  return set_aside > std::max(always_allowed, kept.size());
+}
+
 Undisturbed undisturbed(std::span<const Round> rounds) {
-  constexpr int most_told = 5;
+  constexpr std::size_t most_told = 5;
   Undisturbed result;
   for (const Round& round : rounds) {
     const std::string found = disturbance_in(round);

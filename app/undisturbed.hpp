@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,8 +12,11 @@ namespace dlscale::app {
 /// the others.
 struct Undisturbed {
   std::vector<Round> kept;
-  int set_aside = 0;
+  std::size_t set_aside = 0;
   std::vector<std::string> notes;  ///< "round 9 was set aside: …" of the first few
+  /// Whether more are set aside than kept, but for a few: the machine is not steady, and measuring
+  /// again has to end.
+  [[nodiscard]] bool is_unsteady() const;
 };
 Undisturbed undisturbed(std::span<const Round> rounds);
 

@@ -88,8 +88,8 @@ struct Context {
 
 /// One thing to measure. `measure` checks the answer first and then samples. It is called on all
 /// ranks and holds collective calls (the sampler's, and its own); what may throw on one rank
-/// between two of them stands in together() (bench/together.hpp), or that rank would leave the
-/// others waiting in the next.
+/// between two of them stands in together() (backend/comm/together.hpp), or that rank would leave
+/// the others waiting in the next.
 struct Cell {
   std::map<std::string, std::string> axes;
   std::function<Measurement(const Sampler&)> measure;

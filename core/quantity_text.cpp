@@ -158,7 +158,7 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
 std::string with_digits(double value, int digits) {
   const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10.0, -digits));  // 9.9999 → 10
   const int before_point = static_cast<int>(std::floor(std::log10(rounded_up))) + 1;
-  constexpr int most_before_point = 15;
+  constexpr int most_before_point = 15;  // as many as a double has
   if (before_point > most_before_point) return fmt::format("{:.{}e}", value, digits - 1);
   return fmt::format("{:.{}f}", value, std::max(0, digits - std::max(1, before_point)));
 }

@@ -48,19 +48,24 @@ void PriorityExchange::post(std::size_t message, std::span<float> gradients,
 
 void PriorityExchange::run(const std::stop_token& stop) {
   try {
-    const auto bytes = std::as_writable_bytes(std::span(&agreed_, 1));
-    vote_ = communicator_->prepare({.collective = backend::Collective::all_reduce,
-                                    .type = backend::ElementType::f64,
-                                    .op = backend::Reduction::min,
-                                    .from = bytes,
-                                    .to = bytes},
-                                   backend::Mode::nonblocking);
     while (ready_.wait_ready(1, stop)) {
+      if (!vote_) prepare_vote();
       if (!exchange_iteration(stop)) return;
     }
   } catch (...) {
     arrivals().failed(std::current_exception());
   }
+}
+
+/// Collective, so not before there is something to send: then all ranks have an exchange.
+void PriorityExchange::prepare_vote() {
+  const auto bytes = std::as_writable_bytes(std::span(&agreed_, 1));
+  vote_ = communicator_->prepare({.collective = backend::Collective::all_reduce,
+                                  .type = backend::ElementType::f64,
+                                  .op = backend::Reduction::min,
+                                  .from = bytes,
+                                  .to = bytes},
+                                 backend::Mode::nonblocking);
 }
 
 /// False if stopped while there was nothing to send and nothing under way. Where there is, it looks

@@ -51,6 +51,7 @@ class PriorityExchange : public Exchange {
   };
 
   void run(const std::stop_token& stop);
+  void prepare_vote();
   bool exchange_iteration(const std::stop_token& stop);
   [[nodiscard]] std::optional<std::size_t> most_urgent(std::size_t ready) const;
   bool begin_vote();

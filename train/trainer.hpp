@@ -102,7 +102,8 @@ int settling_iterations(Schedule schedule, int ranks);
 class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
-  /// trainer. Throws on all ranks (backend::together()) what one lacks, such as memory; ConfigError
+  /// trainer. Throws on all ranks what one lacks beside a link of its own, such as memory that
+  /// gradients travel through, and Interrupted (backend::together()); ConfigError
   /// if the ranks do not train the same network in the same layouts, and if Launch::graph is asked
   /// for with spans of layers (a graph has none), on a device that computes on the host, or under a
   /// schedule whose messages overlap the next forward.

@@ -31,7 +31,9 @@ Ending agree(Communicator& communicator, const std::exception_ptr& mine);
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 
 /// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
-/// on one. For what may fail between two collective calls: a file to read, memory, a library.
+/// on one. For what may fail between two collective calls: a file to read, memory, a library. What
+/// is no Error of ours, such as std::bad_alloc, stays what it is on its rank, for which the program
+/// has a sentence, and takes it out of step (core/ranks_apart.hpp).
 void together(Communicator& communicator, const std::function<void()>& work);
 
 /// What all of several ranks threw, in the same words: bad input that every rank was given, or that

@@ -231,9 +231,13 @@ std::vector<T> select(std::span<const T> items, const std::vector<bool>& kept) {
 
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
                        TrainingWatch& watch, JointEnd ending) {
-  train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
+  if (!outcome.ending.may_go_on()) {
+    watch.stop();
+    return outcome;
+  }
+  train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   outcome.quiet = looks_at(communicator, settings.wait_quiet);
   note_progress(settings, trainer, watch, outcome);
   while (outcome.ending.may_go_on() && !is_complete(settings, outcome)) {

@@ -319,14 +319,24 @@ Round noise_round(int number, bool is_slowed) {
 TEST(SetAside, RoundsOfASlowedMachineAreNoNoise) {
   const std::vector<NoiseKernel> kernels{{"gemm", {}}};
   std::vector<Round> rounds;
-  for (int i = 1; i <= 12; ++i) rounds.push_back(noise_round(i, i % 6 == 0));
+  for (int i = 1; i <= 20; ++i) rounds.push_back(noise_round(i, i % 2 == 0));
   const NoiseStudy study = study_noise(rounds, kernels, {5}, 0.01);
-  EXPECT_EQ(study.set_aside, 2);
+  EXPECT_EQ(study.set_aside, 10U);
   EXPECT_EQ(study.kernels.at(0).rounds, 10U);
-  EXPECT_LT(study.kernels.at(0).paired, 0.01);
-  EXPECT_THAT(study.notes, testing::Contains(HasSubstr("round 6 was set aside: ")));
-  EXPECT_THAT(noise_document(study).tables.back().notes,
-              testing::Contains(HasSubstr("round 12 was set aside: ")));
+  EXPECT_LT(study.kernels.at(0).paired, 0.01);  // of all rounds it would be above 1
+  EXPECT_THAT(study.notes, testing::Contains(HasSubstr("round 2 was set aside: ")));
+  const report::Document document = noise_document(study);
+  EXPECT_THAT(document.tables.back().notes, testing::Contains("5 more rounds were set aside"));
+  EXPECT_THAT(document.json, HasSubstr("\"set_aside\": 10"));
+  EXPECT_THAT(document.lead, HasSubstr("can see changes of"));
+}
+
+TEST(SetAside, AMachineThatIsMostlySlowedSeesNothing) {
+  std::vector<Round> rounds;
+  for (int i = 1; i <= 25; ++i) rounds.push_back(noise_round(i, i > 12));
+  const NoiseStudy study = study_noise(rounds, {{"gemm", {}}}, {5}, 0.01);
+  EXPECT_FALSE(study.sees.has_value());
+  EXPECT_THAT(noise_document(study).lead, HasSubstr("slowed or held back in 13 of 25 rounds"));
 }
 
 TEST(SetAside, AStudyOfSlowedRoundsAloneIsRefused) {

@@ -257,7 +257,7 @@ TEST(TrainingOnARemoteDevice, RefusesABatchThatDoesNotFitThere) {
 
 /// What each of two ranks throws in its trainer's making, where rank 1 gets memory of the host only
 /// `left` times; nothing of one that throws nothing.
-std::vector<std::string> thrown_where_memory_ends(Schedule schedule, int left) {
+std::vector<std::string> thrown_where_memory_ends(const TrainOptions& options, int left) {
   std::vector<std::string> thrown(2);
   on_ranks(2, [&](backend::Communicator& communicator) {
     const bool is_short = communicator.rank() == 1;
@@ -270,7 +270,7 @@ std::vector<std::string> thrown_where_memory_ends(Schedule schedule, int left) {
     if (is_short) *memory = left;
     try {
       const Trainer trainer(
-          program, communicator, [&data]() -> const Batch& { return data.next(); }, with(schedule));
+          program, communicator, [&data]() -> const Batch& { return data.next(); }, options);
     } catch (const Error& error) {
       thrown[communicator.rank()] = error.what();
     }
@@ -278,17 +278,27 @@ std::vector<std::string> thrown_where_memory_ends(Schedule schedule, int left) {
   return thrown;
 }
 
-/// Or those that have the memory would wait for the one that has not.
-TEST(TrainingOnARemoteDevice, DoesNotBeginWhereOneRankLacksMemoryOfTheHost) {
+/// Or those that have the memory would wait for the one that has not. `buffers`: how many there are
+/// at least, the first of which parameters travel through, gradients through those that follow.
+void expect_begun_by_all_or_none(const TrainOptions& options, int buffers) {
   const std::vector<std::string> all_throw{"on rank 1: no more memory of the host",
                                            "no more memory of the host"};
+  constexpr int many = 20;
+  int left = 0;
+  while (left < many && thrown_where_memory_ends(options, left) == all_throw) ++left;
+  EXPECT_GE(left, buffers) << schedule_name(options.schedule);
+  EXPECT_EQ(thrown_where_memory_ends(options, left), std::vector<std::string>(2))
+      << schedule_name(options.schedule);
+}
+
+TEST(TrainingOnARemoteDevice, DoesNotBeginWhereOneRankLacksMemoryOfTheHost) {
   for (const Schedule schedule : all_schedules) {
-    // Parameters travel through the first, gradients through those that follow.
-    int failures = 0;
-    while (thrown_where_memory_ends(schedule, failures) == all_throw) ++failures;
-    EXPECT_GE(failures, schedule == Schedule::sequential ? 1 : 2) << schedule_name(schedule);
-    EXPECT_EQ(thrown_where_memory_ends(schedule, failures), std::vector<std::string>(2))
-        << schedule_name(schedule);
+    expect_begun_by_all_or_none(with(schedule), schedule == Schedule::sequential ? 1 : 2);
+  }
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    TrainOptions options = with(schedule);
+    options.synchronisation = Synchronisation::parameter_server;
+    expect_begun_by_all_or_none(options, 2);
   }
 }
 
