@@ -116,12 +116,14 @@ class SignalQueue {
 class Messenger {
  public:
   explicit Messenger(pid_t receiver) : receiver_(receiver) {}
-  void pass_on(int signal) {
+  /// Whether it was not the same once more.
+  bool pass_on(int signal) {
     const auto now = Clock::now();
-    if (signal == last_ && now - time_ < std::chrono::seconds(1)) return;
+    if (signal == last_ && now - time_ < std::chrono::seconds(1)) return false;
     last_ = signal;
     time_ = now;
     kill(receiver_, signal);
+    return true;
   }
 
  private:
@@ -140,31 +142,53 @@ std::optional<ChildExit> look_at(pid_t child) {
 }
 
 /// Ends a child whose time is over: by SIGTERM, which ours and launchers hand on to their ranks,
-/// and by SIGKILL what does not heed that.
+/// and by SIGKILL what does not heed that, or the signals that it was sent.
 class Deadline {
  public:
   Deadline(pid_t child, const ChildOptions& options)
-      : child_(child), time_to_end_(seconds(options.time_to_end_s)) {
+      : child_(child),
+        time_to_end_(seconds(options.time_to_end_s)),
+        time_to_heed_(seconds(options.time_to_heed_s)) {
     if (options.timeout_s) next_ = Clock::now() + seconds(*options.timeout_s);
   }
-  [[nodiscard]] std::optional<Clock::time_point> next() const { return next_; }
+  [[nodiscard]] std::optional<Clock::time_point> next() const {
+    return next_ && last_ ? std::min(*next_, *last_) : next_ ? next_ : last_;
+  }
   [[nodiscard]] bool passed() const { return passed_; }
+  [[nodiscard]] bool signalled() const { return last_.has_value(); }
   void look() {
-    if (!next_ || Clock::now() < *next_) return;
+    const auto now = Clock::now();
+    if (last_ && now >= *last_) {
+      kill(-child_, SIGKILL);
+      last_ = now + time_to_end_;
+    }
+    if (!next_ || now < *next_) return;
     kill(-child_, passed_ ? SIGKILL : SIGTERM);
-    next_ = Clock::now() + time_to_end_;
+    next_ = now + time_to_end_;
     passed_ = true;
+  }
+  /// The child was sent a signal. Who sends a second one has waited long enough.
+  void note_signal() {
+    constexpr std::chrono::seconds soon(2);
+    const auto now = Clock::now();
+    last_ = last_ ? std::min(*last_, now + soon) : now + time_to_heed_;
+  }
+  /// Until when what the child has left of its group may end by itself.
+  [[nodiscard]] Clock::time_point end_of_group() const {
+    return passed_ ? *next_ : std::min(*last_, Clock::now() + time_to_end_);
   }
 
  private:
   pid_t child_;
   Clock::duration time_to_end_;  ///< by itself, and to write what it has
+  Clock::duration time_to_heed_;
   std::optional<Clock::time_point> next_;
+  std::optional<Clock::time_point> last_;  ///< for what does not heed signals
   bool passed_ = false;
 };
 
-/// What a child whose time was over has left of its process group, such as the program of a shell
-/// that heeds no SIGTERM: until `until` it may end by itself.
+/// What a child that was to end has left of its process group, such as the program of a shell that
+/// heeds no SIGTERM: until `until` it may end by itself.
 void end_group(pid_t group, Clock::time_point until) {
   constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 20'000'000};
   while (kill(-group, 0) == 0) {
@@ -180,18 +204,21 @@ ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& op
   const bool all = options.signals == ChildOptions::Signals::to_group;
   Messenger messenger(all ? -child : child);
   Deadline deadline(child, options);
-  if (const int signal = pending_signal(); signal != 0) messenger.pass_on(signal);
+  const auto pass_on = [&](int signal) {
+    if (messenger.pass_on(signal)) deadline.note_signal();
+  };
+  if (const int signal = pending_signal(); signal != 0) pass_on(signal);
   for (;;) {
     if (auto ended = look_at(child)) {
       ended->timed_out = deadline.passed();
-      if (ended->timed_out) end_group(child, *deadline.next());
+      if (deadline.passed() || deadline.signalled()) end_group(child, deadline.end_of_group());
       return *ended;
     }
     const int signal = queue.wait(deadline.next());
     deadline.look();
     if (signal == 0 || signal == SIGCHLD) continue;
     remember_signal(signal);
-    messenger.pass_on(signal);
+    pass_on(signal);
   }
 }
 

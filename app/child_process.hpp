@@ -22,6 +22,9 @@ struct ChildOptions {
   std::filesystem::path log;        ///< takes its output and errors; empty: this process's streams
   std::optional<double> timeout_s;  ///< after which it and its process group are told to end
   double time_to_end_s = 5;         ///< after which what is left of them is made to
+  /// After a signal was passed on, likewise; two seconds after a second one. Schedulers give a job
+  /// 30 s or more.
+  double time_to_heed_s = 20;
   /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
   /// its process group, for a shell that does not.
   enum class Signals { to_child, to_group } signals = Signals::to_child;
@@ -34,11 +37,11 @@ void heed_end_of_job();
 
 /// Runs `command` with this process's streams, adding `variables` to the environment, and waits.
 /// The child leads a process group of its own, which a terminal does not signal; while this process
-/// waits it passes SIGINT and SIGTERM on and does not end before the child. The same signal again
-/// within a second counts as one. What the user has set wins over `variables`. What `command` says
-/// is all that counts in programs of ours: options that are set elsewhere (settings_variable) were
-/// heeded when it was planned. Throws ConfigError if the program cannot be started or its log not
-/// be written.
+/// waits it passes SIGINT and SIGTERM on and does not end before the child, which it ends, with its
+/// group, if it does not heed them. The same signal again within a second counts as one. What the
+/// user has set wins over `variables`. What `command` says is all that counts in programs of ours:
+/// options that are set elsewhere (settings_variable) were heeded when it was planned. Throws
+/// ConfigError if the program cannot be started or its log not be written.
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables,
                     const ChildOptions& options = {});

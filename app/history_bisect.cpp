@@ -165,10 +165,12 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
   const TemporaryWorkTree tree(git, alert.commit);
   const history::GitCommand there(tree.path());
   (void)there.expect({"bisect", "start", alert.commit, alert.before});
+  ChildOptions options;
+  options.time_to_heed_s *= 2;  // the gate gives its own children as long
   // What git and the gate say is progress: the answer is the commit alone.
   const ChildExit ended = run_child(
       {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
-      {});
+      {}, options);
   const std::optional<ChildExit> gate = last_gate(there);
   const history::GitAnswer stopped = there.run({"rev-parse", "--short", "HEAD"});
   const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});

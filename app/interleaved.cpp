@@ -100,15 +100,16 @@ std::string full_disk(const fs::path& out) {
                      folder.string());
 }
 
-/// What the run wrote, or why that is none: with the same exit code, and with what tells the run
-/// from others.
+/// What the run wrote, or why that is none, with what tells the run from others. In the first round
+/// the command or what it is said to write is to blame, later the run.
 RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs::path& log,
                        Seconds wall) {
   try {
     return read_run(out, arm.measure, wall);
   } catch (const Error& error) {
+    const bool of_run = error.code() == ExitCode::bad_input && round > 1;
     throw Error(
-        error.code(),
+        of_run ? ExitCode::wrong_result : error.code(),
         fmt::format("the run of {} in round {} cannot be compared (its file is "
                     "{}, its log {}): {}{}",
                     arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -64,7 +65,8 @@ RunOutcome outcome_of(const Metrics& metrics) {
     const double value = std::ranges::all_of(metric.samples, is_number)
                              ? statistic_of(metric.samples, metric.statistic)
                              : std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(value) || !(value > 0)) {
+    constexpr double longest = 1e12;  // seconds, as of times elsewhere
+    if (!std::isfinite(value) || !(value > 0) || value >= longest) {
       outcome.without_times.push_back(
           std::isnan(value)
               ? fmt::format("{} {}: not all of its samples are numbers", name.first, name.second)
@@ -225,6 +227,12 @@ RunOutcome read_google(const fs::path& out, bool asked) {
   std::ifstream file = open_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto fail = [&](const std::string& problem) {
+    if (!asked && !text.empty() && text.front() == '{' && !nlohmann::json::accept(text)) {
+      return ConfigError(fmt::format(
+          "{} is JSON that breaks off or is damaged: {}. See the log for what ended the "
+          "command before all was written, and measure again.",
+          out.string(), problem));
+    }
     return ConfigError(
         fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
                     "--benchmark_out_format=json, or say with --measure what the command writes.",

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "backend/comm/together.hpp"
@@ -28,20 +29,26 @@ constexpr Seconds longest_round{0.1};
 /// rank 0 decides again. No rank ever acts on its own clock, so none is left alone in a collective.
 class Rounds {
  public:
-  Rounds(backend::Communicator& communicator, const SampleParts& parts, const ExtraWork& extra)
+  /// `each`: what a sample takes about, if that is known.
+  Rounds(backend::Communicator& communicator, const SampleParts& parts, const ExtraWork& extra,
+         std::optional<Seconds> each)
       : communicator_(&communicator),
         parts_(&parts),
         extra_(extra),
-        samples_(communicator.size()) {}
+        samples_(communicator.size()),
+        each_(each) {}
 
-  /// Takes `first` samples, then as many as `next` (asked on rank 0) says, until it says 0 or a
-  /// signal came on some rank. Throws on all ranks if one failed, but for what leaves ranks apart:
-  /// that is thrown at once, on the rank that met it.
+  /// Takes `first` samples, in rounds that are short, then as many as `next` (asked on rank 0)
+  /// says, until it says 0 or a signal came on some rank. Throws on all ranks if one failed, but
+  /// for what leaves ranks apart: that is thrown at once, on the rank that met it.
   template <class Next>
   void run(int first, Next next) {
-    for (int round = first; round > 0 && signal_ == 0;) {
+    const auto wanted = [&] {
+      if (communicator_->rank() != 0) return 0;
+      return count() < first ? std::min(first - count(), fitting()) : next(*this);
+    };
+    for (int round = agree(wanted()); round > 0 && signal_ == 0; round = agree(wanted())) {
       exchange(take(round));  // equally many samples, even of a rank that failed
-      round = agree(communicator_->rank() == 0 ? next(*this) : 0);
     }
   }
 
@@ -50,15 +57,24 @@ class Rounds {
     return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
   }
   /// A quarter more samples, in a round that stays short.
-  [[nodiscard]] int more() const {
-    const double each = elapsed().si() / count();
-    const double in_time = longest_round.si() / std::max(each, 1e-9);
-    return static_cast<int>(std::clamp(in_time, 1.0, std::max(1.0, count() / 4.0)));
+  [[nodiscard]] int more() const { return std::clamp(fitting(), 1, std::max(1, count() / 4)); }
+  /// What a sample takes; nothing before there is one.
+  [[nodiscard]] std::optional<Seconds> each() const {
+    if (count() == 0) return each_;
+    return Seconds(elapsed().si() / count());
   }
   [[nodiscard]] const Samples& samples() const { return samples_; }
   [[nodiscard]] int signal() const { return signal_; }
 
  private:
+  /// As many samples as a round may have: one where it is not known what they take.
+  [[nodiscard]] int fitting() const {
+    constexpr double most = 1e6;
+    const std::optional<Seconds> time = each();
+    if (!time) return 1;
+    return static_cast<int>(std::clamp(longest_round.si() / std::max(time->si(), 1e-9), 1.0, most));
+  }
+
   std::vector<double> take(int round) {
     std::vector<double> mine(round);
     for (double& sample : mine) {
@@ -116,17 +132,17 @@ class Rounds {
   const SampleParts* parts_;
   ExtraWork extra_;
   Samples samples_;
+  std::optional<Seconds> each_;
   int signal_ = 0;
   std::exception_ptr failure_;
   Clock::time_point start_ = Clock::now();
 };
 
-int warm_up(Rounds rounds, const StoppingCriterion& criterion) {
+void warm_up(Rounds& rounds, const StoppingCriterion& criterion) {
   const bool timed = criterion.min_warmup > Seconds(0);
   rounds.run(std::max(criterion.min_warmups, timed ? 1 : 0), [&](const Rounds& so_far) {
     return so_far.elapsed() >= criterion.min_warmup ? 0 : so_far.more();
   });
-  return rounds.signal();
 }
 
 bool narrow(const Samples& samples, double wanted) {
@@ -165,10 +181,10 @@ Sampler::Sampler(backend::Communicator& communicator, const StoppingCriterion& c
 }
 
 Measurement Sampler::sample(const SampleParts& parts) const {
-  if (const int signal = warm_up(Rounds(*communicator_, parts, extra_), criterion_); signal != 0) {
-    return interrupted(signal);
-  }
-  Rounds rounds(*communicator_, parts, extra_);
+  Rounds warm_ups(*communicator_, parts, extra_, std::nullopt);
+  warm_up(warm_ups, criterion_);
+  if (warm_ups.signal() != 0) return interrupted(warm_ups.signal());
+  Rounds rounds(*communicator_, parts, extra_, warm_ups.each());
   rounds.run(criterion_.min_samples,
              [this](const Rounds& so_far) { return next_round(so_far, criterion_); });
   Measurement measurement = rounds.signal() == 0 ? Measurement{} : interrupted(rounds.signal());

@@ -94,10 +94,20 @@ Verdict judge(const Ratio& ratio, double margin) {
   return within ? Verdict::unchanged : Verdict::inconclusive;
 }
 
-bool all_positive(const Repeats& repeats) {
-  return std::ranges::all_of(repeats, [](const std::vector<double>& samples) {
-    return std::ranges::all_of(samples, [](double sample) { return sample > 0; });
-  });
+/// Why there is no ratio of two sides; empty if there is one.
+std::string why_no_ratio(const Repeats& a, const Repeats& b) {
+  constexpr double longest = 1e12;  // seconds, as of times elsewhere
+  for (const Repeats* side : {&a, &b}) {
+    for (const std::vector<double>& samples : *side) {
+      if (!std::ranges::all_of(samples, [](double sample) { return sample > 0; })) {
+        return "has a time of 0 s";
+      }
+      if (!std::ranges::all_of(samples, [](double sample) { return sample < longest; })) {
+        return "has a time of 1e12 s or more, which nothing measured can be";
+      }
+    }
+  }
+  return "";
 }
 
 /// A row with what is asked of all rows together: p of "no slower" and of "no faster", two-sided as
@@ -197,9 +207,9 @@ void compare_cells(Making& making, const std::string& key, const Cell& a, const 
       if (role == Role::judged) add_missing(report, key + ": " + name);
       continue;
     }
-    if (!all_positive(repeats) || !all_positive(other->second)) {
+    if (const std::string why = why_no_ratio(repeats, other->second); !why.empty()) {
       if (role == Role::judged) {
-        report.not_compared.push_back({key, name + " has a time of 0 s", Verdict::inconclusive});
+        report.not_compared.push_back({key, name + " " + why, Verdict::inconclusive});
       }
       continue;
     }

@@ -16,7 +16,7 @@ namespace {
 
 using Axes = std::map<std::string, std::string>;
 
-/// A backend's device, or why this rank has none.
+/// A backend's device, or why this rank has none of the backend that nobody asked for by name.
 struct Opened {
   std::shared_ptr<Workbench> workbench;
   std::string obstacle;
@@ -31,6 +31,7 @@ Opened open(const Context& context, int threads) {
     return {std::make_shared<Workbench>(std::move(device), open_device("reference", 1), threads),
             ""};
   } catch (const Unsupported& error) {
+    if (context.given.contains("backend")) throw;
     return {nullptr, error.what()};
   }
 }

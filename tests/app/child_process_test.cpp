@@ -73,6 +73,63 @@ TEST(ChildProcessDeathTest, PassesAnotherSignalOnToAChildThatGoesOn) {
               ::testing::ExitedWithCode(9), "");
 }
 
+/// Likewise, where the child has little time to heed signals.
+[[noreturn]] void exit_as_the_deaf_child_that_runs(const std::string& script) {
+  install_signal_handlers();
+  ChildOptions options;
+  options.time_to_heed_s = 0.3;
+  std::_Exit(run_child({"sh", "-c", script}, {}, options).code);
+}
+
+TEST(ChildProcessDeathTest, EndsAChildThatHeedsNoSignal) {
+  EXPECT_EXIT(exit_as_the_deaf_child_that_runs(
+                  "trap '' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"),
+              ::testing::ExitedWithCode(128 + SIGKILL), "");
+}
+
+TEST(ChildProcessDeathTest, WaitsNotLongAfterASecondSignal) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EXIT(exit_as_the_child_that_runs("trap '' TERM INT; kill -INT $PPID; kill -TERM $PPID"),
+              ::testing::ExitedWithCode(128 + SIGKILL), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+}
+
+/// Whether a process is there that is no zombie; waits for its end a while.
+bool goes_on(long pid) {
+  // Whoever reaps it may take its time: the state follows the name.
+  for (int look = 0; look < 100; ++look) {
+    std::string number;
+    std::string name;
+    std::string state;
+    if (!(std::ifstream(fmt::format("/proc/{}/stat", pid)) >> number >> name >> state))
+      return false;
+    if (state == "Z" || state == "X") return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+std::filesystem::path place_of_number(const std::string& name) {
+  return std::filesystem::path(testing::TempDir()) / fmt::format("{}_{}", name, getpid());
+}
+
+long number_in(const std::filesystem::path& file) {
+  long number = 0;
+  EXPECT_TRUE(std::ifstream(file) >> number) << file;
+  std::filesystem::remove(file);
+  return number;
+}
+
+TEST(ChildProcessDeathTest, LeavesNothingBehindThatHeedsNoSignal) {
+  const std::filesystem::path file = place_of_number("deaf_to_signals");
+  const std::string deaf =
+      "trap '' TERM; echo \\$\\$ > " + file.string() + "; kill -TERM \\$1; exec sleep 600";
+  EXPECT_EXIT(exit_as_the_deaf_child_that_runs("trap 'exit 5' TERM; sh -c \"" + deaf +
+                                               "\" deaf $PPID & wait"),
+              ::testing::ExitedWithCode(5), "");
+  EXPECT_FALSE(goes_on(number_in(file)));
+}
+
 TEST(ChildProcess, LeavesTheSignalsOfTheChildOpen) {
   const std::string nothing_blocked = "grep -q '^SigBlk:[[:space:]]0*$' /proc/self/status";
   EXPECT_EQ(run_child({"sh", "-c", nothing_blocked}, {}).code, 0);
@@ -91,27 +148,14 @@ TEST(ChildProcess, CountsACrashAsOneHoweverItWasTold) {
 }
 
 TEST(ChildProcess, LeavesNothingBehindWhoseTimeIsOver) {
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("deaf_{}", getpid());
+  const std::filesystem::path file = place_of_number("deaf");
   const std::string deaf = "trap '' TERM; echo \\$\\$ > " + file.string() + "; exec sleep 600";
   ChildOptions options;
   options.timeout_s = 0.5;
   options.time_to_end_s = 0.1;
   const ChildExit ended = run_child({"sh", "-c", "sh -c \"" + deaf + "\" & wait"}, {}, options);
   EXPECT_TRUE(ended.timed_out);
-  long pid = 0;
-  ASSERT_TRUE(std::ifstream(file) >> pid);
-  std::filesystem::remove(file);
-  // Whoever reaps it may take its time: the state follows the name.
-  std::string state = "Z";
-  for (int look = 0; look < 100; ++look) {
-    std::string number;
-    std::string name;
-    if (!(std::ifstream(fmt::format("/proc/{}/stat", pid)) >> number >> name >> state)) state = "Z";
-    if (state == "Z" || state == "X") break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_TRUE(state == "Z" || state == "X") << state;
+  EXPECT_FALSE(goes_on(number_in(file)));
 }
 
 TEST(ChildProcess, IsNotInTheGroupThatATerminalSignals) {
