@@ -243,6 +243,14 @@ class Failures(GateTest):
         done = self.gate(self.command("1.00"), f"echo '{error}' > {{out}}", "-o", self.folder / "kept")
         self.assert_refused(done, 4, "the run of new in round 1 cannot be compared (its file is ", "round-001-new.out, its log ",
                             "round-001-new.log): BM_a/0 ended with an error (oh). Mend it first.")
+        huge = '{"benchmarks": [{"name": "BM_a/0", "real_time": 1e308, "time_unit": "s"}]}'
+        done = self.gate(f"echo '{huge}' > {{out}}", f"echo '{huge}' > {{out}}", "--rounds", 5)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("a time of 1e+308 s", done.stdout + done.stderr)
+        late = f"case {{out}} in *3-*) echo '{{\"context\"' > {{out}};; *) {self.command('1.00')};; esac"
+        done = self.gate(self.command("1.00"), late, "--rounds", 5, "-o", self.folder / "late")
+        self.assert_refused(done, 4, "the run of new in round 3 cannot be compared", "is JSON that breaks off or is damaged",
+                            "See the log")
         for seconds in ("1e10", "1e12", "1e300"):
             done = self.gate(self.command("1.00"), self.command("1.00"), "--timeout", seconds)
             self.assertEqual(done.returncode, 2, done.stderr)

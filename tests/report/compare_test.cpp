@@ -235,6 +235,18 @@ TEST(Compare, IsNotUnchangedWhereAResultWasWrong) {
   EXPECT_EQ(report.verdict, Verdict::inconclusive);
 }
 
+TEST(Compare, HasNoRatioOfTimesThatNothingTakes) {
+  for (const auto& [time, why] : {std::pair{0.0, "has a time of 0 s"}, {1e300, "1e12 s or more"}}) {
+    ResultFile a = repeats(1.0);
+    ResultFile b = repeats(1.0);
+    a.measurements.push_back(samples::timed("conv", {{"layer", "x"}}, {1.0}));
+    b.measurements.push_back(samples::timed("conv", {{"layer", "x"}}, {time}));
+    const ComparisonReport report = compare_files(a, b);
+    ASSERT_EQ(report.not_compared.size(), 1U);
+    EXPECT_NE(report.not_compared.front().why.find(why), std::string::npos);
+  }
+}
+
 TEST(Compare, IgnoresWhatNeitherSideSupports) {
   ResultFile a = repeats(1.0);
   Measurement unsupported;

@@ -270,6 +270,18 @@ void interrupt_during_warmup() {
   std::exit(result.status == Status::interrupted && result.series.empty() && told ? 0 : 1);
 }
 
+/// Where all of many samples are wanted that take a while each.
+void interrupt_long_before_the_last() {
+  install_signal_handlers();
+  int calls = 0;
+  const Measurement result = sample_alone(by_count(5000, 5000), [&] {
+    if (++calls == 10) static_cast<void>(std::raise(SIGTERM));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return Seconds(0.02);
+  });
+  std::exit(result.status == Status::interrupted && calls < 30 ? 0 : 1);
+}
+
 void interrupt_one_of_three() {
   install_signal_handlers();
   std::array<int, 3> calls{};
@@ -289,6 +301,10 @@ TEST(SamplerDeathTest, KeepsTheSamplesTakenBeforeASignal) {
 
 TEST(SamplerDeathTest, HasNoSeriesIfTheSignalCameDuringTheWarmUp) {
   EXPECT_EXIT(interrupt_during_warmup(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SamplerDeathTest, HeedsASignalLongBeforeTheLastSampleThatIsWanted) {
+  EXPECT_EXIT(interrupt_long_before_the_last(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SamplerDeathTest, StopsAllRanksForTheSignalOfOne) {
