@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/input_file.hpp"
+#include "core/longest_time.hpp"
 #include "core/measurement.hpp"
 #include "core/shown_text.hpp"
 #include "core/slowest_rank.hpp"
@@ -65,8 +66,7 @@ RunOutcome outcome_of(const Metrics& metrics) {
     const double value = std::ranges::all_of(metric.samples, is_number)
                              ? statistic_of(metric.samples, metric.statistic)
                              : std::numeric_limits<double>::quiet_NaN();
-    constexpr double longest = 1e12;  // seconds, as of times elsewhere
-    if (!std::isfinite(value) || !(value > 0) || value >= longest) {
+    if (!std::isfinite(value) || !(value > 0) || value >= longest_time_s) {
       outcome.without_times.push_back(
           std::isnan(value)
               ? fmt::format("{} {}: not all of its samples are numbers", name.first, name.second)

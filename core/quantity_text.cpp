@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "core/longest_time.hpp"
 #include "core/shown_text.hpp"
 
 namespace dlscale {
@@ -65,8 +66,8 @@ struct Dimension {
 /// What is counted in bytes must fit into whole numbers of 64 bits with a sign.
 constexpr double most_bytes = 0x1p63;
 
-constexpr Dimension time_dimension{"a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible,
-                                   1e-15,    1e12};
+constexpr Dimension time_dimension{
+    "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible, 1e-15, longest_time_s};
 constexpr Dimension size_dimension{"an amount of data",         size_units, {"MB", "MiB"},
                                    Dimension::Zero::is_nothing, 1e-3,       most_bytes};
 constexpr Dimension bandwidth_dimension{

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/communication_profile.hpp"
+#include "core/longest_time.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/usable_rows.hpp"
 #include "report/environment_rows.hpp"
@@ -96,13 +97,12 @@ Verdict judge(const Ratio& ratio, double margin) {
 
 /// Why there is no ratio of two sides; empty if there is one.
 std::string why_no_ratio(const Repeats& a, const Repeats& b) {
-  constexpr double longest = 1e12;  // seconds, as of times elsewhere
   for (const Repeats* side : {&a, &b}) {
     for (const std::vector<double>& samples : *side) {
       if (!std::ranges::all_of(samples, [](double sample) { return sample > 0; })) {
         return "has a time of 0 s";
       }
-      if (!std::ranges::all_of(samples, [](double sample) { return sample < longest; })) {
+      if (!std::ranges::all_of(samples, [](double sample) { return sample < longest_time_s; })) {
         return "has a time of 1e12 s or more, which nothing measured can be";
       }
     }

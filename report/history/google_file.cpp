@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/json_problem.hpp"
+#include "core/longest_time.hpp"
 #include "core/shown_text.hpp"
 #include "report/history/strict_json.hpp"
 
@@ -75,9 +76,8 @@ GoogleRow read_row(const json& row) {
 
 std::string impossible(const GoogleMetric& metric, double value) {
   if (std::isnan(value)) return "is no number";
-  constexpr double longest = 1e12;  // seconds, as of times elsewhere
   const bool is_wall_clock = &metric == google_metrics.data();
-  if (value >= longest) return fmt::format("is {}, which nothing measured can be", value);
+  if (value >= longest_time_s) return fmt::format("is {}, which nothing measured can be", value);
   if (value > 0 || (value == 0 && !is_wall_clock)) return "";
   return fmt::format("is {}, which nothing measured can be", value);
 }
