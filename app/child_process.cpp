@@ -152,15 +152,16 @@ class Deadline {
     if (options.timeout_s) next_ = Clock::now() + seconds(*options.timeout_s);
   }
   [[nodiscard]] std::optional<Clock::time_point> next() const {
-    return next_ && last_ ? std::min(*next_, *last_) : next_ ? next_ : last_;
+    if (!next_) return kill_;
+    return kill_ ? std::min(*next_, *kill_) : *next_;
   }
   [[nodiscard]] bool passed() const { return passed_; }
-  [[nodiscard]] bool signalled() const { return last_.has_value(); }
+  [[nodiscard]] bool signalled() const { return kill_.has_value(); }
   void look() {
     const auto now = Clock::now();
-    if (last_ && now >= *last_) {
+    if (kill_ && now >= *kill_) {
       kill(-child_, SIGKILL);
-      last_ = now + time_to_end_;
+      kill_ = now + time_to_end_;
     }
     if (!next_ || now < *next_) return;
     kill(-child_, passed_ ? SIGKILL : SIGTERM);
@@ -171,19 +172,19 @@ class Deadline {
   void note_signal() {
     constexpr std::chrono::seconds soon(2);
     const auto now = Clock::now();
-    last_ = last_ ? std::min(*last_, now + soon) : now + time_to_heed_;
+    kill_ = kill_ ? std::min(*kill_, now + soon) : now + time_to_heed_;
   }
   /// Until when what the child has left of its group may end by itself.
   [[nodiscard]] Clock::time_point end_of_group() const {
-    return passed_ ? *next_ : std::min(*last_, Clock::now() + time_to_end_);
+    return passed_ ? *next_ : std::min(*kill_, Clock::now() + time_to_end_);
   }
 
  private:
   pid_t child_;
   Clock::duration time_to_end_;  ///< by itself, and to write what it has
   Clock::duration time_to_heed_;
-  std::optional<Clock::time_point> next_;
-  std::optional<Clock::time_point> last_;  ///< for what does not heed signals
+  std::optional<Clock::time_point> next_;  ///< step of a timeout
+  std::optional<Clock::time_point> kill_;  ///< of what does not heed the signals it was sent
   bool passed_ = false;
 };
 

@@ -22,8 +22,8 @@ struct ChildOptions {
   std::filesystem::path log;        ///< takes its output and errors; empty: this process's streams
   std::optional<double> timeout_s;  ///< after which it and its process group are told to end
   double time_to_end_s = 5;         ///< after which what is left of them is made to
-  /// After a signal was passed on, likewise; two seconds after a second one. Schedulers give a job
-  /// 30 s or more.
+  /// After which a child that heeds no signal is killed with its process group; two seconds after
+  /// a second signal. Less than the 30 s that jobs are told of their end before (sbatch --signal).
   double time_to_heed_s = 20;
   /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
   /// its process group, for a shell that does not.

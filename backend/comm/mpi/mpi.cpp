@@ -195,8 +195,7 @@ std::unique_ptr<Communicator> connect_cuda() {
     throw Unsupported(
         "This MPI does not take memory of a GPU: it was built without CUDA, found none, or cannot "
         "say. Where there are GPUs use --comm nccl or mpi_staged, or an Open MPI or MPICH built "
-        "with "
-        "CUDA; elsewhere --comm mpi.");
+        "with CUDA; elsewhere --comm mpi.");
   }
   return connect(std::move(session), Takes::device_memory);
 }
