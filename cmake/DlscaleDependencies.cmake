@@ -1,6 +1,10 @@
 # Every dependency, found once. Optional ones follow DLSCALE_WITH_<X> = AUTO | ON | OFF: AUTO builds
 # what is there, ON stops if it is not, OFF leaves it out.
 
+# Each optional library, and the target that is there where it was found.
+set(DLSCALE_OPTIONAL "ONEDNN|DNNL::dnnl" "HIGHWAY|PkgConfig::HIGHWAY" "MPI|MPI::MPI_CXX" "HWLOC|PkgConfig::HWLOC"
+                     "FFTW|PkgConfig::FFTW" "MKL|dlscale::mkl" "CUDA|dlscale::cuda" "NCCL|dlscale::nccl")
+
 # dlscale_option(<name> <doc> [<default>]): AUTO unless <default> says otherwise.
 function(dlscale_option name doc)
   set(default AUTO)

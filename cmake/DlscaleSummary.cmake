@@ -1,8 +1,7 @@
 # What this build holds, at the end of configuration.
 message(STATUS "dlscale ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
 message(STATUS "  files compiled in groups: ${DLSCALE_GROUPS}")
-foreach(row IN ITEMS "ONEDNN|DNNL::dnnl" "HIGHWAY|PkgConfig::HIGHWAY" "MPI|MPI::MPI_CXX" "HWLOC|PkgConfig::HWLOC"
-                "FFTW|PkgConfig::FFTW" "MKL|dlscale::mkl" "CUDA|dlscale::cuda" "NCCL|dlscale::nccl")
+foreach(row IN LISTS DLSCALE_OPTIONAL)
   string(REPLACE "|" ";" row "${row}")
   list(GET row 0 name)
   list(GET row 1 target)

@@ -2,10 +2,14 @@
 conditions may stand, no include cycles, short files, headers that say what they are for.
 
     layering_test.py ROOT          checks the tree and lists what breaks a rule
+    layering_test.py ROOT --compiled compile_commands.json --absent cuda nccl
+                                   checks that no file which a build compiles reaches a header of a library that the
+                                   build lacks; a machine that has the header would compile the file and hide the fault
     layering_test.py --self-test   checks that each rule catches what it is for
 """
 
 import argparse
+import json
 import pathlib
 import re
 import sys
@@ -23,16 +27,18 @@ MAY_INCLUDE = {
 }
 
 # Headers of libraries that tie code to hardware or to a launcher, and the only folders that may see them.
-VENDOR_HEADERS = [
-    (re.compile(r"mpi\.h$|mpi-ext\.h$"), ["backend/comm/mpi/", "tests/scripts/faults/"]),
-    (re.compile(r"nccl.*\.h$"), ["backend/comm/nccl/"]),
-    (re.compile(r"(cuda|cudnn|cublas|cufft|curand|nvml|nvToolsExt)\w*\.h"), ["backend/compute/cuda/", "backend/comm/nccl/"]),
-    (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),
-    (re.compile(r"omp\.h$"), ["backend/compute/"]),
-    (re.compile(r"fftw3\S*\.h$|mkl\w*\.h$"), ["backend/compute/native/fft/"]),
-    (re.compile(r"hwloc\S*\.h$"), ["backend/host/"]),
-    (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/", "backend/host/simd/"]),
-]
+VENDOR_HEADERS = {
+    "mpi": (re.compile(r"mpi\.h$|mpi-ext\.h$"), ["backend/comm/mpi/", "tests/scripts/faults/"]),
+    "nccl": (re.compile(r"nccl.*\.h$"), ["backend/comm/nccl/"]),
+    "cuda": (re.compile(r"(cuda|cudnn|cublas|cufft|curand|nvml|nvToolsExt)\w*\.h"), ["backend/compute/cuda/", "backend/comm/nccl/"]),
+    "onednn": (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),
+    "openmp": (re.compile(r"omp\.h$"), ["backend/compute/"]),
+    "fftw": (re.compile(r"fftw3\S*\.h$"), ["backend/compute/native/fft/"]),
+    "mkl": (re.compile(r"mkl\w*\.h$"), ["backend/compute/native/fft/"]),
+    "highway": (re.compile(r"hwy/\S*\.h$"), ["backend/compute/native/", "backend/host/simd/", "tests/backend/compute/native/"]),
+    "hwloc": (re.compile(r"hwloc\S*\.h$"), ["backend/host/"]),
+    "intrinsics": (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/", "backend/host/simd/"]),
+}
 HARDWARE_CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(?:el)?if\w*\b.*(?:CUDA|CUDNN|NCCL|MPI|DNNL|ONEDNN|HWLOC|OPENMP|__AVX|__SSE|__x86|__ARM|__aarch)",
     re.MULTILINE)
@@ -55,7 +61,7 @@ def folder_of(path):
 
 def check_include(path, quote, header, files):
     """What is wrong with one #include of a file, if anything."""
-    for pattern, allowed in VENDOR_HEADERS:
+    for pattern, allowed in VENDOR_HEADERS.values():
         if pattern.match(header) and not any(path.startswith(folder) for folder in allowed):
             yield f"{path}: {header} may be included only below {' or '.join(allowed)}"
     if quote == "<":
@@ -141,6 +147,44 @@ def check_tree(root):
     return problems + find_cycles(files)
 
 
+def includes_of(path, root):
+    """What a file includes: the header as written, and its file, beside the user or counted from the root, if there is one."""
+    for _, header in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        found = (folder / header for folder in [path.parent, root] if (folder / header).is_file())
+        yield header, next(found, None)
+
+
+def reached_vendor_headers(source, root, absent, known):
+    """Each header of an absent library that a file reaches through its includes: the library, and the chain that leads there."""
+    left, seen = [(source, [])], {source}
+    while left:
+        path, above = left.pop()
+        if path not in known:
+            known[path] = list(includes_of(path, root))
+        chain = above + [path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)]
+        for header, used in known[path]:
+            if used is None:
+                for library in absent:
+                    if VENDOR_HEADERS[library][0].match(header):
+                        yield library, " -> ".join(chain + [header])
+            elif used not in seen:
+                seen.add(used)
+                left.append((used, chain))
+
+
+def check_compiled(root, commands, absent):
+    """What a build compiles though it reaches a header of a library which that build lacks."""
+    root = root.resolve()
+    sources = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in json.loads(commands.read_text())}
+    there = sorted(source for source in sources if source.is_file())  # others the build has yet to write
+    problems = [] if there else [f"{commands} holds no sources"]
+    known = {}  # what each file includes
+    for source in there:
+        for library, chain in reached_vendor_headers(source, root, absent, known):
+            problems.append(f"{chain}: this build lacks {library}, so that no file of it may reach this header")
+    return problems
+
+
 GOOD_HEADER = "#pragma once\n\nnamespace dlscale {\n\n/// Something.\nstruct S {};\n\n}  // namespace dlscale\n"
 
 # File, its text, and a part of the complaint that must come.
@@ -188,6 +232,49 @@ def complaints_about(extra):
         return check_tree(root)
 
 
+# Files of a build without CUDA and NCCL: a group of sources, as the build writes it; a header beside its user; and files
+# that this build does not compile.
+COMPILED = {
+    "build/group.cpp": '#include "{root}/backend/compute/cuda/shape.cpp"\n',
+    "backend/compute/cuda/shape.cpp": '#include "backend/compute/cuda/shape.hpp"\n',
+    "backend/compute/cuda/shape.hpp": '#pragma once\n#include "backend/compute/cuda/cuda_names.hpp"\n',
+    "backend/compute/cuda/cuda_names.hpp": "#pragma once\n#include <string>\n",
+    "backend/compute/cuda/context.hpp": "#pragma once\n#include <cublasLt.h>\n",
+    "backend/comm/mpi/ok.cpp": "#include <mpi.h>\n",
+    "tests/backend/shape_test.cpp": '#include "helper.hpp"\n',
+    "tests/backend/helper.hpp": "#pragma once\n",
+}
+# A change of one of these files, and the chain that must be complained of.
+REACHED = [
+    ({"backend/compute/cuda/shape.cpp": "#include <cuda_runtime.h>\n"}, "cuda/shape.cpp -> cuda_runtime.h: "),
+    ({"backend/compute/cuda/shape.hpp": '#include "backend/compute/cuda/context.hpp"\n'},
+     "cuda/shape.cpp -> backend/compute/cuda/shape.hpp -> backend/compute/cuda/context.hpp -> cublasLt.h: "),
+    ({"tests/backend/helper.hpp": "#include <nccl.h>\n"}, "tests/backend/shape_test.cpp -> tests/backend/helper.hpp -> nccl.h: "),
+]
+
+
+def complaints_about_compiled(changed):
+    """What check_compiled says of the files above, some of them changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder).resolve()
+        for path, text in (COMPILED | changed).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text.replace("{root}", str(root)), encoding="utf-8")
+        commands = root / "build" / "compile_commands.json"
+        compiled = ["group.cpp", "../backend/comm/mpi/ok.cpp", str(root / "tests/backend/shape_test.cpp")]
+        commands.write_text(json.dumps([{"directory": str(root / "build"), "file": file} for file in compiled]))
+        return check_compiled(root, commands, ["cuda", "nccl"])
+
+
+def self_test_of_compiled():
+    failures = [f"a good build is refused: {line}" for line in complaints_about_compiled({})]
+    for changed, expected in REACHED:
+        found = complaints_about_compiled(changed)
+        if len(found) != 1 or expected not in found[0]:
+            failures.append(f"{changed}: expected {expected!r}, got {found}")
+    return failures
+
+
 def self_test():
     failures = [f"a good tree is refused: {line}" for line in complaints_about(ALLOWED)]
     for path, text, expected in VIOLATIONS:
@@ -197,17 +284,24 @@ def self_test():
     long_cycle = [(f"core/{a}.hpp", f'#pragma once\n#include "core/{b}.hpp"\n') for a, b in ("xy", "yz", "zx")]
     if sum("include cycle" in line for line in complaints_about(long_cycle)) != 1:
         failures.append("a cycle of three headers was not reported once")
-    return failures
+    return failures + self_test_of_compiled()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", type=pathlib.Path)
+    parser.add_argument("--compiled", type=pathlib.Path, metavar="FILE", help="compile_commands.json of a build")
+    parser.add_argument("--absent", nargs="*", default=[], choices=VENDOR_HEADERS, help="libraries that this build lacks")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test == (arguments.root is not None):
         parser.error("give either ROOT or --self-test")
-    problems = self_test() if arguments.self_test else check_tree(arguments.root)
+    if arguments.self_test:
+        problems = self_test()
+    elif arguments.compiled:
+        problems = check_compiled(arguments.root, arguments.compiled, arguments.absent)
+    else:
+        problems = check_tree(arguments.root)
     print("\n".join(problems) or "layering: no rule is broken")
     return 1 if problems else 0
 

@@ -5,11 +5,12 @@
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/alignment.hpp"
-#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"
 #include "core/step.hpp"
 
 namespace dlscale::backend::cuda {
+
+struct Context;
 
 /// The tensors of a convolution on the device. In a backward pass what the pass makes is the
 /// gradient of its place (input of backward_data, weights and bias of backward_filter), and
