@@ -164,7 +164,7 @@ class Linters(unittest.TestCase):
         return [shutil.copy(RECIPES / name, place) for name in WORKFLOWS]
 
     def test_bash_reads_every_script(self):
-        for path in [RECIPES / "gate.sh", RECIPES / "nightly.sbatch", ROOT / "scripts" / "advise"]:
+        for path in [RECIPES / "gate.sh", RECIPES / "nightly.sbatch"]:
             self.assert_clean("bash", "-n", path)
         for name in [*WORKFLOWS, "gitlab-ci.yml"] if yaml else []:
             for _, script in scripts_of(name):
@@ -172,7 +172,7 @@ class Linters(unittest.TestCase):
 
     def test_shellcheck(self):
         shellcheck = self.linter("shellcheck", "apt install shellcheck")
-        self.assert_clean(shellcheck, RECIPES / "gate.sh", RECIPES / "nightly.sbatch", ROOT / "scripts" / "advise")
+        self.assert_clean(shellcheck, RECIPES / "gate.sh", RECIPES / "nightly.sbatch")
         for name in [*WORKFLOWS, "gitlab-ci.yml"] if yaml else []:
             for _, script in scripts_of(name):
                 self.assert_clean(shellcheck, "--shell=bash", "-", input=script)
