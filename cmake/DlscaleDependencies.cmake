@@ -48,8 +48,6 @@ dlscale_option(HWLOC "Detection of the local machine and binding by hwloc")
 
 dlscale_option(CUDA "CUDA compute backend, with cuDNN, cuBLAS and cuFFT")
 dlscale_option(NCCL "NCCL communicator")
-# Their libraries take long to load, with sanitizers 0.3 s, and tests start the program thousands of times.
-option(DLSCALE_GPU_APART "Build both, but link them with their own tests and the program dlscale_with_gpus alone")
 
 if(NOT DLSCALE_WITH_CUDA STREQUAL "OFF")
   include(DlscaleCuda)

@@ -23,6 +23,8 @@ except ImportError:
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 WORKFLOWS = ["github-gate.yml", "github-comment.yml"]
+# Scripts of the recipes, and of this project's own CI.
+SHELL_SCRIPTS = [RECIPES / "gate.sh", RECIPES / "nightly.sbatch", *sorted((ROOT / ".ci").iterdir()), ROOT / "scripts" / "test"]
 # What a stranger chooses: names, titles and branches of an event. In a script they would be code.
 STRANGERS = re.compile(r"\$\{\{")
 PINNED = re.compile(r"uses: [\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
@@ -164,7 +166,7 @@ class Linters(unittest.TestCase):
         return [shutil.copy(RECIPES / name, place) for name in WORKFLOWS]
 
     def test_bash_reads_every_script(self):
-        for path in [RECIPES / "gate.sh", RECIPES / "nightly.sbatch"]:
+        for path in SHELL_SCRIPTS:
             self.assert_clean("bash", "-n", path)
         for name in [*WORKFLOWS, "gitlab-ci.yml"] if yaml else []:
             for _, script in scripts_of(name):
