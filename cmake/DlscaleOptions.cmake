@@ -32,7 +32,7 @@ if(DLSCALE_SANITIZE)
   # Not by dlscale_flags, whose options come last: dlscale_spare_optimiser() adds to these.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DLSCALE_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
-  # There are some 150 test programs, large with sanitizers: mold takes a fifth, gold half of the time of GNU ld.
+  # There are about a hundred test programs, large with sanitizers: mold takes a fifth, gold half of the time of GNU ld.
   include(CheckLinkerFlag)
   foreach(linker IN ITEMS mold gold)
     check_linker_flag(CXX -fuse-ld=${linker} DLSCALE_HAS_${linker})
