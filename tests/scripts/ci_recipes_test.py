@@ -172,9 +172,16 @@ class Linters(unittest.TestCase):
             for _, script in scripts_of(name):
                 self.assert_clean("bash", "-n", input=script)
 
+    def test_builds_take_ninja_where_it_is_as_no_package_of_ours_brings_make(self):
+        for path in [*SHELL_SCRIPTS, ROOT / "scripts" / "quickstart"]:
+            text = path.read_text()
+            for line in re.findall(r"cmake .*--preset .*", text):
+                self.assertIn('"${generator[@]}"', line, path)
+                self.assertRegex(text, r"command -v ninja .*&& generator=\(-G Ninja\)", path)
+
     def test_shellcheck(self):
         shellcheck = self.linter("shellcheck", "apt install shellcheck")
-        self.assert_clean(shellcheck, RECIPES / "gate.sh", RECIPES / "nightly.sbatch")
+        self.assert_clean(shellcheck, *SHELL_SCRIPTS)
         for name in [*WORKFLOWS, "gitlab-ci.yml"] if yaml else []:
             for _, script in scripts_of(name):
                 self.assert_clean(shellcheck, "--shell=bash", "-", input=script)
