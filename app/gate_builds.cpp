@@ -5,11 +5,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "app/child_process.hpp"
 #include "backend/host/host.hpp"
@@ -104,6 +106,26 @@ void build_step(const std::vector<std::string>& command, const std::string& what
                           what, command.front(), describe(exit), log.string()));
 }
 
+bool on_path(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+/// Options of CMake that choose its generator: Ninja where it is installed, as CMake's usual one
+/// takes make. None where the environment chooses, or an earlier configuration of `folder` did.
+std::vector<std::string> generator_options(const fs::path& folder) {
+  if (std::getenv("CMAKE_GENERATOR") != nullptr || fs::exists(folder / "CMakeCache.txt")) return {};
+  if (on_path("ninja")) return {"-G", "Ninja"};
+  if (on_path("make") || on_path("gmake")) return {};
+  throw ConfigError(
+      "commits cannot be built: neither ninja nor make is on the PATH. Install ninja-build, set "
+      "CMAKE_GENERATOR, or gate two build trees with --base-build and --new-build.");
+}
+
 void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
   const std::string stem = tree.string();
   if (!fs::exists(tree / ".git")) {
@@ -111,11 +133,13 @@ void build(const std::string& hash, const fs::path& tree, const CommitBuilds& bu
                 tree.string(), hash},
                "the worktree of " + hash, stem + ".checkout.log");
   }
-  build_step({"cmake", "-S", tree.string(), "--preset", builds.preset},
-             "the configuration of " + hash, stem + ".configure.log");
+  const fs::path folder = tree / "build" / builds.preset;
+  std::vector<std::string> configure{"cmake", "-S", tree.string(), "--preset", builds.preset};
+  std::ranges::copy(generator_options(folder), std::back_inserter(configure));
+  build_step(configure, "the configuration of " + hash, stem + ".configure.log");
   const int jobs = builds.jobs > 0 ? builds.jobs : static_cast<int>(backend::usable_cores().size());
-  build_step({"cmake", "--build", (tree / "build" / builds.preset).string(), "--target", "dlscale",
-              "--parallel", std::to_string(jobs)},
+  build_step({"cmake", "--build", folder.string(), "--target", "dlscale", "--parallel",
+              std::to_string(jobs)},
              "the build of " + hash, stem + ".build.log");
 }
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import unittest
 
 from history_test import History, google, moment
 from program import PROGRAM, main, run
@@ -180,6 +181,41 @@ class BrokenBuilds(Bisect):
         self.assertEqual(found.returncode, 1, found.stderr)
         self.assertEqual(found.stdout, self.commits[self.SLOW] + "\n")
         self.assertEqual(found.stderr, "dlscale: the range has this commit alone, so nothing was measured\n")
+
+
+class Generators(Bisect):
+    """Commits are built by what is on the path, which is a folder of links."""
+
+    def gate(self, *programs, **variables):
+        path = self.folder / "path"
+        path.mkdir()
+        for name in ["cmake", "git", *programs]:
+            (path / name).symlink_to(shutil.which(name))
+        return run("gate", "--base-commit", self.commits[0], "--new-commit", self.commits[1], "--repository", self.repository,
+                   "--cache", self.folder / "cache", "--", *self.COMMAND[1:],
+                   variables={"PATH": str(path), "CMAKE_GENERATOR": None} | variables)
+
+    def assert_built_by(self, generator, done):
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        caches = list((self.folder / "cache").glob("*/build/release/CMakeCache.txt"))
+        self.assertEqual(len(caches), 2)
+        for cache in caches:
+            self.assertIn(f"CMAKE_GENERATOR:INTERNAL={generator}\n", cache.read_text())
+
+    @unittest.skipUnless(shutil.which("ninja"), "ninja is not installed")
+    def test_are_ninja_where_it_is_and_no_make(self):
+        self.assert_built_by("Ninja", self.gate("ninja"))
+
+    @unittest.skipUnless(shutil.which("make"), "make is not installed")
+    def test_are_the_usual_one_of_cmake_without_ninja(self):
+        self.assert_built_by("Unix Makefiles", self.gate("make"))
+
+    @unittest.skipUnless(shutil.which("ninja"), "ninja is not installed")
+    def test_are_those_that_the_environment_names(self):
+        self.assert_built_by("Ninja Multi-Config", self.gate("ninja", CMAKE_GENERATOR="Ninja Multi-Config"))
+
+    def test_that_are_missing_are_named(self):
+        self.assert_refused(self.gate(), 2, "neither ninja nor make", "ninja-build")
 
 
 if __name__ == "__main__":
