@@ -9,8 +9,8 @@
 #include "core/units.hpp"
 #include "model/sgd_iter/contention.hpp"
 #include "model/sgd_iter/given.hpp"
+#include "model/sgd_iter/iteration_time.hpp"
 #include "model/sgd_iter/packing.hpp"
-#include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
 
