@@ -13,9 +13,9 @@
 
 #include "app/explain_options.hpp"
 #include "core/error.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
+#include "model/what_if/input_bound.hpp"
 
 namespace dlscale::app {
 namespace {

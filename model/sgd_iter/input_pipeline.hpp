@@ -1,13 +1,9 @@
 #pragma once
 #include <optional>
-#include <string>
 
 #include "core/units.hpp"
 
 namespace dlscale::model {
-
-struct Machine;
-struct Prediction;
 
 /// How fast samples (images) come from storage to the devices of a node (MODEL 9). Arguments that
 /// are not finite or out of their range are the caller's bug (EXPECT).
@@ -47,9 +43,5 @@ double accelerator_utilisation(Seconds compute, Seconds stall);
 
 /// What a device must be fed for: samples a second times the size of a record, both > 0.
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
-
-/// Of an iteration that goes at the pace of input: which stage of it that is, what it delivers of
-/// what the devices would take, and what would be enough. Empty for others.
-std::string input_sentence(const Machine& machine, const Prediction& prediction);
 
 }  // namespace dlscale::model

@@ -15,6 +15,7 @@
 #include "model/machine.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/what_if/input_bound.hpp"
 #include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
