@@ -8,7 +8,7 @@
 #include "app/run_conditions.hpp"
 #include "core/units.hpp"
 #include "report/regression/direction.hpp"
-#include "report/regression/gate_report.hpp"
+#include "report/regression/run_statistic.hpp"
 
 namespace dlscale::app {
 

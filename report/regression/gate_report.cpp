@@ -99,18 +99,6 @@ std::string_view gate_method_name(GateMethod method) {
   return method == GateMethod::signed_rank ? "signed rank" : "sign test";
 }
 
-std::string_view run_statistic_name(RunStatistic statistic) {
-  switch (statistic) {
-    case RunStatistic::minimum:
-      return "minimum";
-    case RunStatistic::median:
-      return "median";
-    case RunStatistic::single:
-      return "single";
-  }
-  return "";
-}
-
 std::string_view canary_verdict_name(CanaryVerdict verdict) {
   switch (verdict) {
     case CanaryVerdict::not_run:

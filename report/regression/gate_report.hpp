@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "report/regression/direction.hpp"
+#include "report/regression/run_statistic.hpp"
 
 namespace dlscale::report {
 
@@ -39,11 +40,6 @@ struct GatePair {
 enum class GateMethod { signed_rank, sign_test };
 /// "signed rank", "sign test".
 std::string_view gate_method_name(GateMethod method);
-
-/// What one number a run was made into.
-enum class RunStatistic { minimum, median, single };
-/// "minimum", "median", "single".
-std::string_view run_statistic_name(RunStatistic statistic);
 
 /// One metric over all rounds. Ratios have the sign "+ = worse": above 1 the changed version is
 /// worse, whatever the direction (changed / base for times, base / changed for rates).
