@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "backend/power/throttling.hpp"
+#include "core/throttling.hpp"
 #include "core/statistics.hpp"
 
 namespace dlscale::app {
@@ -37,7 +37,7 @@ void add_reasons(const std::vector<double>& readings, GpuConditions& gpu) {
     reasons |= bits & ~power_limit;
     limited += (bits & power_limit) != 0 ? 1 : 0;
   }
-  for (const std::string& name : backend::throttle_names(reasons)) {
+  for (const std::string& name : throttle_names(reasons)) {
     if (std::ranges::find(gpu.slowed_by, name) == gpu.slowed_by.end()) {
       gpu.slowed_by.push_back(name);
     }

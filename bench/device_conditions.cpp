@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "backend/power/throttling.hpp"
+#include "core/throttling.hpp"
 #include "bench/device_watch.hpp"
 #include "bench/gather.hpp"
 #include "core/error.hpp"
@@ -80,7 +80,7 @@ void warn_of_throttling(Measurement& measurement) {
     for (const double value : rank) {
       const auto bits = static_cast<std::uint64_t>(value);
       readings += 1;
-      throttled += backend::throttle_names(bits).empty() ? 0 : 1;
+      throttled += throttle_names(bits).empty() ? 0 : 1;
       reasons |= bits;
     }
   }
@@ -88,7 +88,7 @@ void warn_of_throttling(Measurement& measurement) {
   measurement.warnings.push_back(fmt::format(
       "the GPU was throttled in {} of {} readings ({}), so it ran slower than it can. Cool it or "
       "raise its power limit, or compare only with runs that were throttled alike.",
-      throttled, readings, fmt::join(backend::throttle_names(reasons), ", ")));
+      throttled, readings, fmt::join(throttle_names(reasons), ", ")));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "backend/power/throttling.hpp"
+#include "core/throttling.hpp"
 #include "core/error.hpp"
 #include "core/measurement.hpp"
 #include "core/parse_word.hpp"
@@ -73,7 +73,7 @@ bool was_throttled(const Measurement& measurement) {
       constexpr double most = 9007199254740992.0;  // up to which a double holds every whole number
       if (!(bits >= 0 && bits < most)) return false;
       const auto reasons = static_cast<std::uint64_t>(bits) & ~power_limit;
-      return !backend::throttle_names(reasons).empty();
+      return !throttle_names(reasons).empty();
     });
   });
 }

@@ -6,7 +6,7 @@
 #include "backend/power/device_monitor.hpp"
 #include "backend/power/gpu_facts.hpp"
 #include "backend/power/nvml_library.hpp"
-#include "backend/power/throttling.hpp"
+#include "core/throttling.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {

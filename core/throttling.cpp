@@ -1,9 +1,9 @@
-#include "backend/power/throttling.hpp"
+#include "core/throttling.hpp"
 
 #include <array>
 #include <string_view>
 
-namespace dlscale::backend {
+namespace dlscale {
 namespace {
 
 struct Reason {
@@ -31,4 +31,4 @@ std::vector<std::string> throttle_names(std::uint64_t reasons) {
   return names;
 }
 
-}  // namespace dlscale::backend
+}  // namespace dlscale
