@@ -1,9 +1,14 @@
-// The options of `dlscale run` for suites of cells.
+// The options of `dlscale run` for suites of cells, and those of steps as well.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cctype>
 
 #include "app/name_pattern.hpp"
 #include "app/positive.hpp"
 #include "app/run_cells.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
 
 namespace dlscale::app {
 
@@ -12,11 +17,37 @@ bool CellOptions::chooses() const {
 }
 
 bool CellOptions::any() const {
-  return chooses() || !system.empty() || !partition.empty() || seed || time_budget_s ||
-         !write_scripts.empty() || submit || retry || !job_options.empty() || !distribute.empty();
+  return chooses() || !system.empty() || !partition.empty() || seed || !write_scripts.empty() ||
+         submit || retry || !job_options.empty() || !distribute.empty();
 }
 
+namespace {
+
+/// Seconds for times with a unit, such as "9min".
+CLI::Validator with_unit() {
+  const auto convert = [](std::string& text) -> std::string {
+    if (text.empty() || (std::isalpha(static_cast<unsigned char>(text.back())) == 0)) return {};
+    try {
+      text = fmt::format("{}", parse_quantity<Seconds>(text, "it").si());
+    } catch (const ConfigError&) {
+      return fmt::format("{} is no time. Write such as 9min, or a number of seconds", text);
+    }
+    return {};
+  };
+  return {convert, ""};
+}
+
+}  // namespace
+
 void declare_cell_options(CLI::App& verb, CellOptions& options) {
+  verb.add_option("--time-budget", options.time_budget_s,
+                  "Time for this call, such as 9min, or in seconds: no step or cell is begun that "
+                  "does not fit into it, by its estimate; the same command goes on")
+      ->transform(with_unit())
+      ->check(positive_seconds());
+  verb.add_flag("--dry-run", options.dry_run,
+                "Print the steps with their estimates, the scripts of jobs, and the commands with "
+                "their launchers, and stop");
   const char* group = "Cells";
   verb.add_option("--system", options.system,
                   "Where cells run: a system in configs/systems, or a YAML file (default: local)")
@@ -41,14 +72,7 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
                   "Of the random order of the cells (default: that of the plan, else 1)")
       ->check(seed())
       ->group(group);
-  verb.add_option("--time-budget", options.time_budget_s,
-                  "Seconds, after which no cell is begun; the same command goes on")
-      ->check(positive())
-      ->group(group);
   verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
-  verb.add_flag("--dry-run", options.dry_run,
-                "Print the scripts of jobs and the commands with their launchers, and stop")
-      ->group(group);
   verb.add_option("--write-scripts", options.write_scripts,
                   "Write the scripts of jobs into this folder, and stop")
       ->group(group);

@@ -23,16 +23,16 @@ struct CellOptions {
   std::vector<std::string> tags;      ///< only cells that have all of them
   std::optional<int> nodes;           ///< only cells of so many
   std::optional<std::uint64_t> seed;  ///< of their order
-  std::optional<double> time_budget_s;
+  std::optional<double> time_budget_s;  ///< of this call, for steps as well
   std::string write_scripts;             ///< folder for the scripts of jobs
   std::vector<std::string> job_options;  ///< for the scheduler, as job_option_lines() reads them
   std::string distribute;                ///< "idle" or "all": cells of one node on each such node
-  bool dry_run = false;                  ///< print scripts and commands, and stop
+  bool dry_run = false;                  ///< print estimates, scripts and commands, and stop
   bool submit = false;                   ///< hand the scripts to the scheduler, wait, collect
   bool retry = false;                    ///< again those cells that failed
   /// Whether those were given that choose cells.
   [[nodiscard]] bool chooses() const;
-  /// Whether any of them was given.
+  /// Whether any of them was given that is of cells alone.
   [[nodiscard]] bool any() const;
 };
 

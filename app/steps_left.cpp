@@ -20,7 +20,7 @@ StepsLeft::StepsLeft(std::span<const SuiteStep> steps, const SuiteProgress& prog
     Place& place = places_[i];
     if (step.always) continue;
     place.to_do = !progress.done(step);
-    place.alone = progress.begun_alone(step);
+    place.alone = step.keep_going || progress.begun_alone(step);
     for (std::size_t earlier = 0; earlier < i; ++earlier) {
       const Place& before = places_[earlier];
       if (!before.to_do || (before.alone && !builds_upon(step, steps[earlier]))) continue;

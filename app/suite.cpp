@@ -13,6 +13,7 @@
 #include "core/config_file.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/shell_words.hpp"
 #include "core/shown_text.hpp"
 
 namespace dlscale::app {
@@ -23,8 +24,12 @@ constexpr IntegerRange count_range{1, 1'000'000};
 SuiteStep make_step(const ConfigMap& map, const Values& values) {
   SuiteStep step;
   step.name = show_spaces(fill_in(map.text("name"), values, map.where("name")));
-  step.words = read_command(map, values);
-  step.placed_words = read_command(map, without_folder(values));
+  step.is_program = map.has("program");
+  const auto read = [&](const Values& known) {
+    return step.is_program ? read_words(map, "program", known) : read_command(map, known);
+  };
+  step.words = read(values);
+  step.placed_words = read(without_folder(values));
   if (map.has("doc")) step.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
   if (map.has("ranks")) step.ranks = read_count(map, "ranks", values, count_range);
   step.seconds = map.number_or("seconds", 10, {0, 1e9});
@@ -35,15 +40,25 @@ SuiteStep make_step(const ConfigMap& map, const Values& values) {
 }
 
 void allow_step_keys(const ConfigMap& map) {
-  if (map.has("steps")) {
-    map.allow_only({"for", "steps"});
-  } else if (map.has("command")) {
-    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "timeout",
-                    "accept_failed_validation", "always"});
-  } else {  // which of the two it was to be is not known
-    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "timeout",
-                    "accept_failed_validation", "always", "steps"});
+  if (map.has("steps")) return map.allow_only({"for", "steps"});
+  std::vector<std::string_view> known{
+      "name",    "doc",           "for",     "ranks",   "command",
+      "program", "least_workers", "seconds", "timeout", "accept_failed_validation",
+      "always"};
+  const bool is_step = map.has("command") || map.has("program");
+  if (!is_step) known.push_back("steps");  // which of the two it was to be is not known
+  map.allow_only(known);
+  if (map.has("command") && map.has("program")) {
+    map.refuse("program", "beside a command", "Leave out one of them.");
   }
+}
+
+/// Whether there are as many workers as a step asks for, such as one that measures messages.
+bool has_workers(const ConfigMap& map, const Values& values) {
+  if (!map.has("least_workers")) return true;
+  const auto given = values.find("workers");
+  return given != values.end() &&
+         std::stoi(given->second) >= map.integer("least_workers", count_range);
 }
 
 /// The steps of a suite, or of a group of steps that are done in turn for each row of its `for`.
@@ -52,11 +67,13 @@ void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
   for (const ConfigMap& map : parent.maps("steps")) {
     const bool is_group = map.has("steps");
     allow_step_keys(map);
+    if (!is_group && !has_workers(map, values)) continue;
     for (const Values& row : combinations(map, values, step_limit)) {
       if (is_group) {
         add_steps(map, row, suite);
       } else {
         suite.steps.push_back(make_step(map, row));
+        suite.steps.back().keep_going = suite.keep_going;
         if (suite.steps.size() > step_limit.most) {
           parent.refuse("steps",
                         fmt::format("more than {} with all their combinations", step_limit.most),
@@ -93,6 +110,7 @@ void check_workers(int wanted, const Values& values, const std::string& where) {
 bool names_format(const SuiteStep& step, std::string_view option) {
   static constexpr std::array<std::string_view, 7> others{"bench", "calibrate", "data", "gate",
                                                           "noise", "report",    "run"};
+  if (step.is_program) return false;
   if (option == "--write") return true;
   const bool fits_models =
       step.words.front() == "roofline" && step.words.size() > 1 && step.words[1] == "fit";
@@ -118,6 +136,14 @@ bool is_within(const std::filesystem::path& word, const std::filesystem::path& o
 
 }  // namespace
 
+bool is_benchmark(const SuiteStep& step) {
+  return !step.is_program && step.words.front() == "bench";
+}
+
+std::string command_text(const SuiteStep& step) {
+  return (step.is_program ? "" : "dlscale ") + shell_line(step.words);
+}
+
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
   static constexpr std::array<std::string_view, 4> options{"-o", "--output", "--out", "--write"};
   std::vector<std::filesystem::path> result;
@@ -132,7 +158,7 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
 }
 
 bool builds_upon(const SuiteStep& step, const SuiteStep& earlier) {
-  if (!step.always && step.words.front() != "bench") return true;
+  if (!step.always && !step.keep_going && !is_benchmark(step)) return true;
   const std::vector<std::filesystem::path> outputs = outputs_of(earlier);
   return std::ranges::any_of(step.words, [&outputs](const std::string& word) {
     return std::ranges::any_of(
@@ -143,7 +169,7 @@ bool builds_upon(const SuiteStep& step, const SuiteStep& earlier) {
 Suite load_suite(std::string_view name, const Values& values) {
   const std::filesystem::path path = find_config("suites", name);
   const ConfigMap map = ConfigMap::load(path);
-  map.allow_only({"suite", "doc", "tags", "least_workers", "steps", "cells"});
+  map.allow_only({"suite", "doc", "tags", "least_workers", "keep_going", "steps", "cells"});
   if (map.has("least_workers")) {
     check_workers(map.integer("least_workers", count_range), values, path.string());
   }
@@ -151,6 +177,7 @@ Suite load_suite(std::string_view name, const Values& values) {
   suite.name = map.name("suite");
   suite.doc = map.text_or("doc", "");
   suite.tags = read_tags(map, {});
+  suite.keep_going = map.flag_or("keep_going", false);
   Values whole;
   for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
   if (map.has("steps")) {

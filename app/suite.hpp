@@ -15,14 +15,23 @@ namespace dlscale::app {
 struct SuiteStep {
   std::string name;
   std::string doc;
-  std::vector<std::string> words;         ///< of the command, without "dlscale"
+  std::vector<std::string> words;         ///< of the command, without "dlscale", or of a program
   std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
   double seconds = 0;                     ///< estimate on two cores, for the time left
   std::optional<double> timeout_s;        ///< after which it counts as hung, and is ended
   bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures
-  bool always = false;  ///< only derives from what others measured: never counts as done
+  bool always = false;      ///< only derives from what others measured: never counts as done
+  bool is_program = false;  ///< the words are another program's, which is found on the PATH
+  /// It reads only what its command names; where it fails in any way, the other steps follow.
+  bool keep_going = false;
 };
+
+/// A benchmark of dlscale, which writes result files.
+bool is_benchmark(const SuiteStep& step);
+
+/// The whole command of a step as a shell reads it.
+std::string command_text(const SuiteStep& step);
 
 /// One point of a matrix that a suite measures: a command by itself, on a shape of its own. Cells
 /// do not build upon each other, so they are carried out in a random order, and one that fails is
@@ -44,7 +53,8 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
 
 /// Whether a step needs another to have been carried out before it. One that measures needs only
 /// those whose output, or what is in it, its command names, and so do steps that always run, which
-/// derive from what there is; any other may read all that was written before.
+/// derive from what there is, and all steps of a suite that keeps going; any other may read all
+/// that was written before.
 bool builds_upon(const SuiteStep& step, const SuiteStep& earlier);
 
 /// A list of commands that a person would type one after the other, a matrix of cells, or both:
@@ -53,6 +63,7 @@ struct Suite {
   std::string name;
   std::string doc;
   std::set<std::string> tags;  ///< what it is about, in words
+  bool keep_going = false;     ///< its steps build only upon what their commands name
   std::vector<SuiteStep> steps;
   std::vector<SuiteCell> cells;
 };
@@ -63,7 +74,7 @@ struct Suite {
 /// which is done as a whole for each combination. Throws ConfigError naming file and place: unknown
 /// and missing keys, placeholders that stand for nothing, values out of range, a command that
 /// starts with no verb of the program, two steps or cells of one name; or fewer "workers" among the
-/// `values` than the suite's `least_workers`.
+/// `values` than the suite's `least_workers`. A step that asks for more workers is left out.
 Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
 
 }  // namespace dlscale::app

@@ -21,7 +21,7 @@ constexpr std::size_t named_rows = 10;
 /// The results that a step wrote to their end.
 std::vector<ResultFile> finished_results(const SuiteStep& step) {
   std::vector<ResultFile> finished;
-  if (step.words.front() != "bench") return finished;
+  if (!is_benchmark(step)) return finished;
   for (const fs::path& output : outputs_of(step)) {
     std::error_code error;
     if (!fs::is_regular_file(output, error)) continue;

@@ -28,7 +28,7 @@ struct LostFile {
 
 /// Others derive from measurements, and look after what they overwrite themselves.
 bool measures(const SuiteStep& step) {
-  return !step.always && step.words.front() == "bench";
+  return !step.always && is_benchmark(step);
 }
 
 bool resumes(const SuiteStep& step) {

@@ -179,15 +179,20 @@ int read_count(const ConfigMap& map, std::string_view key, const Values& values,
                                 shown_text(text), range.least, range.most));
 }
 
+std::vector<std::string> read_words(const ConfigMap& map, std::string_view key,
+                                    const Values& values) {
+  const std::string where = map.where(key);
+  std::vector<std::string> words = split(fill_in(map.text(key), values, where), where);
+  if (!words.empty()) return words;
+  throw ConfigError(
+      fmt::format("{} is empty. Write a {} and its options.", where,
+                  key == "command" ? "verb of dlscale" : "program that is on the PATH"));
+}
+
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values) {
-  std::vector<std::string> words =
-      split(fill_in(map.text("command"), values, map.where("command")), map.where("command"));
+  std::vector<std::string> words = read_words(map, "command", values);
   std::vector<std::string> verbs;
   for (const Verb* verb : family<Verb>().members) verbs.emplace_back(verb->name);
-  if (words.empty()) {
-    throw ConfigError(
-        fmt::format("{} is empty. Write a verb of dlscale and its options.", map.where("command")));
-  }
   if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end()) {
     throw ConfigError(fmt::format(
         "{} starts with \"{}\", which is no verb of dlscale. Write what follows \"dlscale\". {}",

@@ -42,6 +42,10 @@ std::vector<Values> combinations(const ConfigMap& step, const Values& base,
 int read_count(const ConfigMap& map, std::string_view key, const Values& values,
                IntegerRange range);
 
+/// The words of that key, one at least. Throws ConfigError.
+std::vector<std::string> read_words(const ConfigMap& map, std::string_view key,
+                                    const Values& values);
+
 /// The words of the key `command`, which begins with a verb of dlscale. Throws ConfigError.
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values);
 

@@ -153,6 +153,75 @@ class StepsTrouble(ProgramTest):
         self.assert_refused(run("run", self.suite(SHORT, timeout=-1), "-o", self.out), 2, "timeout")
         self.assert_refused(run("run", self.suite(SHORT), "-o", self.out, "--wait-quiet", "1e12"), 2, "is more than 1e9 seconds")
 
+    def keep_going(self, *steps):
+        """A suite of (name, command or program, other keys)."""
+        path = self.folder / "suite.yaml"
+        made = [{"name": name, "program" if what.startswith(("sh ", "cat ")) else "command": what} | more for name, what, more in steps]
+        path.write_text(json.dumps({"suite": "going", "keep_going": True, "steps": made}))
+        return path
+
+    def measures(self, name, **more):
+        return (name, f"{SHORT} -o {{out}}/{name}.jsonl", more)
+
+    def report(self):
+        return ("report", "report {out} -o {out}/report", {"always": True, "seconds": 2})
+
+    def test_a_suite_that_keeps_going_goes_past_whatever_fails(self):
+        suite = self.keep_going(("bad", "bench conv --network nowhere -o {out}/bad.jsonl", {}),
+                                ("builder", "cat {out}/bad.jsonl", {}),
+                                ("lacks", "sh -c 'exit 6'", {}), ("finds", "sh -c 'exit 1'", {"accept_failed_validation": True}),
+                                self.measures("second"), ("data", DATA, {}), self.report())
+        begun, said = self.carry_out(suite, 4)
+        self.assertEqual(begun, ["bad", "lacks", "finds", "second", "data", "report"])
+        self.assertIn('step "bad" ended with exit code 2. Its command was: dlscale bench conv --network nowhere', said)
+        self.assertIn('step "builder" is left out: it builds upon "bad"', said)
+        self.assertIn('step "lacks" is left out: this machine or build lacks what it needs', said)
+        self.assertIn("1 step of this suite failed: bad; 1 step was left out, which builds upon what failed.", said)
+        (self.out / "second.jsonl").unlink()
+        begun, _ = self.carry_out(suite, 4)
+        self.assertEqual(begun, ["lacks", "second", "bad", "report"], "what failed before comes last")
+
+    def test_a_suite_of_which_nothing_can_be_done_here_says_so(self):
+        suite = self.keep_going(("absent", "bench gemm --backend reference", {"ranks": 1}), ("lacks", "sh -c 'exit 6'", {}), self.report())
+        text = suite.read_text().replace('"command": "bench gemm --backend reference"', '"program": "no_such_program"')
+        suite.write_text(text)
+        begun, said = self.carry_out(suite, 6)
+        self.assertEqual(begun, ["absent", "lacks"])
+        self.assertIn('step "absent" is left out: no_such_program cannot be started', said)
+
+    def test_what_the_time_budget_has_no_room_for_waits_for_another_call(self):
+        suite = self.keep_going(self.measures("first", seconds=1), self.measures("large", seconds=500),
+                                ("builder", "cat {out}/large.jsonl", {"seconds": 1}),
+                                self.measures("last", seconds=1), self.report())
+        shown = run("run", suite, "-o", self.out, "--dry-run", "--time-budget", "1min").stdout.splitlines()
+        self.assertRegex(shown[0], r"^first \(about 1 s\): dlscale bench memory ")
+        self.assertRegex(shown[1], r"^large \(about 8 min, in another call\): ")
+        self.assertRegex(shown[2], r"^builder \(about 1 s, in another call\): cat ")
+        self.assertEqual(shown[-1], "In all about 4 s, and 8 min in other calls.")
+        self.assertFalse(self.out.exists())
+        begun, said = self.carry_out(suite, 3, "--time-budget", "1min")
+        self.assertEqual(begun, ["first", "last", "report"])
+        self.assertIn("no room for 2 steps of this suite, about 8 min: large, builder. The same command goes on with them.", said)
+        shown = run("run", suite, "-o", self.out, "--dry-run").stdout.splitlines()
+        self.assertRegex(shown[0], r"^first \(about 1 s, done\): ")
+        begun, _ = self.carry_out(suite, 0, "--time-budget", "20 min")
+        self.assertEqual(begun, ["large", "builder", "report"])
+
+    def test_a_step_is_ended_when_the_time_budget_is_spent_and_gone_on_with(self):
+        suite = self.keep_going(self.measures("first"), ("long", long(1000), {"seconds": 1}), self.report())
+        begun, said = self.carry_out(suite, 3, "--time-budget", "16s")
+        self.assertEqual(begun, ["first", "long", "report"])
+        self.assertIn('step "long" was ended, since the time budget is spent', said)
+        self.assertEqual(self.at_work(), [])
+        begun, _ = self.carry_out(self.keep_going(self.measures("first"), ("long", long(0.1), {"seconds": 1}), self.report()), 0)
+        self.assertEqual(begun, ["long", "report"])
+
+    def test_a_time_budget_is_for_suites_that_keep_going(self):
+        self.assert_refused(run("run", self.suite(SHORT), "-o", self.out, "--time-budget", "60"), 2, "build upon each other")
+        for text in ("9mi", "-3", "0", "soon"):
+            self.assert_refused(run("run", self.suite(SHORT), "--time-budget", text), 2, "--time-budget: ", text)
+        self.assert_refused(run("run", "--list", "--time-budget", "9min"), 2, "no suite is named")
+
 
 if __name__ == "__main__":
     main()

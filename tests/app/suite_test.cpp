@@ -145,6 +145,45 @@ TEST_F(SuiteFile, RefusesFewerWorkersThanTheSuiteCompares) {
   EXPECT_THROW(load_suite(path.string(), {}), ConfigError);
 }
 
+TEST_F(SuiteFile, LeavesOutAStepThatAsksForMoreWorkers) {
+  const fs::path path = folder_ / "suite.yaml";
+  std::ofstream(path) << "suite: test\nsteps:\n"
+                         "  - {name: a, command: info}\n"
+                         "  - {name: b, command: info, least_workers: 2}\n";
+  EXPECT_EQ(load_suite(path.string(), {{"workers", "1"}}).steps.size(), 1U);
+  EXPECT_EQ(load_suite(path.string(), {{"workers", "2"}}).steps.size(), 2U);
+  EXPECT_EQ(load_suite(path.string(), {}).steps.size(), 1U);
+}
+
+TEST_F(SuiteFile, AStepMayBeAnotherProgram) {
+  const Suite suite = load("  - {name: a, program: 'bench --out {out}/a=b', ranks: 2}\n");
+  const SuiteStep& step = suite.steps.at(0);
+  EXPECT_TRUE(step.is_program);
+  EXPECT_EQ(step.words, (std::vector<std::string>{"bench", "--out", "here/a=b"}));
+  EXPECT_EQ(step.placed_words.back(), "{out}/a=b");
+  EXPECT_EQ(command_text(step), "bench --out here/a=b");
+  EXPECT_FALSE(is_benchmark(step));
+  EXPECT_EQ(outputs_of(step), std::vector<fs::path>{"here/a=b"});
+  EXPECT_THAT(error_of("  - {name: a, program: ' '}\n"),
+              HasSubstr("/steps/0/program is empty. Write a program"));
+  EXPECT_THAT(error_of("  - {name: a, program: x, command: info}\n"),
+              HasSubstr("/steps/0/program is \"x\" (beside a command). Leave out one of them."));
+}
+
+TEST_F(SuiteFile, ThatKeepsGoingHasStepsThatBuildOnlyUponWhatTheyName) {
+  const std::string steps =
+      "steps:\n"
+      "  - {name: a, command: data make --out a}\n"
+      "  - {name: b, command: predict --machine b}\n"
+      "  - {name: c, program: cat a/x}\n";
+  const std::vector<SuiteStep> independent =
+      load_text("suite: test\nkeep_going: true\n" + steps).steps;
+  EXPECT_FALSE(builds_upon(independent[1], independent[0]));
+  EXPECT_TRUE(builds_upon(independent[2], independent[0]));
+  const std::vector<SuiteStep> others = load_text("suite: test\n" + steps).steps;
+  EXPECT_TRUE(builds_upon(others[1], others[0]));
+}
+
 TEST_F(SuiteFile, DoesAGroupAsAWholeForEachRow) {
   const Suite suite = load(
       "  - for: {round: [1, 2]}\n"
@@ -308,11 +347,12 @@ TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
   ASSERT_FALSE(steps.empty());
   for (const SuiteStep& step : steps) {
     const bool predicts = step.words[0] == "predict";
-    if (!predicts && step.words[0] != "bench") continue;
+    if (!predicts && !is_benchmark(step)) continue;
     const auto* benchmark = predicts ? nullptr : family<bench::Benchmark>().find(step.words.at(1));
     ASSERT_TRUE(predicts || benchmark != nullptr) << step.name;
     EXPECT_EQ(option(step, "--cores-per-rank"), "4") << step.name;
-    if (predicts || computes(*benchmark)) {
+    const bool on_gpu = option(step, "--backend") == "cuda";
+    if (predicts || (computes(*benchmark) && !on_gpu)) {
       EXPECT_EQ(option(step, "--threads"), "3") << step.name;
     }
   }
@@ -321,7 +361,7 @@ TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
 TEST(Suites, MeasureOneWorkerAndAllOfThem) {
   std::set<std::string> ranks;
   for (const SuiteStep& step : shipped_steps("5")) {
-    if (step.words[0] != "bench") continue;
+    if (!is_benchmark(step)) continue;
     const std::string expected = option(step, "--ranks");
     const std::string started = std::to_string(std::max(1, step.ranks));
     EXPECT_TRUE(expected == "none" || started == expected) << step.name;

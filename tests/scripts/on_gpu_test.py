@@ -1,81 +1,55 @@
-"""scripts/on_gpu with a build and no GPU: packs, runs where nothing is installed, is interrupted.
+"""scripts/on_gpu without a GPU: what it packs, what it would do there, and, with a driver made for the test, what it leaves.
 
-Usage: on_gpu_test.py BUILD
+    on_gpu_test.py PROGRAM [MPIEXEC]
 """
 
-import concurrent.futures
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
-import re
-import signal
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-import time
 import unittest
+from unittest import mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "dev"
-sys.path[:0] = [str(ROOT / "scripts" / "gpu"), str(ROOT / "tests" / "app")]
-
-import gpu_plan  # noqa: E402 (found through the paths above)
-import libraries  # noqa: E402
-import models  # noqa: E402
-import needs  # noqa: E402
-import pack  # noqa: E402
-import probe_plan  # noqa: E402
-import programs  # noqa: E402
-import record  # noqa: E402
-from on_gpu_support import commands_of  # noqa: E402
-from session import Session  # noqa: E402
-from tiny import SANITIZERS, TINY_NETWORK  # noqa: E402
-
-PACK = [sys.executable, ROOT / "scripts" / "on_gpu", "--pack"]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+MPIEXEC = sys.argv[2] if len(sys.argv) > 2 else ""
+# Stand-ins for Google Test's programs.
+PASSES = '#!/bin/sh\necho "[  PASSED  ] 2 tests."\n'
+FAILS = '#!/bin/sh\necho "[  PASSED  ] 3 tests."\necho "[  FAILED  ] Suite.Case/7, where GetParam() = 3 (1 ms)"\nexit 1\n'
+CRASHES = "#!/bin/sh\nkill -9 $$\n"
+DRIVER = """
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDeviceGetCount(int* count) { *count = 1; return 0; }
+"""
 
 
-def nothing_installed(folder):
-    """An environment that leads to no program and no library of this machine."""
-    return {"PATH": "/nonexistent", "HOME": str(folder), "TMPDIR": str(folder)} | SANITIZERS
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("on_gpu", str(SOURCE / "scripts" / "on_gpu"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("on_gpu", loader))
+    loader.exec_module(module)
+    return module
 
 
-def rows_of(path):
-    """The JSON lines of a file. Only the last may be half a line."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    whole = text[: text.rfind("\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()]
+ON_GPU = load_script()
 
 
-def wait_until(condition, seconds=240):
-    """Polls: the moment a row reaches the disk is not announced."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
+def has_driver():
+    try:
+        return ON_GPU.gpu_count() > 0
+    except ON_GPU.Problem:
+        return False
 
 
-def still_running(folder):
-    """Whether a process was started with something below the folder on its command line."""
-    for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if str(folder).encode() in entry.read_bytes():
-                return True
-        except OSError:
-            continue  # it has ended meanwhile
-    return False
-
-
-def as_gpu(row, trained):
-    """A line of a result file, as the backend of a GPU would have written it."""
-    if "environment" in row:
-        row["environment"]["libraries"]["GPU"] = "NVIDIA H100 80GB HBM3"
-    if "backend" in row.get("axes", {}):
-        row["axes"]["backend"] = "cuda"
-    if trained and "axes" in row:
-        row["axes"] |= {"input_copy": "ahead", "normalise": "device"}
-    return row
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 class OnGpu(unittest.TestCase):
@@ -83,271 +57,153 @@ class OnGpu(unittest.TestCase):
     def setUpClass(cls):
         cls._folder = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls._folder.name)
+        cls.build = cls.folder / "build"
+        write_program(cls.build / "dlscale", f'#!/bin/sh\nexec {PROGRAM} "$@"\n')
+        (cls.build / "CMakeCache.txt").write_text(f"MPIEXEC_EXECUTABLE:FILEPATH={MPIEXEC or 'NOTFOUND'}\n")
+        write_program(cls.build / "tests/conformance_test", PASSES)
+        write_program(cls.build / "tests/failing_test", FAILS)
+        write_program(cls.build / "tests/crashing_test", CRASHES)
+        lines = []
+        for name in ("conformance_test", "failing_test", "crashing_test"):
+            lines.append(f'add_test({name} "{cls.build}/tests/{name}")')
+            lines.append(f"set_tests_properties({name} PROPERTIES LABELS device)")
+        shutil.copy(sys.executable, cls.build / "tests/linked_test")
+        lines.append(f'add_test(linked "/bin/env" "{cls.build}/tests/linked_test" "-c" "0")')
+        lines.append("set_tests_properties(linked PROPERTIES LABELS device)")
+        lines.append('add_test(host_test "/bin/true")')
+        (cls.build / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
         cls.pack = cls.folder / "pack"
-        cls.made = subprocess.run(
-            # One test program: with sanitizers each has tens of megabytes.
-            [*PACK, cls.pack, "--build", BUILD, "--tests", "conformance_test", "--limit", "200"],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        if cls.made.returncode != 0:
-            raise AssertionError(cls.made.stderr + cls.made.stdout)
-        cls.programs = programs.Programs(cls.pack, cls.folder / "unpacked")
-        cls.network = cls.folder / "tiny.yaml"
-        cls.network.write_text(TINY_NETWORK)
+        cls.packed = cls.on_gpu("--pack", cls.pack, "--build", cls.build)
 
     @classmethod
     def tearDownClass(cls):
         cls._folder.cleanup()
 
-    def run_packed(self, *words, ranks=0):
-        environment = self.programs.environment() | nothing_installed(self.folder)
-        return subprocess.run(
-            self.programs.command(words, ranks),
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            cwd=self.folder,
-        )
+    @classmethod
+    def on_gpu(cls, *words, script=SOURCE / "scripts" / "on_gpu", **variables):
+        environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "DLSCALE_SETTINGS": "off"} | variables
+        return subprocess.run([sys.executable, str(script), *map(str, words)], env=environment, cwd=cls.folder,
+                              capture_output=True, text=True, check=False, timeout=300)
 
-    def start(self, out, *words):
-        return subprocess.Popen(
-            [
-                sys.executable,
-                self.pack / "on_gpu",
-                "--minutes",
-                "6",
-                "--out",
-                out,
-                "--cpu-networks",
-                f"{self.network}:4",
-                "--cpu-iterations",
-                "6",
-                "--cpu-pictures",
-                "24",
-                *words,
-            ],
-            env=nothing_installed(self.folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-        )
+    def there(self, *words, **variables):
+        return self.on_gpu(*words, script=self.pack / "on_gpu", **variables)
 
-    def backend_problem(self):
-        return needs.Needs(self.programs, sys.executable).lacks("onednn")
+    def assert_refused(self, result, code, fragment):
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(fragment, result.stderr)
 
-    def test_the_pack_is_small_and_says_what_it_needs(self):
-        manifest = programs.read_manifest(self.pack)
-        size = sum(path.stat().st_size for path in self.pack.rglob("*"))
-        self.assertLess(size, 200e6 if "-fsanitize" in manifest["program"] else pack.LIMIT)
-        self.assertIn("conformance_test", manifest["tests"])
-        self.assertRegex(manifest["program"], r"^dlscale .*commit")
-        self.assertRegex(manifest["glibc"], r"^2\.\d+$")
-        self.assertIn("MB", self.made.stdout)
+    def names(self):
+        with tarfile.open(self.pack / "programs.tar.xz") as archive:
+            return set(archive.getnames())
 
-    def test_a_pack_replaces_a_pack_and_nothing_else(self):
-        other = self.folder / "other"
-        other.mkdir()
-        (other / "mine.txt").write_text("")
-        refused = subprocess.run(
-            [*PACK, other, "--build", BUILD],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        self.assertEqual(refused.returncode, 2)
-        self.assertIn("holds other files", refused.stderr)
+    def test_a_pack_has_all_that_is_needed_and_is_small(self):
+        self.assertEqual(self.packed.returncode, 0, self.packed.stderr)
+        self.assertIn("MB, 4 device tests", self.packed.stdout)
+        self.assertEqual({path.name for path in self.pack.iterdir()}, {"on_gpu", "programs.tar.xz"})
+        self.assertLess(sum(path.stat().st_size for path in self.pack.iterdir()), ON_GPU.LIMIT)
+        names = self.names()
+        self.assertLessEqual({"bin/dlscale", "bin/on_gpu", "bin/pytorch_peer.py", "tests/conformance_test", "tests/linked_test",
+                              "share/dlscale/configs/suites/gpu.yaml", "share/dlscale/configs/networks/resnet50.yaml"}, names)
+        self.assertNotIn("tests/host_test", names)
+        loaded = {name for name in ON_GPU.loaded_by(self.build / "tests/linked_test") if not ON_GPU.GLIBC.match(name)}
+        self.assertTrue(loaded <= {pathlib.Path(name).name for name in names if name.startswith("lib/")}, loaded)
+        self.assertFalse([name for name in names if pathlib.Path(name).name.startswith("libc.so")])
 
-    def test_programs_load_what_was_packed(self):
-        loader = pathlib.Path(programs.LOADER)
-        for program in sorted((self.programs.root / "bin").iterdir()):
-            listed = subprocess.run(
-                [loader, "--list", program],
-                env=self.programs.environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
-            for name, where in re.findall(r"^\s*(\S+) => (/\S+)", listed.stdout, re.MULTILINE):
-                known = (libraries.GLIBC, libraries.CUDA, libraries.CXX_RUNTIME)
-                if not any(pattern.match(name) for pattern in known):
-                    self.assertTrue(where.startswith(str(self.programs.root)), f"{name}: {where}")
+    def test_refusals_are_one_sentence(self):
+        self.assert_refused(self.on_gpu("--pack", self.folder / "new", "--build", self.folder), 2, "cmake --preset cuda")
+        self.assert_refused(self.on_gpu("--pack", self.build, "--build", self.build), 2, "holds other files than a pack")
+        self.assert_refused(self.on_gpu("--out", self.folder / "out"), 2, "this is no pack")
+        self.assert_refused(self.there("--minutes", 0), 2, "--minutes is 0")
+        if not has_driver():
+            self.assert_refused(self.there("--out", self.folder / "out"), 6, "no NVIDIA driver is here")
 
-    def test_the_program_tells_what_it_holds_where_nothing_is_installed(self):
-        told = self.run_packed("info")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        for word in ["reference", "resnet50", "p40x16"]:
-            self.assertIn(word, told.stdout)
+    def test_a_pack_that_is_too_large_and_a_test_that_is_not_built_are_refused(self):
+        options = ON_GPU.argparse.Namespace(pack=self.folder / "large", build=self.build)
+        few = mock.patch.object(ON_GPU, "files_to_pack", return_value={"bin/dlscale": self.build / "dlscale"})
+        refused = self.assertRaisesRegex(ON_GPU.Problem, r"largest: bin/dlscale\).*CMAKE_CUDA_ARCHITECTURES")
+        with few, mock.patch.object(ON_GPU, "LIMIT", 1000), refused:
+            ON_GPU.make_pack(options)
+        self.assertFalse((options.pack / "programs.tar.xz").exists())
+        broken = shutil.copytree(self.build, self.folder / "broken")
+        text = (broken / "CTestTestfile.cmake").read_text().replace(str(self.build), str(broken))
+        (broken / "CTestTestfile.cmake").write_text(text)
+        (broken / "tests/failing_test").unlink()
+        with self.assertRaisesRegex(ON_GPU.Problem, "failing_test is not built"):
+            ON_GPU.device_tests(broken)
 
-    def test_two_ranks_train_by_the_packed_mpi(self):
-        if self.programs.mpi_problem:
-            self.skipTest(self.programs.mpi_problem)
-        backend = "reference" if self.backend_problem() else "onednn"
-        made = self.run_packed(
-            "data",
-            "make",
-            "--out",
-            self.folder / "data",
-            "--pictures",
-            16,
-            "--classes",
-            2,
-            "--width",
-            64,
-            "--height",
-            64,
-            "--picture-size",
-            "4 kB",
-        )
-        self.assertEqual(made.returncode, 0, made.stderr)
-        trained = self.run_packed(
-            "bench",
-            "e2e",
-            "--network",
-            self.network,
-            "--batch",
-            2,
-            "--data",
-            self.folder / "data",
-            "--backend",
-            backend,
-            "--iterations",
-            4,
-            "-o",
-            "-",
-            "--ranks",
-            2,
-            "--cores-per-rank",
-            1,
-            ranks=2,
-        )
-        self.assertEqual(trained.returncode, 0, trained.stderr)
-        (row,) = [row for row in map(json.loads, trained.stdout.splitlines()) if "axes" in row]
-        self.assertEqual(row["axes"]["ranks"], "2")
-        self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
+    def plan(self, minutes):
+        """The steps of the suite by name: whether this call has room for each."""
+        shown = self.there("--dry-run", "--minutes", minutes, "--work", self.folder / "work")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        lines = [line.split(": ", 1)[0] for line in shown.stdout.splitlines()[:-1]]
+        return {line.split(" ")[0]: "in another call" not in line for line in lines}
 
-    def test_every_kind_of_command_for_a_gpu_is_understood(self):
-        """Up to where the program finds that there is none: nothing is bad input."""
-        if self.programs.gpu_problem is None:
-            self.skipTest("the commands would run")
-        planned = [*gpu_plan.quick_steps(), *gpu_plan.training_steps(), *probe_plan.steps()]
-        steps = [step for step in planned if step.name.partition("-")[0] not in ("fit", "predict")]
-        kinds = {}
-        for _, words, _ in commands_of(steps, self.folder):
-            if "--backend" in words:
-                kinds.setdefault(tuple(word for word in words if word.startswith(("--", "b"))), words)
-        self.assertGreaterEqual(len(kinds), 8)
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for words, ended in zip(
-                kinds.values(), pool.map(lambda words: self.run_packed(*words), kinds.values()), strict=True
-            ):
-                self.assertEqual(ended.returncode, 6, f"{words}: {ended.stderr}")
+    def test_the_suite_measures_what_is_worth_most_first_and_twice_six_minutes_are_enough(self):
+        steps = list(self.plan(60))
+        wanted = ["data", "device-tests", "launches", "update-bf16", "train-resnet50-bf16", "pytorch-resnet50-bf16",
+                  "compare-resnet50-bf16", "conv-resnet50-bf16", "train-alexnet-bf16", "h2d-f32", "train-resnet50-f32",
+                  "pytorch-alexnet-f32", "train-resnet50-tf32", "algorithms-vgg16-f32", "gemm", "calibrate", "validate", "report"]
+        self.assertEqual([name for name in steps if name in wanted], wanted)
+        self.assertNotIn("comm", steps, "with one GPU")
+        first = self.plan(6)
+        self.assertTrue(all(first[name] for name in (*steps[:steps.index("conv-alexnet-bf16")], *steps[-3:])), first)
+        self.assertFalse(first["gemm"])
+        both = self.plan(12)
+        self.assertTrue(all(both[name] for name in steps[:steps.index("conv-alexnet-f32") + 1]), both)
 
-    def test_a_whole_run_without_a_gpu(self):
-        out = self.folder / "whole"
-        on_gpu = self.programs.gpu_problem is None
-        process = self.start(out, *(["--steps", "cpu"] if on_gpu else []))
-        _, err = process.communicate(timeout=500)
-        steps = [row for row in rows_of(out / "steps.jsonl") if "step" in row]
-        self.assertLessEqual(len(list(out.iterdir())), 8)
-        for step in steps:
-            if not step["step"].startswith("cpu-"):
-                self.assertEqual(step["status"], "skipped", step)
-                self.assertEqual(step["reason"], self.programs.gpu_problem)
-        cpu = [step for step in steps if step["step"].startswith("cpu-")]
-        page = (out / "README.md").read_text(encoding="utf-8")
-        if problem := self.backend_problem():
-            self.assertEqual(process.returncode, 5, err)
-            self.assertEqual(
-                {(step["status"], step["reason"]) for step in cpu}, {("skipped", problem)}
-            )
-            return
-        self.assertEqual(process.returncode, 0, err)
-        self.check_cpu(out, cpu, page)
+    def make_driver(self):
+        folder = self.folder / "driver"
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "driver.c").write_text(DRIVER)
+            subprocess.run(["cc", "-shared", "-fPIC", folder / "driver.c", "-o", folder / "libcuda.so.1"], check=True)
+        return {"LD_LIBRARY_PATH": str(folder)}
 
-    def check_cpu(self, out, cpu, page):
-        lacking = self.programs.mpi_problem
-        for step in cpu:
-            self.assertIn(step["status"], ["ok"] + (["skipped"] if lacking else []), step)
-        trained = [
-            row
-            for row in rows_of(out / "cpu.jsonl")
-            if row.get("benchmark") == "e2e" and "axes" in row
-        ]
-        counts = {row["axes"]["ranks"] for row in trained}
-        cores = len(os.sched_getaffinity(0))
-        self.assertEqual(counts >= {"1", "2"}, cores >= 2 and not lacking, counts)
-        models = {row["what"]: row["document"] for row in rows_of(out / "models.jsonl")}
-        self.assertEqual(models["machine"]["schema"], "dlscale.machine")
-        self.assertEqual(len(models["validation"]["runs"]), len(counts))
-        self.assertIn("## Predicted against measured", page)
-        self.assertIn("steps ran within 6 minutes", page)
+    def suite(self):
+        gemm = "bench gemm --backend reference --sizes 8x8x8 --samples 2 --warm-ups 1"
+        steps = [{"name": "device-tests", "program": "on_gpu --device-tests --out {out}/tests.txt", "accept_failed_validation": True,
+                  "seconds": 2},
+                 {"name": "large", "command": gemm + " -o {out}/parts/large.jsonl", "seconds": 1000},
+                 {"name": "small", "command": gemm + " -o {out}/parts/small.jsonl", "seconds": 2},
+                 {"name": "absent", "program": "no_such_program", "seconds": 1},
+                 {"name": "peer", "program": "pytorch_peer.py --help", "seconds": 1}]
+        path = self.folder / "small.yaml"
+        path.write_text(json.dumps({"suite": "small", "keep_going": True, "steps": steps}))
+        return path
 
-        self.check_as_gpu(out)
+    def test_a_call_leaves_few_files_and_the_next_one_goes_on_elsewhere(self):
+        driver, out = self.make_driver(), self.folder / "out"
+        words = ["--suite", self.suite(), "--out", out, "--work"]
+        first = self.there("--minutes", 2, *words, self.folder / "one", **driver)
+        self.assertEqual(first.returncode, 3, first.stdout + first.stderr)
+        self.assertEqual({path.name for path in out.iterdir()}, {"log.txt", "results.tar.xz", "summary.md"})
+        found = (out / "summary.md").read_text()
+        self.assertIn("device tests: 27 passed, 3 failed", found)
+        self.assertIn("failing_test: Suite.Case/7\n", found)
+        self.assertIn("crashing_test: ended with -9\n", found)
+        self.assertIn("no room for 1 step of this suite, about 17 min: large.", first.stdout)
+        self.assertIn('step "absent" is left out: no_such_program cannot be started', first.stdout)
 
-    def check_as_gpu(self, out):
-        """The same rows, as if a GPU had made them: they make a machine of it, by its name alone,
-        and predict what only GPUs do."""
-        made = record.Record(self.folder / "as-gpu")
-        apart = record.take_apart(out / "cpu.jsonl", self.folder / "parts")
-        for path in sorted(apart.iterdir()):
-            rows = rows_of(path)
-            if rows[0]["run"]["ranks"] != "1" or rows[0]["benchmark"] == "comm":
-                continue
-            trained = rows[0]["benchmark"] == "e2e"
-            for row in rows:
-                made.line("training.jsonl" if trained else "parts.jsonl", as_gpu(row, trained))
-        session = Session(self.programs, made, self.folder, time.monotonic() + 200)
-        files = ("gpu", "parts.jsonl", "training.jsonl", "cuda")
-        judged = models.fit_and_judge(*files, "local", 1)(session, 100)
-        self.assertEqual((judged.status, judged.reason), ("ok", ""))
-        self.assertEqual(judged.details["runs"], 1)
-        predicted = models.predict_scaling(*files, "dgx_h100")(session, 100)
-        self.assertEqual((predicted.status, predicted.reason), ("ok", ""))
-        found = {row["what"]: row["document"] for row in made.lines("models.jsonl")}
-        device = found["machine"]["cluster"]["device"]
-        self.assertEqual((device["kind"], device["name"]), ("gpu", "NVIDIA H100 SXM5 80 GB"))
-        (run,) = found["validation"]["runs"]
-        self.assertEqual(run["run"]["input_copy"], "ahead")
-        (name,) = [what for what in found if what.startswith("prediction ")]
-        self.assertEqual(max(each["run"]["ranks"] for each in found[name]["predictions"]), 64)
+        again = self.there("--minutes", 30, *words, self.folder / "two", **driver)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        begun = [line.split("] ")[1].split(":")[0] for line in again.stdout.splitlines() if line.startswith("[")]
+        self.assertLessEqual({"large", "absent"}, set(begun))
+        self.assertFalse({"device-tests", "small"} & set(begun), begun)
+        with tarfile.open(out / "results.tar.xz") as archive:
+            self.assertLessEqual({"./parts/large.jsonl", "./parts/small.jsonl", "./tests.txt"}, set(archive.getnames()))
 
-    def interrupted(self, out, number):
-        """A run that gets a signal once it has measured something."""
-        process = self.start(out, "--steps", "cpu")
-        measured = wait_until(
-            lambda: (
-                any("axes" in row for row in rows_of(out / "cpu.jsonl"))
-                or process.poll() is not None
-            )
-        )
-        self.assertTrue(measured and process.poll() is None, "nothing was measured")
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        self.assertTrue((out / "README.md").read_text(encoding="utf-8").startswith("# dlscale"))
-        self.assertTrue(any("machine" in row for row in rows_of(out / "steps.jsonl")))
-        self.assertTrue(any("axes" in row for row in rows_of(out / "cpu.jsonl")))
-        return process.returncode, err
-
-    def test_interruption_at_any_time_keeps_what_was_measured(self):
-        if problem := self.backend_problem():
-            self.skipTest(problem)
-        code, err = self.interrupted(self.folder / "ctrl-c", signal.SIGINT)
-        self.assertEqual(code, 130, err)
-        self.assertIn("Interrupted by signal 2", (self.folder / "ctrl-c" / "README.md").read_text())
-        code, _ = self.interrupted(self.folder / "terminated", signal.SIGTERM)
-        self.assertEqual(code, 143)
-        code, _ = self.interrupted(self.folder / "killed", signal.SIGKILL)
-        self.assertEqual(code, -9)
-        self.assertTrue(wait_until(lambda: not still_running(self.folder)), "its programs go on")
-        self.assertIn("Under way: cpu-", (self.folder / "killed" / "README.md").read_text())
+    @unittest.skipUnless(MPIEXEC, "this build has no MPI")
+    def test_ranks_start_by_what_was_packed(self):
+        root = self.folder / "unpacked"
+        ON_GPU.unpack(self.pack / "programs.tar.xz", root)
+        if not (root / "openmpi").exists():
+            self.skipTest("this MPI is not Open MPI")
+        environment = ON_GPU.environment_of(root, self.folder) | {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        done = subprocess.run(["mpirun", "-n", "2", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK by $OPAL_PREFIX"], env=environment,
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(sorted(done.stdout.split("\n")), ["", *(f"rank {rank} by {root}/openmpi" for rank in (0, 1))], done.stderr)
 
 
 if __name__ == "__main__":
