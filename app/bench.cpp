@@ -368,14 +368,18 @@ void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criter
 }
 
 void declare_shares(CLI::App& command, ShareOptions& options) {
-  command.add_option("--cluster", options.cluster,
-                     "A name in configs/clusters, or a YAML file: each row has its share of the "
-                     "peak of the data sheet");
-  command.add_option(
-      "--ceilings", options.ceilings,
-      "Results of bench memory and of bench peak, gemm or conv on this machine: each "
-      "row in a precision whose arithmetic they have has its share of their roofline, as roofline "
-      "show has it");
+  command
+      .add_option("--cluster", options.cluster,
+                  "A name in configs/clusters, or a YAML file: each row has its share of the "
+                  "peak of the data sheet")
+      ->type_name("CLUSTER");
+  command
+      .add_option("--ceilings", options.ceilings,
+                  "Results of bench memory and of bench peak, gemm or conv on this machine: each "
+                  "row in a precision whose arithmetic they have has its share of their roofline, "
+                  "as roofline "
+                  "show has it")
+      ->type_name("FILE");
 }
 
 /// A training run is measured as a whole, so it has nothing to go on with.
@@ -408,11 +412,15 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   for (const bench::Axis& axis : benchmark.axes) {
     std::string& value = options->values[std::string(axis.name)];
     value = axis.default_value;
-    command->add_option(bench::option_name(axis.name), value, std::string(axis.doc))
-        ->capture_default_str();
+    CLI::Option* option =
+        command->add_option(bench::option_name(axis.name), value, std::string(axis.doc));
+    option->capture_default_str();
+    if (axis.name.starts_with("network")) option->type_name("NETWORK");
   }
-  command->add_option("-o,--output", options->output,
-                      "Result file (JSON Lines), or - for standard output");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Result file (JSON Lines), or - for standard output")
+      ->type_name("FILE");
   command
       ->add_option("--ranks", options->session.ranks,
                    "Ranks expected; stops if the launcher started another number")

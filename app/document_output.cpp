@@ -81,6 +81,7 @@ void DocumentOutput::declare(CLI::App& command) {
       .add_option("-o,--output", texts_,
                   "File to write, or - for standard output; FORMAT=FILE in a format of its own, "
                   "which may be given several times")
+      ->type_name("FILE")
       ->expected(1)
       ->take_all()
       ->default_str("-");
@@ -122,6 +123,7 @@ void FurtherForms::declare(CLI::App& command) {
                   "FORMAT=FILE: what is printed in this format, too; may be given several times. "
                   "Formats: " +
                       format_list())
+      ->type_name("FILE")
       ->expected(1)
       ->take_all();
 }

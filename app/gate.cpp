@@ -320,20 +320,25 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("--base", options.base,
                   "A command line, as a shell reads it; {out} stands for the file it writes");
   verb.add_option("--new", options.changed, "The same of the version to judge");
-  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in");
-  verb.add_option("--new-build", options.changed_build, "The same of the version to judge");
+  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in")
+      ->type_name("FOLDER");
+  verb.add_option("--new-build", options.changed_build, "The same of the version to judge")
+      ->type_name("FOLDER");
   verb.add_option("--base-commit", options.base_commit,
                   "A commit, which is built in a git worktree of its own and kept in a cache");
   verb.add_option("--new-commit", options.changed_commit, "The same of the version to judge");
   verb.add_option("--repository", options.builds.repository, "Where the commits are")
+      ->type_name("FOLDER")
       ->capture_default_str();
   verb.add_option("--preset", options.builds.preset, "CMake preset that builds them")
       ->capture_default_str();
   verb.add_option("--cache", options.builds.cache,
-                  "Folder of their worktrees (default: dlscale/gate in the user's cache)");
+                  "Folder of their worktrees (default: dlscale/gate in the user's cache)")
+      ->type_name("FOLDER");
   verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
       ->check(positive_count());
-  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite");
+  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite")
+      ->type_name("SUITE");
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 

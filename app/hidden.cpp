@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "app/complete.hpp"
+#include "app/completion.hpp"
 #include "app/man_pages.hpp"
 #include "app/output.hpp"
 #include "backend/comm/communicator.hpp"
@@ -27,17 +27,9 @@ void expect_words(const Words& words, std::size_t least, std::size_t most, const
                                 words.size() - 1, usage));
 }
 
-ExitCode tell_completions(const Words& words) {
-  expect_words(words, 3, 4, "__complete SHELL LINE [BREAKS]");
-  const std::string_view shell = words[1];
-  if (shell != "bash" && shell != "zsh" && shell != "fish") {
-    throw ConfigError(
-        fmt::format("\"{}\" is no shell that there are completions for. Write bash, "
-                    "zsh or fish.",
-                    shell));
-  }
-  const std::size_t apart = words.size() > 3 ? taken_apart(words[2], words[3]) : 0;
-  write_output("-", completion_text(complete(words[2]), words[1], apart));
+ExitCode write_completion(const Words& words) {
+  expect_words(words, 2, 2, "__completion SHELL");
+  write_output("-", completion_script(words[1]));
   return ExitCode::ok;
 }
 
@@ -75,7 +67,7 @@ ExitCode say_hello(const Words& words) {
 std::optional<ExitCode> answer_hidden(std::span<char* const> arguments) {
   const Words words(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (words.empty()) return std::nullopt;
-  if (words.front() == "__complete") return tell_completions(words);
+  if (words.front() == "__completion") return write_completion(words);
   if (words.front() == "__manual") return write_manual(words);
   if (words.front() == "__hello") return say_hello(words);
   return std::nullopt;

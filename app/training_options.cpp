@@ -105,10 +105,14 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
 }
 
 void TrainingOptions::declare_hardware(CLI::App& verb) {
-  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")->required();
+  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")
+      ->type_name("NETWORK")
+      ->required();
   verb.add_option("--cluster", cluster,
-                  "A name in configs/clusters, or a YAML file: data-sheet prediction");
-  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction");
+                  "A name in configs/clusters, or a YAML file: data-sheet prediction")
+      ->type_name("CLUSTER");
+  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction")
+      ->type_name("FILE");
 }
 
 void TrainingOptions::declare_training(CLI::App& verb) {
