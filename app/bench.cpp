@@ -18,11 +18,11 @@
 
 #include "app/bench_output.hpp"
 #include "app/bench_suite.hpp"
+#include "app/option_file.hpp"
 #include "app/positive.hpp"
 #include "app/row_shares.hpp"
 #include "app/said_once.hpp"
 #include "app/session.hpp"
-#include "app/settings_in_effect.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/together.hpp"
@@ -202,7 +202,7 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
 /// The first rank says it for all, who wait for that: launchers end all when one leaves.
 ExitCode say_once(Session& session, const Error& error) {
   backend::Communicator& communicator = session.communicator();
-  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", with_places(error.what()));
+  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", on_one_line(error.what()));
   communicator.barrier();
   session.close();
   return error.code();
@@ -377,8 +377,7 @@ void declare_shares(CLI::App& command, ShareOptions& options) {
       .add_option("--ceilings", options.ceilings,
                   "Results of bench memory and of bench peak, gemm or conv on this machine: each "
                   "row in a precision whose arithmetic they have has its share of their roofline, "
-                  "as roofline "
-                  "show has it")
+                  "as roofline show has it")
       ->type_name("FILE");
 }
 
@@ -470,6 +469,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     for (const bench::Axis& axis : options->benchmark->axes) {
       if (command->count(bench::option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
+    options->session.set_elsewhere = set_elsewhere(*command);
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     const std::optional<ExitCode> refused = refusal([&] {

@@ -334,9 +334,11 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
       ->capture_default_str();
   verb.add_option("--cache", options.builds.cache,
                   "Folder of their worktrees (default: dlscale/gate in the user's cache)")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->envname("DLSCALE_GATE_CACHE");
   verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
-      ->check(positive_count());
+      ->check(positive_count())
+      ->envname("DLSCALE_JOBS");
   verb.add_option("--suite", options.suite, "What two builds or commits run: a suite")
       ->type_name("SUITE");
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
@@ -356,6 +358,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
                   "What a run tells: results (of dlscale, in {out}), google (JSON of Google "
                   "Benchmark, in {out}), wall (time of its process); auto: by what is in {out}, "
                   "wall without it")
+      ->type_name("{results,google,wall,auto}")
       ->capture_default_str();
   verb.add_option("--margin", options.rule.margin,
                   "Changes smaller than this fraction do not matter; several nodes: 0.02")
@@ -373,7 +376,8 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(positive_seconds());
   verb.add_option("--seed", options.seed, "Of the order within rounds")
       ->check(seed())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->envname("DLSCALE_SEED");
   verb.add_option("--ranks", options.ranks, "Ranks that each run must have had")
       ->check(positive_count());
 }
@@ -386,6 +390,7 @@ void declare(CLI::App& verb, ExitCode& result) {
                 "Run the base twice a round: if it differs from itself, the session tells nothing");
   verb.add_option("--inconclusive", options->inconclusive,
                   "Whether an inconclusive gate may pass: fail (exit code 3) or pass (0)")
+      ->type_name("{fail,pass}")
       ->capture_default_str();
   verb.add_flag("--fail-on-improvement", options->fail_on_improvement,
                 "Exit code 1 for an improvement, too: the baseline is stale");

@@ -327,7 +327,8 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       ->type_name("FOLDER")
       ->capture_default_str();
   verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->envname("DLSCALE_DATA");
   verb.add_option("--workers", options->workers, "Workers that share this machine")
       ->check(positive_count())
       ->capture_default_str();
