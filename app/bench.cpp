@@ -18,11 +18,11 @@
 
 #include "app/bench_output.hpp"
 #include "app/bench_suite.hpp"
+#include "app/option_file.hpp"
 #include "app/positive.hpp"
 #include "app/row_shares.hpp"
 #include "app/said_once.hpp"
 #include "app/session.hpp"
-#include "app/settings_in_effect.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/together.hpp"
@@ -202,7 +202,7 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
 /// The first rank says it for all, who wait for that: launchers end all when one leaves.
 ExitCode say_once(Session& session, const Error& error) {
   backend::Communicator& communicator = session.communicator();
-  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", with_places(error.what()));
+  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", on_one_line(error.what()));
   communicator.barrier();
   session.close();
   return error.code();
@@ -368,14 +368,17 @@ void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criter
 }
 
 void declare_shares(CLI::App& command, ShareOptions& options) {
-  command.add_option("--cluster", options.cluster,
-                     "A name in configs/clusters, or a YAML file: each row has its share of the "
-                     "peak of the data sheet");
-  command.add_option(
-      "--ceilings", options.ceilings,
-      "Results of bench memory and of bench peak, gemm or conv on this machine: each "
-      "row in a precision whose arithmetic they have has its share of their roofline, as roofline "
-      "show has it");
+  command
+      .add_option("--cluster", options.cluster,
+                  "A name in configs/clusters, or a YAML file: each row has its share of the "
+                  "peak of the data sheet")
+      ->type_name("CLUSTER");
+  command
+      .add_option("--ceilings", options.ceilings,
+                  "Results of bench memory and of bench peak, gemm or conv on this machine: each "
+                  "row in a precision whose arithmetic they have has its share of their roofline, "
+                  "as roofline show has it")
+      ->type_name("FILE");
 }
 
 /// A training run is measured as a whole, so it has nothing to go on with.
@@ -408,11 +411,15 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   for (const bench::Axis& axis : benchmark.axes) {
     std::string& value = options->values[std::string(axis.name)];
     value = axis.default_value;
-    command->add_option(bench::option_name(axis.name), value, std::string(axis.doc))
-        ->capture_default_str();
+    CLI::Option* option =
+        command->add_option(bench::option_name(axis.name), value, std::string(axis.doc));
+    option->capture_default_str();
+    if (axis.name.starts_with("network")) option->type_name("NETWORK");
   }
-  command->add_option("-o,--output", options->output,
-                      "Result file (JSON Lines), or - for standard output");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Result file (JSON Lines), or - for standard output")
+      ->type_name("FILE");
   command
       ->add_option("--ranks", options->session.ranks,
                    "Ranks expected; stops if the launcher started another number")
@@ -462,6 +469,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     for (const bench::Axis& axis : options->benchmark->axes) {
       if (command->count(bench::option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
+    options->session.set_elsewhere = set_elsewhere(*command);
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     const std::optional<ExitCode> refused = refusal([&] {

@@ -76,11 +76,6 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
                    "Of --suite: do every step again, and discard what was measured before");
 }
 
-bool go_with_suite(const std::string& a, const std::string& b) {
-  if (a == "--suite") return is_of_suites(b);
-  return b != "--suite" || is_of_suites(a);
-}
-
 bool names_suite(const CLI::App& command) {
   const auto given = [&command](const char* name) {
     const CLI::Option* option = command.get_option_no_throw(name);

@@ -17,10 +17,6 @@ struct SuiteChoice {
 /// The options --suite and --fresh of a benchmark that has suites.
 void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite);
 
-/// Whether two options of a benchmark have an effect side by side: where one is --suite the other
-/// is one of the few for suites.
-bool go_with_suite(const std::string& a, const std::string& b);
-
 /// Whether `command` was given a suite. Throws ConfigError if only --fresh was.
 bool names_suite(const CLI::App& command);
 

@@ -158,17 +158,20 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
 void declare_calibrate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
-                  "Result files or folders of bench conv, update, memory, io, comm, device");
+                  "Result files or folders of bench conv, update, memory, io, comm, device")
+      ->type_name("FILE");
   verb.add_option(
           "--cluster", options->cluster,
           "The hardware measured: local (this processor, or the GPU that the results name), a name "
           "in configs/clusters, or a file")
+      ->type_name("CLUSTER")
       ->capture_default_str();
   verb.add_option("--workers", options->workers,
                   "Workers on this machine, or GPUs, with --cluster local")
       ->check(positive_count())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")
+      ->type_name("FILE")
       ->required();
   declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);

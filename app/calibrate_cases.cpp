@@ -150,10 +150,11 @@ void print_counts(std::FILE* to, const scaling::ScalingFit& made, const std::str
 }  // namespace
 
 void CalibrateCases::declare(CLI::App& verb) {
-  CLI::Option* cases = verb.add_option(
-      "--cases", cases_,
-      "Fit the model of scaling to the published trainings of a file (docs/CASES.md) instead; goes "
-      "with -o only");
+  CLI::Option* cases = verb.add_option("--cases", cases_,
+                                       "Fit the model of scaling to the published trainings of a "
+                                       "file (docs/CASES.md) instead; goes "
+                                       "with -o only")
+                           ->type_name("FILE");
   verb.add_flag(
           "--choose-terms", choose_terms_,
           "With --cases: choose the terms of the model anew for each fit, by what it has seen "

@@ -51,6 +51,7 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   const char* group = "Cells";
   verb.add_option("--system", options.system,
                   "Where cells run: a system in configs/systems, or a YAML file (default: local)")
+      ->type_name("SYSTEM")
       ->group(group);
   verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
       ->group(group);
@@ -75,6 +76,7 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
   verb.add_option("--write-scripts", options.write_scripts,
                   "Write the scripts of jobs into this folder, and stop")
+      ->type_name("FOLDER")
       ->group(group);
   verb.add_option("-J,--job-option", options.job_options,
                   "An option for the scheduler of the jobs: NAME=VALUE (time=01:00:00), NAME "

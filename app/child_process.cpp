@@ -15,7 +15,6 @@
 #include <ctime>
 #include <optional>
 
-#include "app/settings_file.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 
@@ -290,9 +289,7 @@ ChildExit run_child(const std::vector<std::string>& command,
                     const ChildOptions& options) {
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
-  std::map<std::string, std::string> forced = options.variables;
-  forced.emplace(settings_variable, "off");
-  std::vector<std::string> environment = merged_environment(variables, forced);
+  std::vector<std::string> environment = merged_environment(variables, options.variables);
   const Streams streams(options.log);
   const SignalQueue queue;
   const OwnGroup group(queue.mask_before());

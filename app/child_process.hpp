@@ -39,9 +39,8 @@ void heed_end_of_job();
 /// The child leads a process group of its own, which a terminal does not signal; while this process
 /// waits it passes SIGINT and SIGTERM on and does not end before the child, which it ends, with its
 /// group, if it does not heed them. The same signal again within a second counts as one. What the
-/// user has set wins over `variables`. What `command` says is all that counts in programs of ours:
-/// options that are set elsewhere (settings_variable) were heeded when it was planned. Throws
-/// ConfigError if the program cannot be started or its log not be written.
+/// user has set wins over `variables`. Throws ConfigError if the program cannot be started or its
+/// log not be written.
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables,
                     const ChildOptions& options = {});

@@ -102,8 +102,10 @@ ExitCode choose(const ChooseOptions& options) {
 void declare_choose(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ChooseOptions>();
   verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
+      ->type_name("NETWORK")
       ->required();
   verb.add_option("--kernels", options->kernels, "Kernel models of dlscale roofline fit")
+      ->type_name("FILE")
       ->required();
   verb.add_option("--batch", options->batch, "Images per rank, up to 65536")
       ->check(positive())

@@ -3,34 +3,67 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cerrno>
 #include <cstddef>
-#include <string_view>
-#include <utility>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
+#include "app/option_file.hpp"
 #include "app/option_values.hpp"
+#include "app/said_once.hpp"
+#include "app/usage.hpp"
 #include "app/verb.hpp"
 #include "core/build_info.hpp"
 #include "core/family.hpp"
+#include "core/interrupt.hpp"
 
 namespace dlscale::app {
+namespace {
 
-void declare_program(CLI::App& program) {
-  program.set_version_flag(
-      "--version",
-      [] {
-        const BuildInfo build = build_info();
-        return fmt::format("dlscale {} (commit {}{})", build.version, build.commit,
-                           build.dirty ? ", with local changes" : "");
-      },
-      "Print the version and the commit it was built from, and exit");
+constexpr const char* program_doc =
+    "How fast will data-parallel training run on N workers, what bounds it, what to change?";
+
+constexpr const char* program_footer =
+    "Exit codes: 0 all is well; 1 a regression, or a validation that failed; 2 bad input; 3 too "
+    "little is known to judge; 4 a crash or a wrong result; 5 nothing was measured, or nothing "
+    "matches; 6 not in this build or on this machine; 130, 143 ended by a signal.\n"
+    "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1,2,4";
+
+std::string version() {
+  const BuildInfo build = build_info();
+  return fmt::format("dlscale {} (commit {}{})", build.version, build.commit,
+                     build.dirty ? ", with local changes" : "");
 }
 
+/// A file that is not there is refused here; CLI11 reports it in a sentence of its own otherwise.
+std::string why_not_readable(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return fmt::format("{} is a folder. Name a file", file);
+  }
+  if (std::ifstream(file).good()) return {};
+  return fmt::format("{} cannot be read ({}). Check the path", file, std::strerror(errno));
+}
+
+}  // namespace
+
 CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlscale")) {
-  declare_program(*root_);
+  root_->require_subcommand(1);
+  root_->failure_message(CLI::FailureMessage::simple);
+  root_->set_version_flag("--version", version,
+                          "Print the version and the commit it was built from, and exit");
+  root_->set_config("--config", "",
+                    "File of options, in TOML: a section for each command ([gate], [bench.gemm]), "
+                    "and below it their long names. What is typed comes first");
+  root_->config_formatter(option_file(*root_, [this] { declare_all(); }));
+  refuse_empty_values(*root_);
+  root_->get_config_ptr()->type_name("FILE")->check(CLI::Validator(why_not_readable, ""));
   for (const Verb* verb : family<Verb>().members) {
     root_->add_subcommand(std::string(verb->name), std::string(verb->doc));
   }
+  root_->footer(program_footer);  // now, as commands inherit it
 }
 
 CommandTree::~CommandTree() = default;
@@ -46,12 +79,34 @@ void CommandTree::declare(CLI::App& verb) {
   const Verb* found = family<Verb>().find(verb.get_name());
   EXPECT(found != nullptr);
   if (!declared_.insert(&verb).second) return;
-  found->declare(verb, ignored_);
+  found->declare(verb, result_);
   refuse_empty_values(verb);
 }
 
 void CommandTree::declare_all() {
   for (CLI::App* verb : commands_below(*root_)) declare(*verb);
+}
+
+ExitCode CommandTree::run(const std::vector<std::string>& words) {
+  for (CLI::App* verb : commands_below(*root_)) {
+    verb->preparse_callback([this, verb, &words](std::size_t) {
+      declare(*verb);
+      refuse_empty_items(*verb, words);
+      const Verb* found = family<Verb>().find(verb->get_name());
+      if (found->signals == Verb::Signals::are_remembered) install_signal_handlers();
+    });
+  }
+  try {
+    root_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      root_->exit(error);
+      return ExitCode::ok;
+    }
+    say_for_all_ranks(usage_sentence(*root_, error));
+    return ExitCode::bad_input;
+  }
+  return result_;
 }
 
 std::vector<CLI::App*> commands_below(CLI::App& command) {
@@ -86,15 +141,11 @@ bool takes_value(const CLI::Option& option) {
 }
 
 bool takes_values(const CLI::Option& option) {
-  return option.get_items_expected_max() > 1;
-}
-
-bool may_come_again(const CLI::Option& option) {
-  return takes_values(option) ||
+  return option.get_items_expected_max() > 1 ||
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-/// A set of words is told of as "TEXT:{cold,hot}".
+/// A set of words is shown as "TEXT:{cold,hot}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string kind = option.get_type_name();
   const std::size_t open = kind.find('{');

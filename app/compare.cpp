@@ -92,14 +92,16 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CompareOptions>();
   verb.add_option("a", options->a,
                   "Result file or JSON of Google Benchmark, or folder of them: the baseline")
+      ->type_name("FILE")
       ->required();
-  verb.add_option("b", options->b, "The same to judge")->required();
+  verb.add_option("b", options->b, "The same to judge")->type_name("FILE")->required();
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")
       ->check(margin_fraction())
       ->capture_default_str();
   verb.add_option("--machine", options->machines,
                   "Machine files of dlscale calibrate, of A and of B: which measurements of parts "
                   "explain a change of an iteration, by the model")
+      ->type_name("FILE")
       ->expected(2);
   verb.add_flag(
       "--across-machines", options->across,

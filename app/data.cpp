@@ -31,7 +31,7 @@ void declare_make(CLI::App& verb, ExitCode& result) {
   CLI::App* command =
       verb.add_subcommand("make", "Write a JPEG data set whose classes can be learned");
   auto options = std::make_shared<MakeOptions>();
-  command->add_option("-o,--out", options->out, "Folder to write")->required();
+  command->add_option("-o,--out", options->out, "Folder to write")->type_name("FOLDER")->required();
   command->add_option("--classes", options->spec.classes, "Classes")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -59,7 +59,7 @@ void declare_make(CLI::App& verb, ExitCode& result) {
 void declare_info(CLI::App& verb, ExitCode& result) {
   CLI::App* command = verb.add_subcommand("info", "Check a data set and say what it holds");
   auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "Folder of the data set")->required();
+  command->add_option("folder", *folder, "Folder of the data set")->type_name("FOLDER")->required();
   command->callback([folder, &result] {
     print_summary(train::open_data_set(*folder));
     result = ExitCode::ok;

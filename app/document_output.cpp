@@ -1,12 +1,14 @@
 #include "app/document_output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 
+#include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "core/error.hpp"
 #include "core/output_file.hpp"
@@ -18,10 +20,10 @@
 namespace dlscale::app {
 namespace {
 
-std::string format_list() {
-  std::string names;
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
   for (const auto* known : family<report::format::Format>().members) {
-    names += (names.empty() ? "" : ", ") + std::string(known->name);
+    names.emplace_back(known->name);
   }
   return names;
 }
@@ -55,7 +57,9 @@ void write_places(const report::Document& document, const std::vector<OutputPlac
 }  // namespace
 
 CLI::Option* declare_format(CLI::App& command, std::string& format) {
-  return command.add_option("--format", format, "One of: " + format_list())->capture_default_str();
+  return command.add_option("--format", format, "Format of the answer")
+      ->type_name(one_of(format_names()))
+      ->capture_default_str();
 }
 
 void declare_colour(CLI::App& command, std::string& colour) {
@@ -81,6 +85,7 @@ void DocumentOutput::declare(CLI::App& command) {
       .add_option("-o,--output", texts_,
                   "File to write, or - for standard output; FORMAT=FILE in a format of its own, "
                   "which may be given several times")
+      ->type_name("FILE")
       ->expected(1)
       ->take_all()
       ->default_str("-");
@@ -121,7 +126,8 @@ void FurtherForms::declare(CLI::App& command) {
       .add_option("--write", texts_,
                   "FORMAT=FILE: what is printed in this format, too; may be given several times. "
                   "Formats: " +
-                      format_list())
+                      fmt::format("{}", fmt::join(format_names(), ", ")))
+      ->type_name("FILE")
       ->expected(1)
       ->take_all();
 }
@@ -136,7 +142,7 @@ std::vector<OutputPlace> FurtherForms::places() const {
         place.format.empty()
             ? fmt::format(
                   "--write {} names no format. Write FORMAT=FILE, where FORMAT is one of: {}.",
-                  shown_text(text), format_list())
+                  shown_text(text), fmt::join(format_names(), ", "))
             : fmt::format("--write {} is standard output, where the answer is printed already. "
                           "Name a file, or choose the format of what is printed with --format.",
                           shown_text(text)));

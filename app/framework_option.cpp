@@ -137,7 +137,8 @@ void FrameworkOption::declare(CLI::App& verb) {
   verb.add_option("--framework", name,
                   "A name in configs/frameworks, with its version where there are several, or a "
                   "YAML file: what its sources say of schedule, messages, servers, copies and "
-                  "launches, in place of what no other option says");
+                  "launches, in place of what no other option says")
+      ->type_name("FRAMEWORK");
 }
 
 std::vector<std::pair<std::string, std::string>> FrameworkOption::follow(

@@ -320,20 +320,27 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("--base", options.base,
                   "A command line, as a shell reads it; {out} stands for the file it writes");
   verb.add_option("--new", options.changed, "The same of the version to judge");
-  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in");
-  verb.add_option("--new-build", options.changed_build, "The same of the version to judge");
+  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in")
+      ->type_name("FOLDER");
+  verb.add_option("--new-build", options.changed_build, "The same of the version to judge")
+      ->type_name("FOLDER");
   verb.add_option("--base-commit", options.base_commit,
                   "A commit, which is built in a git worktree of its own and kept in a cache");
   verb.add_option("--new-commit", options.changed_commit, "The same of the version to judge");
   verb.add_option("--repository", options.builds.repository, "Where the commits are")
+      ->type_name("FOLDER")
       ->capture_default_str();
   verb.add_option("--preset", options.builds.preset, "CMake preset that builds them")
       ->capture_default_str();
   verb.add_option("--cache", options.builds.cache,
-                  "Folder of their worktrees (default: dlscale/gate in the user's cache)");
+                  "Folder of their worktrees (default: dlscale/gate in the user's cache)")
+      ->type_name("FOLDER")
+      ->envname("DLSCALE_GATE_CACHE");
   verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
-      ->check(positive_count());
-  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite");
+      ->check(positive_count())
+      ->envname("DLSCALE_JOBS");
+  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite")
+      ->type_name("SUITE");
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 
@@ -351,6 +358,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
                   "What a run tells: results (of dlscale, in {out}), google (JSON of Google "
                   "Benchmark, in {out}), wall (time of its process); auto: by what is in {out}, "
                   "wall without it")
+      ->type_name("{results,google,wall,auto}")
       ->capture_default_str();
   verb.add_option("--margin", options.rule.margin,
                   "Changes smaller than this fraction do not matter; several nodes: 0.02")
@@ -368,7 +376,8 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(positive_seconds());
   verb.add_option("--seed", options.seed, "Of the order within rounds")
       ->check(seed())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->envname("DLSCALE_SEED");
   verb.add_option("--ranks", options.ranks, "Ranks that each run must have had")
       ->check(positive_count());
 }
@@ -381,6 +390,7 @@ void declare(CLI::App& verb, ExitCode& result) {
                 "Run the base twice a round: if it differs from itself, the session tells nothing");
   verb.add_option("--inconclusive", options->inconclusive,
                   "Whether an inconclusive gate may pass: fail (exit code 3) or pass (0)")
+      ->type_name("{fail,pass}")
       ->capture_default_str();
   verb.add_flag("--fail-on-improvement", options->fail_on_improvement,
                 "Exit code 1 for an improvement, too: the baseline is stale");

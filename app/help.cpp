@@ -1,4 +1,4 @@
-// dlscale help: what a verb takes, and what no verb's help says.
+// dlscale help: what the program, or a verb, takes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,6 @@
 
 #include "app/command_tree.hpp"
 #include "app/output.hpp"
-#include "app/topics.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
 #include "core/suggest.hpp"
@@ -16,42 +15,30 @@
 namespace dlscale::app {
 namespace {
 
-std::string overview(CommandTree& tree) {
-  std::string text = tree.root().help() + "\nTopics: dlscale help TOPIC\n";
-  for (const Topic& topic : topics()) text += fmt::format("  {:<27} {}\n", topic.name, topic.doc);
-  return text;
-}
-
-std::string answer(const std::string& topic) {
+std::string help_of(const std::string& name) {
   CommandTree tree;
-  if (topic.empty()) return overview(tree);
-  for (const Topic& known : topics()) {
-    if (known.name == topic) return known.text();
-  }
-  if (CLI::App* verb = tree.verb(topic); verb != nullptr) {
+  if (name.empty()) return tree.root().help();
+  if (CLI::App* verb = tree.verb(name); verb != nullptr) {
     tree.declare(*verb);
     return verb->help("dlscale");
   }
   std::vector<std::string> names;
-  for (const Topic& known : topics()) names.emplace_back(known.name);
   for (const CLI::App* verb : commands_below(tree.root())) names.push_back(verb->get_name());
-  throw ConfigError(
-      fmt::format("\"{}\" is no topic and no verb. {}", topic, suggestion(topic, names)));
+  throw ConfigError(fmt::format("\"{}\" is not a verb. {}", name, suggestion(name, names)));
 }
 
 void declare_help(CLI::App& verb, ExitCode& result) {
-  auto topic = std::make_shared<std::string>();
-  verb.add_option("topic", *topic, "A topic that \"dlscale help\" lists, or a verb");
-  verb.footer("Example: dlscale help exit-codes");
-  verb.callback([topic, &result] {
-    write_output("-", answer(*topic));
+  auto name = std::make_shared<std::string>();
+  verb.add_option("verb", *name, "A verb; without one, the verbs and exit codes are shown");
+  verb.footer("Example: dlscale help predict");
+  verb.callback([name, &result] {
+    write_output("-", help_of(*name));
     result = ExitCode::ok;
   });
 }
 
 }  // namespace
 
-extern const Verb help_verb{
-    "help", "Explain exit codes, statistics, the environment, settings, or a verb", declare_help};
+extern const Verb help_verb{"help", "Print the help of a verb", declare_help};
 
 }  // namespace dlscale::app

@@ -4,53 +4,36 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
-#include "app/complete.hpp"
-#include "app/man_pages.hpp"
+#include "app/completion.hpp"
 #include "app/output.hpp"
 #include "backend/comm/communicator.hpp"
 
 namespace dlscale::app {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Words = std::span<const std::string>;
 
-void expect_words(const Words& words, std::size_t least, std::size_t most, const char* usage) {
-  if (words.size() >= least && words.size() <= most) return;
+void expect_one_behind(Words words, const char* usage) {
+  if (words.size() == 2) return;
   throw ConfigError(fmt::format("{} has {} words after it. Write \"dlscale {}\".", words.front(),
                                 words.size() - 1, usage));
 }
 
-ExitCode tell_completions(const Words& words) {
-  expect_words(words, 3, 4, "__complete SHELL LINE [BREAKS]");
-  const std::string_view shell = words[1];
-  if (shell != "bash" && shell != "zsh" && shell != "fish") {
-    throw ConfigError(
-        fmt::format("\"{}\" is no shell that there are completions for. Write bash, "
-                    "zsh or fish.",
-                    shell));
-  }
-  const std::size_t apart = words.size() > 3 ? taken_apart(words[2], words[3]) : 0;
-  write_output("-", completion_text(complete(words[2]), words[1], apart));
-  return ExitCode::ok;
-}
-
-ExitCode write_manual(const Words& words) {
-  expect_words(words, 2, 2, "__manual FOLDER");
-  write_man_pages(std::string(words[1]));
+ExitCode write_completion(Words words) {
+  expect_one_behind(words, "__completion SHELL");
+  write_output("-", completion_script(words[1]));
   return ExitCode::ok;
 }
 
 /// That all ranks meet and add shows that launcher, library and links fit together.
-ExitCode say_hello(const Words& words) {
+ExitCode say_hello(Words words) {
   constexpr const char* usage = "__hello RANKS";
-  expect_words(words, 2, 2, usage);
+  expect_one_behind(words, usage);
   int ranks = 0;
   const std::string_view count = words[1];
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), ranks);
@@ -72,11 +55,9 @@ ExitCode say_hello(const Words& words) {
 
 }  // namespace
 
-std::optional<ExitCode> answer_hidden(std::span<char* const> arguments) {
-  const Words words(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+std::optional<ExitCode> answer_hidden(std::span<const std::string> words) {
   if (words.empty()) return std::nullopt;
-  if (words.front() == "__complete") return tell_completions(words);
-  if (words.front() == "__manual") return write_manual(words);
+  if (words.front() == "__completion") return write_completion(words);
   if (words.front() == "__hello") return say_hello(words);
   return std::nullopt;
 }

@@ -1,17 +1,17 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/error.hpp"
 
 namespace dlscale::app {
 
 /// Words that programs call this one by, and no person:
-///   __complete SHELL LINE [BREAKS]  what may stand at the end of a half-typed line
-///   __manual FOLDER                 writes the pages of the manual
-///   __hello RANKS                   a rank that dlscale doctor starts to see whether it can
+///   __completion SHELL  prints the completion script of bash, fish or zsh
+///   __hello RANKS       a rank that dlscale doctor starts to see whether it can
 /// They take their words as they stand, whatever quotes and dashes are in them, before anything
 /// reads options. Nothing if the command line is another; throws Error.
-std::optional<ExitCode> answer_hidden(std::span<char* const> arguments);
+std::optional<ExitCode> answer_hidden(std::span<const std::string> words);
 
 }  // namespace dlscale::app

@@ -184,6 +184,7 @@ void declare_annotate(CLI::App& verb, ExitCode& result) {
       ->add_option("--state", options->state,
                    "acknowledged, expected (judge by what comes after it), fixed, invalid, or new "
                    "to open it again")
+      ->type_name("{acknowledged,expected,fixed,invalid,new}")
       ->required();
   command->add_option("--note", options->note, "Why, or the number of a bug");
   command->footer("Example: dlscale history annotate 1a2b3c4 --state expected --note \"f64 sums\"");

@@ -147,14 +147,17 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
                    "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
                    "Benchmark, hyperfine and asv; text of nccl-tests; logs of Megatron-LM and "
                    "MLPerf")
+      ->type_name("FILE")
       ->required();
   command->add_option("--commit", options->commit,
                       "Commit that was measured (default: as the file says)");
   command->add_option("--time", options->time,
                       "When that commit was made, such as 2026-01-31T12:00:00Z (default: when it "
                       "was measured)");
-  command->add_option("--repository", options->repository,
-                      "Git repository to look --commit up in, for its full name and its time");
+  command
+      ->add_option("--repository", options->repository,
+                   "Git repository to look --commit up in, for its full name and its time")
+      ->type_name("FOLDER");
   command->add_option("--run", options->run, "Name of the run for people, such as \"nightly 12\"");
   command->add_option("--axis", options->axes, "NAME=VALUE that the case has besides; repeatable");
   command->add_option("--machine", options->machine, "NAME=VALUE of the machine's class");

@@ -239,6 +239,7 @@ void declare_history_bisect(CLI::App& verb, ExitCode& result) {
   command->add_option("commit", options->commit, "The alert, or the beginning of its commit")
       ->required();
   command->add_option("--repository", options->repository, "Git repository of the commits")
+      ->type_name("FOLDER")
       ->capture_default_str();
   command->add_flag("--execute", options->execute,
                     "Bisect in a work tree made for it, and print the commit; without, print the "

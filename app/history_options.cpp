@@ -22,6 +22,7 @@ void HistoryOptions::declare_store(CLI::App& command) {
       .add_option("--store", store,
                   "Folder of the history, or git:BRANCH or git:BRANCH@REPOSITORY: a branch for it "
                   "alone, of which no work tree is touched")
+      ->type_name("FOLDER")
       ->capture_default_str()
       ->envname("DLSCALE_HISTORY");
 }

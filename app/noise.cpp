@@ -187,7 +187,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--seed", options->seed, "Of the order within rounds")
       ->check(seed())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->envname("DLSCALE_SEED");
   verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
   options->folder.declare(verb);
   declare_format(verb, options->format);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/number_sweep.hpp"
+#include "app/option_values.hpp"
 #include "app/positive.hpp"
 #include "app/training_options.hpp"
 #include "app/training_target.hpp"
@@ -380,6 +381,7 @@ void PlanOptions::declare(CLI::App& verb) {
                   "Schedules to choose from; those that only a simulation knows (horovod, "
                   "reduce_scatter_overlap, priority) take longer (default: "
                   "sequential,wait_free,bucketed,merged_greedy,merged; of servers the first three)")
+      ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',');
   verb.add_option("--buckets", buckets,
                   "bucketed: sizes at which a bucket is closed, 4MiB,25MiB or 1MiB..64MiB:x2 "
@@ -388,6 +390,7 @@ void PlanOptions::declare(CLI::App& verb) {
   verb.add_option("--synchronisation", synchronisations,
                   "all_reduce, parameter_server or both: how ranks come to the same parameters "
                   "(servers with sequential, wait_free, bucketed)")
+      ->type_name(one_of(all_synchronisations, synchronisation_name))
       ->delimiter(',')
       ->capture_default_str();
   verb.add_option(
@@ -399,14 +402,17 @@ void PlanOptions::declare(CLI::App& verb) {
                   "parameter_server: rules by which they own parameters to choose from: "
                   "largest_first (default), and of tensors, with sequential and wait_free: mxnet, "
                   "tensorflow, tensorflow_greedy")
+      ->type_name(one_of(all_shardings, sharding_name))
       ->delimiter(',');
   verb.add_option("--transport", transports,
                   "parameter_server: ways in which ranks reach them to choose from: collectives "
                   "(default), grpc, grpc_rdma, as of predict")
+      ->type_name(one_of(all_transports, transport_name))
       ->delimiter(',');
   verb.add_option("--callers", callers,
                   "--transport grpc and grpc_rdma: who calls servers, to choose from: ranks "
                   "(default), nodes, several_nodes, as of predict")
+      ->type_name(one_of(all_callers, callers_name))
       ->delimiter(',');
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")
@@ -432,6 +438,7 @@ void PlanOptions::declare(CLI::App& verb) {
                   "The most images of an iteration on all ranks")
       ->excludes(verb.get_option("--global-batch"));
   verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
+      ->type_name("{time,cost,efficiency}")
       ->capture_default_str();
   verb.add_option("--check", check, "So many of the best are simulated, too")
       ->check(positive_count())

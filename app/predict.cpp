@@ -1,5 +1,6 @@
 // dlscale predict: the phases of an iteration on N workers, their speed-up, and what bounds it.
 #include "model/sgd_iter/predict.hpp"
+#include "app/option_values.hpp"
 
 #include <fmt/format.h>
 
@@ -238,6 +239,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   verb.add_option("--schedule", options->schedules,
                   "When gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
                   "horovod, reduce_scatter_overlap or priority; several with commas")
+      ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',')
       ->capture_default_str();
   declare_synchronisation(verb, options->exchange);

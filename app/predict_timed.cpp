@@ -57,15 +57,19 @@ void refuse_too_many(const SweptAxes& axes) {
 }  // namespace
 
 void PredictTimed::declare(CLI::App& verb) {
-  CLI::Option* layers = verb.add_option(
-      "--layer-times", layers_,
-      "Predict from layers that were timed on one worker instead of --network: a CSV file "
-      "(docs/LAYER_TIMES.md); goes with --message-times, --cluster or --machine, which tell what "
-      "messages take");
+  CLI::Option* layers =
+      verb.add_option(
+              "--layer-times", layers_,
+              "Predict from layers that were timed on one worker instead of --network: a CSV file "
+              "(docs/LAYER_TIMES.md); goes with --message-times, --cluster or --machine, which "
+              "tell what "
+              "messages take")
+          ->type_name("FILE");
   CLI::Option* messages =
       verb.add_option("--message-times", messages_,
                       "With --layer-times: a CSV file of all-reduces that were timed, instead of a "
-                      "cluster or a machine");
+                      "cluster or a machine")
+          ->type_name("FILE");
   messages->needs(layers);
   layers->needs(verb.get_option("--batch"));
   layers->needs(verb.get_option("--ranks"));

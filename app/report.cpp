@@ -361,24 +361,28 @@ ExitCode write_report(const ReportOptions& options) {
 void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option(
-      "results", options->results,
-      "Result files and folders, of bench e2e and of what was measured, of suites of cells, or the "
-      "result of a gate; without e2e a page of convolutions by algorithms, caches, memory, "
-      "arithmetic and messages, those of training and those of bench comm. None with --history: a "
-      "page of all that the history has");
+          "results", options->results,
+          "Result files and folders, of bench e2e and of what was measured, of suites of cells, or "
+          "the result of a gate; without e2e a page of convolutions by algorithms, caches, memory, "
+          "arithmetic and messages, those of training and those of bench comm. None with "
+          "--history: a page of all that the history has")
+      ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,
                       "What was measured before, a folder or git:BRANCH as of dlscale history: "
-                      "strips of the same series, changes of level and alerts");
+                      "strips of the same series, changes of level and alerts")
+          ->type_name("FOLDER");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
   for (const char* name : {"--name", "--exclude", "--margin", "--sensitive"}) {
     verb.get_option(name)->needs(history)->group("History");
   }
   verb.add_option("--machine", options->machine,
-                  "Machine file (default: machine.json in a folder of results)");
+                  "Machine file (default: machine.json in a folder of results)")
+      ->type_name("FILE");
   verb.add_option("-o,--output", options->out,
                   "Folder for index.html, README.md, its pages by layer and figures")
+      ->type_name("FOLDER")
       ->capture_default_str();
   verb.add_option("--ranks", options->ranks, "Numbers of workers of the speed-up curve")
       ->delimiter(',')

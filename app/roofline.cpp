@@ -151,13 +151,15 @@ void declare_show(CLI::App& verb, ExitCode& result) {
       ->add_option("results", options->results,
                    "Result files or folders of bench conv and bench memory, and of bench peak and "
                    "bench gemm where there are some")
+      ->type_name("FILE")
       ->required();
   command->add_option("--threads", options->threads, "Those measured with so many threads")
       ->check(positive())
       ->capture_default_str();
-  command->add_option(
-      "--cluster", options->cluster,
-      "A name in configs/clusters, or a YAML file: shares of the data sheet's peak");
+  command
+      ->add_option("--cluster", options->cluster,
+                   "A name in configs/clusters, or a YAML file: shares of the data sheet's peak")
+      ->type_name("CLUSTER");
   options->output.declare(*command);
   command->callback([options, &result] { result = show(*options); });
 }
@@ -167,10 +169,12 @@ void declare_fit(CLI::App& verb, ExitCode& result) {
       verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale choose");
   auto options = std::make_shared<FitOptions>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
+      ->type_name("FILE")
       ->required();
   command
       ->add_option("-o,--output", options->output,
                    "File of kernel models to write, or - for standard output")
+      ->type_name("FILE")
       ->required();
   command->callback([options, &result] { result = fit(*options); });
 }
@@ -180,6 +184,7 @@ void declare_validate(CLI::App& verb, ExitCode& result) {
       "validate", "Fit to one half of the shapes, chosen by a hash, and judge on the other");
   auto options = std::make_shared<ValidateOptions>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
+      ->type_name("FILE")
       ->required();
   const auto limit = [&](const char* name, double& value, const char* doc) {
     command->add_option(name, value, doc)->check(positive())->capture_default_str();

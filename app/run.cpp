@@ -72,9 +72,14 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SuiteRun>();
   verb.add_option("suite", options->suite,
                   "Name of a suite in configs/suites, or a YAML file; --list without one shows "
-                  "those there are");
-  verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
-  verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)");
+                  "those there are")
+      ->type_name("SUITE");
+  verb.add_option("-o,--output", options->out, "Folder for results")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)")
+      ->type_name("FOLDER")
+      ->envname("DLSCALE_DATA");
   verb.add_option("--workers", options->workers, "Workers that share this machine")
       ->check(positive_count())
       ->capture_default_str();
@@ -93,9 +98,10 @@ void declare_run(CLI::App& verb, ExitCode& result) {
           "spends on waiting for a quiet machine (see dlscale bench gemm --help)")
       ->check(positive_seconds());
   verb.add_option(
-      "--cluster", options->options.cluster,
-      "Given to every step that measures kernels: whose data sheet's peak rows have their "
-      "share of");
+          "--cluster", options->options.cluster,
+          "Given to every step that measures kernels: whose data sheet's peak rows have their "
+          "share of")
+      ->type_name("CLUSTER");
   declare_cell_options(verb, options->cells);
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "

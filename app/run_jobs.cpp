@@ -20,7 +20,6 @@
 #include "app/launch/batch_script.hpp"
 #include "app/launch/patience.hpp"
 #include "app/launch/slurm.hpp"
-#include "app/settings_file.hpp"
 #include "app/suite_progress.hpp"
 #include "core/interrupt.hpp"
 #include "core/shell_words.hpp"
@@ -81,8 +80,6 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
     partition.environment.insert_or_assign(job_options_variable,
                                            nlohmann::json(call.options).dump());
   }
-  // The command of the job is whole, wherever and whenever it runs.
-  partition.environment.emplace(settings_variable, "off");
   if (const char* configs = std::getenv("DLSCALE_CONFIGS"); configs != nullptr) {
     partition.environment.emplace("DLSCALE_CONFIGS", fs::absolute(configs).string());
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "app/settings_in_effect.hpp"
 #include "core/interrupt.hpp"
+#include "core/shown_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -35,15 +35,22 @@ bool is_ended() {
 
 }  // namespace
 
+std::string on_one_line(std::string_view sentence) {
+  if (is_plain_line(sentence)) return std::string(sentence);
+  std::string line;
+  for (const char& letter : sentence) line += shown_text(std::string_view(&letter, 1));
+  return line;
+}
+
 void say_for_all_ranks(std::string_view sentence) {
-  if (is_first_rank() || !is_ended()) fmt::print(stderr, "dlscale: {}\n", sentence);
+  if (is_first_rank() || !is_ended()) fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence));
 }
 
 std::optional<ExitCode> refusal(const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {
-    say_for_all_ranks(with_places(error.what()));
+    say_for_all_ranks(error.what());
     return error.code();
   }
   return std::nullopt;

@@ -1,11 +1,16 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/error.hpp"
 
 namespace dlscale::app {
+
+/// A sentence on one line, whatever it repeats: line breaks and other control characters are shown
+/// as \n or \x1b.
+std::string on_one_line(std::string_view sentence);
 
 /// Says on standard error what all ranks that a launcher started have found alike, before they know
 /// of each other: rank 0 at once. A launcher ends the others as soon as that one leaves; a rank

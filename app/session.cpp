@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "app/settings_in_effect.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/host/host.hpp"
@@ -79,12 +78,11 @@ bool bound_by_launcher(backend::Communicator& communicator, const backend::Roste
   return false;
 }
 
-/// Variables may reach some ranks only, and a settings file be there on some nodes only; ranks with
-/// other options wait for messages that the others never send.
-void expect_same_settings(backend::Communicator& communicator, const backend::Roster& roster) {
-  std::string mine;
-  for (const std::string& word : words_in_effect()) mine += word + '\0';
-  const std::uint64_t hash = fnv1a(mine);
+/// The file of --config may differ from node to node; ranks with other options wait for messages
+/// that the others never send.
+void expect_same_options(const std::string& set_elsewhere, backend::Communicator& communicator,
+                         const backend::Roster& roster) {
+  const std::uint64_t hash = fnv1a(set_elsewhere);
   std::vector<std::uint64_t> hashes(roster.size());
   communicator.all_gather(std::as_bytes(std::span(&hash, 1)),
                           std::as_writable_bytes(std::span(hashes)));
@@ -92,9 +90,9 @@ void expect_same_settings(backend::Communicator& communicator, const backend::Ro
   if (other == hashes.end()) return;
   const auto rank = static_cast<Rank>(other - hashes.begin());
   throw ConfigError(fmt::format(
-      "{} has other options from variables or a settings file than rank 0, and each would measure "
-      "something else. Hand the variables on to all ranks (mpirun -x NAME), keep the settings file "
-      "where all nodes read it, or write the options on the command line.",
+      "{} has other options from the file of --config than rank 0, and each would measure "
+      "something "
+      "else. Keep the file where all nodes read it, or write the options on the command line.",
       backend::describe(roster, rank)));
 }
 
@@ -113,7 +111,7 @@ Session::Session(const SessionOptions& options) : connection_(connect(options)) 
   backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
   const backend::Roster roster = backend::exchange_cards(ranks);
-  expect_same_settings(ranks, roster);
+  expect_same_options(options.set_elsewhere, ranks, roster);
   ranks_by_host_ = backend::ranks_by_host(roster);
   const bool bound = bound_by_launcher(ranks, roster, cores);
   const int sharers = bound ? 1 : ranks.node_size();

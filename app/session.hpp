@@ -12,9 +12,10 @@ namespace dlscale::app {
 struct SessionOptions {
   std::string comm = "auto";  ///< auto, or a member of the family of communicators
   backend::DataPlace gradients = backend::DataPlace::host;
-  int ranks = 0;           ///< how many the user expects; 0 = as launched
-  int cores_per_rank = 0;  ///< 0 = an even share of the node
-  std::string results;     ///< named if a rank dies
+  int ranks = 0;              ///< how many the user expects; 0 = as launched
+  int cores_per_rank = 0;     ///< 0 = an even share of the node
+  std::string results;        ///< named if a rank dies
+  std::string set_elsewhere;  ///< options that the command line does not name
   double patience_s = backend::WatchdogOptions{}.patience.si();  ///< see WatchdogOptions
 };
 

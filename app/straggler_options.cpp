@@ -40,8 +40,10 @@ void StragglerOptions::declare(CLI::App& command) {
   command.add_option("--stragglers", deviation,
                      "How much the computing of ranks varies by itself in each iteration, standard "
                      "deviation over mean, such as 5%: adds what they wait for the slowest");
-  command.add_option("--straggler-shape", shape,
-                     "normal, log_normal (default) or exponential (a least time and a tail)");
+  command
+      .add_option("--straggler-shape", shape,
+                  "normal, log_normal (default) or exponential (a least time and a tail)")
+      ->type_name("{normal,log_normal,exponential}");
 }
 
 void StragglerOptions::refuse_beside(const std::string& option) const {

@@ -44,19 +44,20 @@ std::set<std::string> all_tags(const Suite& suite) {
                           fmt::join(wanted, ", ")));
 }
 
-}  // namespace
-
-const std::map<std::string, std::string>& values_of_any_machine() {
-  static const std::map<std::string, std::string> values{
-      {"out", "out"}, {"data", "data"}, {"workers", "1024"}, {"cores", "1"}, {"threads", "1"}};
-  return values;
+/// Reads a suite for its names, words and tags, which do not depend on the machine.
+Suite load_for_any_machine(const std::string& name) {
+  return load_suite(
+      name,
+      {{"out", "out"}, {"data", "data"}, {"workers", "1024"}, {"cores", "1"}, {"threads", "1"}});
 }
+
+}  // namespace
 
 ExitCode list_suites(const std::vector<std::string>& tags) {
   std::set<std::string> known;
   bool any = false;
   for (const std::string& name : config_names("suites")) {
-    const Suite suite = load_suite(name, values_of_any_machine());
+    const Suite suite = load_for_any_machine(name);
     const std::set<std::string> own = all_tags(suite);
     known.insert(own.begin(), own.end());
     if (!is_wanted(suite, tags)) continue;

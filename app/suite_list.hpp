@@ -1,15 +1,10 @@
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
 
 namespace dlscale::app {
-
-/// The values that a suite is read with where only its names, words and tags are of interest, which
-/// depend on no machine: as load_suite() takes them.
-const std::map<std::string, std::string>& values_of_any_machine();
 
 /// Prints the suites that are in configs/suites, one a line, with what they are and their tags;
 /// only those that have all of `tags`, or a cell that has. Throws Error (nothing_measured) for tags

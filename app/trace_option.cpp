@@ -21,9 +21,11 @@ constexpr int iterations_shown = 3;
 }  // namespace
 
 void TraceOption::declare(CLI::App& command) {
-  command.add_option("--trace", path,
-                     "File to write a time line of three predicted iterations to, for "
-                     "chrome://tracing or ui.perfetto.dev");
+  command
+      .add_option("--trace", path,
+                  "File to write a time line of three predicted iterations to, for "
+                  "chrome://tracing or ui.perfetto.dev")
+      ->type_name("FILE");
 }
 
 void TraceOption::write(const Network& network, const model::Machine& machine, Run run,

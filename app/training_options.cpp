@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "app/option_values.hpp"
 #include "app/positive.hpp"
 #include "core/cluster.hpp"
 #include "core/error.hpp"
@@ -105,14 +106,20 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
 }
 
 void TrainingOptions::declare_hardware(CLI::App& verb) {
-  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")->required();
+  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")
+      ->type_name("NETWORK")
+      ->required();
   verb.add_option("--cluster", cluster,
-                  "A name in configs/clusters, or a YAML file: data-sheet prediction");
-  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction");
+                  "A name in configs/clusters, or a YAML file: data-sheet prediction")
+      ->type_name("CLUSTER");
+  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction")
+      ->type_name("FILE");
 }
 
 void TrainingOptions::declare_training(CLI::App& verb) {
-  verb.add_option("--dtype", dtype, "f32, tf32, bf16 or f16")->capture_default_str();
+  verb.add_option("--dtype", dtype, "f32, tf32, bf16 or f16")
+      ->type_name(one_of(all_dtypes, dtype_name))
+      ->capture_default_str();
   verb.add_option("--threads", run.compute_threads, "Compute threads per rank (CPU devices)")
       ->capture_default_str();
   verb.add_option("--cores-per-rank", run.cores_per_rank,
@@ -125,14 +132,16 @@ void TrainingOptions::declare_training(CLI::App& verb) {
   verb.add_option("--prefetch", run.prefetch, "Batches decoded ahead")->capture_default_str();
   verb.add_option("--input-copy", input_copy,
                   "When batches reach the device: on_path, or ahead, while it computes the "
-                  "iteration before (default: on GPUs ahead, as training does, else on_path)");
-  verb.add_option(
-      "--normalise", normalise,
-      "Where pictures are normalised: host, so that f32 travels to the device, or "
-      "device, so that bytes do (default: on GPUs device, as training does, else host)");
+                  "iteration before (default: on GPUs ahead, as training does, else on_path)")
+      ->type_name("{on_path,ahead}");
+  verb.add_option("--normalise", normalise,
+                  "Where pictures are normalised: host, so that f32 travels to the device, or "
+                  "device, so that bytes do (default: on GPUs device, as training does, else host)")
+      ->type_name("{host,device}");
   verb.add_option(
           "--launch", launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+      ->type_name("{eager,graph}")
       ->capture_default_str();
   verb.add_option(
       "--all-reduce", all_reduce,
@@ -146,33 +155,38 @@ void TrainingOptions::declare_training(CLI::App& verb) {
                   "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "
                   "bench conv "
                   "--fuse relu; or none")
+      ->type_name("{relu,none}")
       ->capture_default_str();
   inter_node.declare(verb);
 }
 
 void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option(
-      "--synchronisation", options.synchronisation,
-      "all_reduce (default), or parameter_server: each rank updates the parameters that "
-      "it owns (with sequential, wait_free, bucketed)");
+          "--synchronisation", options.synchronisation,
+          "all_reduce (default), or parameter_server: each rank updates the parameters that "
+          "it owns (with sequential, wait_free, bucketed)")
+      ->type_name(one_of(all_synchronisations, synchronisation_name));
   verb.add_option("--servers", options.servers,
                   "parameter_server: ranks that own parameters (default: all)");
   verb.add_option(
-      "--sharding", options.sharding,
-      "parameter_server: which of them owns what: largest_first (default), whole messages, or as "
-      "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)");
+          "--sharding", options.sharding,
+          "parameter_server: which of them owns what: largest_first (default), whole messages, or "
+          "as "
+          "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)")
+      ->type_name(one_of(all_shardings, sharding_name));
 }
 
 void declare_transport(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--transport", options.transport,
                   "parameter_server: how ranks reach servers: collectives (default), as bench e2e "
                   "trains; grpc, calls of each rank to each server, which pack and unpack tensors; "
-                  "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)");
-  verb.add_option(
-      "--callers", options.callers,
-      "--transport grpc and grpc_rdma: who calls servers: ranks (default), of which "
-      "some are servers; nodes, one process of each, which adds up what its ranks "
-      "have, and servers beside them; or several_nodes, likewise, but none on one node");
+                  "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)")
+      ->type_name(one_of(all_transports, transport_name));
+  verb.add_option("--callers", options.callers,
+                  "--transport grpc and grpc_rdma: who calls servers: ranks (default), of which "
+                  "some are servers; nodes, one process of each, which adds up what its ranks "
+                  "have, and servers beside them; or several_nodes, likewise, but none on one node")
+      ->type_name(one_of(all_callers, callers_name));
 }
 
 void declare_buckets(CLI::App& verb, ScheduleOptions& options) {

@@ -50,8 +50,10 @@ CLI::Validator correlation() {
 
 void declare_validate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateOptions>();
-  verb.add_option("results", options->results, "Result files or folders of bench e2e");
-  verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate");
+  verb.add_option("results", options->results, "Result files or folders of bench e2e")
+      ->type_name("FILE");
+  verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate")
+      ->type_name("FILE");
   verb.add_option("--limit-one-rank", options->limits.one_rank,
                   "Largest median error of the iteration at 1 rank that passes")
       ->check(positive())

@@ -74,12 +74,15 @@ CLI::Validator fractions() {
 }  // namespace
 
 void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> others) {
-  CLI::Option* cases = verb.add_option(
-      "--cases", cases_, "Published measurements (docs/CASES.md) to hold predictions against");
+  CLI::Option* cases =
+      verb.add_option("--cases", cases_,
+                      "Published measurements (docs/CASES.md) to hold predictions against")
+          ->type_name("FILE");
   CLI::Option* predictions =
       verb.add_option("--predictions", predictions_,
                       "Predictions of these cases, one a line (default: those of the models of "
-                      "this program, each training by a fit without its set)");
+                      "this program, each training by a fit without its set)")
+          ->type_name("FILE");
   predictions->needs(cases);
   for (const char* other : others) cases->excludes(verb.get_option(other));
   const auto add = [&](const char* name, auto& value, const char* doc) {
@@ -90,6 +93,7 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
   model_ = model::scaling::usual_scaling;
   add("--model", model_,
       "Without --predictions: a name in configs/models, or a file of dlscale calibrate --cases")
+      ->type_name("MODEL")
       ->capture_default_str()
       ->excludes(predictions);
   add("--by", choice_.by, "Field of the cases to group by, such as run.overlap or nodes")

@@ -54,6 +54,7 @@ void declare_validate_comm(CLI::App& verb, ExitCode& result) {
   verb.add_option("results", options->results,
                   "Result files or folders of bench comm, of one cluster and several numbers of "
                   "ranks")
+      ->type_name("FILE")
       ->required();
   verb.add_option("--most-ranks", options->most_ranks,
                   "Fit to so many ranks at most, and predict more (default: all but the largest "

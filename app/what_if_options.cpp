@@ -39,9 +39,11 @@ void WhatIfOptions::declare(CLI::App& command) {
                               "unit, such as inter_node.bandwidth=200Gb/s; several times. Keys: {}",
                               fmt::join(model::stated_input_keys(), ", ")))
       ->allow_extra_args(false);
-  command.add_option("--device", device,
-                     "What if the GPU was another, by its data sheet: a name in configs/devices "
-                     "(dlscale info --devices), such as h200");
+  command
+      .add_option("--device", device,
+                  "What if the GPU was another, by its data sheet: a name in configs/devices "
+                  "(dlscale info --devices), such as h200")
+      ->type_name("DEVICE");
   command
       .add_flag("--sharp", sharp,
                 "What if the switches between nodes added gradients (SHARP of InfiniBand)")

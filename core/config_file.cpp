@@ -115,49 +115,30 @@ struct ConfigMap::Contents {
   std::string path;  ///< of this mapping in the file, "" for the root
   std::string title;
   std::vector<std::string> known;  ///< keys that may be there; empty: any
-  Lines lines = Lines::left_out;
 
-  Contents(const YAML::Node& n, std::string in_file, std::string at, Lines told)
-      : node(n), file(std::move(in_file)), path(std::move(at)), lines(told) {
+  Contents(const YAML::Node& n, std::string in_file, std::string at)
+      : node(n), file(std::move(in_file)), path(std::move(at)) {
     if (!node.IsMap()) {
-      throw ConfigError(fmt::format("{}: {} is {}. Write a mapping, \"key: value\" a line.",
-                                    place(node.Mark().line + 1), path.empty() ? "the file" : path,
-                                    type_word(node)));
+      throw ConfigError(fmt::format("{}: {} is {}. Write a mapping, \"key: value\" a line.", file,
+                                    path.empty() ? "the file" : path, type_word(node)));
     }
     refuse_repeated_keys();
   }
 
-  /// The file, with a line where lines are told.
-  [[nodiscard]] std::string place(int line) const {
-    return lines == Lines::named ? fmt::format("{}:{}", file, std::max(line, 1)) : file;
+  [[nodiscard]] std::string where(std::string_view key) const {
+    if (!title.empty()) return fmt::format("{}: {}: {}", file, shown_text(title), shown_text(key));
+    return fmt::format("{}: {}/{}", file, shown_text(path), shown_text(key));
   }
-
-  /// From 1.
-  [[nodiscard]] int line_of(std::string_view key) const {
-    for (const auto& entry : node) {
-      if (entry.first.IsScalar() && entry.first.Scalar() == key) return entry.first.Mark().line + 1;
-    }
-    return std::max(node.Mark().line + 1, 1);
-  }
-
-  [[nodiscard]] std::string where(std::string_view key, int line) const {
-    const std::string begin = place(line);
-    if (!title.empty()) return fmt::format("{}: {}: {}", begin, shown_text(title), shown_text(key));
-    return fmt::format("{}: {}/{}", begin, shown_text(path), shown_text(key));
-  }
-  [[nodiscard]] std::string where(std::string_view key) const { return where(key, line_of(key)); }
 
   void refuse_repeated_keys() const {
     std::set<std::string> seen;
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) {
-        throw ConfigError(fmt::format("{}: {} has a key that is {}. Write a word.",
-                                      place(entry.first.Mark().line + 1),
+        throw ConfigError(fmt::format("{}: {} has a key that is {}. Write a word.", file,
                                       path.empty() ? "the file" : path, type_word(entry.first)));
       }
       if (!seen.insert(entry.first.Scalar()).second) {
-        throw ConfigError(fmt::format("{} occurs twice. Keep one.",
-                                      where(entry.first.Scalar(), entry.first.Mark().line + 1)));
+        throw ConfigError(fmt::format("{} occurs twice. Keep one.", where(entry.first.Scalar())));
       }
     }
   }
@@ -207,24 +188,14 @@ struct ConfigMap::Contents {
 
 ConfigMap::ConfigMap(std::shared_ptr<Contents> contents) : contents_(std::move(contents)) {}
 
-ConfigMap ConfigMap::load(const std::filesystem::path& file, Lines lines, Nothing nothing) {
-  const YAML::Node whole = parse_file(file);
-  const bool is_bare = whole.IsNull() && nothing == Nothing::no_keys;
-  return ConfigMap(std::make_shared<Contents>(is_bare ? YAML::Node(YAML::NodeType::Map) : whole,
-                                              file.string(), "", lines));
+ConfigMap ConfigMap::load(const std::filesystem::path& file) {
+  return ConfigMap(std::make_shared<Contents>(parse_file(file), file.string(), ""));
 }
 
 bool ConfigMap::has(std::string_view key) const {
   const YAML::Node& node = contents_->node;
   contents_->expect_known(key);
   return node[std::string(key)].IsDefined();
-}
-
-bool ConfigMap::is_empty(std::string_view key) const {
-  const YAML::Node& node = contents_->node;
-  contents_->expect_known(key);
-  const YAML::Node value = node[std::string(key)];
-  return value.IsDefined() && value.IsNull();
 }
 
 std::string ConfigMap::text(std::string_view key) const {
@@ -282,8 +253,7 @@ bool ConfigMap::flag_or(std::string_view key, bool absent) const {
 
 ConfigMap ConfigMap::map(std::string_view key) const {
   return ConfigMap(std::make_shared<Contents>(contents_->at(key), contents_->file,
-                                              fmt::format("{}/{}", contents_->path, key),
-                                              contents_->lines));
+                                              fmt::format("{}/{}", contents_->path, key)));
 }
 
 std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
@@ -295,8 +265,7 @@ std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
   std::vector<ConfigMap> maps;
   for (const auto& element : list) {
     maps.push_back(ConfigMap(std::make_shared<Contents>(
-        element, contents_->file, fmt::format("{}/{}/{}", contents_->path, key, maps.size()),
-        contents_->lines)));
+        element, contents_->file, fmt::format("{}/{}/{}", contents_->path, key, maps.size()))));
   }
   return maps;
 }
@@ -322,10 +291,6 @@ std::vector<std::string> ConfigMap::keys() const {
   std::vector<std::string> keys;
   for (const auto& entry : contents_->node) keys.push_back(entry.first.Scalar());
   return keys;
-}
-
-int ConfigMap::line(std::string_view key) const {
-  return contents_->line_of(key);
 }
 
 void ConfigMap::allow_only(std::span<const std::string_view> known) const {

@@ -28,14 +28,9 @@ struct NumberRange {
 /// another view of the same mapping.
 class ConfigMap {
  public:
-  /// What messages about this mapping, and about those in it, name beside the path of a key.
-  enum class Lines { left_out, named };
-  /// What a file is that has nothing in it, or only comments.
-  enum class Nothing { refused, no_keys };
   /// Reads a file that is one mapping. Keys that occur twice are refused, and what follows the
   /// mapping, such as a second document.
-  static ConfigMap load(const std::filesystem::path& file, Lines lines = Lines::left_out,
-                        Nothing nothing = Nothing::refused);
+  static ConfigMap load(const std::filesystem::path& file);
 
   /// Refuses a key that is not among `known`. Call it before any getter, which may ask for no other
   /// key: a misspelt key is then named, rather than the one that is missing for it.
@@ -43,8 +38,6 @@ class ConfigMap {
   void allow_only(std::initializer_list<std::string_view> known) const;
 
   [[nodiscard]] bool has(std::string_view key) const;
-  /// Whether a key is there and nothing behind it: "gate:", or "gate: ~".
-  [[nodiscard]] bool is_empty(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
   /// A text that tables and sentences repeat: no control character, such as a line break, is in it.
   [[nodiscard]] std::string name(std::string_view key) const;
@@ -72,8 +65,6 @@ class ConfigMap {
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   /// All keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
-  /// The line that a key is on, from 1; of a key that is not there the mapping's first.
-  [[nodiscard]] int line(std::string_view key) const;
 
   /// From now on messages about this mapping name `title` instead of its place in a list.
   void set_title(std::string_view title);

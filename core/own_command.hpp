@@ -4,14 +4,8 @@
 
 namespace dlscale {
 
-/// The words of the command line that started this process: as typed, or as set_own_command() has
-/// them; none where the system does not tell.
+/// The words of the command line that started this process, as typed; none where the system does
+/// not give them.
 std::vector<std::string> own_command();
-
-/// For a program whose options may be set elsewhere than on its command line: from now on
-/// own_command() returns `words`, which say what was typed and what was set. Typed where nothing
-/// else sets options they do the same, as far as the files are the same that they name. To be
-/// called once, before there are other threads.
-void set_own_command(std::vector<std::string> words);
 
 }  // namespace dlscale

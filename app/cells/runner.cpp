@@ -16,7 +16,6 @@
 #include "app/cells/orphans.hpp"
 #include "app/child_process.hpp"
 #include "app/launch/slurm.hpp"
-#include "app/settings_file.hpp"
 #include "app/suite_progress.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/error.hpp"
@@ -138,7 +137,6 @@ std::map<std::string, std::string> cell_variables(const CellRunOptions& options,
   std::map<std::string, std::string> variables = options.place.partition.environment;
   variables[cell_variable] = folder;
   variables[backend::expected_ranks_variable] = std::to_string(cell.shape.ranks());
-  variables.emplace(settings_variable, "off");  // on other nodes, too
   return variables;
 }
 

@@ -67,7 +67,6 @@ new_build=$builds/$new-$preset/build/$preset
 # The version that is there already judges the new one: a change must not be its own judge.
 judge=$base_build/dlscale
 export DLSCALE_CONFIGS=$builds/$base-$preset/configs
-export DLSCALE_SETTINGS=off # nor may it bring a dlscale.yaml for its judge
 
 # Rounds of two questions answer neither, and the program refuses them.
 keep_rounds_of() { # FOLDER QUESTION: rounds of another question are discarded there

@@ -1,87 +1,152 @@
-"""dlscale config show: the settings in effect and where they come from."""
+"""Options from a file (--config) and from the environment."""
 
 import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
 
-from program import ProgramTest, main, run
+from program import MPIEXEC, PROGRAM, SIX, ProgramTest, as_text, environment, main, run
 
-NONE_SET = dict.fromkeys(["DLSCALE_HISTORY", "DLSCALE_RENDEZVOUS", "DLSCALE_CLUSTER", "DLSCALE_SHARED_DATA", "NO_COLOR"])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-
-def show(*words, variables=None):
-    result = run("config", "show", "--format", "json", *words, variables=NONE_SET | (variables or {}))
-    if result.returncode:
-        raise AssertionError(result.stderr)
-    return json.loads(result.stdout)
-
-
-def setting(settings, name):
-    [found] = [one for one in settings if one["name"] == name]
-    return found["value"], found["from"], found["detail"]
+GEMM = ["bench", "gemm", "--backend", "reference", "--sizes", "8x8x8"]
 
 
-class ConfigShow(ProgramTest):
-    def test_options_say_where_their_values_come_from(self):
-        answer = show("predict", "--network", "alexnet", "--cluster=p40x16", "--ranks", "1,2,4", "--layers")
-        self.assertEqual((answer["schema"], answer["command"]), ("dlscale.settings", "predict"))
-        options = answer["options"]
-        value, origin, detail = setting(options, "--network")
-        self.assertEqual((value, origin), ("alexnet", "command line"))
-        self.assertTrue(detail.endswith("configs/networks/alexnet.yaml"), detail)
-        self.assertEqual(setting(options, "--ranks")[:2], ("1,2,4", "command line"))
-        self.assertEqual(setting(options, "--layers")[:2], ("yes", "command line"))
-        self.assertEqual(setting(options, "--explain")[:2], ("no", "default"))
-        self.assertEqual(setting(options, "--dtype")[:2], ("f32", "default"))
-        value, origin, detail = setting(options, "--all-reduce")
-        self.assertEqual((value, origin), ("ring", "file"))
-        self.assertTrue(detail.endswith("configs/clusters/p40x16.yaml"), detail)
-        self.assertEqual(setting(options, "--loader-threads")[1], "not set")
-        self.assertIn("even share", setting(options, "--loader-threads")[2])
+class Config(ProgramTest):
+    def config(self, text):
+        path = self.folder / "options.toml"
+        path.write_text(text)
+        return path
 
-    def test_what_follows_from_other_options_is_shown_as_it_runs(self):
-        options = show("bench", "comm", "--memory", "device")["options"]
-        self.assertEqual(setting(options, "--backend"), ("cuda", "default", "by what else is set"))
-        self.assertEqual(setting(options, "--memory")[:2], ("device", "command line"))
-        options = show("bench", "comm", "--memory", "device", "--backend", "onednn")["options"]
-        self.assertEqual(setting(options, "--backend")[:2], ("onednn", "command line"))  # the verb refuses it
+    def run_with(self, text, *words, **more):
+        return run("--config", self.config(text), *words, **more)
 
-    def test_what_is_required_may_be_missing_and_nothing_runs(self):
-        options = show("data", "make")["options"]
-        self.assertEqual(setting(options, "--out"), ("", "not set", "required"))
-        out = self.folder / "never"
-        show("data", "make", "--out", out)
-        self.assertFalse(out.exists())
+    def header(self, path):
+        return json.loads(path.read_text().splitlines()[0])
 
-    def test_variables_come_after_the_command_line(self):
-        store = {"DLSCALE_HISTORY": "perf"}
-        self.assertEqual(setting(show("history", "list", variables=store)["options"], "--store"),
-                         ("perf", "environment", "DLSCALE_HISTORY"))
-        self.assertEqual(setting(show("history", "list", "--store", "mine", variables=store)["options"], "--store")[:2],
-                         ("mine", "command line"))
-        self.assertEqual(setting(show("history", "list")["options"], "--store")[:2], ("history", "default"))
-        program = show(variables=store | {"DLSCALE_PLAN_CACHE": "off"})["program"]
-        self.assertEqual(setting(program, "history"), ("perf", "environment", "DLSCALE_HISTORY"))
-        self.assertEqual(setting(program, "choices by trial on GPUs"), ("off", "environment", "DLSCALE_PLAN_CACHE"))
 
-    def test_a_variable_that_nothing_reads_is_told_of(self):
-        # Among others, where whoever runs the tests has variables for them.
-        [problem] = [one for one in show(variables={"DLSCALE_CONFIG": "x"})["problems"] if one.startswith("DLSCALE_CONFIG ")]
-        self.assertIn('Did you mean "DLSCALE_CONFIGS"?', problem)
-        [problem] = [one for one in show(variables={"DLSCALE_CONFIGS": "/no/such"})["problems"] if "/no/such" in one]
-        self.assertIn("is not a folder", problem)
+class Precedence(Config):
+    def test_bench_takes_options_from_the_file_unless_they_are_typed(self):
+        text = "[bench.gemm]\nsamples = 3\nwarm-ups = 2\nsizes = \"8x8x8,9x9x9\"\n[gate]\nrounds = 80\n"
+        out = self.folder / "out.jsonl"
+        words = ["bench", "gemm", "--backend", "reference", "--warm-ups", 1, "-o", out]
+        done = self.run_with(text, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        header = self.header(out)
+        self.assertEqual((header["run"]["samples"], header["run"]["warm_ups"]), ("3", "1"))
+        self.assertEqual(header["run"]["sizes"], "8x8x8,9x9x9")
+        self.assertIn("--config", header["command"])
+        without = run(*words[:-1], "-", "--samples", 4, "--sizes", "8x8x8")
+        self.assertEqual(json.loads(without.stdout.splitlines()[0])["run"]["samples"], "4")
 
-    def test_what_the_verb_would_refuse_is_refused(self):
-        for words, said in [(["predcit"], "predict"), (["predict", "--no-such"], "--no-such"), (["choose", "--batch", "-1"], "-1"),
-                            (["choose", "--batch", "1", "--batch", "2"], "required but received 2"), (["predict", "--help"], "--help")]:
-            self.assert_refused(run("config", "show", *words), 2, said)
-        self.assert_refused(run("config"), 2, "kind of config")
+    def test_predict_takes_options_from_the_file_unless_they_are_typed(self):
+        text = "[predict]\nnetwork = alexnet\ncluster = \"p40x16\"\nranks = [1, 2]\nformat = \"json\"\n"
+        done = self.run_with(text, "predict")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2", "--format", "json").stdout)
+        typed = self.run_with(text, "predict", "--ranks", 4)
+        self.assertEqual([one["run"]["ranks"] for one in json.loads(typed.stdout)["predictions"]], [4])
 
-    def test_commands_of_verbs_and_other_formats(self):
-        self.assertEqual(show("bench", "conv", "--batch", 4)["command"], "bench conv")
-        self.assertEqual(show("gate", "--margin", "0.02", "--", "bench", "gemm")["command"], "gate")
-        for name in ["table", "csv", "markdown"]:
-            result = run("config", "show", "--format", name, "choose", "--batch", 4)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("--batch", result.stdout)
+    def test_run_takes_options_from_the_file_and_its_steps_do_not(self):
+        command = as_text([*GEMM, *SIX, "-o"])
+        suite = {"suite": "test", "steps": [{"name": "step", "doc": "a step", "seconds": 0.3, "command": command + " {out}/step.jsonl"}]}
+        (self.folder / "suite.yaml").write_text(json.dumps(suite))
+        out = self.folder / "out"
+        done = self.run_with(f"[run]\nsuite = \"{self.folder}/suite.yaml\"\noutput = \"{out}\"\nquiet = true\n[bench.gemm]\nsamples = 3\n", "run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("step: a step", done.stderr)
+        self.assertEqual(self.header(out / "step.jsonl")["run"]["samples"], "6")
+        shown = self.run_with("[run]\nquiet = true\n", "run", self.folder / "suite.yaml", "-o", out, "--quiet=false", "--fresh")
+        self.assertIn("step: a step", shown.stderr)
+
+    def test_gate_takes_options_from_the_file_and_its_versions_do_not(self):
+        one = f"{PROGRAM} {as_text([*GEMM, *SIX])} -o {{out}}"
+        text = f"[gate]\nrounds = 5\nbase = '{one}'\nnew = '{one}'\nformat = json\n[bench.gemm]\nsamples = 3\n"
+        done = self.run_with(text, "gate", "-o", self.folder / "gate")
+        self.assertIn(done.returncode, (0, 1, 3), done.stderr)
+        runs = sorted((self.folder / "gate" / "runs").glob("*.out"))
+        self.assertEqual(len(runs), 10)
+        self.assertEqual({self.header(path)["run"]["samples"] for path in runs}, {"6"})
+        self.assert_refused(self.run_with(text, "gate", "--rounds", 4), 2, "--rounds 4")
+
+    def test_variables_come_after_the_file(self):
+        history = {"DLSCALE_HISTORY": str(self.folder / "from_variable")}
+        self.assert_refused(run("history", "list", variables=history), 2, "from_variable")
+        text = f"[history.list]\nstore = \"{self.folder}/from_file\"\n"
+        self.assert_refused(self.run_with(text, "history", "list", variables=history), 2, "from_file")
+        self.assert_refused(self.run_with(text, "history", "list", "--store", self.folder / "typed", variables=history), 2, "typed")
+        self.assert_refused(run("gate", "--base", "true", "--new", "true", variables={"DLSCALE_SEED": "x"}), 2, "--seed", "x is no whole number")
+
+    def test_a_file_in_the_working_folder_is_not_looked_for(self):
+        for name in ["dlscale.yaml", "dlscale.toml", "config.ini", "config.toml"]:
+            (self.folder / name).write_text("[predict]\nno_such = 1\n")
+        words = [PROGRAM, "predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1"]
+        done = subprocess.run(words, cwd=self.folder, env=environment(), text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Refusals(Config):
+    def test_what_is_wrong_with_a_file_is_one_sentence(self):
+        for text, *said in [
+            ("[gaet]\nrounds = 9\n", "[gaet] is not a command", 'Did you mean "gate"?'),
+            ("[bench.gem]\n", "[bench.gem] is not a command", 'Did you mean "gemm"?'),
+            ("[gate]\nrounds = 9\nmarign = 0.1\n", "gate.marign is not an option of gate", 'Did you mean "margin"?'),
+            ("rounds = 9\n", "rounds is not an option of dlscale"),
+            ("[gate]\nhelp = true\n", "gate.help is not an option of gate"),
+            ("config = \"other.toml\"\n", "config is not an option of dlscale"),
+            ("[gate]\n-- = 1\n", "gate.-- is not an option of gate"),
+            ("[bench.gemm]\nsampels = 5\n", "bench.gemm.sampels is not an option of gemm", 'Did you mean "samples"?'),
+            ("[gate]\nrounds = [9, 10]\n", "gate.rounds has 2 values, and --rounds takes one"),
+            ("[gate]\nrounds = 9\nseed = 1\nrounds = 10\n", "gate.rounds stands there twice"),
+            ("[gate]\nbase =\n", "--base (in ", "the value is empty"),
+            ("[gate]\nrounds = many\n", "--rounds (in ", "options.toml)", "many"),
+            ("[gate]\nmargin = nan\n", "--margin (in ", "nan is no fraction"),
+            ("[gate]\ncanary = maybe\n", "gate.canary is there or not. Write true or false"),
+            ("[noise]\neffects = \"1,,2\"\n", "--effects", "with nothing between"),
+            ("[choose]\ncache = \"warm\"\n", "--cache (in ", "warm"),
+            ("gate: {rounds: 9}\n", "is not an option of dlscale"),
+        ]:
+            with self.subTest(text):
+                done = self.run_with(text, "gate")
+                self.assert_refused(done, 2, *said)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_a_file_that_cannot_be_read_is_refused(self):
+        self.assert_refused(run("--config", "no/such.toml", "gate"), 2, "--config: no/such.toml cannot be read (No such file")
+        self.assert_refused(run("--config", self.folder, "gate"), 2, "is a folder")
+        self.assert_refused(run("--config", "", "gate"), 2, "--config: the value is empty")
+        file = self.config("")
+        self.assert_refused(run("--config", file, "--config", file, "gate"), 2, "--config is given 2 times")
+        self.assert_refused(run("gate", "--config", file), 2, "--config is no option of gate. Write it before the verb.")
+        if os.geteuid():
+            file.chmod(0)
+            self.assert_refused(run("--config", file, "gate"), 2, "cannot be read (Permission denied)")
+
+    @unittest.skipUnless(MPIEXEC, "this build has no MPI")
+    def test_ranks_that_read_different_files_are_refused(self):
+        words = ["bench", "comm", "--sizes", "8B", *map(str, SIX[2:])]
+        files = [self.folder / f"{rank}.toml" for rank in range(2)]
+        for rank, file in enumerate(files):
+            file.write_text(f"[bench.comm]\nsamples = {6 + rank}\n")
+        first, second = ([PROGRAM, "--config", str(file), *words] for file in files)
+        command = [MPIEXEC, "-n", "1", *first, ":", "-n", "1", *second]
+        done = subprocess.run(command, env=environment(), text=True, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("rank 1 (process", done.stderr)
+        self.assertIn("--config", done.stderr)
+
+
+class Variables(ProgramTest):
+    def test_those_that_the_sources_read_are_documented(self):
+        read = set()
+        for folder in ["core", "backend", "bench", "model", "report", "train", "app"]:
+            for path in (SOURCE / folder).rglob("*.?pp"):
+                read |= set(re.findall(r'"(DLSCALE_[A-Z_]+[A-Z])"', path.read_text()))
+        section = (SOURCE / "docs" / "CONFIG.md").read_text().partition("## Environment variables\n")[2].partition("\n## ")[0]
+        documented = set(re.findall(r"`(DLSCALE_\w+)`", "".join(re.findall(r"^\| (.*?) \|", section, re.MULTILINE))))
+        self.assertEqual(documented, read)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "app/doctor_machine.hpp"
 #include "app/doctor_noise.hpp"
 #include "app/doctor_software.hpp"
-#include "app/man_text.hpp"
 #include "backend/host/quota.hpp"
 #include "core/units.hpp"
 #include "report/table.hpp"
@@ -240,25 +238,6 @@ TEST(FailedLaunch, IsToldByTheLineThatSaysMost) {
   EXPECT_EQ(telling_line("-----\nsome words\nan Error: of them\n"), "an Error: of them");
   EXPECT_EQ(telling_line("-----\n\nsome words\n"), "some words");
   EXPECT_EQ(telling_line(""), "it said nothing");
-}
-
-TEST(ManText, ShowsWhatIsTypedAsItIsTyped) {
-  EXPECT_EQ(man_text("--no-check of data-parallel"), "\\-\\-no\\-check of data-parallel");
-  EXPECT_EQ(man_text(R"(say "x" \ 'y' ~^`)"), R"(say \(dqx\(dq \e \(aqy\(aq \(ti\(ha\(ga)");
-  EXPECT_EQ(man_text("(--a|-b)"), "(\\-\\-a|\\-b)");
-}
-
-TEST(ManText, IsNeverTakenForAMacro) {
-  EXPECT_EQ(man_paragraph(".dot"), "\\&.dot\n");
-  EXPECT_EQ(man_lines(".dot\n'quote  \n"), "\\&.dot\n\\(aqquote\n");
-  std::string words;
-  for (int i = 0; i < 60; ++i) words += "..x ";
-  std::istringstream lines(man_paragraph(words));
-  for (std::string line; std::getline(lines, line);) {
-    EXPECT_TRUE(line.starts_with("\\&..x")) << line;
-    EXPECT_LE(line.size(), 80U);
-  }
-  EXPECT_EQ(man_paragraph("  "), "");
 }
 
 }  // namespace

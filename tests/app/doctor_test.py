@@ -79,7 +79,7 @@ class Colours(ProgramTest):
         """What the program writes to one."""
         changed = {name: value for name, value in (environment() | UNSET | {"TERM": "xterm"} | variables).items() if value is not None}
         ours, theirs = os.openpty()
-        with subprocess.Popen([PROGRAM, "config", "show", *words], env=changed, stdout=theirs, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([PROGRAM, "doctor", "--quick", *words], env=changed, stdout=theirs, stderr=subprocess.PIPE) as process:
             os.close(theirs)
             text = b""
             while True:
@@ -95,16 +95,15 @@ class Colours(ProgramTest):
         return text
 
     def test_colours_are_for_terminals_unless_somebody_says_otherwise(self):
-        predict = ["predict", "--network", "alexnet"]
-        self.assertIn(b"\033[32m", self.on_a_terminal(*predict))
-        self.assertNotIn(b"\033", self.on_a_terminal("--color", "never", *predict))
-        self.assertNotIn(b"\033", self.on_a_terminal(*predict, NO_COLOR="1"))
-        self.assertIn(b"\033[32m", self.on_a_terminal(*predict, NO_COLOR=""))
-        self.assertIn(b"\033[32m", self.on_a_terminal("--color", "always", *predict, NO_COLOR="1"))
-        self.assertNotIn(b"\033", self.on_a_terminal(*predict, TERM="dumb"))
-        self.assertNotIn("\033", run("config", "show", *predict).stdout)
-        self.assertIn("\033[32m", run("config", "show", "--colour", "always", *predict).stdout)
-        self.assert_refused(run("config", "show", "--color", "blue"), 2, "blue")
+        self.assertIn(b"\033[32m", self.on_a_terminal())
+        self.assertNotIn(b"\033", self.on_a_terminal("--color", "never"))
+        self.assertNotIn(b"\033", self.on_a_terminal(NO_COLOR="1"))
+        self.assertIn(b"\033[32m", self.on_a_terminal(NO_COLOR=""))
+        self.assertIn(b"\033[32m", self.on_a_terminal("--color", "always", NO_COLOR="1"))
+        self.assertNotIn(b"\033", self.on_a_terminal(TERM="dumb"))
+        self.assertNotIn("\033", run("doctor", "--quick").stdout)
+        self.assertIn("\033[32m", run("doctor", "--quick", "--colour", "always").stdout)
+        self.assert_refused(run("doctor", "--color", "blue"), 2, "blue")
 
 
 if __name__ == "__main__":

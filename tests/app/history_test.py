@@ -157,8 +157,6 @@ class Check(History):
         junit = self.history("check", "--format", "junit")
         self.assertEqual(junit.returncode, 0, junit.stderr)
         self.assertIn('tests="2" failures="0" errors="0" skipped="0"', junit.stdout)
-        line = f"dlscale history annotate --store {self.store} 0"
-        self.assertEqual(run("__complete", "bash", line).stdout, commit(15) + "\n")
 
     def test_lists_series_with_their_latest_values(self):
         self.add_level(range(0, 12), 2.0)

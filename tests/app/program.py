@@ -31,7 +31,6 @@ def as_text(options):
 def environment():
     variables = dict(os.environ) | SANITIZERS
     variables.update(
-        DLSCALE_SETTINGS="off",  # of whoever runs the tests
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",

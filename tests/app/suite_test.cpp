@@ -304,6 +304,10 @@ TEST_F(SuiteFile, SaysWhatIsMissing) {
   EXPECT_THAT(error_of("  - {name: 'a-{n}', command: info, for: {n: []}}\n"),
               HasSubstr("/steps/0/for/n is a list (empty)"));
   EXPECT_THAT(error_of_text("suite: [unclosed"), HasSubstr("suite.yaml:1: this is not YAML"));
+  EXPECT_THAT(error_of_text("suite: test\n---\nsuite: other\n"),
+              HasSubstr("suite.yaml:2: here the file's first document has ended"));
+  EXPECT_THAT(error_of_text("suite: " + std::string(10'000, '[')),
+              HasSubstr("suite.yaml:1: this is nested"));
 }
 
 TEST_F(SuiteFile, ReadsWhichStepsAlwaysRun) {

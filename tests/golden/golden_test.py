@@ -31,7 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 EXPECTED = HERE / "expected"
 
-# The same answer on every machine: no colour, no locale, no settings, and one version of exp() and log() on all x86-64 processors.
+# The same answer on every machine: no colour, no locale, and one version of exp() and log() on all x86-64 processors.
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LC_ALL": "C.UTF-8",
@@ -40,7 +40,6 @@ ENVIRONMENT = {
     "NO_COLOR": "1",
     "COLUMNS": "100",
     "DLSCALE_CONFIGS": str(TREE / "configs"),
-    "DLSCALE_SETTINGS": "off",
     "DLSCALE_PLOTS": "/nonexistent",  # matplotlib draws otherwise in each version
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4",
     "ASAN_OPTIONS": "detect_leaks=0",

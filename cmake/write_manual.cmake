@@ -1,0 +1,37 @@
+# Writes a page of the manual for the program and for each of its commands, from their --help, by help2man.
+#   cmake -D PROGRAM=… -D HELP2MAN=… -D FOLDER=… -P cmake/write_manual.cmake
+get_filename_component(place ${PROGRAM} DIRECTORY)
+get_filename_component(name ${PROGRAM} NAME)
+
+function(run_here variable)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${place} OUTPUT_VARIABLE text RESULT_VARIABLE code ERROR_VARIABLE problem)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGN} ended with ${code}: ${problem}")
+  endif()
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+
+# `words`: those that call the command, without the program's name.
+function(write_pages doc words)
+  list(JOIN words " " line)
+  list(JOIN words "-" page)
+  if(page)
+    string(PREPEND page "-")
+  endif()
+  run_here(ignored ${HELP2MAN} --no-info "--name=${doc}" "--version-string=${version}" "--output=${FOLDER}/dlscale${page}.1" "./${name} ${line}")
+  run_here(text ./${name} ${words} --help)
+  string(REGEX MATCH "Subcommands:.*" below "${text}")
+  string(REGEX MATCHALL "\n  [a-z][a-z0-9_-]*" names "${below}")
+  foreach(below IN LISTS names)
+    string(STRIP "${below}" below)
+    set(next ${words} ${below})
+    list(JOIN next " " line)
+    write_pages("the command dlscale ${line}" "${next}")
+  endforeach()
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+run_here(version ./${name} --version)
+string(STRIP "${version}" version)
+write_pages("predicts and measures how data-parallel deep-learning training scales" "")
