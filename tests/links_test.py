@@ -12,7 +12,7 @@ import sys
 import tempfile
 import urllib.parse
 
-LEFT_OUT = {".git", "build", "results/local"}
+LEFT_OUT = {".git", "build", "results/local", "tests/golden"}  # golden: pages without the figures beside them
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 INLINE = re.compile(r"\]\(\s*(?:<([^>]+)>|([^)\s<]+))(?:\s+\"[^\"]*\")?\s*\)")
@@ -97,10 +97,10 @@ DEAD = [
 def complaints_about(extra):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        for path in ("b", "build", "results/local"):
+        for path in ("b", "build", "results/local", "tests/golden"):
             (root / path).mkdir(parents=True)
         files = {"a.md": GOOD, "b/other.md": OTHER, "b/pic.svg": "", "b/a b.txt": "", "build/x.md": "[a](none.md)",
-                 "results/local/x.md": "[a](none.md)"} | extra
+                 "results/local/x.md": "[a](none.md)", "tests/golden/x.md": "[a](none.md)"} | extra
         for path, text in files.items():
             (root / path).write_text(text, encoding="utf-8")
         return check_tree(root)

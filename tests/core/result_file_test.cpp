@@ -19,7 +19,6 @@
 #include "core/measurement.hpp"
 #include "core/result_json.hpp"
 #include "core/usable_rows.hpp"
-#include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -377,47 +376,6 @@ TEST(ResultFile, TreeIsReadInTheOrderOfItsPaths) {
   EXPECT_EQ(files[0].path, folder.path() / "a/c.jsonl");
   EXPECT_EQ(files[2].path, folder.path() / "b.jsonl");
   EXPECT_EQ(read_result_tree(folder.path() / "b.jsonl").size(), 1U);
-}
-
-TEST(ResultFile, IsReadCompressedAsItWasWritten) {
-  const TemporaryFolder folder;
-  const std::string text = test::read_file(write_all(folder, {measurement(), measurement(2e-3)}));
-  const ResultFile file = read_results(folder.write("conv.jsonl.gz", test::gzip(text)));
-  EXPECT_TRUE(file.complete);
-  ASSERT_EQ(file.measurements.size(), 2U);
-  expect_equal(file.measurements[0], measurement());
-  const std::string cut = test::gzip(text).substr(0, 300);
-  expect_contains(config_error([&] { (void)read_results(folder.write("cut.jsonl.gz", cut)); }),
-                  "cut.jsonl.gz is compressed with gzip and cut short");
-}
-
-TEST(ResultFile, TreeHoldsCompressedFilesToo) {
-  const TemporaryFolder folder;
-  ResultWriter(folder.path() / "b.jsonl", header()).finish();
-  const std::string text = test::read_file(folder.path() / "b.jsonl");
-  (void)folder.write("a.jsonl.gz", test::gzip(text));
-  (void)folder.write("c.json.gz", test::gzip(text));
-  (void)folder.write("plan.jsonl.gz", test::gzip("{\"schema\":\"dlscale.plan\",\"version\":1}\n"));
-  const std::vector<ResultFile> files = read_result_tree(folder.path());
-  ASSERT_EQ(files.size(), 2U);
-  EXPECT_EQ(files[0].path, folder.path() / "a.jsonl.gz");
-  EXPECT_EQ(files[1].path, folder.path() / "b.jsonl");
-  (void)folder.write("b.jsonl.gz", test::gzip(text));
-  expect_contains(config_error([&] { (void)read_result_tree(folder.path()); }),
-                  "b.jsonl and b.jsonl.gz are both there, and would count twice");
-}
-
-TEST(ResultWriter, DoesNotWriteCompressedFiles) {
-  const TemporaryFolder folder;
-  const auto named = folder.path() / "new.jsonl.gz";
-  expect_contains(config_error([&] { ResultWriter(named, header()); }),
-                  "new.jsonl.gz: they are compressed only when all are measured. Leave out .gz");
-  EXPECT_FALSE(std::filesystem::exists(named));
-  const std::string packed = test::gzip(test::read_file(write_all(folder, {measurement()})));
-  const auto there = folder.write("there.jsonl", packed);
-  expect_contains(config_error([&] { ResultWriter(there, header()); }),
-                  "it is compressed with gzip. Unpack it with gunzip");
-  EXPECT_EQ(test::read_file(there), packed);
 }
 
 TEST(ResultWriter, FullDiskIsAConfigErrorThatNamesThePath) {
