@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -36,10 +35,9 @@ struct ChooseOptions {
 };
 
 model::KernelModels load_models(const std::string& path) {
-  std::ifstream file =
-      open_input(path, fmt::format("Write it first: dlscale roofline fit RESULTS -o {}.", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return model::kernel_models_from_json(text, path);
+  const std::string advice =
+      fmt::format("Write it first: dlscale roofline fit RESULTS -o {}.", path);
+  return model::kernel_models_from_json(read_input(path, advice), path);
 }
 
 /// Each distinct convolution and pass of an iteration, in the order in which they run.

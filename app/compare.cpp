@@ -17,6 +17,7 @@
 #include "app/verb.hpp"
 #include "core/error.hpp"
 #include "core/measurement.hpp"
+#include "core/result_paths.hpp"
 #include "core/shown_text.hpp"
 #include "model/machine.hpp"
 #include "report/attribution.hpp"
@@ -46,7 +47,7 @@ std::vector<fs::path> google_files(const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path& path = entry->path();
-    if (path.extension() == ".json" && report::is_google_benchmark(path)) files.push_back(path);
+    if (is_named(path, ".json") && report::is_google_benchmark(path)) files.push_back(path);
   }
   std::ranges::sort(files);
   return files;
@@ -60,11 +61,11 @@ std::vector<ResultFile> results_at(const std::string& path) {
   if (!fs::is_directory(path, absent)) return results;
   for (const fs::path& file : google_files(path)) results.push_back(report::google_results(file));
   if (!results.empty()) return results;
-  throw Error(
-      ExitCode::nothing_measured,
-      fmt::format("the folder {} holds no results (*.jsonl, or *.json of Google Benchmark), "
-                  "so there is nothing to compare. Name another.",
-                  shown_text(path)));
+  throw Error(ExitCode::nothing_measured,
+              fmt::format("the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; "
+                          "each may end in .gz), "
+                          "so there is nothing to compare. Name another.",
+                          shown_text(path)));
 }
 
 ExitCode compare(const CompareOptions& options) {

@@ -63,9 +63,9 @@ struct ReportOptions {
 std::optional<fs::path> machine_file(const ReportOptions& options) {
   if (!options.machine.empty()) return options.machine;
   for (const std::string& path : options.results) {
-    std::error_code error;  // what cannot be looked at holds none
-    if (fs::exists(fs::path(path) / "machine.json", error)) {
-      return fs::path(path) / "machine.json";
+    for (const char* name : {"machine.json", "machine.json.gz"}) {
+      std::error_code error;  // what cannot be looked at holds none
+      if (fs::exists(fs::path(path) / name, error)) return fs::path(path) / name;
     }
   }
   return std::nullopt;

@@ -2,24 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "app/report_suites.hpp"
 #include "app/result_files.hpp"
+#include "core/input_file.hpp"
 #include "core/replaceable.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_schema(const std::string& path, std::string_view schema) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
-  std::ifstream content(path);
-  return content && opens_with_schema(content, schema);
-}
 
 bool is_prediction_file(const std::string& path) {
   return has_schema(path, "dlscale.prediction");
@@ -52,9 +45,7 @@ std::vector<report::ResultSource> read_sources(const std::vector<std::string>& p
     const auto same = std::ranges::count(paths, last_part(path), last_part);
     report::ResultSource source{same > 1 ? path : last_part(path), {}, {}};
     if (is_prediction_file(path)) {
-      std::ifstream file(path);
-      const std::string text{std::istreambuf_iterator<char>(file), {}};
-      source.predicted = report::predictions_of(text, path);
+      source.predicted = report::predictions_of(read_input(path, "Check the path."), path);
     } else {
       source.results = all_results({path});
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,6 +18,7 @@
 #include "app/launch/launch_command.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/replaceable.hpp"
 #include "report/numbers.hpp"
 
@@ -30,16 +30,8 @@ using nlohmann::json;
 using report::CellOutcome;
 using report::SuiteRecord;
 
-bool has_schema(const fs::path& path, std::string_view schema) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
-  std::ifstream content(path);
-  return content && opens_with_schema(content, schema);
-}
-
 std::string text_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return read_input(path, "Run the suite again, or name the result files by themselves.");
 }
 
 [[noreturn]] void refuse_damaged(const fs::path& path, const char* what) {

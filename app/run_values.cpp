@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -224,8 +222,8 @@ RunOutcome google_outcome(const history::GoogleFile& file) {
 
 /// `asked`: whether it was said to be that, and not found to be no result file of ours.
 RunOutcome read_google(const fs::path& out, bool asked) {
-  std::ifstream file = open_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text =
+      read_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
   const auto fail = [&](const std::string& problem) {
     if (!asked && !text.empty() && text.front() == '{' && !nlohmann::json::accept(text)) {
       return ConfigError(fmt::format(

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -50,8 +48,7 @@ bool parse_all(const std::string& text, Number& value) {
 }
 
 std::string read_text(const std::filesystem::path& file) {
-  std::ifstream stream = open_input(file, "Check that it is a file you may read.");
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return read_input(file, "Check that it is a file you may read.");
 }
 
 /// Refuses what follows the first document, which YAML::Load() passes over without a word. Stops at

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -93,8 +93,8 @@ std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
 
 CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const CsvColumn> known)
     : path_(path.string()) {
-  std::ifstream stream = open_input(path, fmt::format("Name a CSV file of {} (columns: {}).", what,
-                                                      fmt::join(names_of(known), ", ")));
+  std::istringstream stream(read_input(path, fmt::format("Name a CSV file of {} (columns: {}).",
+                                                         what, fmt::join(names_of(known), ", "))));
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     const std::string place = fmt::format("{}:{}", path_, number);

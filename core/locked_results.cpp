@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/output_file.hpp"
 #include "core/replaceable.hpp"
 #include "core/result_json.hpp"
@@ -40,8 +41,25 @@ bool is_result(std::istream& content) {
                   path.string(), std::strerror(error)));
 }
 
+/// Rows are appended one by one, each on disk before the next, which gzip does not allow.
+void refuse_gzip(const fs::path& path) {
+  if (is_gzip(path)) {
+    throw ConfigError(fmt::format(
+        "results cannot be written to {}, nor appended: it is compressed with gzip. Unpack it with "
+        "gunzip, or name another file with -o.",
+        path.string()));
+  }
+  if (path.extension() == ".gz") {
+    throw ConfigError(fmt::format(
+        "results cannot be written to {}: they are compressed only when all are measured. Leave "
+        "out .gz, and compress the file afterwards (gzip -n).",
+        path.string()));
+  }
+}
+
 int open_results(const fs::path& path) {
   if (path == "-") return dup(STDOUT_FILENO);
+  refuse_gzip(path);
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error) refuse_place(path, error.value());

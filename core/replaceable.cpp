@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstddef>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace dlscale {
 
@@ -31,6 +34,12 @@ bool opens_with_schema(std::istream& content, std::string_view schema) {
     if (!opening.starts_with(found)) return false;
   }
   return found == opening;
+}
+
+bool has_schema(const std::filesystem::path& path, std::string_view schema) {
+  constexpr std::size_t enough = 256;
+  std::istringstream beginning(read_beginning(path, enough));
+  return opens_with_schema(beginning, schema);
 }
 
 }  // namespace dlscale

@@ -15,5 +15,7 @@ void refuse_foreign_file(const std::filesystem::path& path, std::string_view kin
 /// Whether the content is JSON whose first key is "schema" and has this value, as in documents and
 /// lists of cells that dlscale writes. In result files it stands anywhere in the first line.
 bool opens_with_schema(std::istream& content, std::string_view schema);
+/// The same of a regular file, compressed with gzip or not; false if it cannot be read.
+bool has_schema(const std::filesystem::path& path, std::string_view schema);
 
 }  // namespace dlscale

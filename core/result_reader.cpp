@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -22,16 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view packed = ".gz";
+
 struct Line {
-  std::string text;
+  std::string_view text;
   bool is_terminated = false;  ///< ends in a line break; a crash can cut the last line short
 };
 
-std::vector<Line> read_lines(const fs::path& path) {
-  std::ifstream stream = open_input(path, "Check that it is a result file (*.jsonl).");
+std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
-  for (std::string text; std::getline(stream, text);) {
-    lines.push_back({std::move(text), !stream.eof()});
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const bool is_terminated = end != std::string_view::npos;
+    lines.push_back({text.substr(0, end), is_terminated});
+    text.remove_prefix(is_terminated ? end + 1 : text.size());
   }
   return lines;
 }
@@ -47,7 +49,7 @@ bool is_cut_short(const Line& line) {
 }
 
 /// Takes in one line after the header.
-void read_line(ResultFile& file, const std::string& text) {
+void read_line(ResultFile& file, std::string_view text) {
   if (file.complete) throw ConfigError("there is more after the line that ends the file");
   switch (kind_of_line(text)) {
     case LineKind::measurement:
@@ -74,15 +76,27 @@ void read_line(ResultFile& file, const std::string& text) {
 /// What a suite keeps of its cells beside their results, and the folder where they are measured: it
 /// becomes a result when they are done.
 bool is_list_of_cells(const fs::path& path) {
-  constexpr std::array schemas{"dlscale.plan", "dlscale.cells"};
-  return std::ranges::any_of(schemas, [&path](const char* schema) {
-    std::ifstream stream(path);
-    return stream && opens_with_schema(stream, schema);
-  });
+  return has_schema(path, "dlscale.plan") || has_schema(path, "dlscale.cells");
 }
 constexpr std::string_view cells_under_way = ".cells";
 
+/// A file and its compressed form would count twice.
+void refuse_twins(const std::vector<fs::path>& sorted) {
+  for (const fs::path& path : sorted) {
+    const fs::path plain = fs::path(path).replace_extension();
+    if (path.extension() != packed || !std::ranges::binary_search(sorted, plain)) continue;
+    throw ConfigError(
+        fmt::format("{} and {} are both there, and would count twice. Remove one of them.",
+                    plain.string(), path.filename().string()));
+  }
+}
+
 }  // namespace
+
+bool is_named(const fs::path& path, std::string_view extension) {
+  return path.extension() == extension ||
+         (path.extension() == packed && path.stem().extension() == extension);
+}
 
 std::vector<fs::path> result_paths(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -90,7 +104,7 @@ std::vector<fs::path> result_paths(const fs::path& folder) {
   fs::recursive_directory_iterator entry(folder, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (entry->path().filename() == cells_under_way) entry.disable_recursion_pending();
-    if (entry->path().extension() != ".jsonl") continue;
+    if (!is_named(entry->path(), ".jsonl")) continue;
     std::error_code unknown;
     const bool is_file = entry->is_regular_file(unknown);
     if (is_file && is_list_of_cells(entry->path())) continue;
@@ -100,11 +114,14 @@ std::vector<fs::path> result_paths(const fs::path& folder) {
   }
   if (error) refuse_folder(folder, error);
   std::sort(paths.begin(), paths.end());
+  refuse_twins(paths);
   return paths;
 }
 
 ResultFile read_results(const fs::path& path) {
-  std::vector<Line> lines = read_lines(path);
+  const std::string text =
+      read_input(path, "Check that it is a result file (*.jsonl, *.jsonl.gz).");
+  std::vector<Line> lines = lines_of(text);
   if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
   if (lines.empty()) {
     throw ConfigError(
@@ -117,8 +134,9 @@ ResultFile read_results(const fs::path& path) {
     file.header = parse_header(lines[number].text);
     for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}:{}: {}. If it is a file of results, measure again; else leave it out.", path.string(),
-                                  number + 1, error.what()));
+    throw ConfigError(
+        fmt::format("{}:{}: {}. If it is a file of results, measure again; else leave it out.",
+                    path.string(), number + 1, error.what()));
   }
   return file;
 }

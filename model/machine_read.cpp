@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -481,9 +479,8 @@ Machine machine_from_json(std::string_view text, std::string_view where) {
 }
 
 Machine load_machine(const std::filesystem::path& path) {
-  std::ifstream file = open_input(path, "Make a machine with dlscale calibrate.");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return machine_from_json(text, path.string());
+  return machine_from_json(read_input(path, "Make a machine with dlscale calibrate."),
+                           path.string());
 }
 
 }  // namespace dlscale::model

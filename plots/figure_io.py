@@ -1,9 +1,12 @@
 """What the figures share: reading results, colours, sizes, legends and writing SVG and PNG."""
 
 import argparse
+import gzip
+import io
 import json
 import pathlib
 import sys
+import zlib
 
 try:
     import matplotlib
@@ -49,19 +52,35 @@ COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 
 
 SHORTEST_S, LONGEST_S = 1e-100, 1e9  # as dlscale reads result files
+MOST_INFLATED_BYTES = 2**29  # likewise
 
 
 class BadInputError(Exception):
     """A file that cannot be drawn; the message says what to do."""
 
 
+def inflated(path, content, most=MOST_INFLATED_BYTES):
+    """What gzip inflates to; a few kilobytes of it can claim any amount of memory."""
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise BadInputError(f"{path} inflates to more than {most} bytes, the most that is read.")
+    return text
+
+
 def read_text(path):
-    """Of a regular file: of a pipe the end might be waited for without end."""
+    """The text of a regular file, compressed with gzip or not.
+
+    A pipe is refused: its end might be waited for without end.
+    """
     if pathlib.Path(path).exists() and not pathlib.Path(path).is_file():
         raise BadInputError(f"{path} is no file. Name one that dlscale wrote.")
     try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+        content = pathlib.Path(path).read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            content = inflated(path, content)
+        return content.decode("utf-8")
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.") from error
 
 

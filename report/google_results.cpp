@@ -5,8 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -115,8 +113,7 @@ bool is_google_benchmark(const std::filesystem::path& path) {
 }
 
 ResultFile google_results(const std::filesystem::path& path) {
-  std::ifstream stream = open_input(path, "Check the path.");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = read_input(path, "Check the path.");
   try {
     ResultFile results = results_of(history::read_google_file(text));
     results.path = path;

@@ -6,9 +6,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "core/input_file.hpp"
 
 namespace dlscale::report::history {
 namespace {
@@ -133,8 +136,9 @@ ContentKind kind_of_content(std::istream& content) {
 ContentKind kind_of_file(const std::filesystem::path& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return ContentKind::unknown;
-  std::ifstream content(path, std::ios::binary);
-  return content ? kind_of_content(content) : ContentKind::unknown;
+  if (!std::ifstream(path)) return ContentKind::unknown;
+  std::istringstream content(read_input(path, "Check the path."));
+  return kind_of_content(content);
 }
 
 }  // namespace dlscale::report::history

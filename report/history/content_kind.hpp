@@ -21,7 +21,8 @@ enum class ContentKind {
 /// whose reader has the line.
 ContentKind kind_of_content(std::istream& content);
 
-/// `unknown` for what is no regular file or cannot be read.
+/// `unknown` for what is no regular file or cannot be read. Looks into gzip; throws ConfigError
+/// where that is damaged.
 ContentKind kind_of_file(const std::filesystem::path& path);
 
 }  // namespace dlscale::report::history

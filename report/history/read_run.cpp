@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -16,7 +15,6 @@
 namespace dlscale::report::history {
 namespace {
 
-constexpr std::string_view advice = "Check the path.";
 constexpr const char* known_formats =
     "result files (*.jsonl) and JSON of dlscale validate, JSON of Google Benchmark "
     "(--benchmark_format=json), hyperfine (--export-json) and asv (results/MACHINE/*.json, without "
@@ -79,10 +77,9 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
 }  // namespace
 
 ImportedRun read_run(const std::string& path, const RunOptions& options) {
-  std::ifstream stream = open_input(path, advice);
   ImportedRun run;
   run.file = path;
-  run.content.assign(std::istreambuf_iterator<char>(stream), {});
+  run.content = read_input(path, "Check the path.");
   std::istringstream content(run.content);
   const Origin origin = read_as(kind_of_content(content), run, options);
   std::optional<std::int64_t> time;

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -274,9 +272,8 @@ GateReport gate_report_of(std::string_view text, const std::string& name) {
 }
 
 GateReport read_gate_report(const std::filesystem::path& path) {
-  std::ifstream file = open_input(path, "Name a file that dlscale gate --format json wrote.");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return gate_report_of(text, path.string());
+  return gate_report_of(read_input(path, "Name a file that dlscale gate --format json wrote."),
+                        path.string());
 }
 
 }  // namespace dlscale::report

@@ -240,7 +240,7 @@ class Cli(ProgramTest):
         self.assertTrue(names and all("conv1" in name for name in names), names)
 
     def test_models_of_messages_are_judged(self):
-        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts").glob("comm-*.jsonl"))
+        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts").glob("comm-*.jsonl.gz"))
         self.assertEqual(len(results), 5)
         judged = run("validate-comm", *results, "--format", "json")
         self.assertIn(judged.returncode, (0, 1), judged.stderr)
@@ -251,12 +251,12 @@ class Cli(ProgramTest):
         for family in validation["families"]:
             self.assertIsNone(family["ranks"])  # all were measured on 2 ranks
             self.assertLessEqual(family["sizes"]["median_abs"], family["sizes"]["line_median_abs"])
-        other = run("validate-comm", results[0].parent / "io-1-1.jsonl")
+        other = run("validate-comm", results[0].parent / "io-1-1.jsonl.gz")
         self.assertEqual(other.returncode, 2, other.stdout)
         self.assertIn("bench comm", other.stderr)
 
     def test_kernel_models_are_judged_kept_and_chosen_by(self):
-        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-767eb77/quickstart").glob("conv-*-1.jsonl"))
+        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts").glob("conv-*-1-1.jsonl.gz"))
         self.assertEqual(len(results), 3)
         judged = run("roofline", "validate", *results, "--format", "json")
         self.assertIn(judged.returncode, (1, 3), judged.stderr)  # one algorithm: nothing to choose from
@@ -266,7 +266,7 @@ class Cli(ProgramTest):
         (direct, everything) = validation["algorithms"]
         self.assertEqual(direct["algorithm"], "onednn direct")
         self.assertLess(direct["median_abs"], direct["naive_median_abs"])
-        shown = run("roofline", "show", *results, results[0].parent / "memory-1.jsonl", "--format", "json")
+        shown = run("roofline", "show", *results, results[0].parent / "memory-1.jsonl.gz", "--format", "json")
         self.assertEqual(shown.returncode, 0, shown.stderr)
         under = json.loads(shown.stdout)
         self.assertGreaterEqual(len(under["levels"]), 2)

@@ -5,17 +5,17 @@ import json
 import pathlib
 import re
 
-from program import ProgramTest, main, run
+from program import ProgramTest, main, result_lines, run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-MESSAGES = SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts/comm-1.jsonl"
+MESSAGES = SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts/comm-1.jsonl.gz"
 HOSTS = SOURCE / "results/epyc-2vcpu/2026-11-22-hosts-comm/send"
 
 
 class CommunicationInput(ProgramTest):
     def edited(self, change, name="edited.jsonl"):
         """A copy of results in which `change` was made to a copy of the header and of each row."""
-        lines = [json.loads(line) for line in MESSAGES.read_text().splitlines()]
+        lines = [json.loads(line) for line in result_lines(MESSAGES)]
         for line in lines:
             change(line)
         path = self.folder / name
@@ -92,7 +92,7 @@ class CommunicationInput(ProgramTest):
         other = self.edited(change)
         for result in (self.calibrate(MESSAGES, other), run("validate-comm", MESSAGES, other)):
             self.assert_refused(result, 2, "the processor", 'with "another": no machine is both')
-        links = [HOSTS / "comm-1g-2.jsonl", HOSTS / "comm-10g-2.jsonl"]
+        links = [HOSTS / "comm-1g-2.jsonl.gz", HOSTS / "comm-10g-2.jsonl.gz"]
         for result in (self.calibrate(*links), run("validate-comm", *links)):
             self.assert_refused(result, 2, "the links between hosts", "no machine is both")
 
@@ -119,7 +119,7 @@ class CommunicationInput(ProgramTest):
     def torn_profile(self):
         """A profile that ends within its second row."""
         run_axes = {"network": "made", "schedule": "merged", "batch": "4", "ranks": "2"}
-        header = json.loads(MESSAGES.read_text().splitlines()[0]) | {"benchmark": "profile"}
+        header = json.loads(result_lines(MESSAGES)[0]) | {"benchmark": "profile"}
         path = self.folder / "torn.jsonl"
         path.write_text(json.dumps(header) + "\n" + self.row(0, run_axes) + "\n" + self.row(1, run_axes)[:200])
         return path

@@ -1,5 +1,6 @@
 """Runs the program for the tests beside this file, as a shell would."""
 
+import gzip
 import os
 import pathlib
 import shutil
@@ -55,6 +56,12 @@ def run(*words, ranks=0, timeout=300, variables=None):
     process = start(*words, ranks=ranks, variables=variables)
     out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def result_lines(path):
+    """The lines of a result file, compressed or not."""
+    content = pathlib.Path(path).read_bytes()
+    return (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode().splitlines()
 
 
 def compute_backend():

@@ -1,6 +1,7 @@
 """What others read of our results: the JSON schema of result files, Google Benchmark's own comparison, and our figures."""
 
 import copy
+import gzip
 import json
 import math
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, main, result_lines, run
 
 try:
     import jsonschema
@@ -41,8 +42,8 @@ def can_import(python, module):
     return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
 
 
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def lines_of(path, most=None):
+    return [json.loads(line) for line in result_lines(path)[:most]]
 
 
 @unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
@@ -52,7 +53,7 @@ class Schema(ProgramTest):
         self.validator = jsonschema.Draft202012Validator(SCHEMA)
 
     def assert_valid(self, path, most=None):
-        for number, line in enumerate(lines_of(path)[:most], 1):
+        for number, line in enumerate(lines_of(path, most), 1):
             errors = [error.message for error in self.validator.iter_errors(line)]
             self.assertEqual(errors, [], f"{path}:{number}")
 
@@ -93,11 +94,23 @@ class Schema(ProgramTest):
         self.assert_valid(out)
 
     def test_holds_for_the_results_kept_here(self):
-        paths = sorted((SOURCE / "results").rglob("*.jsonl"))
-        kept = [path for path in paths if lines_of_first(path).get("schema") == "dlscale.result"]
-        self.assertGreater(len(kept), 10)
+        results = SOURCE / "results"
+        paths = [path for path in sorted([*results.rglob("*.jsonl"), *results.rglob("*.jsonl.gz")])
+                 if (results / "local") not in path.parents]
+        kept = [path for path in paths if lines_of(path, 1)[0].get("schema") == "dlscale.result"]
+        self.assertGreater(len(kept), 200)
         for path in kept:
             self.assert_valid(path, most=4)
+
+    def test_results_kept_here_are_compressed_and_small(self):
+        """49 MB of raw samples made every clone slow; 10 MB say the same."""
+        kept = [path for path in (SOURCE / "results").rglob("*") if path.is_file() and "local" not in path.parts]
+        self.assertEqual([str(path) for path in kept if path.suffix == ".jsonl"], [])
+        self.assertLess(sum(path.stat().st_size for path in kept), 15e6)
+        for path in kept:
+            if path.suffix == ".gz":
+                # No name (flag 8), no time: the same content gives the same bytes.
+                self.assertEqual(path.read_bytes()[3:8], bytes(5), f"compress {path} with gzip -n -9")
 
     def test_does_not_hold_for_what_is_no_result(self):
         out = self.folder / "conv.jsonl"
@@ -115,9 +128,60 @@ class Schema(ProgramTest):
         self.assertTrue(self.validator.is_valid(header) and self.validator.is_valid(row))
 
 
-def lines_of_first(path):
-    with path.open() as file:
-        return json.loads(file.readline() or "{}")
+class Compressed(ProgramTest):
+    """Result files that gzip compressed, as the verbs read them."""
+
+    def setUp(self):
+        super().setUp()
+        self.plain = self.folder / "plain.jsonl"
+        self.words = ["bench", "update", "--backend", BACKEND, "--sizes", "16KiB,64KiB", *SIX]
+        result = run(*self.words, "-o", self.plain)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def compress(self, name="packed/packed.jsonl.gz"):
+        packed = self.folder / name
+        packed.parent.mkdir(exist_ok=True)
+        packed.write_bytes(gzip.compress(self.plain.read_bytes(), mtime=0))
+        return packed
+
+    def test_they_are_compared_with_others_by_file_and_folder(self):
+        packed = self.compress()
+        for path in (packed, packed.parent):
+            result = run("compare", self.plain, path)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertIn("unchanged", result.stdout)
+
+    def test_a_history_knows_them_again(self):
+        store = self.folder / "store"
+        for path, said in ((self.plain, "1 runs were added"), (self.compress(), "1 of the files were there already")):
+            result = run("history", "add", path, "--store", store, "--commit", "a" * 40, "--time", "2026-11-28T00:00:00Z")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(said, result.stdout)
+
+    def test_a_page_is_made_of_a_folder_with_both_kinds(self):
+        both = self.compress().parent
+        (both / "other.jsonl").write_bytes(self.plain.read_bytes().replace(b'"bytes":"16384"', b'"bytes":"8192"'))
+        result = run("calibrate", both, "-o", self.folder / "machine.json")
+        machine = json.loads((self.folder / "machine.json").read_text()) if result.returncode == 0 else {}
+        self.assertEqual([pathlib.Path(source).name for source in machine.get("sources", [])], ["other.jsonl", "packed.jsonl.gz"],
+                         result.stderr)
+
+    def test_they_are_not_written_to(self):
+        packed = self.compress()
+        before = packed.read_bytes()
+        for more in ([], ["--resume"]):
+            self.assert_refused(run(*self.words, "-o", packed, *more), 2, packed, "compressed with gzip", "gunzip")
+        new = self.folder / "new.jsonl.gz"
+        self.assert_refused(run(*self.words, "-o", new), 2, new, "Leave out .gz")
+        self.assertEqual((packed.read_bytes(), new.exists()), (before, False))
+
+    def test_damage_is_named(self):
+        packed = self.compress()
+        packed.write_bytes(packed.read_bytes()[:-30])
+        for words in (["compare", self.plain, packed], ["report", packed.parent, "-o", self.folder / "page"],
+                      ["history", "add", packed, "--store", self.folder / "store"],
+                      ["calibrate", packed, "-o", self.folder / "machine.json"]):
+            self.assert_refused(run(*words), 2, packed, "is compressed with gzip and cut short")
 
 
 class GoogleBenchmark(ProgramTest):

@@ -11,6 +11,7 @@
 #include "core/build_id.hpp"
 #include "core/locked_results.hpp"
 #include "core/result_json.hpp"
+#include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -82,6 +83,17 @@ TEST_F(ResultResume, TakesNothingElseForACutHeader) {
     (void)folder_.write("conv.jsonl", other);
     expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
                     "is not a result file");
+  }
+}
+
+TEST_F(ResultResume, DoesNotGoOnInACompressedFile) {
+  write({measured(1), measured(2)});
+  const std::string packed = test::gzip(test::read_file(file_));
+  for (const char* name : {"conv.jsonl", "conv.jsonl.gz"}) {
+    const auto file = folder_.write(name, packed);
+    expect_contains(config_error([&] { (void)find_resume_point(file, header()); }),
+                    file.string() + ", nor appended: it is compressed with gzip. Unpack it");
+    EXPECT_EQ(test::read_file(file), packed);
   }
 }
 

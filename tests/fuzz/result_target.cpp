@@ -4,14 +4,15 @@
 
 #include <array>
 #include <cstddef>
-#include <fstream>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "core/cluster.hpp"
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/measurement.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/machine.hpp"
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 
 /// The header of a result file, its first measurements and a line that counts them.
 std::string beginning_of(const fs::path& path, std::size_t measurements) {
-  std::ifstream stream(path, std::ios::binary);
+  std::istringstream stream(read_input(path, "Get it again from the repository."));
   std::string text;
   std::string line;
   for (std::size_t i = 0; i <= measurements; ++i) {
@@ -63,11 +64,11 @@ void expect_comparable(std::span<const ResultFile> results) {
 std::vector<std::string> result_seeds() {
   const fs::path results = fs::path(DLSCALE_SOURCE_DIR) / "results/epyc-2vcpu";
   constexpr std::array<std::pair<std::string_view, std::size_t>, 5> beginnings{
-      {{"2026-11-20-9b75409/overhead/alexnet.jsonl", 1},
-       {"2026-11-20-6538966/validation/e2e/alexnet-1-wait_free-1.jsonl", 1},
-       {"2026-11-22-conv-quick/update.jsonl", 2},
-       {"2026-11-20-6538966/validation/parts/update-1.jsonl", 4},
-       {"2026-11-22-hosts-train/10g/parts/comm-beside-64.jsonl", 2}}};
+      {{"2026-11-20-9b75409/overhead/alexnet.jsonl.gz", 1},
+       {"2026-11-20-6538966/validation/e2e/alexnet-1-wait_free-1.jsonl.gz", 1},
+       {"2026-11-22-conv/peak.jsonl.gz", 2},
+       {"2026-11-20-6538966/validation/parts/update-1.jsonl.gz", 4},
+       {"2026-11-22-hosts-train/10g/parts/comm-beside-64.jsonl.gz", 2}}};
   std::vector<std::string> texts;
   for (const auto& [path, measurements] : beginnings) {
     texts.push_back(beginning_of(results / path, measurements));

@@ -4,12 +4,16 @@
 Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
+import gzip
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
 import plot_case
+
+import figure_io  # isort: skip (plot_case says where it is)
 
 PHASES = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
 
@@ -255,6 +259,34 @@ class PlotsTest(plot_case.PlotCase):
                 capture_output=True, text=True, check=False,
             )
             self.assert_refused(finished, script.name, "No module named 'matplotlib'", "apt install")
+
+    def write_bytes(self, name, content):
+        path = self.where / name
+        path.write_bytes(content)
+        return str(path)
+
+    def test_compressed_files_are_drawn_as_the_others(self):
+        cases, predictions = self.published()
+        plain = self.draw("published", cases, predictions)
+        text = pathlib.Path(cases).read_bytes()
+        half = len(text) // 2
+        members = gzip.compress(text[:half]) + gzip.compress(text[half:])
+        for name, packed in [("cases.jsonl.gz", gzip.compress(text)), ("two.jsonl", members)]:
+            self.assertEqual(plain, self.draw("published", self.write_bytes(name, packed), predictions))
+
+    def test_damaged_compression_is_refused(self):
+        packed = gzip.compress(sample_results().encode(), mtime=0)
+        flipped = bytearray(packed)
+        flipped[len(packed) // 2] ^= 1
+        for name, content in [("cut.jsonl.gz", packed[:-20]), ("flipped.jsonl.gz", bytes(flipped))]:
+            path = self.write_bytes(name, content)
+            self.assert_refused(self.run_plot("latency", path), name, "cannot be read")
+
+    def test_compression_does_not_fill_the_memory(self):
+        packed = gzip.compress(bytes(1 << 20))
+        self.assertEqual(len(figure_io.inflated("zeros", packed, most=1 << 20)), 1 << 20)
+        with self.assertRaisesRegex(figure_io.BadInputError, "zeros inflates to more than 1048575"):
+            figure_io.inflated("zeros", packed, most=(1 << 20) - 1)
 
     def test_a_broken_line_inside_results_is_refused(self):
         text = sample_results().replace('"status": "ok"', '"status": ', 1)

@@ -4,6 +4,7 @@
 Usage: test_readme_pictures.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
+import gzip
 import subprocess
 
 import plot_case  # isort: skip (says where the scripts are)
@@ -35,7 +36,8 @@ class PicturesTest(plot_case.PlotCase):
 
     def test_a_map_of_its_own_is_taken_where_there_is_one(self):
         alone = [row for row in conv_rows(2) if row["axes"]["layer"] == "conv3"]
-        self.write("crossover.jsonl", plot_case.lines_of("conv", alone))
+        text = plot_case.lines_of("conv", alone)
+        (self.where / "crossover.jsonl.gz").write_bytes(gzip.compress(text.encode()))
         self.pictures(self.results(), "--network", "net", "--to", self.where / "img")
         text = (self.where / "img/crossover.svg").read_text()
         self.assertIn("batch 2", text)
