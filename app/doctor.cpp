@@ -1,22 +1,84 @@
-// dlscale doctor: what this machine lacks, what makes it noisy, and what to do about either.
-#include <unistd.h>
+// dlscale doctor: what this machine and this build lack, and what to do about it.
+#include "app/doctor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
+#include <array>
 #include <memory>
-#include <vector>
+#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "app/doctor_findings.hpp"
-#include "app/doctor_machine.hpp"
-#include "app/doctor_noise.hpp"
-#include "app/doctor_software.hpp"
 #include "app/document_output.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
+#include "bench/speed_witness.hpp"
 #include "core/error.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {
+
+constexpr std::array<const char*, 4> state_names{"ok", "unavailable", "warning", "missing"};
+constexpr std::array tones{report::Tone::good, report::Tone::plain, report::Tone::caution,
+                           report::Tone::bad};
+
+std::size_t index(FindingState state) {
+  return static_cast<std::size_t>(state);
+}
+
+/// "machine: warning".
+std::string verdict_text(const FindingGroup& group) {
+  return fmt::format("{}: {}", group.name, state_names.at(index(group.verdict())));
+}
+
+report::Table table_of(const FindingGroup& group) {
+  report::Table table;
+  table.title = verdict_text(group);
+  table.columns = {{"check", report::Align::left},
+                   {"state", report::Align::left},
+                   {"found", report::Align::left}};
+  for (const Finding& finding : group.findings) {
+    const std::size_t state = index(finding.state);
+    table.rows.push_back(
+        {{finding.name}, {state_names.at(state), tones.at(state)}, {finding.found}});
+    if (finding.advice.empty()) continue;
+    table.notes.push_back(fmt::format("{}: {}", finding.name, finding.advice));
+  }
+  return table;
+}
+
+report::Table records_of(const std::vector<FindingGroup>& groups) {
+  report::Table records;
+  report::add_columns(records.columns, report::Meaning::key, {"group", "check"});
+  report::add_columns(records.columns, report::Meaning::state, {"state"});
+  records.columns.back().states = {state_names.begin(), state_names.end()};
+  report::add_columns(records.columns, report::Meaning::remark, {"found", "advice"});
+  for (const FindingGroup& group : groups) {
+    for (const Finding& each : group.findings) {
+      const char* state = state_names.at(index(each.state));
+      records.rows.push_back({{group.name}, {each.name}, {state}, {each.found}, {each.advice}});
+    }
+  }
+  return records;
+}
+
+nlohmann::ordered_json json_of(const std::vector<FindingGroup>& groups,
+                               const report::Table& records) {
+  nlohmann::ordered_json json{{"schema", "dlscale.doctor"}, {"version", 2}};
+  for (const FindingGroup& group : groups) {
+    json["verdicts"][group.name] = state_names.at(index(group.verdict()));
+  }
+  for (const auto& row : records.rows) {
+    auto& finding = json["findings"].emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      finding[records.columns.at(i).heading] = row[i].text;
+    }
+  }
+  return json;
+}
 
 struct DoctorOptions {
   bool quick = false;
@@ -24,52 +86,51 @@ struct DoctorOptions {
   DocumentOutput output;
 };
 
-std::vector<FindingGroup> look(const DoctorOptions& options) {
-  const MachineView view{.root = "/",
-                         .cores = static_cast<int>(backend::usable_cores().size()),
-                         .results = space_at(std::filesystem::current_path().string()),
-                         .shared_memory = space_at("/dev/shm")};
-  // The machine first, as it is before anything here works on it.
-  std::vector<FindingGroup> groups{{"machine", check_machine(view)}};
-  if (!options.quick) groups.push_back({"noise", judge_noise(probe_noise())});
-  groups.push_back({"build", check_build(view.root)});
-  groups.push_back({"launching", check_launching(options.quick ? Hello::left_out : Hello::tried)});
-  groups.push_back({"tools", check_tools(view.root)});
-  return groups;
-}
-
-/// Advice is no failure unless somebody says so.
-ExitCode exit_code(const std::vector<FindingGroup>& groups, bool strict) {
-  if (!strict) return ExitCode::ok;
-  if (count_of(groups, FindingState::missing) > 0) return ExitCode::not_built;
-  return count_of(groups, FindingState::warning) > 0 ? ExitCode::inconclusive : ExitCode::ok;
-}
-
 ExitCode doctor(const DoctorOptions& options) {
-  const std::vector<FindingGroup> groups = look(options);
+  const bench::SpeedWitness witness;
+  const auto cores = static_cast<int>(backend::usable_cores().size());
+  // The machine comes first, before other checks load it.
+  std::vector<FindingGroup> groups{check_machine("/", cores, [&] { return witness.time(); })};
+  groups.push_back(check_software(nvidia_gpus("/")));
+  groups.push_back(check_links(options.quick ? Hello::left_out : Hello::tried));
   options.output.write(findings_document(groups));
-  return exit_code(groups, options.strict);
+  const FindingState worst = std::ranges::max(groups, {}, &FindingGroup::verdict).verdict();
+  if (!options.strict || worst < FindingState::warning) return ExitCode::ok;
+  return worst == FindingState::missing ? ExitCode::not_built : ExitCode::inconclusive;
 }
 
 void declare_doctor(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<DoctorOptions>();
-  verb.add_flag("--quick", options->quick,
-                "Leave out what takes a second or more: the probe of noise, and the ranks that try "
-                "the launcher");
+  verb.add_flag("--quick", options->quick, "Do not start ranks to try the launcher");
   verb.add_flag("--strict", options->strict,
                 "Exit code 6 if something is missing, else 3 if there is a warning");
   options->output.declare(verb);
   verb.footer(
-      "Nothing is changed on the machine; the advice says what to type. Exit code 0 whatever is "
-      "found, unless --strict is given.\n"
-      "Example: dlscale doctor\n"
-      "dlscale doctor --strict --format json -o doctor.json");
+      "Exit code 0 whatever is found, unless --strict is given.\n"
+      "Example: dlscale doctor --strict --format json -o doctor.json");
   verb.callback([options, &result] { result = doctor(*options); });
 }
 
 }  // namespace
 
-extern const Verb doctor_verb{
-    "doctor", "Say what is missing or noisy on this machine, and what to do", declare_doctor};
+FindingState FindingGroup::verdict() const {
+  return std::ranges::max(findings, {}, &Finding::state).state;
+}
+
+report::Document findings_document(const std::vector<FindingGroup>& groups) {
+  report::Document document;
+  std::vector<std::string> verdicts;
+  for (const FindingGroup& group : groups) {
+    verdicts.push_back(verdict_text(group));
+    document.tables.push_back(table_of(group));
+  }
+  document.lead = fmt::format("{}.", fmt::join(verdicts, ", "));
+  document.records = records_of(groups);
+  document.json = json_of(groups, document.records).dump(2);
+  return document;
+}
+
+extern const Verb doctor_verb{"doctor", "Check software, machine and links, and say what to do",
+                              declare_doctor};
 
 }  // namespace dlscale::app

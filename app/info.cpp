@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/doctor.hpp"
 #include "app/info_sheets.hpp"
-#include "app/obstacle.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"

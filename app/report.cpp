@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -106,12 +105,10 @@ bool is_page(std::istream& content) {
          (title != std::string::npos && has_title(start.substr(title), "<title>"));
 }
 
-/// Figures don't say who drew them: they are ours where another file of the report lies beside
-/// them.
+/// A figure does not say who drew it. It belongs to a report if a page of one is beside it.
 void refuse_foreign_figures(const fs::path& folder) {
-  for (const char* ours :
-       {"index.html", "README.md", "validation.json", "predictions.json", "roofline.json"}) {
-    if (fs::exists(folder / ours)) return;
+  for (const char* page : {"index.html", "README.md"}) {
+    if (fs::exists(folder / page)) return;
   }
   for (const std::string& figure : report::figure_files()) {
     refuse_foreign_file(folder / figure, "a figure of dlscale report (no page lies beside it)",
@@ -120,18 +117,9 @@ void refuse_foreign_figures(const fs::path& folder) {
 }
 
 /// The folder may be somebody's own, with a README.md in it.
-void refuse_foreign_files(const fs::path& folder) {
+void refuse_foreign_pages(const fs::path& folder) {
   for (const char* page : {"index.html", "README.md"}) {
     refuse_foreign_file(folder / page, "a page of dlscale report", is_page);
-  }
-  const std::map<std::string, std::string> schemas{{"validation.json", "dlscale.validation"},
-                                                   {"predictions.json", "dlscale.prediction"},
-                                                   {"machine.json", "dlscale.machine"},
-                                                   {"roofline.json", "dlscale.roofline"}};
-  for (const auto& [name, schema] : schemas) {
-    refuse_foreign_file(folder / name, "a " + schema, [&schema = schema](std::istream& content) {
-      return opens_with_schema(content, schema);
-    });
   }
 }
 
@@ -253,9 +241,8 @@ void tell_place(const ReportOptions& options) {
   }
 }
 
-/// Figures of pages that run_plots() does not draw.
 void write_figures(const ReportOptions& options, const report::Figures& figures) {
-  for (const report::Figure& figure : figures.drawn) {
+  for (const report::Figure& figure : figures) {
     write_output((fs::path(options.out) / figure.file).string(), figure.svg);
   }
 }
@@ -283,7 +270,7 @@ ExitCode write_gate_report(const ReportOptions& options) {
 ExitCode write_history(const ReportOptions& options) {
   const std::shared_ptr<report::HistoryView> view = look_at_history(options, {});
   report::Figures figures;
-  if (auto figure = report::history_figure(*view)) figures.drawn.push_back(std::move(*figure));
+  if (auto figure = report::history_figure(*view)) figures.push_back(std::move(*figure));
   const std::vector<report::Section> sections = report::history_page(*view);
   const std::string title = report::history_page_title(*view);
   write_figures(options, figures);
@@ -328,7 +315,7 @@ ExitCode write_report(const ReportOptions& options) {
   refuse_repeated("--ranks", options.ranks);
   static_cast<void>(report::format::find_format(options.format));  // before the work
   options.further.check();
-  refuse_foreign_files(out);
+  refuse_foreign_pages(out);
   refuse_foreign_figures(out);
   if (options.results.empty()) {
     if (!options.history.store.empty()) return write_history(options);
@@ -346,11 +333,11 @@ ExitCode write_report(const ReportOptions& options) {
   }
   report::ReportInput input = read_input(options);
   add_side_by_side(input, options.results);
-  const report::Figures figures = report::run_plots(input, out);
-  for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
+  const report::Figures figures = report::report_figures(input);
   for (const std::string& sentence : input.left_out) {
     fmt::print(stderr, "report: {}\n", sentence);
   }
+  write_figures(options, figures);
   write_forms(options, report::html(input, figures), report::markdown(input, figures));
   print_document(options,
                  input.trained ? report::summary_document(input) : report::parts_document(input));

@@ -58,11 +58,6 @@ bool is_sent_beside_work(const Measurement& measurement) {
   return is_message_of_training(measurement) && measurement.axes.contains("beside");
 }
 
-bool is_carried_by_gpu(const Measurement& measurement) {
-  const auto library = measurement.axes.find("library");
-  return library != measurement.axes.end() && library->second.ends_with(carried_by_gpu);
-}
-
 bool is_of_device_memory(const Measurement& measurement) {
   const auto memory = measurement.axes.find(std::string(memory_axis));
   return memory != measurement.axes.end() && memory->second == device_memory;

@@ -40,12 +40,6 @@ bool is_sent_as_in_training(const Measurement& measurement);
 /// Whether it is of such messages beside work that went on meanwhile (axis "beside").
 bool is_sent_beside_work(const Measurement& measurement);
 
-/// How the axis "library" of "comm" ends where GPUs carried the messages of ranks that have nothing
-/// but NCCL between them: from memory of the host to memory of the host, on one block of the GPU.
-inline constexpr std::string_view carried_by_gpu = ", host memory through the GPU";
-/// Whether it is of such messages, which tell nothing of those between memories of GPUs.
-bool is_carried_by_gpu(const Measurement& measurement);
-
 /// The axis of messages that lie in memory of a device, and its value. Others have none: messages
 /// of the host's memory, as are all of earlier versions.
 inline constexpr std::string_view memory_axis = "memory";

@@ -37,17 +37,8 @@ matplotlib.rcParams.update(
     }
 )
 
-# After Okabe & Ito (2008), distinct to colour-blind readers; their yellow darkened for white paper.
-PHASES = [
-    ("t_io", "waiting for input", "#999999"),
-    ("t_h2d", "host-to-device copy", "#c9b200"),
-    ("t_f", "forward", "#56b4e9"),
-    ("t_b", "backward", "#0072b2"),
-    ("t_comm_exposed", "exposed communication", "#d55e00"),
-    ("t_u", "update", "#009e73"),
-    ("t_other", "anything else", "#cc79a7"),
-]
 GREY = "#6b7480"  # what is told or ideal, beside what was measured
+# After Okabe & Ito (2008), distinct to colour-blind readers.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 
 

@@ -85,7 +85,7 @@ def all_judged(cases, predictions):
 
 def colours_of(judged):
     names = sorted({one.group for one in judged})
-    palette = [*figure_io.COLOURS, *[colour for _, _, colour in figure_io.PHASES[:2]], "#000000"]
+    palette = [*figure_io.COLOURS, "#999999", "#c9b200", "#000000"]
     return {name: palette[index % len(palette)] for index, name in enumerate(names)}
 
 

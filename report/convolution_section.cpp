@@ -49,10 +49,8 @@ Section convolution_section(const ReportInput& input) {
   Section section{"convolutions", "Convolutions by algorithm", {}};
   section.blocks.emplace_back(Paragraph{fastest_sentence(input.results)});
   for (Table& table : convolution_summary(input)) append(section, std::move(table));
-  section.blocks.emplace_back(FigureSlot{"crossover"});
   for (Table& table : fastest_tables(input.results)) append_folded(section, std::move(table));
   append_roofline(section, *input.kernels);
-  section.blocks.emplace_back(FigureSlot{"batch_speed"});
   section.blocks.emplace_back(
       Paragraph{"Every algorithm, layer by layer, with speed, workspace, errors and what ran:"});
   for (auto& [set, tables] : tables_by_set(input.results, *input.kernels)) {

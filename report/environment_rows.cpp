@@ -10,6 +10,14 @@
 #include "core/quantity_text.hpp"
 
 namespace dlscale::report {
+namespace {
+
+/// Whether a property differs from run to run and changes the meaning of no number.
+bool is_of_the_moment(const std::string& property) {
+  return property == "date" || property == "load";
+}
+
+}  // namespace
 
 std::vector<std::string> shown_names(std::span<const ResultFile> files) {
   std::map<std::string, int> counts;
@@ -65,6 +73,29 @@ NamedTexts joined_environment(std::span<const ResultFile> files) {
                                   : fmt::format("{}", fmt::join(set, ", ")));
   }
   return rows;
+}
+
+std::vector<EnvironmentDifference> environment_differences(std::span<const ResultFile> results) {
+  std::vector<EnvironmentDifference> all;
+  const std::vector<std::string> shown = shown_names(results);
+  std::vector<NamedTexts> rows;
+  std::vector<std::string> names;
+  for (const ResultFile& file : results) {
+    rows.push_back(environment_rows(file.header.environment));
+    for (const auto& [name, value] : rows.back()) {
+      const bool known = std::ranges::find(names, name) != names.end();
+      if (!known && !is_of_the_moment(name)) names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    EnvironmentDifference difference{name, {}};
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto found = std::ranges::find(rows[i], name, &NamedTexts::value_type::first);
+      difference.files[found == rows[i].end() ? "" : found->second].push_back(shown[i]);
+    }
+    if (difference.files.size() > 1) all.push_back(std::move(difference));
+  }
+  return all;
 }
 
 }  // namespace dlscale::report

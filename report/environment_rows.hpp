@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,5 +23,13 @@ NamedTexts environment_rows(const Environment& environment);
 /// The same over all files: different values of a row joined by ", ", dates as first – last. Rows
 /// in the order of the first file.
 NamedTexts joined_environment(std::span<const ResultFile> files);
+
+/// A property of the environment in which result files differ: each value with the files that have
+/// it. Date and load are not among them.
+struct EnvironmentDifference {
+  std::string property;
+  std::map<std::string, std::vector<std::string>> files;  ///< by value; empty: not recorded
+};
+std::vector<EnvironmentDifference> environment_differences(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

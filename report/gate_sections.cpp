@@ -398,7 +398,7 @@ Figures gate_figures(const GateReport& gate) {
   }
   Figures figures;
   for (auto& each : {figure::forest(rows, gate.margin), figure::paired(rounds, gate.margin)}) {
-    if (each) figures.drawn.push_back(*each);
+    if (each) figures.push_back(*each);
   }
   return figures;
 }

@@ -15,12 +15,12 @@
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/processor_tables.hpp"
+#include "report/quality.hpp"
 #include "report/remarks.hpp"
 #include "report/schedule_text.hpp"
 #include "report/side_by_side.hpp"
 #include "report/step_parts.hpp"
 #include "report/summary.hpp"
-#include "report/trust_section.hpp"
 #include "report/validate_order_table.hpp"
 #include "report/validation_table.hpp"
 
@@ -237,7 +237,7 @@ std::vector<Section> side_by_side_sections(const ReportInput& input) {
   const Document document = side_by_side_document(input.side_by_side);
   return {{"verdict", "In short", {Paragraph{document.lead + "."}}},
           side_by_side_section(input),
-          trust_section(input),
+          quality_section(input),
           steps_section(input),
           {"files", "Result files", {files_table(input.results)}},
           raw_section(input)};
@@ -307,8 +307,8 @@ Section environment_section(const ReportInput& input) {
   return section;
 }
 
-Section warnings_section(const ReportInput& input, const Figures& figures) {
-  Items items{figures.troubles};
+Section warnings_section(const ReportInput& input) {
+  Items items;
   for (const std::string& note : input.validation.notes) items.lines.push_back(note);
   std::map<std::string, std::vector<Measurement>> benchmarks;
   const std::vector<std::string> shown = shown_names(input.results);
@@ -363,11 +363,11 @@ std::vector<Section> first_sections(const ReportInput& input) {
   if (!input.suites.empty()) sections.push_back(suite_section(input));
   if (input.side_by_side.columns.size() > 1) sections.push_back(side_by_side_section(input));
   if (input.history) sections.push_back(history_section(*input.history));
-  sections.push_back(trust_section(input));
+  sections.push_back(quality_section(input));
   return sections;
 }
 
-std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+std::vector<Section> report_sections(const ReportInput& input) {
   std::vector<Section> sections = first_sections(input);
   if (input.trained) {
     for (Section& section :
@@ -395,7 +395,7 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
   }
   sections.push_back(left_out_section(input));
   sections.push_back(environment_section(input));
-  sections.push_back(warnings_section(input, figures));
+  sections.push_back(warnings_section(input));
   sections.push_back(raw_section(input));
   return sections;
 }

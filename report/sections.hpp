@@ -20,9 +20,17 @@ struct Items {
 struct FigureSlot {
   std::string name;
 };
+/// One word and the reasons for it.
+struct Badge {
+  Tone tone = Tone::plain;
+  std::string word;
+  std::string reasons;
+};
 /// A table of which only the title shows until it is opened.
 struct Folded {
+  enum class In { all_forms, html };
   Table table;
+  In in = In::all_forms;  ///< html: Markdown shows the table
 };
 /// Tables too long for a page that people read through: folded in HTML; beside Markdown in pages of
 /// their own, which it links.
@@ -36,7 +44,7 @@ struct Appendix {
 struct RawRows {
   Table table;
 };
-using Block = std::variant<Paragraph, Items, Table, Folded, Appendix, FigureSlot, RawRows>;
+using Block = std::variant<Paragraph, Badge, Items, Table, Folded, Appendix, FigureSlot, RawRows>;
 
 struct Section {
   std::string id;  ///< lower-case word, for links
@@ -45,7 +53,7 @@ struct Section {
 };
 
 /// The report in the order in which it is read, without a form: what html() and markdown() write.
-std::vector<Section> report_sections(const ReportInput& input, const Figures& figures);
+std::vector<Section> report_sections(const ReportInput& input);
 
 /// Sections as a page, and as pages of Markdown: what html() and markdown() of any report are.
 std::string html_page(const std::string& title, const std::vector<Section>& sections,
@@ -75,7 +83,7 @@ Section communication_section(const ReportInput& input);
 Section suite_section(const ReportInput& input);  ///< requires input.suites
 Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
-Section warnings_section(const ReportInput& input, const Figures& figures);
+Section warnings_section(const ReportInput& input);
 
 /// A page of results side by side and of nothing else: predictions need one machine.
 std::vector<Section> side_by_side_sections(const ReportInput& input);

@@ -99,6 +99,24 @@ Table cells_table(const SuiteRecord& suite) {
   return table;
 }
 
+Table canary_table(const SuiteRecord& suite) {
+  Table table;
+  table.title =
+      fmt::format("{}: A/A test of each call, which compares a kernel with itself", suite.suite);
+  table.columns = {{"call", Align::left}, {"host", Align::left}, {"result", Align::left},
+                   {"at the start"},      {"at the end"},        {"from start to end"}};
+  for (const CanaryOutcome& canary : suite.canaries) {
+    table.rows.push_back(
+        {{canary.started},
+         {canary.host},
+         {canary.is_stable ? "pass" : "fail", canary.is_stable ? Tone::good : Tone::bad},
+         {canary.first},
+         {canary.last},
+         {canary.drift}});
+  }
+  return table;
+}
+
 void append_folded(Section& section, Table table) {
   if (table.rows.size() > most_in_markdown) {
     section.blocks.emplace_back(RawRows{std::move(table)});
@@ -162,6 +180,7 @@ Section suite_section(const ReportInput& input) {
       section.blocks.emplace_back(std::move(trouble));
     }
     append_folded(section, cells_table(suite));
+    if (!suite.canaries.empty()) append_folded(section, canary_table(suite));
   }
   return section;
 }

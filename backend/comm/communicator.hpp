@@ -106,14 +106,13 @@ struct CommBackend {
   /// Why connect() cannot work for the ranks of `launched` together, empty if it can; null where
   /// obstacle() tells all. Collective, with the same answer on every rank.
   std::string (*obstacle_among)(Communicator& launched) = nullptr;
-  /// The GPU that this rank of `launched` is to take, of those that it sees, so that each has one
-  /// of its own; nothing if one of them sees none. Throws, on all ranks alike, if they are more
-  /// than GPUs. Collective; null where it does not know of GPUs.
+  /// The GPU that this rank of `launched` takes, of those that it sees: its number on the node
+  /// modulo their number; nothing if a rank sees none. Collective; null for backends without GPUs.
   std::optional<int> (*gpu_among)(Communicator& launched) = nullptr;
 };
 
-/// The backend the environment calls for: "nccl" if DLSCALE_RENDEZVOUS is set (see docs/NCCL.md),
-/// "mpi" under mpirun, mpiexec or srun, else "local". No side effects.
+/// The backend the environment calls for: "mpi" under mpirun, mpiexec or srun, else "local". No
+/// side effects.
 std::string_view launched_backend();
 
 /// Connects by launched_backend() and calls check_world(). Throws Unsupported if several ranks were

@@ -58,13 +58,6 @@ std::string reason_absent(std::string_view name) {
 }
 
 Unsupported lacking(std::string_view name) {
-  if (name == "nccl") {
-    return Unsupported(fmt::format(
-        "DLSCALE_RENDEZVOUS is set, but this build has no NCCL backend ({}), which alone brings "
-        "ranks together by a file. Install NCCL and build again, or unset it and start the ranks "
-        "by MPI's launcher.",
-        reason_absent(name)));
-  }
   return Unsupported(fmt::format(
       "{} started this program, but this build has no MPI backend ({}), so each rank would "
       "measure by itself. Install libopenmpi-dev or libmpich-dev and build again, or start it "
@@ -93,9 +86,6 @@ std::string nccl_obstacle(Communicator& launched) {
 }  // namespace
 
 std::string_view launched_backend() {
-  // Who names a file for the ranks to meet at means that, whatever launcher started them.
-  const char* file = from_environment("DLSCALE_RENDEZVOUS");
-  if (file != nullptr && *file != '\0') return "nccl";
   return detect_launch(from_environment) ? "mpi" : "local";
 }
 
@@ -109,7 +99,6 @@ Connection connect_best(int expected, DataPlace gradients) {
   const CommBackend& launched = find_launched();
   Connection found{launched.connect(), std::string(launched.name), ""};
   check_world(*found.communicator, expected);
-  if (found.name == "nccl") found.why = "DLSCALE_RENDEZVOUS is set";
   const int ranks = found.communicator->size();
   if (found.name != "mpi" || gradients == DataPlace::host || ranks == 1) return found;
   const Choice choice =

@@ -1,7 +1,5 @@
 #include "model/calibrate/message_memory.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -24,19 +22,6 @@ bool is_computed_by(const Measurement& row, const std::string& backend) {
   const auto found = row.axes.find("backend");
   return std::ranges::find(of_training, row.benchmark) != of_training.end() && is_timed(row) &&
          found != row.axes.end() && found->second == backend;
-}
-
-/// Gradients in memory of GPUs do not travel so, and nothing tells how much faster they do.
-void refuse_carried(const Group& rows) {
-  const auto carried = std::ranges::find_if(
-      rows, [](const Sourced& one) { return is_carried_by_gpu(*one.measurement); });
-  if (carried == rows.end()) return;
-  throw ConfigError(fmt::format(
-      "{}: its messages went from memory of the host to memory of the host, through one block of "
-      "each GPU ({}), so they do not tell how long gradients take from GPU to GPU. Leave this file "
-      "out, and measure those with bench comm --memory device, or predict with --all-reduce nccl, "
-      "by NCCL's own cost model.",
-      carried->file, carried->axis("library")));
 }
 
 }  // namespace
@@ -73,7 +58,6 @@ Group messages_in(MessageMemory memory, const Group& all) {
   std::ranges::copy_if(all, std::back_inserter(chosen), [memory](const Sourced& one) {
     return memory_of(*one.measurement) == memory;
   });
-  if (memory == MessageMemory::host) refuse_carried(chosen);
   return chosen;
 }
 

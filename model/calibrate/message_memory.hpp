@@ -20,8 +20,7 @@ MessageMemory memory_of(const Measurement& measurement);
 MessageMemory message_memory(std::span<const ResultFile> results, const std::string& backend);
 
 /// The rows of `bench comm` whose messages lie there; none where there are others only, of which
-/// left_out() tells. Throws ConfigError, naming a file, if GPUs carried those of the host's memory
-/// (is_carried_by_gpu()).
+/// left_out() tells.
 Group messages_in(MessageMemory memory, const Group& all);
 
 }  // namespace dlscale::model

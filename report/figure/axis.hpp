@@ -55,4 +55,16 @@ struct LegendEntry {
 };
 double draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries);
 
+/// A part of a stacked bar.
+struct StackPart {
+  std::string name;
+  double seconds = 0;
+};
+
+/// A bar of parts one behind the other along `x`, which is in ms, in their order the colours of
+/// fill_class(), with the sum behind it. `at`: its corner and height. `owner` names the bar where
+/// a pointer rests. Returns the x where it ends.
+double draw_stack(Canvas& canvas, const Scale& x, const Box& at,
+                  const std::vector<StackPart>& parts, std::string_view owner);
+
 }  // namespace dlscale::report::figure

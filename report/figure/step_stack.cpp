@@ -19,19 +19,12 @@ constexpr double left = 150;
 constexpr double right = 70;
 constexpr double width = 860;
 
-void draw_bar(Canvas& canvas, const Scale& x, double y, const StepTimes& times,
-              const std::string& who) {
-  double done = 0;
+std::vector<StackPart> parts_of(const StepTimes& times) {
+  std::vector<StackPart> parts;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const double seconds = std::max(0.0, times.at(i));
-    const double from = x.at(1e3 * done);
-    done += seconds;
-    if (seconds == 0) continue;
-    canvas.rect({from, y, x.at(1e3 * done) - from, bar - 3}, fill_class(i),
-                fmt::format("{}: {} {} ms ({})", who, step_part_words.at(i),
-                            significant(1e3 * seconds, 4), percent(seconds / step_total(times))));
+    parts.push_back({std::string(step_part_words.at(i)), times.at(i)});
   }
-  canvas.text({x.at(1e3 * done) + 5, y + 10}, significant(1e3 * done, 4), Anchor::start, "soft");
+  return parts;
 }
 
 /// How many groups have a bar among the first `bars`.
@@ -50,7 +43,7 @@ void draw_group(Canvas& canvas, const Scale& x, const StepParts& group, std::siz
   for (std::size_t rank = 0; rank < std::min(bars, group.ranks.size()); ++rank) {
     const std::string who = fmt::format("rank {} of {}", rank, group.ranks.size());
     canvas.text({left - 8, y + 10}, who, Anchor::end, "soft");
-    draw_bar(canvas, x, y, group.ranks[rank], who);
+    draw_stack(canvas, x, {left, y, 0, bar - 3}, parts_of(group.ranks[rank]), who);
     y += bar;
   }
   y += 2;

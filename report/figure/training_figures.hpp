@@ -27,4 +27,8 @@ std::optional<Figure> straggler_map(std::span<const ResultFile> results);
 std::optional<Figure> scaling(std::span<const std::vector<model::Prediction>> curves,
                               const Validation& validation);
 
+/// "phases": the phases of an iteration as stacked bars, predicted above measured, a panel a
+/// network and batch. At most 48 runs. Nothing without a run.
+std::optional<Figure> phase_bars(const Validation& validation);
+
 }  // namespace dlscale::report::figure

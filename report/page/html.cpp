@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/error.hpp"
 #include "report/page/html_text.hpp"
 #include "report/page/style.hpp"
-#include "report/page/svg_text.hpp"
 #include "report/report.hpp"
 #include "report/sections.hpp"
 
@@ -17,12 +17,24 @@ std::string list(const std::vector<std::string>& lines) {
   return out + "</ul>\n";
 }
 
+/// The drawing with a role and a label for those who cannot see it.
+std::string inline_svg(const Figure& figure) {
+  constexpr std::string_view opening = "<svg";
+  EXPECT(figure.svg.starts_with(opening));
+  return fmt::format("{} role=\"img\" aria-label=\"{}\"{}", opening, escape_html(figure.alt),
+                     figure.svg.substr(opening.size()));
+}
+
 /// Writes one block of a section.
 struct HtmlBlock {
   const Figures* figures;
 
   std::string operator()(const Paragraph& paragraph) const {
     return "<p>" + escape_html(paragraph.text) + "</p>\n";
+  }
+  std::string operator()(const Badge& badge) const {
+    return fmt::format("<p><strong{}>{}</strong>: {}</p>\n", class_of(Align::left, badge.tone),
+                       escape_html(badge.word), escape_html(badge.reasons));
   }
   std::string operator()(const Items& items) const { return list(items.lines); }
   std::string operator()(const Table& table) const { return html_table(table); }
@@ -40,10 +52,10 @@ struct HtmlBlock {
     return out;
   }
   std::string operator()(const FigureSlot& slot) const {
-    const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
-    if (found == figures->drawn.end()) return "";
-    return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
-                       inline_svg(found->svg, found->name, found->alt), escape_html(found->title));
+    const auto found = std::ranges::find(*figures, slot.name, &Figure::name);
+    if (found == figures->end()) return "";
+    return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", inline_svg(*found),
+                       escape_html(found->title));
   }
 };
 
@@ -94,7 +106,7 @@ std::string html_page(const std::string& page_title, const std::vector<Section>&
 }
 
 std::string html(const ReportInput& input, const Figures& figures) {
-  return html_page(report_title(input), report_sections(input, figures), figures);
+  return html_page(report_title(input), report_sections(input), figures);
 }
 
 }  // namespace dlscale::report

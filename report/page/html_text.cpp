@@ -25,30 +25,6 @@ std::string_view entity(char character) {
   }
 }
 
-/// Of a heading or a cell, with a blank before it; text to the left is what has none: pages have a
-/// hundred thousand cells.
-std::string class_of(Align align, Tone tone) {
-  std::string classes = align == Align::right ? "number" : "";
-  const auto add = [&classes](std::string_view name) {
-    if (!classes.empty()) classes += ' ';
-    classes += name;
-  };
-  switch (tone) {
-    case Tone::plain:
-      break;
-    case Tone::good:
-      add("good");
-      break;
-    case Tone::caution:
-      add("caution");
-      break;
-    case Tone::bad:
-      add("bad");
-      break;
-  }
-  return classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
-}
-
 std::string heading_row(const Table& table) {
   std::string out = "<thead><tr>";
   for (const Column& column : table.columns) {
@@ -78,6 +54,28 @@ std::string notes_list(const std::vector<std::string>& notes) {
 }
 
 }  // namespace
+
+std::string class_of(Align align, Tone tone) {
+  std::string classes = align == Align::right ? "number" : "";
+  const auto add = [&classes](std::string_view name) {
+    if (!classes.empty()) classes += ' ';
+    classes += name;
+  };
+  switch (tone) {
+    case Tone::plain:
+      break;
+    case Tone::good:
+      add("good");
+      break;
+    case Tone::caution:
+      add("caution");
+      break;
+    case Tone::bad:
+      add("bad");
+      break;
+  }
+  return classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
+}
 
 std::string escape_html(std::string_view text) {
   std::string out;

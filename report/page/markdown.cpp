@@ -82,6 +82,9 @@ struct MarkdownBlock {
   std::string operator()(const Paragraph& paragraph) const {
     return escape_markdown(paragraph.text) + "\n";
   }
+  std::string operator()(const Badge& badge) const {
+    return fmt::format("**{}**: {}\n", escape_markdown(badge.word), escape_markdown(badge.reasons));
+  }
   std::string operator()(const Items& items) const {
     std::string out;
     for (const std::string& line : items.lines) out += "* " + escape_markdown(line) + "\n";
@@ -89,6 +92,7 @@ struct MarkdownBlock {
   }
   std::string operator()(const Table& table) const { return format::markdown_table(table); }
   std::string operator()(const Folded& folded) const {
+    if (folded.in == Folded::In::html) return (*this)(folded.table);
     Table untitled = folded.table;
     untitled.title.clear();
     return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
@@ -109,8 +113,8 @@ struct MarkdownBlock {
     return out + "\n";
   }
   std::string operator()(const FigureSlot& slot) const {
-    const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
-    if (found == figures->drawn.end()) return "";
+    const auto found = std::ranges::find(*figures, slot.name, &Figure::name);
+    if (found == figures->end()) return "";
     return fmt::format("![{}](<{}>)\n\n{}\n", escape_markdown(found->alt),
                        found->file.generic_string(), escape_markdown(found->title));
   }
@@ -142,7 +146,7 @@ std::vector<Page> markdown_pages(const std::string& title, const std::vector<Sec
 }
 
 std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
-  return markdown_pages(report_title(input), report_sections(input, figures), figures);
+  return markdown_pages(report_title(input), report_sections(input), figures);
 }
 
 }  // namespace dlscale::report

@@ -401,7 +401,7 @@ class BadInput(ProgramTest):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["README.md", "thesis.md", "tiny.yaml"])
 
     def test_what_else_a_verb_writes_overwrites_nothing(self):
-        mine = {name: self.folder / name for name in ["out.json", "trace-rank0.json", "report/phases.png"]}
+        mine = {name: self.folder / name for name in ["out.json", "trace-rank0.json", "report/phases.svg"]}
         (self.folder / "report").mkdir()
         for path in mine.values():
             path.write_text("mine")
@@ -409,7 +409,7 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(self.network, f"--benchmark_out={mine['out.json']}"), 2, "out.json is there")
         self.assert_refused(self.train("--data", data, "--trace", self.folder / "trace"), 2, "trace-rank0.json is there")
         report = run("report", self.folder, "-o", self.folder / "report")
-        self.assert_refused(report, 2, "phases.png is there", "no page lies beside it")
+        self.assert_refused(report, 2, "phases.svg is there", "no page lies beside it")
         self.assertEqual([path.read_text() for path in mine.values()], ["mine"] * 3)
 
     def test_results_of_two_machines_are_not_reported_as_one(self):

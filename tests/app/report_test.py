@@ -35,13 +35,13 @@ class Suites(Report):
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("refused", made.stdout)
         text = self.text()
-        self.assertLess(text.index("## What became of each cell"), text.index("## Can it be trusted"))
+        self.assertLess(text.index("## What became of each cell"), text.index("## Quality of the measurements"))
         self.assertRegex(text, r"matrix, 4 cells: 1 failed, 1 left, (2 ok|1 ok, 1 unstable|2 unstable)\.")
         self.assertRegex(text, r"\| gemm-8/result.jsonl +\| gemm ")
         self.assertRegex(text, r"\| refused +\| failed +\| .*--nope")
         self.assertRegex(text, r"\| gemm-4 +\| left ")
-        self.assertRegex(text, r"\| Canary +\| (ok|bad) +\| a kernel beside itself: [01] of 1 call")
-        self.assertIn("1 cell failed; 1 cell left to be carried out", text)
+        self.assertRegex(text, r"\| A/A test +\| (pass|fail) +\| identical kernels compared at 1 call")
+        self.assertIn("1 cell failed, 1 cell not run yet", text)
         self.assertIn("gemm m16 n8 k8", self.text("index.html"))
 
         # Nothing measured at all is a page, too; a damaged row is named.
@@ -51,7 +51,7 @@ class Suites(Report):
         self.assertEqual(self.run_suite(only, "--name", "refused").returncode, 4)
         made = self.report(only)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("there is no number on this page", self.text())
+        self.assertIn("nothing measured", self.text())
 
     def test_a_study_of_noise_tells_the_smallest_change_that_shows(self):
         out = self.folder / "out"
@@ -60,7 +60,7 @@ class Suites(Report):
                  "machine": "this one", "date": "2026-01-01"}
         (out / "noise.json").write_text(json.dumps(study))
         self.assertEqual(self.report(out).returncode, 0)
-        self.assertIn("3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
+        self.assertIn("Smallest detectable change: changes of 3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
         (out / "noise.json").write_text('{"schema": "dlscale.noise", "version": 1}')
         self.assert_refused(self.report(out), 2, "noise.json is no study of noise")
 
@@ -93,7 +93,7 @@ class Histories(Report):
         made = self.report(self.results, "--history", self.store)
         self.assertEqual(made.returncode, 0, made.stderr)
         text = self.text()
-        self.assertLess(text.index("## History"), text.index("## Can it be trusted"))
+        self.assertLess(text.index("## History"), text.index("## Quality of the measurements"))
         self.assertIn("no new regression", text)
         self.assertIn("What is reported here, beside the level of its history", text)
         self.assertIn("](<history.svg>)", text)

@@ -386,16 +386,6 @@ TEST_F(Calibrated, RefusesResultsOfTwoLibraries) {
   EXPECT_NE(failure(results).find("another MPI"), std::string::npos);
 }
 
-TEST_F(Calibrated, RefusesMessagesOfTheHostThatGpusCarried) {
-  auto results = results_;
-  for (Measurement& m : results[1].measurements) {
-    if (m.benchmark == "comm") m.axes["library"] = "NCCL 2.28.9" + std::string(carried_by_gpu);
-  }
-  const std::string message = failure(results);
-  EXPECT_NE(message.find("(NCCL 2.28.9, host memory through the GPU)"), std::string::npos);
-  EXPECT_NE(message.find("from GPU to GPU"), std::string::npos) << message;
-}
-
 TEST_F(Calibrated, SaysWhichFileAndKeyIsDamaged) {
   auto results = results_;
   results[0].measurements[3].axes["batch"] = "eight";

@@ -195,15 +195,5 @@ TEST_F(MessageMemories, AreWhatMessagesSayWhereNothingWasComputed) {
             std::string::npos);
 }
 
-TEST_F(MessageMemories, OfTheHostThatGpusCarriedAreLeftOutBesideThoseOfGpus) {
-  auto results = results_;
-  results.push_back(of_device_memory(results_));
-  for (Measurement& m : results[1].measurements) {
-    if (m.benchmark == "comm") m.axes["library"] = "NCCL 2.28.9" + std::string(carried_by_gpu);
-  }
-  EXPECT_EQ(refusal_of(of_a_gpu(results)), "");
-  EXPECT_NE(refusal_of(results).find("from GPU to GPU"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace dlscale::model

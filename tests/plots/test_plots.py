@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of training and communication are drawn from sample files; bad input is refused.
+"""Figures of published trainings and of latencies are drawn from sample files; bad input is refused.
 
 Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
@@ -14,90 +14,6 @@ import sys
 import plot_case
 
 import figure_io  # isort: skip (plot_case says where it is)
-
-PHASES = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
-
-
-def sample_run(network, ranks, schedule="wait_free", batch=8):
-    return {
-        "network": network,
-        "cluster": "local",
-        "ranks": ranks,
-        "ranks_per_node": ranks,
-        "batch": batch,
-        "dtype": "f32",
-        "schedule": schedule,
-        "cores_per_rank": 1,
-        "compute_threads": 1,
-        "loader_threads": 1,
-        "prefetch": 2,
-    }
-
-
-def sample_prediction(network, ranks, iteration_s=0.4, half_width=0.03):
-    total = iteration_s * (1 + 0.06 * (ranks - 1) ** 0.5)
-    times = {f"{phase}_s": 0.0 for phase in PHASES}
-    times.update(t_iter_s=total, t_comm_hidden_s=0.0, t_load_s=0.1)
-    return {
-        "run": sample_run(network, ranks),
-        "time": times,
-        "t_iter_low_s": total * (1 - half_width),
-        "t_iter_high_s": total * (1 + half_width),
-        "closed_form": None,
-        "closed_form_absent": "sample",
-        "images_per_s": 8 * ranks / total,
-        "speedup": ranks * iteration_s / total,
-        "efficiency": iteration_s / total,
-        "bound": "compute",
-        "notes": [],
-    }
-
-
-def sample_phases(scale, exposed):
-    measured = dict(zip(PHASES, [0.001, 0.004, 0.12, 0.25, exposed, 0.03, 0.002], strict=True))
-    phases = [
-        {
-            "phase": name,
-            "predicted_s": 0.0 if name == "t_other" else 0.97 * scale * value,
-            "measured_s": scale * value,
-            "error": -0.03,
-            "share_of_error": -0.01,
-        }
-        for name, value in measured.items()
-    ]
-    total = {
-        "phase": "t_iter",
-        "predicted_s": sum(phase["predicted_s"] for phase in phases),
-        "measured_s": sum(phase["measured_s"] for phase in phases),
-        "error": -0.034,
-        "share_of_error": -0.034,
-    }
-    return [total, *phases]
-
-
-def sample_validation(networks):
-    runs = []
-    for scale, network in enumerate(networks, start=1):
-        for schedule, exposed in [("sequential", 0.09), ("wait_free", 0.02), ("bucketed", 0.05)]:
-            for ranks in (1, 2):
-                runs.append(
-                    {
-                        "key": f"e2e {network} {schedule} {ranks}",
-                        "run": sample_run(network, ranks, schedule),
-                        "phases": sample_phases(scale, exposed if ranks > 1 else 0.0),
-                        "naive_error": None if ranks == 1 else -exposed,
-                    }
-                )
-    return {"schema": "dlscale.validation", "version": 1, "passed": True, "runs": runs}
-
-
-def sample_predictions(networks):
-    curve = [1, 2, 4, 8, 16, 32, 64]
-    return {
-        "schema": "dlscale.prediction",
-        "version": 1,
-        "predictions": [sample_prediction(name, ranks) for name in networks for ranks in curve],
-    }
 
 
 def sample_results():
@@ -183,39 +99,31 @@ class PlotsTest(plot_case.PlotCase):
             self.assert_refused(
                 self.run_plot("published", cases, self.write("broken.jsonl", text)), word)
 
-    def test_phases_show_every_run_with_its_error_and_unit(self):
-        networks = ["alexnet", "googlenet", "resnet50"]
-        text = self.draw("phases", self.write("validation.json", sample_validation(networks)))
-        for word in [*networks, "ms", "exposed communication", "update", "2 ranks"]:
-            self.assertIn(word, text)
-        self.assertEqual(text.count("-3.4 %"), 18)
-
     def test_names_are_shown_as_they_are(self):
         hostile = "<script>alert('$x^$')</script> & $"
-        text = self.draw("phases", self.write("hostile.json", sample_validation([hostile])))
+        cases = [published_case(hostile, gpus) for gpus in (1, 8)]
+        predictions = [{"id": case["id"], "samples_per_s": 310.0} for case in cases]
+        text = self.draw("published", self.write("cases.jsonl", json_lines(cases)),
+                         self.write("predictions.jsonl", json_lines(predictions)))
         self.assertIn(hostile, text)
 
     def test_equal_input_gives_equal_files(self):
-        path = self.write("validation.json", sample_validation(["alexnet"]))
-        self.draw_by_itself("phases", path)
-        first = (self.where / "phases.svg").read_bytes()
-        self.draw("phases", path)
-        self.assertEqual(first, (self.where / "phases.svg").read_bytes())
+        paths = self.published()
+        self.draw_by_itself("published", *paths)
+        first = (self.where / "published.svg").read_bytes()
+        self.draw("published", *paths)
+        self.assertEqual(first, (self.where / "published.svg").read_bytes())
 
     def test_another_schema_is_refused(self):
-        path = self.write("other.json", sample_predictions(["alexnet"]))
-        self.assert_refused(self.run_plot("phases", path), "dlscale.validation", "other.json")
+        path = self.write("other.json", '{"schema": "dlscale.prediction", "version": 1}')
+        self.assert_refused(self.run_plot("roofline", path), "dlscale.roofline", "other.json")
 
     def test_a_missing_file_is_refused(self):
-        self.assert_refused(self.run_plot("phases", "/nowhere/x.json"), "/nowhere/x.json")
+        self.assert_refused(self.run_plot("roofline", "/nowhere/x.json"), "/nowhere/x.json")
 
     def test_text_that_is_no_json_is_refused(self):
         path = self.write("broken.json", "{")
-        self.assert_refused(self.run_plot("phases", path), "broken.json")
-
-    def test_a_validation_without_runs_is_refused(self):
-        path = self.write("empty.json", sample_validation([]))
-        self.assert_refused(self.run_plot("phases", path), "no run")
+        self.assert_refused(self.run_plot("roofline", path), "broken.json")
 
     def test_results_that_are_none_are_refused(self):
         path = self.write("empty.jsonl", "")
@@ -223,26 +131,25 @@ class PlotsTest(plot_case.PlotCase):
         path = self.write("newer.jsonl", sample_results().replace('"version": 1', '"version": 2', 1))
         self.assert_refused(self.run_plot("latency", path), "version 2", "reads 1")
         path = self.write("lines.json", sample_results())
-        self.assert_refused(self.run_plot("phases", path), 'no "dlscale.validation"')
+        self.assert_refused(self.run_plot("roofline", path), 'no "dlscale.roofline"')
         pipe = self.where / "pipe"
         os.mkfifo(pipe)
         self.assert_refused(self.run_plot("latency", pipe), "is no file")
 
     def test_a_file_that_is_no_figure_is_not_overwritten(self):
-        path = self.write("validation.json", sample_validation(["alexnet"]))
+        paths = self.published()
         for suffix in ["svg", "png"]:
-            foreign = self.where / f"phases.{suffix}"
+            foreign = self.where / f"published.{suffix}"
             before = foreign.read_bytes() if foreign.exists() else b""
             foreign.write_text("precious notes")
-            self.assert_refused(self.run_plot("phases", path), str(foreign), "not overwritten")
+            self.assert_refused(self.run_plot("published", *paths), str(foreign), "not overwritten")
             self.assertEqual(foreign.read_text(), "precious notes")
             foreign.write_bytes(before)
-        self.draw("phases", path)
-        self.draw("phases", path)
+        self.draw("published", *paths)
+        self.draw("published", *paths)
 
     def test_the_name_may_have_the_ending_of_a_figure(self):
-        path = self.write("validation.json", sample_validation(["alexnet"]))
-        finished = self.run_plot("phases", path, output="named.svg")
+        finished = self.run_plot("published", *self.published(), output="named.svg")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertTrue((self.where / "named.svg").exists() and (self.where / "named.png").exists())
 

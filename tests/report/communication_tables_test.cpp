@@ -124,7 +124,7 @@ TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   input.trained = false;
   input.results = results();
   EXPECT_TRUE(tells_of_parts(input.results));
-  const std::vector<Section> sections = report_sections(input, {});
+  const std::vector<Section> sections = report_sections(input);
   const auto found = std::ranges::find(sections, "communication", &Section::id);
   ASSERT_NE(found, sections.end());
   EXPECT_EQ(found->blocks.size(), 4U);

@@ -14,8 +14,9 @@
 #include "report/figure/bus_bandwidth.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
+#include "report/figure/kernel_figures.hpp"
 #include "report/figure/training_figures.hpp"
-#include "report/page/svg_text.hpp"
+#include "report/numbers.hpp"
 #include "report/step_parts.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -29,10 +30,13 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// What every figure keeps to: a page takes it, and every number in it is one.
+/// Rules of every figure: it has no active part and no link, and each of its numbers is finite.
 void expect_drawable(const std::optional<Figure>& figure) {
   ASSERT_TRUE(figure);
-  EXPECT_NO_THROW(static_cast<void>(inline_svg(figure->svg, figure->name, figure->alt)));
+  EXPECT_TRUE(figure->svg.starts_with("<svg "));
+  for (const char* active : {"<script", "<foreignObject", "href=", "url(", " onload="}) {
+    EXPECT_FALSE(contains(figure->svg, active)) << figure->name << ": " << active;
+  }
   EXPECT_FALSE(contains(figure->svg, "nan")) << figure->name;
   EXPECT_FALSE(contains(figure->svg, "inf ")) << figure->name;
   EXPECT_FALSE(contains(figure->svg, "\"inf")) << figure->name;
@@ -181,6 +185,53 @@ TEST(Scaling, OfADataSheetHasNoInterval) {
   const auto figure = scaling(input.curves, {});
   expect_drawable(figure);
   EXPECT_FALSE(contains(figure->svg, "<polygon"));
+}
+
+TEST(PhaseBars, HaveAPredictedAndAMeasuredBarARunAndItsError) {
+  const ReportInput input = samples::report_input();
+  const auto figure = phase_bars(input.validation);
+  expect_drawable(figure);
+  const std::size_t runs = input.validation.runs.size();
+  EXPECT_EQ(count(figure->svg, ">predicted<"), runs);
+  EXPECT_EQ(count(figure->svg, ">measured<"), runs);
+  EXPECT_EQ(count(figure->svg, ", predicted: forward "), runs);
+  EXPECT_EQ(count(figure->svg, ", measured: exposed communication "), runs);
+  EXPECT_TRUE(contains(figure->svg,
+                       ">" + signed_percent(*input.validation.runs.front().iteration().error)));
+  EXPECT_FALSE(phase_bars({}));
+}
+
+TEST(PhaseBars, SayHowManyRunsTheyLeaveOut) {
+  Validation validation = samples::report_input().validation;
+  validation.runs.resize(1);
+  validation.runs.resize(60, validation.runs.front());
+  const auto figure = phase_bars(validation);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->title, "12 more runs are not drawn"));
+  EXPECT_EQ(count(figure->svg, ">measured<"), 48U);
+}
+
+TEST(Roofline, HasAPanelAPassAndAMarkAKernelBelowTheCeilings) {
+  const ReportInput input = samples::parts_input();
+  ASSERT_TRUE(input.kernels->roofline());
+  const auto figure = roofline(*input.kernels);
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<circle "), input.kernels->placed().size());
+  for (const char* text : {">forward<", ">backward_data<", "native winograd_f4<", " peak<",
+                           " of roofline<", "vgg16 conv1_2, batch 4"}) {
+    EXPECT_TRUE(contains(figure->svg, text)) << text;
+  }
+  EXPECT_FALSE(roofline(KernelStudy(std::vector{samples::algorithms()})));
+}
+
+TEST(Latency, ShowsSweepsWithTheirLevelsAndThoseOfTheSystem) {
+  const std::vector results{samples::latency()};
+  const auto figure = latency(results);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->svg, "levels end at "));
+  EXPECT_TRUE(contains(figure->svg, "caches as the system names them"));
+  EXPECT_TRUE(contains(figure->svg, "<polyline"));
+  EXPECT_FALSE(latency({}));
 }
 
 TEST(BusBandwidth, PutsPointsWhereTheyWereMeasuredAndTheLineOfTheModel) {

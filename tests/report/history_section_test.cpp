@@ -133,16 +133,16 @@ TEST_F(HistoryPage, OfResultsThatItNeverSawSaysSoAndIsNoError) {
                Error);
 }
 
-TEST_F(HistoryPage, StandsBeforeTheTrustInItsNumbers) {
+TEST_F(HistoryPage, StandsBeforeTheQualityOfItsNumbers) {
   add(1, 20, 1e-3);
   ReportInput input;
   input.trained = false;
   input.results = {result_of_commit(20, 1e-3)};
   input.history = std::make_shared<HistoryView>(view(input.results));
-  const std::vector<Section> sections = report_sections(input, {});
+  const std::vector<Section> sections = report_sections(input);
   ASSERT_GE(sections.size(), 2U);
   EXPECT_EQ(sections[0].id, "history");
-  EXPECT_EQ(sections[1].id, "trust");
+  EXPECT_EQ(sections[1].id, "quality");
 }
 
 }  // namespace

@@ -250,8 +250,8 @@ TEST(GateSections, FigureSignsAreWorseUpwardWhateverTheDirection) {
     pair.changed = 100;
   }
   const Figures figures = gate_figures(gate);
-  ASSERT_EQ(figures.drawn.size(), 2U);
-  EXPECT_TRUE(contains(figures.drawn[1].svg, "round 1: +6.0 %"));
+  ASSERT_EQ(figures.size(), 2U);
+  EXPECT_TRUE(contains(figures[1].svg, "round 1: +6.0 %"));
 }
 
 TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
@@ -278,7 +278,7 @@ TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
 TEST(GateSections, OfAGateWithoutMetricsSayThatNothingChanged) {
   GateReport gate = samples::gate();
   gate.metrics.clear();
-  EXPECT_TRUE(gate_figures(gate).drawn.empty());
+  EXPECT_TRUE(gate_figures(gate).empty());
   EXPECT_TRUE(contains(html_page("x", gate_sections(gate), {}),
                        "No metric changed by more than the margin."));
 }

@@ -237,7 +237,7 @@ std::vector<Section> sections_of(std::vector<ResultFile> files) {
   EXPECT_TRUE(tells_of_parts(input.results));
   EXPECT_FALSE(parts_document(input).tables.empty());
   for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
-  return report_sections(input, {});
+  return report_sections(input);
 }
 
 Section section_named(const std::vector<Section>& sections, const std::string& id) {

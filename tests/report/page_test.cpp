@@ -1,13 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <string>
+#include <vector>
 
 #include "report/page/html_text.hpp"
-#include "report/page/svg_text.hpp"
-#include "report/process.hpp"
 #include "report/report.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -15,35 +12,7 @@
 namespace dlscale::report {
 namespace {
 
-constexpr const char* svg =
-    "<?xml version=\"1.0\"?>\n<!DOCTYPE svg PUBLIC \"x\" \"http://www.w3.org/x.dtd\">\n"
-    "<svg xmlns=\"http://www.w3.org/2000/svg\"><metadata><a href=\"http://x\"/></metadata>"
-    "<!-- note --><clipPath id=\"p1\"/><g clip-path=\"url(#p1)\"><use href=\"#p1\"/></g></svg>\n";
-
-TEST(InlineSvg, DropsPrologMetadataAndComments) {
-  const std::string text = inline_svg(svg, "a", "alt");
-  EXPECT_TRUE(text.starts_with("<svg role=\"img\" aria-label=\"alt\""));
-  for (const char* part : {"<?xml", "DOCTYPE", "metadata", "note", "http://x"}) {
-    EXPECT_FALSE(contains(text, part)) << part;
-  }
-}
-
-TEST(InlineSvg, PrefixesIdsAndWhatRefersToThem) {
-  const std::string text = inline_svg(svg, "phases", "alt");
-  EXPECT_TRUE(contains(text, "id=\"phases-p1\""));
-  EXPECT_TRUE(contains(text, "url(#phases-p1)"));
-  EXPECT_TRUE(contains(text, "href=\"#phases-p1\""));
-}
-
-TEST(InlineSvg, RefusesWhatActsOrReachesOutside) {
-  for (const char* part : {"<script>x</script>", "<g onload=\"x\"/>",
-                           "<use href=\"http://x/y.svg\"/>", "<g style=\"fill:url(http://x)\"/>"}) {
-    EXPECT_THROW(static_cast<void>(inline_svg("<svg>" + std::string(part) + "</svg>", "a", "b")),
-                 ConfigError)
-        << part;
-  }
-  EXPECT_THROW(static_cast<void>(inline_svg("PNG", "a", "b")), ConfigError);
-}
+constexpr const char* svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n";
 
 TEST(EscapeHtml, LeavesNoMarkup) {
   EXPECT_EQ(escape_html("<b a='1'>\"&"), "&lt;b a=&#39;1&#39;&gt;&quot;&amp;");
@@ -76,20 +45,11 @@ TEST(Html, HasEverySectionAndTheVerdictFirst) {
   }
 }
 
-TEST(Html, SaysWhyThereAreNoFigures) {
-  Figures figures;
-  figures.troubles = {"no matplotlib: apt install python3-matplotlib"};
-  EXPECT_TRUE(contains(html(samples::report_input(), figures), "apt install python3-matplotlib"));
-  EXPECT_TRUE(contains(markdown(samples::report_input(), figures).front().text,
-                       "apt install python3-matplotlib"));
-}
-
 TEST(Html, PutsFiguresWhereTheyBelong) {
-  Figures figures;
-  figures.drawn = {{"phases", "Title of it", "Alt text", svg, "figures/phases.svg"}};
+  const Figures figures{{"phases", "Title of it", "Alt text", svg, "figures/phases.svg"}};
   const std::string page = html(samples::report_input(), figures);
   EXPECT_TRUE(contains(page, "<figcaption>Title of it</figcaption>"));
-  EXPECT_TRUE(contains(page, "aria-label=\"Alt text\""));
+  EXPECT_TRUE(contains(page, "<svg role=\"img\" aria-label=\"Alt text\" xmlns"));
   EXPECT_TRUE(contains(markdown(samples::report_input(), figures).front().text,
                        "![Alt text](<figures/phases.svg>)"));
 }
@@ -111,52 +71,16 @@ TEST(Html, CanDoWithoutCurvesAndWithADataSheetMachine) {
   EXPECT_TRUE(contains(page, "No prediction beyond the runs measured."));
 }
 
-TEST(Process, GivesStatusAndOutput) {
-  const Finished finished = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"});
-  EXPECT_EQ(finished.status, 3);
-  EXPECT_EQ(finished.output, "out\nerr\n");
-  EXPECT_EQ(run_process({"/nowhere/program"}).status, 127);
-  EXPECT_EQ(run_process({"sh", "-c", "kill -9 $$"}).status, 128 + 9);
-}
-
-class RunPlots : public testing::Test {
- protected:
-  void SetUp() override {
-    std::filesystem::remove_all(folder_);
-    unsetenv("DLSCALE_PLOTS");
-  }
-  void TearDown() override {
-    std::filesystem::remove_all(folder_);
-    unsetenv("DLSCALE_PLOTS");
-  }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "dlscale_run_plots";
-};
-
-TEST_F(RunPlots, TellsOfScriptsThatFailAndOfAMissingFolderInsteadOfThrowing) {
-  setenv("DLSCALE_PLOTS", folder_.c_str(), 1);
-  const Figures own = run_plots(samples::report_input(), folder_ / "out");
-  EXPECT_TRUE(
-      std::ranges::none_of(own.drawn, [](const Figure& each) { return each.name == "phases"; }));
-  EXPECT_FALSE(own.drawn.empty());
-  ASSERT_FALSE(own.troubles.empty());
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "validation.json"));
-}
-
-TEST_F(RunPlots, RefusesAFolderThatCannotBeMade) {
-  std::ofstream(folder_) << "a file";
-  EXPECT_THROW(static_cast<void>(run_plots(samples::report_input(), folder_ / "out")), ConfigError);
-}
-
-TEST_F(RunPlots, DrawsAllFiguresWhereThereIsMatplotlib) {
-  const Figures figures = run_plots(samples::report_input(), folder_);
-  if (!figures.troubles.empty() && contains(figures.troubles.front(), "matplotlib")) {
-    GTEST_SKIP() << figures.troubles.front();
-  }
-  EXPECT_TRUE(figures.troubles.empty()) << figures.troubles.front();
-  ASSERT_EQ(figures.drawn.size(), 5U);
-  for (const Figure& figure : figures.drawn) {
-    EXPECT_TRUE(std::filesystem::exists(folder_ / figure.file)) << figure.name;
-    EXPECT_TRUE(contains(html(samples::report_input(), figures), figure.title)) << figure.name;
+TEST(ReportFigures, HaveAPlaceOnTheirPageAndAFile) {
+  for (const ReportInput& input : {samples::report_input(), samples::parts_input()}) {
+    const Figures figures = report_figures(input);
+    const std::string page = html(input, figures);
+    EXPECT_GE(figures.size(), 2U);
+    for (const Figure& figure : figures) {
+      EXPECT_TRUE(contains(page, figure.title)) << figure.name;
+      const std::vector<std::string> files = figure_files();
+      EXPECT_EQ(std::ranges::count(files, figure.file), 1) << figure.name;
+    }
   }
 }
 

@@ -32,21 +32,22 @@ void write_pages(const std::filesystem::path& folder, const std::string& name,
   }
 }
 
-/// Of convolutions and the processor. Figures read result files.
+void write_figures(const std::filesystem::path& folder, const dlscale::report::Figures& figures) {
+  for (const dlscale::report::Figure& figure : figures) {
+    std::ofstream(folder / figure.file) << figure.svg;
+  }
+}
+
+/// A page of convolutions and the processor.
 void write_parts(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
   report::ReportInput input = report::samples::parts_input();
   for (dlscale::ResultFile& file : input.results) {
     file.header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
     file.path = folder / (file.header.benchmark + ".jsonl");
-    dlscale::ResultWriter writer(file.path, file.header);
-    for (const dlscale::Measurement& row : file.measurements) writer.write(row);
-    writer.finish();
   }
-  const report::Figures figures = report::run_plots(input, folder);
-  for (const std::string& trouble : figures.troubles) {
-    if (trouble.find("matplotlib") == std::string::npos) throw std::runtime_error(trouble);
-  }
+  const report::Figures figures = report::report_figures(input);
+  write_figures(folder, figures);
   std::ofstream(folder / "parts.html") << report::html(input, figures);
   write_pages(folder, "parts.md", report::markdown(input, figures));
 }
@@ -60,9 +61,7 @@ void write_gate(const std::filesystem::path& folder) {
   gate.machine = hostile;
   gate.metrics.front().key += std::string(" ") + hostile + "\nline\x01 \xff\\";
   const report::Figures figures = report::gate_figures(gate);
-  for (const report::Figure& figure : figures.drawn) {
-    std::ofstream(folder / figure.file) << figure.svg;
-  }
+  write_figures(folder, figures);
   const auto sections = report::gate_sections(gate);
   std::ofstream(folder / "gate.html")
       << report::html_page(report::gate_title(gate), sections, figures);
@@ -110,9 +109,9 @@ void write_history(const std::filesystem::path& folder) {
   const report::HistoryView view = report::look_at_history(store, "history", all, {}, {});
   report::Figures figures;
   if (auto figure = report::history_figure(view)) {
-    std::ofstream(folder / figure->file) << figure->svg;
-    figures.drawn.push_back(std::move(*figure));
+    figures.push_back(std::move(*figure));
   }
+  write_figures(folder, figures);
   std::vector<report::Section> sections = report::history_page(view);
   constexpr int rows = 1200;
   report::Table many{"1200 rows", {{"name", report::Align::left}, {"median"}}, {}, {}};
@@ -131,7 +130,8 @@ void write_samples(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   report::ReportInput input = report::samples::report_input();
   input.results.front().header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
-  const report::Figures figures = report::run_plots(input, folder);
+  const report::Figures figures = report::report_figures(input);
+  write_figures(folder, figures);
   std::ofstream(folder / "report.html") << report::html(input, figures);
   write_pages(folder, "report.md", report::markdown(input, figures));
   write_parts(folder);

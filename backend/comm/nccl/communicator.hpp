@@ -66,10 +66,4 @@ class NcclCommunicator : public Communicator {
 /// A link between the ranks of `over`, by an id that its rank 0 draws. Collective.
 LinkId agree_on_link(Communicator& over);
 
-/// Memory of the host sent by way of the GPU, for ranks that have nothing but NCCL between them.
-/// A send returns when the other rank receives: two ranks must not send to each other at once.
-/// Collective.
-std::unique_ptr<Communicator> make_carried(const LinkEnd& end, const LinkId& id, int node_rank,
-                                           int node_size);
-
 }  // namespace dlscale::backend::gpu_comm

@@ -1,6 +1,5 @@
 #include "backend/comm/nccl/device.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -11,7 +10,20 @@
 namespace dlscale::backend::gpu_comm {
 namespace {
 
-std::string why_none(cudaError_t code) {
+/// The number of visible GPUs; 0 with the reason in `code`.
+int visible_gpus(cudaError_t& code) {
+  int count = 0;
+  code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());
+  return 0;
+}
+
+}  // namespace
+
+std::string why_no_gpu() {
+  cudaError_t code = cudaSuccess;
+  if (visible_gpus(code) > 0) return "";
   if (code == cudaSuccess || code == cudaErrorNoDevice) {
     return "CUDA finds none (if there is one, CUDA_VISIBLE_DEVICES hides it)";
   }
@@ -22,37 +34,16 @@ std::string why_none(cudaError_t code) {
                      cudaGetErrorString(code));
 }
 
-GpuId id_of(int device) {
+RankGpu gpu_of_rank(int local_rank) {
+  cudaError_t code = cudaSuccess;
+  RankGpu gpu{.device = device_of(local_rank, visible_gpus(code))};
+  if (gpu.device < 0) return gpu;
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties",
-        fmt::format("GPU {}", device));
-  GpuId id{};
-  static_assert(sizeof id == sizeof properties.uuid.bytes);
-  std::memcpy(id.data(), properties.uuid.bytes, sizeof id);
-  return id;
-}
-
-}  // namespace
-
-Seat look_around() {
-  Seat seat;
-  seat.card = own_card();
-  int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
-  if (code != cudaSuccess) {
-    count = 0;
-    static_cast<void>(cudaGetLastError());
-  }
-  if (count == 0) {
-    const std::string reason = why_none(code);
-    std::copy_n(reason.data(), std::min(reason.size(), seat.reason.size() - 1),
-                seat.reason.begin());
-  }
-  seat.visible = std::min(count, most_gpus);
-  for (int device = 0; device < seat.visible; ++device) {
-    seat.gpus.at(static_cast<std::size_t>(device)) = id_of(device);
-  }
-  return seat;
+  check(cudaGetDeviceProperties(&properties, gpu.device), "cudaGetDeviceProperties",
+        fmt::format("GPU {}", gpu.device));
+  static_assert(sizeof gpu.uuid == sizeof properties.uuid.bytes);
+  std::memcpy(gpu.uuid.data(), properties.uuid.bytes, sizeof gpu.uuid);
+  return gpu;
 }
 
 void use_device(int device) {

@@ -1,10 +1,15 @@
 #pragma once
-#include "backend/comm/nccl/seats.hpp"
+#include <string>
+
+#include "backend/comm/nccl/rank_gpu.hpp"
 
 namespace dlscale::backend::gpu_comm {
 
-/// What this process sees. Never throws for want of a GPU: the seat says why there is none.
-Seat look_around();
+/// Why this process sees no GPU; empty if it sees one.
+std::string why_no_gpu();
+
+/// The GPU of the rank of that number on its node.
+RankGpu gpu_of_rank(int local_rank);
 
 /// Makes `device` the one that this thread's CUDA calls mean. It stays so: going back would open
 /// another GPU, on which this rank has no business.

@@ -57,10 +57,6 @@ ncclResult_t connect(Attempt& attempt) {
   // A non-blocking communicator starts a thread for every group of calls, which would be measured.
   config.blocking = 1;
   config.commName = attempt.name->c_str();  // NCCL keeps the pointer
-  if (attempt.end.most_channels > 0) {
-    config.minCTAs = 1;
-    config.maxCTAs = attempt.end.most_channels;
-  }
   return ncclCommInitRankConfig(&attempt.comm, attempt.end.size, unique, attempt.end.rank, &config);
 }
 

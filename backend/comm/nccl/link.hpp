@@ -22,7 +22,6 @@ struct LinkEnd {
   int device = 0;
   Rank rank = 0;
   int size = 1;
-  int most_channels = 0;  ///< blocks that one operation takes on the GPU; 0: as NCCL chooses
 };
 
 /// A communicator of NCCL and a stream of its own, of the highest priority, so that messages do not

@@ -1,17 +1,14 @@
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backend/comm/launch.hpp"
-#include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/communicator.hpp"
 #include "backend/comm/nccl/device.hpp"
 #include "backend/comm/nccl/profile.hpp"
-#include "backend/comm/nccl/rendezvous.hpp"
+#include "backend/comm/nccl/rank_gpu.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
@@ -30,88 +27,50 @@ std::unique_ptr<Communicator> connect_host() {
   if (launch && launch->size == 1) return backends.find("local")->connect();
   throw Unsupported(
       "A launcher started this program, but this build has no MPI, by which its ranks could find "
-      "each other. Install libopenmpi-dev or libmpich-dev and build again, or name a file that all "
-      "ranks share in DLSCALE_RENDEZVOUS, with DLSCALE_RANK and DLSCALE_WORLD.");
+      "each other. Install libopenmpi-dev or libmpich-dev and build again.");
 }
 
-std::vector<Seat> gather_seats(Communicator& host) {
-  const Seat mine = look_around();
-  std::vector<Seat> seats(static_cast<std::size_t>(host.size()));
-  host.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(seats)));
-  return seats;
+std::vector<RankGpu> gather_gpus(Communicator& ranks) {
+  const RankGpu mine = gpu_of_rank(ranks.node_rank());
+  std::vector<RankGpu> gpus(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(gpus)));
+  return gpus;
 }
 
 /// The ranks that a launcher started, or one rank alone.
-std::unique_ptr<Communicator> connect_launched_ranks() {
-  std::unique_ptr<Communicator> host = connect_host();
-  const std::vector<Seat> seats = gather_seats(*host);
-  const Place place = assign(seats).at(static_cast<std::size_t>(host->rank()));
-  return std::make_unique<NcclCommunicator>(std::move(host), place.device);
-}
-
-std::vector<Seat> read_seats(const Gathering& gathering) {
-  std::vector<Seat> seats(gathering.cards.size());
-  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
-    EXPECT(gathering.cards[rank].size() == sizeof(Seat));
-    std::memcpy(&seats[rank], gathering.cards[rank].data(), sizeof(Seat));
-  }
-  return seats;
-}
-
-/// Ranks that found each other by a file. Nothing but NCCL is between them, so it carries what is
-/// in the host's memory as well.
-std::unique_ptr<Communicator> connect_by_file(const RendezvousSetting& setting) {
-  const Seat mine = look_around();
-  std::vector<std::byte> word;
-  if (setting.rank == 0 && mine.visible > 0) {
-    const LinkId id = new_link_id(0);
-    word.assign(id.begin(), id.end());
-  }
-  Rendezvous rendezvous(setting);
-  const Gathering gathering = rendezvous.meet(std::as_bytes(std::span(&mine, 1)), word);
-  const Place place = assign(read_seats(gathering)).at(static_cast<std::size_t>(setting.rank));
-  LinkId id{};
-  EXPECT(gathering.word.size() == id.size());
-  std::memcpy(id.data(), gathering.word.data(), id.size());
-  auto host = make_carried({place.device, setting.rank, setting.world}, id, place.node_rank,
-                           place.node_size);
-  return std::make_unique<NcclCommunicator>(std::move(host), place.device);
-}
-
 std::unique_ptr<Communicator> connect() {
   offer_profiler();
-  if (const auto setting = rendezvous_setting(from_environment)) return connect_by_file(*setting);
-  return connect_launched_ranks();
-}
-
-std::string obstacle() {
-  const Seat seat = look_around();
-  return seat.visible > 0 ? std::string() : std::string(seat.reason.data());
+  std::unique_ptr<Communicator> host = connect_host();
+  const std::vector<RankGpu> gpus = gather_gpus(*host);
+  check_gpus(gpus);
+  const int device = gpus.at(static_cast<std::size_t>(host->rank())).device;
+  return std::make_unique<NcclCommunicator>(std::move(host), device);
 }
 
 std::string obstacle_among(Communicator& launched) {
   try {
-    static_cast<void>(assign(gather_seats(launched)));
+    check_gpus(gather_gpus(launched));
     return "";
   } catch (const Error& error) {
     return error.what();
   }
 }
 
-/// Who has none is told so by what it would compute with.
+/// Nothing if a rank sees none: the backend that computes says so.
 std::optional<int> gpu_among(Communicator& launched) {
-  const std::vector<Seat> seats = gather_seats(launched);
-  if (!all_see_gpus(seats)) return std::nullopt;
-  return assign(seats).at(static_cast<std::size_t>(launched.rank())).device;
+  const std::vector<RankGpu> gpus = gather_gpus(launched);
+  const auto sees_none = [](const RankGpu& gpu) { return gpu.device < 0; };
+  if (std::ranges::any_of(gpus, sees_none)) return std::nullopt;
+  return gpus.at(static_cast<std::size_t>(launched.rank())).device;
 }
 
 }  // namespace
 
 extern const CommBackend nccl{
     .name = "nccl",
-    .doc = "between GPUs, one a rank, of the ranks that mpirun or a file brings together",
+    .doc = "between GPUs, one a rank, of the ranks that mpirun starts",
     .connect = connect,
-    .obstacle = obstacle,
+    .obstacle = why_no_gpu,
     .obstacle_among = obstacle_among,
     .gpu_among = gpu_among,
 };

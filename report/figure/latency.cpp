@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.hpp"
+#include "core/usable_rows.hpp"
+#include "report/axes.hpp"
+#include "report/figure/axis.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/figure/kernel_figures.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+constexpr double width = 860;
+constexpr double panel_height = 300;
+
+/// A sweep of working sets, ascending.
+struct Sweep {
+  std::string name;
+  std::vector<Point> points;  ///< bytes, ns
+  std::vector<double> found;  ///< capacities of the levels that end within the sizes, bytes
+  std::vector<double> told;   ///< as the system names them, bytes
+};
+
+/// One value a size or level; empty where the row has no such series.
+std::vector<double> values(const Measurement& row, const std::string& series) {
+  const auto found = row.series.find(series);
+  return found == row.series.end() ? std::vector<double>{} : found->second.samples.front();
+}
+
+std::string name_of(const Measurement& row) {
+  std::string name;
+  for (const char* axis : {"pages", "ranks_on_node"}) {
+    const std::string value = axis_or_empty(row, axis);
+    if (value.empty() || (value == "1" && axis == std::string_view("ranks_on_node"))) continue;
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", axis, value);
+  }
+  return name;
+}
+
+Sweep sweep_of(const Measurement& row) {
+  Sweep sweep{name_of(row), {}, {}, values(row, "told_capacity")};
+  const std::vector<double> sizes = values(row, "working_set");
+  const std::vector<double> latencies = values(row, "latency");
+  for (std::size_t i = 0; i < std::min(sizes.size(), latencies.size()); ++i) {
+    sweep.points.push_back({sizes[i], 1e9 * latencies[i]});
+  }
+  std::ranges::sort(sweep.points, {}, &Point::x);
+  const std::vector<double> capacity = values(row, "level_capacity");
+  const std::vector<double> high = values(row, "level_capacity_high");
+  for (std::size_t i = 0; i < std::min(capacity.size(), high.size()); ++i) {
+    if (high[i] > capacity[i]) sweep.found.push_back(capacity[i]);
+  }
+  return sweep;
+}
+
+/// All sweeps of an operation that have latencies in seconds.
+std::vector<Sweep> sweeps_of(std::span<const ResultFile> results, std::string_view operation) {
+  std::vector<Sweep> sweeps;
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      const bool wanted = row.benchmark == "latency" &&
+                          axis_or_empty(row, "operation") == operation && is_timed(row);
+      if (!wanted || !row.series.contains("latency") || row.at("latency").unit != "s") continue;
+      Sweep sweep = sweep_of(row);
+      if (sweep.points.size() > 1) sweeps.push_back(std::move(sweep));
+    }
+  }
+  return sweeps;
+}
+
+Frame frame_of(const std::vector<Sweep>& sweeps, const Box& box) {
+  double from = 1e300;
+  double to = 0;
+  double low = 1e300;
+  double high = 0;
+  for (const Sweep& sweep : sweeps) {
+    for (const Point& point : sweep.points) {
+      from = std::min(from, point.x);
+      to = std::max(to, point.x);
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  }
+  return frame_in(box, {from / 1.3, to * 1.3, 0, 1, Spacing::logarithmic},
+                  {low / 1.5, high * 1.5, 0, 1, Spacing::logarithmic});
+}
+
+void draw_capacities(Canvas& canvas, const Frame& frame, const std::vector<double>& capacities,
+                     const std::string& classes) {
+  for (const double bytes : capacities) {
+    if (bytes < frame.x.low || bytes > frame.x.high) continue;
+    const double x = frame.x.at(bytes);
+    canvas.line({x, frame.y.from}, {x, frame.y.to}, classes);
+  }
+}
+
+std::string capacities_text(const std::vector<double>& capacities) {
+  std::string text;
+  for (const double bytes : capacities) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", to_text(Bytes(bytes)));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::size_t index) {
+  draw_capacities(canvas, frame, sweep.found, stroke_class(index));
+  std::vector<Point> line;
+  for (const Point& point : sweep.points) {
+    line.push_back({frame.x.at(point.x), frame.y.at(point.y)});
+  }
+  canvas.lines(line, stroke_class(index) + " wide");
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    canvas.circle(line[i], 2.5, fill_class(index),
+                  fmt::format("{}: {}, {} ns", sweep.name, to_text(Bytes(sweep.points[i].x)),
+                              significant(sweep.points[i].y, 3)));
+  }
+}
+
+void draw_panel(Canvas& canvas, double y, const std::string& title,
+                const std::vector<Sweep>& sweeps) {
+  canvas.text({70, y + 12}, title, Anchor::start, "bold");
+  std::vector<LegendEntry> legend;
+  std::set<std::vector<double>> told;
+  for (const Sweep& sweep : sweeps) {
+    legend.push_back({fmt::format("{}; levels end at {}", sweep.name, capacities_text(sweep.found)),
+                      fill_class(legend.size())});
+    if (!sweep.told.empty()) told.insert(sweep.told);
+  }
+  for (const auto& each : told) {
+    legend.push_back({"caches as the system names them (broken): " + capacities_text(each), "c3"});
+  }
+  const double top = draw_legend(canvas, {70, y + 30}, width - 80, legend);
+  const Frame frame = frame_of(sweeps, {70, top, width - 90, y + panel_height - top});
+  draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "working set",
+            "latency of an access, ns (more is worse)");
+  for (const auto& each : told) draw_capacities(canvas, frame, each, "dash");
+  for (std::size_t i = 0; i < sweeps.size(); ++i) draw_sweep(canvas, frame, sweeps[i], i);
+}
+
+}  // namespace
+
+std::optional<Figure> latency(std::span<const ResultFile> results) {
+  std::vector<std::pair<std::string, std::vector<Sweep>>> panels;
+  for (const auto& [operation, title] :
+       {std::pair{"levels", "Pointer chase along a random cycle"},
+        std::pair{"page_reach", "One line of each page: the reach of the TLBs"}}) {
+    std::vector<Sweep> sweeps = sweeps_of(results, operation);
+    if (!sweeps.empty()) panels.emplace_back(title, std::move(sweeps));
+  }
+  if (panels.empty()) return {};
+  Canvas canvas(width, 10 + (panel_height + 54) * static_cast<double>(panels.size()));
+  double y = 0;
+  for (const auto& [title, sweeps] : panels) {
+    draw_panel(canvas, y, title, sweeps);
+    y += panel_height + 54;
+  }
+  const std::string title = "Latency of a pointer chase, and what asking for pages adds";
+  const std::string alt = fmt::format(
+      "Latency of an access against the working set, both axes logarithmic, with the capacities of "
+      "caches as measured and as the system names them, in {}. The table of levels has the "
+      "numbers.",
+      counted(static_cast<long long>(panels.size()), "panel"));
+  return Figure{"latency", title, alt, canvas.svg(title, alt), "latency.svg"};
+}
+
+}  // namespace dlscale::report::figure
