@@ -121,7 +121,7 @@ Plot latency_plot(const ReportInput& input) {
 
 Plot roofline_plot(const ReportInput& input, const fs::path& folder) {
   write_text(folder / "roofline.json",
-             placed_document(*input.kernels->roofline(), input.kernels->placed(), {}, 0).json);
+             placed_document(*input.kernels->roofline(), input.kernels->placed(), {}, 0).json());
   Plot plot{{"roofline", "Layers under the measured ceilings: a mark a layer and algorithm",
              "Rooflines with logarithmic axes, a row a network and a panel a pass: operations a "
              "second that algorithms execute against their operations a byte, below the ceilings "

@@ -228,7 +228,7 @@ TEST(Findings, AreCountedAndPrintedWithTheirAdvice) {
   const report::Document document = findings_document(groups);
   EXPECT_EQ(document.lead, "1 missing, 1 warning.");
   EXPECT_EQ(document.tables.at(0).notes, std::vector<std::string>{"governor: Set it."});
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.doctor");
   EXPECT_EQ(json.at("findings").size(), 3U);
   EXPECT_EQ(json.at("findings").at(2).at("advice"), "Install it.");

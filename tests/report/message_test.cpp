@@ -92,7 +92,7 @@ TEST(MessageDocument, SaysWhetherWhatTravelsBothWaysCostsMore) {
 TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
   const Document document = message_document(judgement(1.25), {});
   EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.message_validation");
   EXPECT_EQ(json.at("verdict"), "failed");
   const auto& family = json.at("families").at(0);

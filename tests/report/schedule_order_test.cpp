@@ -242,7 +242,7 @@ TEST(ValidateOrder, StandsInEveryForm) {
   EXPECT_EQ(table.rows[0].size(), table.columns.size());
   EXPECT_EQ(table.rows[0].front().text, "alexnet, batch 8, f32, 2 ranks on 1 host");
   EXPECT_EQ(table.rows[0].back().text, "kept");
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   const auto& order = json.at("schedule_orders").at(0);
   EXPECT_EQ(order.at("rank_correlation"), 1.0);
   EXPECT_EQ(order.at("passed"), true);

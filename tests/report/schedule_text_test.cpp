@@ -81,7 +81,7 @@ struct Told {
 Told told(const TrainingRun& run, const std::string& key) {
   const std::vector predictions{samples::prediction(run, {})};
   const Document document = prediction_document(predictions);
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   const Table& records = document.records;
   EXPECT_EQ(records.rows.front().size(), records.columns.size());
   const auto found = std::ranges::find(records.columns, key, &Column::heading);

@@ -250,7 +250,7 @@ TEST_F(ScoreReportOfTwo, TellsOneNodeFromSeveralWhateverTheGroups) {
     EXPECT_EQ(cell(document.tables[1], 0, "nodes"), "one");
     EXPECT_EQ(cell(document.tables[1], 0, "mean"), "7.5 %");
     EXPECT_EQ(cell(document.tables[1], 1, "median"), "1.0 %");
-    const auto json = nlohmann::json::parse(document.json).at("by_nodes");
+    const auto json = nlohmann::json::parse(document.json()).at("by_nodes");
     EXPECT_NEAR(json.at("one").at("mean_abs").get<double>(), 0.075, 1e-12);
     EXPECT_NEAR(json.at("several").at("median_abs").get<double>(), 0.01, 1e-12);
   }
