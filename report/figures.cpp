@@ -14,12 +14,12 @@
 #include "report/figure/bus_bandwidth.hpp"
 #include "report/figure/training_figures.hpp"
 #include "report/history_section.hpp"
-#include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/page/svg_text.hpp"
 #include "report/placed_table.hpp"
 #include "report/process.hpp"
 #include "report/report.hpp"
+#include "report/validation_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -75,7 +75,8 @@ void append_files(Plot& plot, const ReportInput& input, std::string_view benchma
 }
 
 Plot phases_plot(const ReportInput& input, const fs::path& folder) {
-  write_text(folder / "validation.json", validation_json(input.validation, input.limits));
+  write_text(folder / "validation.json",
+             validation_document(input.validation, input.limits).json());
   return {{"phases", "Phases of an iteration, predicted beside measured",
            fmt::format("Stacked bars of the phases of an iteration in milliseconds for {}; for "
                        "each a predicted and a measured bar. The table of phases has the numbers.",

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "report/json/json.hpp"
 #include "report/validate.hpp"
 #include "report/validate_order.hpp"
 #include "report/validate_order_table.hpp"
@@ -282,7 +281,7 @@ TEST(ValidateBound, ToldOfWhatWasMeasuredAndPredicted) {
     const RunValidation& run = validation.runs.front();
     EXPECT_EQ(runs_table(validation).rows.front().back().text,
               run.measured_bound == "compute" ? "compute" : "compute / " + run.measured_bound);
-    const auto json = nlohmann::json::parse(validation_json(validation, {}));
+    const auto json = nlohmann::json::parse(validation_document(validation, {}).json());
     EXPECT_EQ(json.at("runs").at(0).at("bound"), run.measured_bound);
     EXPECT_EQ(json.at("runs").at(0).at("prediction").at("bound"), "compute");
     return run.measured_bound;

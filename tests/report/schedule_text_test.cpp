@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/iteration_fields.hpp"
 #include "report/prediction_table.hpp"
 #include "tests/report/samples.hpp"
 
@@ -116,8 +117,8 @@ TEST(PredictionDocument, HasTheSettingsThatHaveAnEffect) {
 
 TEST(PredictionDocument, HasNothingForSettingsWithoutEffect) {
   const TrainingRun plain = run_under(Schedule::wait_free);
-  for (const ScheduleField& field : schedule_fields(plain)) {
-    const Told value = told(plain, std::string(field.key));
+  for (const Field<TrainingRun>& field : schedule_fields()) {
+    const Told value = told(plain, field.key);
     EXPECT_TRUE(value.json.is_null()) << field.key;
     EXPECT_EQ(value.csv, "") << field.key;
   }

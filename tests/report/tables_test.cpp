@@ -5,7 +5,6 @@
 
 #include "core/quantity_text.hpp"
 #include "report/comparison_table.hpp"
-#include "report/json/json.hpp"
 #include "report/layer_table.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
@@ -311,7 +310,7 @@ TEST(ValidationTable, ShowsEveryRunAndGroup) {
 
 TEST(ValidationJson, HasSchemaErrorsAndPhases) {
   const ReportInput input = samples::report_input();
-  const Json json = Json::parse(validation_json(input.validation, input.limits));
+  const Json json = Json::parse(validation_document(input.validation, input.limits).json());
   EXPECT_EQ(json.at("schema"), "dlscale.validation");
   const Json& run = json.at("runs").at(2);  // after the two with 1 rank
   EXPECT_EQ(run.at("run").at("ranks"), 2);
