@@ -61,7 +61,7 @@ TEST(MessageDocument, WarnsWhereRanksAreNotForeseen) {
   const model::MessageJudgement poor = model::judge_messages(std::vector{family});
   EXPECT_TRUE(has_warning(poor));
   EXPECT_FALSE(has_warning(judgement(1)));
-  const auto json = nlohmann::json::parse(message_json(poor, {}));
+  const auto json = nlohmann::json::parse(message_document(poor, {}).json());
   const auto& foresight = json.at("families").at(0).at("fit").at("foresight");
   EXPECT_EQ(foresight.at("ranks"), 3);
   EXPECT_NEAR(foresight.at("median_abs").get<double>(), 1.0 / 3, 0.01);

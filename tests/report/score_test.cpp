@@ -216,8 +216,8 @@ TEST_F(ScoreReportOfTwo, KeepsCasesOfOneNodeOrOfSeveral) {
                   }),
                   "of quality B is of several nodes");
   const ScoreReport found = report({"set", "", NodeChoice::several});
-  EXPECT_EQ(nlohmann::json::parse(score_json(found, {})).at("nodes"), "several");
-  EXPECT_TRUE(nlohmann::json::parse(score_json(report({}), {})).at("nodes").is_null());
+  EXPECT_EQ(nlohmann::json::parse(score_document(found, {}).json()).at("nodes"), "several");
+  EXPECT_TRUE(nlohmann::json::parse(score_document(report({}), {}).json()).at("nodes").is_null());
 }
 
 TEST_F(ScoreReportOfTwo, TellsOneNodeFromSeveralWhateverTheGroups) {
@@ -307,7 +307,7 @@ TEST_F(ScoreReportOfTwo, TablesNameTheBetterPredictor) {
 }
 
 TEST_F(ScoreReportOfTwo, JsonHasEveryNumber) {
-  const auto json = nlohmann::json::parse(score_json(report({}), {.mean = 0.1}));
+  const auto json = nlohmann::json::parse(score_document(report({}), {.mean = 0.1}).json());
   EXPECT_EQ(json.at("schema"), "dlscale.score");
   EXPECT_EQ(json.at("verdict"), "failed");
   EXPECT_EQ(json.at("limits").at(0).at("limit"), "mean");
