@@ -164,7 +164,7 @@ ExitCode noise(NoiseOptions& options) {
       fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
   const report::Document document = noise_document(study);
   if (options.folder.is_kept()) {
-    write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json);
+    write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json());
   }
   write_output("-", format.write(document, terminal_of_output(options.colour)));
   options.further.write(document);

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
+#include "report/field_table.hpp"
+#include "report/kernel_fields.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 #include "report/roofline_table.hpp"
 
 namespace dlscale::report {
@@ -142,36 +144,66 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
   return table;
 }
 
+/// A way to run a step, among others.
+struct CandidateRow {
+  const LayerChoice* choice;
+  const Candidate* candidate;
+  std::size_t rank;  ///< from 1, the best
+};
+
+std::vector<CandidateRow> rows_of(const LayerChoice& choice) {
+  std::vector<CandidateRow> rows;
+  for (const Candidate& each : choice.candidates) rows.push_back({&choice, &each, rows.size() + 1});
+  return rows;
+}
+
+Fields<CandidateRow> candidate_fields() {
+  using F = Field<CandidateRow>;
+  using enum Meaning;
+  using model::Way;
+  const auto of_choice = [](auto... path) { return via(&CandidateRow::choice, path...); };
+  const auto its = [](auto... path) { return via(&CandidateRow::candidate, path...); };
+  const auto prediction = [](const CandidateRow& row) -> const model::KernelPrediction& {
+    return row.candidate->prediction;
+  };
+  const auto beyond = [](const CandidateRow& row) {
+    return beyond_text(row.candidate->prediction, " ");
+  };
+  auto fields = joined<CandidateRow>({
+      {F::record("layer", key, of_choice(&LayerChoice::layer)),
+       F::record("kernel", key, of_choice(&LayerChoice::kernel)),
+       F::record("pass", key, of_choice(&LayerChoice::pass, pass_name)),
+       F::record("rank", value, &CandidateRow::rank),
+       F::json("way", its(&Candidate::way, way_object)),
+       F::record("backend", key, its(&Candidate::way, &Way::backend)),
+       F::record("algorithm", key, its(&Candidate::way, &Way::method, lowering::method_name)),
+       F::json("predicted", its(&Candidate::prediction, kernel_prediction_object))},
+      part_of<CandidateRow>(predicted_fields(), prediction),
+      {{"workspace_bytes", value, its(&Candidate::workspace, &model::Workspace::size)},
+       {"workspace_basis", remark,
+        its(&Candidate::workspace, &model::Workspace::basis, model::workspace_basis_name)},
+       {"fits", state, its(&Candidate::fits)},
+       F::record("beyond", remark, beyond)},
+  });
+  std::ranges::find(fields, "fits", &F::key)->states = {"true", "false"};
+  return fields;
+}
+
 Table records(const std::vector<LayerChoice>& choices) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"layer", "kernel", "pass"});
-  add_columns(table.columns, Meaning::value, {"rank"});
-  add_columns(table.columns, Meaning::key, {"backend", "algorithm"});
-  add_columns(table.columns, Meaning::value,
-              {"predicted_s", "low_s", "high_s", "naive_s", "workspace_bytes"});
-  add_columns(table.columns, Meaning::remark, {"workspace_basis"});
-  table.columns.push_back({"fits", Align::right, Meaning::state, {"true", "false"}});
-  add_columns(table.columns, Meaning::remark, {"beyond"});
-  for (const LayerChoice& choice : choices) {
-    for (std::size_t rank = 0; rank < choice.candidates.size(); ++rank) {
-      const auto& [way, prediction, workspace, fits] = choice.candidates[rank];
-      table.rows.push_back({{choice.layer},
-                            {choice.kernel},
-                            {std::string(pass_name(choice.pass))},
-                            {std::to_string(rank + 1)},
-                            {way.backend},
-                            {std::string(lowering::method_name(way.method))},
-                            {exact(prediction.time.value.si())},
-                            {exact(prediction.time.low.si())},
-                            {exact(prediction.time.high.si())},
-                            {exact(prediction.naive.si())},
-                            {exact(workspace.size.si())},
-                            {std::string(model::workspace_basis_name(workspace.basis))},
-                            {fits ? "true" : "false"},
-                            {fmt::format("{}", fmt::join(prediction.beyond, " "))}});
-    }
-  }
-  return table;
+  std::vector<CandidateRow> rows;
+  for (const LayerChoice& choice : choices)
+    std::ranges::move(rows_of(choice), std::back_inserter(rows));
+  return records_of(candidate_fields(), rows);
+}
+
+Json layer_object(const LayerChoice& choice) {
+  Json untold = Json::array();
+  for (const model::Way& way : choice.untold) untold.push_back(way_object(way));
+  return {{"layer", choice.layer},
+          {"kernel", choice.kernel},
+          {"pass", pass_name(choice.pass)},
+          {"candidates", list_of(candidate_fields(), rows_of(choice))},
+          {"untold", std::move(untold)}};
 }
 
 std::string limit_text(std::optional<Bytes> limit) {
@@ -248,7 +280,14 @@ Document choice_document(const std::string& network, int batch, std::optional<By
   return {lead_of(network, batch, limit, choices),
           {choices_table(choices)},
           records(choices),
-          choice_json(network, batch, limit, choices)};
+          json_answer("dlscale.choice", [network, batch, limit, choices] {
+            Json layers = Json::array();
+            for (const LayerChoice& choice : choices) layers.push_back(layer_object(choice));
+            return Json{{"network", network},
+                        {"batch", batch},
+                        {"workspace_limit_bytes", value_of(limit)},
+                        {"layers", std::move(layers)}};
+          })};
 }
 
 }  // namespace dlscale::report

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,9 +14,9 @@
 
 #include "core/quantity_text.hpp"
 #include "report/axes.hpp"
-#include "report/json/json.hpp"
+#include "report/field_table.hpp"
+#include "report/format/kind_of.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -57,37 +59,63 @@ std::string row_name(const Comparison& row, const std::vector<std::string>& vary
   return name;
 }
 
-std::vector<Cell> row_cells(const Comparison& row, const std::vector<std::string>& varying) {
-  const std::string word(verdict_name(row.verdict));
-  return {{row_name(row, varying)},
-          {row.role == Role::judged ? row.series : row.series + " (detail)"},
-          {to_text(Seconds(row.a))},
-          {to_text(Seconds(row.b))},
-          {signed_percent(row.ratio - 1)},
-          {fmt::format("{} to {}", signed_percent(row.ratio_low - 1),
-                       signed_percent(row.ratio_high - 1))},
-          {word, tone_of(row.verdict)},
-          {row.method}};
+std::string_view role_name(const Comparison& row) {
+  return row.role == Role::judged ? "judged" : "detail";
+}
+
+std::vector<std::string> verdict_words() {
+  std::vector<std::string> words;
+  for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
+                             Verdict::inconclusive, Verdict::wrong}) {
+    words.emplace_back(verdict_name(each));
+  }
+  words.emplace_back("not measured");
+  return words;
+}
+
+/// A row of a comparison; `varying` are the axes that tell rows apart.
+Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {}) {
+  using F = Field<Comparison>;
+  using enum Meaning;
+  const auto name = [varying](const Comparison& row) { return row_name(row, varying); };
+  const auto series = [](const Comparison& row) {
+    return row.role == Role::judged ? row.series : row.series + " (detail)";
+  };
+  const auto time = [](double Comparison::*which) {
+    return [which](const Comparison& row) { return to_text(Seconds(row.*which)); };
+  };
+  const auto change = [](const Comparison& row) { return row.ratio - 1; };
+  const auto interval = [](const Comparison& row) {
+    return fmt::format("{} to {}", signed_percent(row.ratio_low - 1),
+                       signed_percent(row.ratio_high - 1));
+  };
+  const auto verdict_cell = [](const Comparison& row) {
+    return Cell{std::string(verdict_name(row.verdict)), tone_of(row.verdict)};
+  };
+  Fields<Comparison> fields{
+      {"key", key, &Comparison::key, "measurement", name, Align::left},
+      {"series", key, &Comparison::series, "series", series, Align::left},
+      {"a_s", value, &Comparison::a, "A", time(&Comparison::a)},
+      {"b_s", value, &Comparison::b, "B", time(&Comparison::b)},
+      F::table("change", change, as::signed_percent),
+      {"ratio", value, &Comparison::ratio},
+      {"ratio_low", value, &Comparison::ratio_low},
+      {"ratio_high", value, &Comparison::ratio_high, "95 % interval", interval},
+      {"verdict", state, via(&Comparison::verdict, verdict_name), "verdict", verdict_cell,
+       Align::left},
+      {"role", key, role_name},
+      {"method", remark, &Comparison::method, "from", as::words},
+  };
+  std::ranges::find(fields, "verdict", &F::key)->states = verdict_words();
+  return fields;
 }
 
 Table rows_table(const ComparisonReport& report) {
-  Table table;
   std::vector<Axes> axes;
   for (const Comparison& row : report.rows) axes.push_back(row.axes);
   const std::string constants = constant_axes(axes);
-  const std::vector<std::string> varying = varying_axes(axes);
+  Table table = table_of(comparison_fields(varying_axes(axes)), sorted(report.rows));
   table.title = "B against A" + (constants.empty() ? "" : ": " + constants);
-  table.columns = {{"measurement", Align::left},
-                   {"series", Align::left},
-                   {"A"},
-                   {"B"},
-                   {"change"},
-                   {"95 % interval"},
-                   {"verdict", Align::left},
-                   {"from", Align::left}};
-  for (const Comparison& row : sorted(report.rows)) {
-    table.rows.push_back(row_cells(row, varying));
-  }
   table.notes = {
       fmt::format("changes within {} do not matter; less time is better", percent(report.margin)),
       "an interval from samples of one launch does not know how launches differ: "
@@ -238,56 +266,88 @@ std::string lead(const ComparisonReport& report) {
                      count(report, Verdict::inconclusive), trust(report));
 }
 
-Table records(const ComparisonReport& report) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"key", "series"});
-  add_columns(table.columns, Meaning::value, {"a_s", "b_s", "ratio", "ratio_low", "ratio_high"});
-  add_columns(table.columns, Meaning::state, {"verdict"});
-  Column& verdict = table.columns.back();
-  for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
-                             Verdict::inconclusive, Verdict::wrong}) {
-    verdict.states.emplace_back(verdict_name(each));
-  }
-  verdict.states.emplace_back("not measured");
-  add_columns(table.columns, Meaning::key, {"role"});
-  add_columns(table.columns, Meaning::remark, {"method"});
-  for (const Comparison& row : report.rows) {
-    table.rows.push_back({{row.key},
-                          {row.series},
-                          {exact(row.a)},
-                          {exact(row.b)},
-                          {exact(row.ratio)},
-                          {exact(row.ratio_low)},
-                          {exact(row.ratio_high)},
-                          {std::string(verdict_name(row.verdict))},
-                          {row.role == Role::judged ? "judged" : "detail"},
-                          {row.method}});
-  }
+/// A record of what has no times to compare.
+void add_without_times(Table& records, const std::string& name, std::string_view verdict,
+                       const std::string& why) {
+  std::vector<Cell>& cells = records.rows.emplace_back(records.columns.size());
+  const auto cell = [&](std::string_view heading) -> std::string& {
+    return cells.at(format::column_of(records, heading).value()).text;
+  };
+  cell("key") = name;
+  cell("verdict") = verdict;
+  cell("role") = "judged";
+  cell("method") = why;
+}
+
+Table comparison_records(const ComparisonReport& report) {
+  Table table = records_of(comparison_fields(), report.rows);
   for (const NotCompared& each : report.not_compared) {
-    table.rows.push_back({{each.key},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {std::string(verdict_name(each.verdict))},
-                          {"judged"},
-                          {each.why}});
+    add_without_times(table, each.key, verdict_name(each.verdict), each.why);
   }
   for (const std::string& name : report.missing) {
-    table.rows.push_back({{name},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {"not measured"},
-                          {"judged"},
-                          {"A measured it, B did not"}});
+    add_without_times(table, name, "not measured", "A measured it, B did not");
   }
   return table;
+}
+
+Json part_object(const AttributedPart& part) {
+  return {{"part", part.series},
+          {"before_s", number(part.before)},
+          {"after_s", number(part.after)},
+          {"share", number(part.share)},
+          {"share_low", number(part.share_low)},
+          {"share_high", number(part.share_high)}};
+}
+
+Json predicted_object(const std::optional<PredictedChange>& predicted) {
+  if (!predicted) return nullptr;
+  Json causes = Json::array();
+  for (const PredictedCause& cause : predicted->causes) {
+    causes.push_back(
+        {{"part", cause.part}, {"share", number(cause.share)}, {"moved", cause.moved}});
+  }
+  return {{"change", number(predicted->change)},
+          {"together", number(predicted->together)},
+          {"causes", std::move(causes)}};
+}
+
+Json attribution_object(const Attribution& attribution) {
+  Json parts = Json::array();
+  for (const AttributedPart& part : attribution.parts) parts.push_back(part_object(part));
+  return {{"key", attribution.key},
+          {"before_s", number(attribution.before)},
+          {"after_s", number(attribution.after)},
+          {"change", number(attribution.change)},
+          {"change_low", number(attribution.change_low)},
+          {"change_high", number(attribution.change_high)},
+          {"launches", attribution.launches},
+          {"sentence", attribution_sentence(attribution)},
+          {"parts", std::move(parts)},
+          {"predicted", predicted_object(attribution.predicted)}};
+}
+
+Json comparison_object(const ComparisonReport& report) {
+  Json not_compared = Json::array();
+  Json wrong = Json::array();
+  for (const NotCompared& each : report.not_compared) {
+    not_compared.push_back(each.key + ": " + each.why);
+    if (each.verdict == Verdict::wrong) wrong.push_back(each.key);
+  }
+  Json attributions = Json::array();
+  for (const Attribution& each : report.attributions) {
+    attributions.push_back(attribution_object(each));
+  }
+  return {{"verdict", verdict_name(report.verdict)},
+          {"margin", number(report.margin)},
+          {"rows", list_of(comparison_fields(), report.rows)},
+          {"only_a", report.only_a},
+          {"missing", report.missing},
+          {"only_b", report.only_b},
+          {"not_compared", std::move(not_compared)},
+          {"wrong", std::move(wrong)},
+          {"environment_differences", report.environment_differences},
+          {"place_differences", report.place_differences},
+          {"attributions", std::move(attributions)}};
 }
 
 }  // namespace
@@ -302,8 +362,8 @@ Document comparison_document(const ComparisonReport& report) {
   append_list(document.tables, "Only in A", report.only_a);
   append_list(document.tables, "Only in B", report.only_b);
   append_list(document.tables, "Environments differ (A | B)", report.environment_differences);
-  document.records = records(report);
-  document.json = comparison_json(report);
+  document.records = comparison_records(report);
+  document.json = json_answer("dlscale.comparison", [report] { return comparison_object(report); });
   return document;
 }
 

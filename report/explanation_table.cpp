@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "report/json/explanation_json.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -45,16 +48,66 @@ std::string title_of(const Explanation& explanation, std::string_view what) {
   return fmt::format("{}: {}, {}", what, run_title(run), counted(run.ranks, "rank"));
 }
 
+/// The change of the iteration to a time.
+template <class Row>
+auto change_by(const Explanation& explanation, Seconds Row::*iteration) {
+  return
+      [&explanation, iteration](const Row& row) { return change_to(explanation, row.*iteration); };
+}
+
+Fields<PartOfIteration> part_fields(const Explanation& explanation) {
+  using F = Field<PartOfIteration>;
+  using enum Meaning;
+  return {
+      {"part", key, &PartOfIteration::name, "part", as::words},
+      {"busy_s", value, &PartOfIteration::busy, "takes ms", as::milliseconds},
+      {"t_iter_without_s", value, &PartOfIteration::without, "iteration without ms",
+       as::milliseconds},
+      F::table("change", change_by(explanation, &PartOfIteration::without), as::signed_percent),
+  };
+}
+
+Fields<Sensitivity> input_fields(const Explanation& explanation) {
+  using F = Field<Sensitivity>;
+  using enum Meaning;
+  return {
+      {"input", key, &Sensitivity::input, "10 % better", as::words},
+      {"t_iter_better_s", value, &Sensitivity::better, "iteration ms", as::milliseconds},
+      F::table("change", change_by(explanation, &Sensitivity::better), as::signed_percent),
+      F::table("10 % worse", change_by(explanation, &Sensitivity::worse), as::signed_percent),
+      F::json("t_iter_worse_s", &Sensitivity::worse),
+  };
+}
+
+bool is_known(const Advice& advice) {
+  return advice.why_not.empty();
+}
+
+Fields<Advice> advice_fields(const Explanation& explanation) {
+  using F = Field<Advice>;
+  using enum Meaning;
+  const auto iteration = [](const Advice& advice) {
+    return is_known(advice) ? std::optional(advice.iteration) : std::nullopt;
+  };
+  const auto rate = [](const Advice& advice) {
+    return is_known(advice) ? std::optional(advice.images_per_s) : std::nullopt;
+  };
+  const auto gain_cell = [&explanation](const Advice& advice) {
+    const double gain = gain_of(explanation, advice);
+    return Cell{signed_percent(gain), gain > nothing ? Tone::good : Tone::plain};
+  };
+  return {
+      {"change", key, &Advice::change, "with", as::words},
+      {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
+      {"images_per_s", value, rate, "images/s", as::significant<4>},
+      {"why_not", remark, [](const Advice& advice) { return text_or_null(advice.why_not); }},
+      F::table("gain", gain_cell),
+  };
+}
+
 Table parts_table(const Explanation& explanation) {
-  Table table;
+  Table table = table_of(part_fields(explanation), explanation.parts);
   table.title = title_of(explanation, "Parts");
-  table.columns = {{"part", Align::left}, {"takes ms"}, {"iteration without ms"}, {"change"}};
-  for (const PartOfIteration& part : explanation.parts) {
-    table.rows.push_back({{part.name},
-                          {milliseconds(part.busy)},
-                          {milliseconds(part.without)},
-                          {signed_percent(change_to(explanation, part.without))}});
-  }
   const model::Prediction& prediction = explanation.prediction;
   table.notes.push_back(fmt::format("the iteration takes {} ms, bound by {}",
                                     milliseconds(prediction.time.total), prediction.bound));
@@ -66,20 +119,17 @@ Table parts_table(const Explanation& explanation) {
 }
 
 Table inputs_table(const Explanation& explanation) {
-  Table table;
-  table.title = title_of(explanation, "Inputs");
-  table.columns = {{"10 % better", Align::left}, {"iteration ms"}, {"change"}, {"10 % worse"}};
+  std::vector<Sensitivity> shown;
   std::vector<std::string> idle;
   for (const Sensitivity& input : explanation.inputs) {
-    if (!has_effect(explanation, input)) {
+    if (has_effect(explanation, input)) {
+      shown.push_back(input);
+    } else {
       idle.push_back(input.input);
-      continue;
     }
-    table.rows.push_back({{input.input},
-                          {milliseconds(input.better)},
-                          {signed_percent(change_to(explanation, input.better))},
-                          {signed_percent(change_to(explanation, input.worse))}});
   }
+  Table table = table_of(input_fields(explanation), shown);
+  table.title = title_of(explanation, "Inputs");
   if (!idle.empty()) {
     table.notes.push_back(fmt::format("without effect: {}", fmt::join(idle, ", ")));
   }
@@ -90,19 +140,13 @@ Table inputs_table(const Explanation& explanation) {
 }
 
 Table advice_table(const Explanation& explanation) {
-  Table table;
+  std::vector<Advice> known;
+  std::ranges::copy_if(explanation.advice, std::back_inserter(known), is_known);
+  Table table = table_of(advice_fields(explanation), known);
   table.title = title_of(explanation, "Other ways to run");
-  table.columns = {{"with", Align::left}, {"iteration ms"}, {"images/s"}, {"gain"}};
   for (const Advice& advice : explanation.advice) {
-    if (!advice.why_not.empty()) {
-      table.notes.push_back(fmt::format("{}: {}", advice.change, advice.why_not));
-      continue;
-    }
-    const double gain = gain_of(explanation, advice);
-    table.rows.push_back({{advice.change},
-                          {milliseconds(advice.iteration)},
-                          {significant(advice.images_per_s, 4)},
-                          {signed_percent(gain), gain > nothing ? Tone::good : Tone::plain}});
+    if (is_known(advice)) continue;
+    table.notes.push_back(fmt::format("{}: {}", advice.change, advice.why_not));
   }
   table.notes.emplace_back(
       "one choice changed at a time; another batch or precision trains another way, too");
@@ -138,82 +182,82 @@ std::string lead_of(const Explanation& explanation) {
                      best_of(explanation));
 }
 
-/// Of one explanation: a row for the iteration itself and for each part, input and other way to
-/// run.
-class Rows {
- public:
-  explicit Rows(const Explanation& explanation) : explanation_(&explanation) {}
-  std::vector<std::vector<Cell>> all();
-
- private:
-  void add(std::string kind, std::string name, std::vector<Cell> rest);
-  void add(const Advice& advice);
-  [[nodiscard]] static Cell time(Seconds seconds) { return {exact(seconds.si())}; }
-  [[nodiscard]] Cell change(Seconds iteration) const {
-    return {exact(change_to(*explanation_, iteration))};
-  }
-
-  const Explanation* explanation_;
-  std::vector<std::vector<Cell>> rows_;
+/// A record of an explanation: of the iteration itself, a part, an input or another way to run.
+struct Told {
+  const Explanation* explanation;
+  const char* kind;
+  std::string name;
+  std::optional<Seconds> busy = {};
+  std::optional<Seconds> iteration = {};
+  std::optional<Seconds> worse = {};
+  std::optional<double> images_per_s = {};
+  std::string why_not = {};
+  std::string bound = {};
 };
 
-void Rows::add(std::string kind, std::string name, std::vector<Cell> rest) {
-  const Run& run = explanation_->prediction.run;
-  std::vector<Cell> row{
-      {run.network},     {run.cluster},    {std::to_string(run.ranks)}, {std::to_string(run.batch)},
-      {std::move(kind)}, {std::move(name)}};
-  row.insert(row.end(), rest.begin(), rest.end());
-  rows_.push_back(std::move(row));
+Fields<Told> record_fields() {
+  using enum Meaning;
+  const auto run = [](const Told& told) -> const Run& { return told.explanation->prediction.run; };
+  const auto change = [](const Told& told) {
+    return told.iteration ? std::optional(change_to(*told.explanation, *told.iteration))
+                          : std::nullopt;
+  };
+  return joined<Told>({
+      part_of<Told>(picked(run_fields(), {"network", "cluster", "ranks", "batch"}), run),
+      {{"kind", key, &Told::kind},
+       {"name", key, &Told::name},
+       {"busy_s", value, &Told::busy},
+       {"t_iter_s", value, &Told::iteration},
+       {"change", value, change},
+       {"worse_t_iter_s", value, &Told::worse},
+       {"images_per_s", value, &Told::images_per_s},
+       {"why_not", remark, &Told::why_not},
+       {"bound", remark, &Told::bound}},
+  });
 }
 
-void Rows::add(const Advice& advice) {
-  if (!advice.why_not.empty()) {
-    add("advice", advice.change, {{""}, {""}, {""}, {""}, {""}, {advice.why_not}, {""}});
-    return;
+void add_rows(const Explanation& explanation, std::vector<Told>& rows) {
+  const model::Prediction& prediction = explanation.prediction;
+  rows.push_back({.explanation = &explanation,
+                  .kind = "iteration",
+                  .name = "",
+                  .iteration = prediction.time.total,
+                  .images_per_s = prediction.images_per_s,
+                  .bound = prediction.bound});
+  for (const PartOfIteration& part : explanation.parts) {
+    rows.push_back({&explanation, "part", part.name, part.busy, part.without});
   }
-  add("advice", advice.change,
-      {{""},
-       time(advice.iteration),
-       change(advice.iteration),
-       {""},
-       {exact(advice.images_per_s)},
-       {""},
-       {""}});
-}
-
-std::vector<std::vector<Cell>> Rows::all() {
-  const model::Prediction& prediction = explanation_->prediction;
-  add("iteration", "",
-      {{""},
-       time(prediction.time.total),
-       {"0"},
-       {""},
-       {exact(prediction.images_per_s)},
-       {""},
-       {prediction.bound}});
-  for (const PartOfIteration& part : explanation_->parts) {
-    add("part", part.name,
-        {time(part.busy), time(part.without), change(part.without), {""}, {""}, {""}, {""}});
+  for (const Sensitivity& input : explanation.inputs) {
+    rows.push_back({&explanation, "input", input.input, {}, input.better, input.worse});
   }
-  for (const Sensitivity& input : explanation_->inputs) {
-    add("input", input.input,
-        {{""}, time(input.better), change(input.better), time(input.worse), {""}, {""}, {""}});
+  for (const Advice& advice : explanation.advice) {
+    Told& told = rows.emplace_back(&explanation, "advice", advice.change);
+    told.why_not = advice.why_not;
+    if (!is_known(advice)) continue;
+    told.iteration = advice.iteration;
+    told.images_per_s = advice.images_per_s;
   }
-  for (const Advice& advice : explanation_->advice) add(advice);
-  return std::move(rows_);
 }
 
 Table records(std::span<const Explanation> explanations) {
-  Table table;
-  add_columns(table.columns, Meaning::key,
-              {"network", "cluster", "ranks", "batch", "kind", "name"});
-  add_columns(table.columns, Meaning::value,
-              {"busy_s", "t_iter_s", "change", "worse_t_iter_s", "images_per_s"});
-  add_columns(table.columns, Meaning::remark, {"why_not", "bound"});
+  std::vector<Told> rows;
+  for (const Explanation& explanation : explanations) add_rows(explanation, rows);
+  return records_of(record_fields(), rows);
+}
+
+Json explanation_object(const Explanation& explanation) {
+  return {{"prediction", object_of(prediction_fields(), explanation.prediction)},
+          {"parts", list_of(part_fields(explanation), explanation.parts)},
+          {"inputs", list_of(input_fields(explanation), explanation.inputs)},
+          {"advice", list_of(advice_fields(explanation), explanation.advice)}};
+}
+
+Json explanations_object(std::span<const Explanation> explanations) {
+  Json list = Json::array();
   for (const Explanation& explanation : explanations) {
-    for (std::vector<Cell>& row : Rows(explanation).all()) table.rows.push_back(std::move(row));
+    list.push_back(explanation_object(explanation));
   }
-  return table;
+  return {{"step", number(model::sensitivity_step)}, {"explanations", std::move(list)}};
 }
 
 }  // namespace
@@ -228,7 +272,11 @@ Document explanation_document(std::span<const Explanation> explanations) {
     document.tables.push_back(advice_table(explanation));
   }
   document.records = records(explanations);
-  document.json = explanation_json(explanations);
+  document.json =
+      json_answer("dlscale.explanation",
+                  [all = std::vector<Explanation>(explanations.begin(), explanations.end())] {
+                    return explanations_object(all);
+                  });
   return document;
 }
 

@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "core/quantity_text.hpp"
+#include "report/field_table.hpp"
 #include "report/history/time_text.hpp"
 #include "report/history_verdicts.hpp"
-#include "report/json/fields.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -184,8 +183,8 @@ Json series_json(const SeriesCheck& check) {
           {"epoch", check.epoch.empty() ? Json(nullptr) : Json(check.epoch)}};
 }
 
-std::string check_json(const CheckReport& report) {
-  Json json{{"schema", "dlscale.history_check"}, {"version", 1}};
+Json check_object(const CheckReport& report) {
+  Json json;
   json["store"] = report.store;
   json["verdict"] = verdict_of(report);
   json["points"] = report.points;
@@ -220,7 +219,7 @@ std::string check_json(const CheckReport& report) {
   }
   json["series"] = Json::array();
   for (const SeriesCheck& check : report.series) json["series"].push_back(series_json(check));
-  return dump(json);
+  return json;
 }
 
 Table check_records(const CheckReport& report) {
@@ -254,83 +253,76 @@ Table check_records(const CheckReport& report) {
   return table;
 }
 
-Table list_table(std::span<const ListedSeries> series) {
-  Table table;
-  table.title = "History";
-  table.columns = {{"series", Align::left},
-                   {"id", Align::left},
-                   {"environment", Align::left},
-                   {"commits"},
-                   {"time", Align::left},
-                   {"commit", Align::left},
-                   {"runs"},
-                   {"value"},
-                   {"level"},
-                   {"against level"}};
-  for (const ListedSeries& row : series) {
-    for (const history::CommitPoint& commit : row.latest) {
-      table.rows.push_back(
-          {{row.key.name()},
-           {row.id},
-           {row.key.environment_id()},
-           {std::to_string(row.commits)},
-           {time_text(commit.time)},
-           {short_commit(commit.commit)},
-           {std::to_string(commit.runs.size())},
-           {history_value(row.key, commit.value)},
-           {row.level ? history_value(row.key, *row.level) : ""},
-           {row.level && *row.level > 0 ? signed_percent(commit.value / *row.level - 1) : ""}});
-    }
+/// One of the latest points of a series.
+struct ListRow {
+  const ListedSeries* series;
+  const history::CommitPoint* commit;
+};
+
+std::vector<ListRow> list_rows(std::span<const ListedSeries> series) {
+  std::vector<ListRow> rows;
+  for (const ListedSeries& each : series) {
+    for (const history::CommitPoint& commit : each.latest) rows.push_back({&each, &commit});
   }
-  return table;
+  return rows;
 }
 
-Table list_records(std::span<const ListedSeries> series) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"series", "name", "unit", "better", "environment"});
-  for (const char* key : {"time", "commit"}) {
-    table.columns.push_back({key, Align::left, Meaning::remark});
-  }
-  table.columns.push_back({"runs", Align::right, Meaning::value});
-  for (const char* key : {"value", "level"}) {
-    table.columns.push_back({key, Align::right, Meaning::value_in_unit});
-  }
-  for (const ListedSeries& row : series) {
-    for (const history::CommitPoint& commit : row.latest) {
-      table.rows.push_back({{row.id},
-                            {row.key.name()},
-                            {row.key.unit},
-                            {std::string(better_name(row.key.better))},
-                            {row.key.environment_id()},
-                            {time_text(commit.time)},
-                            {commit.commit},
-                            {std::to_string(commit.runs.size())},
-                            {exact(commit.value)},
-                            {row.level ? exact(*row.level) : ""}});
-    }
-  }
-  return table;
+Fields<ListRow> list_fields() {
+  using F = Field<ListRow>;
+  using enum Meaning;
+  using history::CommitPoint;
+  using history::SeriesKey;
+  const auto its = [](auto... path) { return via(&ListRow::series, path...); };
+  const auto of_key = [=](auto... path) { return its(&ListedSeries::key, path...); };
+  const auto of_commit = [](auto... path) { return via(&ListRow::commit, path...); };
+  const auto runs = [](const ListRow& row) { return row.commit->runs.size(); };
+  const auto value_text = [](const ListRow& row) {
+    return history_value(row.series->key, row.commit->value);
+  };
+  const auto level_text = [](const ListRow& row) {
+    const auto& level = row.series->level;
+    return level ? history_value(row.series->key, *level) : "";
+  };
+  const auto against = [](const ListRow& row) {
+    const auto& level = row.series->level;
+    return level && *level > 0 ? signed_percent(row.commit->value / *level - 1) : "";
+  };
+  return {
+      F::table("series", of_key(&SeriesKey::name), as::words),
+      {"series", key, its(&ListedSeries::id), "id", as::words},
+      {"name", key, of_key(&SeriesKey::name)},
+      {"unit", key, of_key(&SeriesKey::unit)},
+      {"better", key, of_key(&SeriesKey::better, history::better_name)},
+      {"environment", key, of_key(&SeriesKey::environment_id), "environment", as::words},
+      F::table("commits", its(&ListedSeries::commits), as::exact),
+      {"time", remark, of_commit(&CommitPoint::time, time_text), "time", as::words},
+      {"commit", remark, of_commit(&CommitPoint::commit), "commit",
+       of_commit(&CommitPoint::commit, short_commit), Align::left},
+      {"runs", value, runs, "runs", as::exact},
+      {"value", value_in_unit, of_commit(&CommitPoint::value), "value", value_text},
+      {"level", value_in_unit, its(&ListedSeries::level), "level", level_text},
+      F::table("against level", against),
+  };
 }
 
-std::string list_json(std::span<const ListedSeries> series) {
-  Json json{{"schema", "dlscale.history_list"}, {"version", 1}};
-  json["series"] = Json::array();
+Json list_object(std::span<const ListedSeries> series) {
+  Json list = Json::array();
   for (const ListedSeries& row : series) {
-    Json one{{"series", row.id},
-             {"key", Json::parse(row.key.text())},
-             {"points", row.points},
-             {"commits", row.commits},
-             {"level", optional_number(row.level)}};
-    one["latest"] = Json::array();
+    Json latest = Json::array();
     for (const history::CommitPoint& commit : row.latest) {
-      one["latest"].push_back({{"commit", commit.commit},
-                               {"time", time_text(commit.time)},
-                               {"value", number(commit.value)},
-                               {"runs", commit.runs}});
+      latest.push_back({{"commit", commit.commit},
+                        {"time", time_text(commit.time)},
+                        {"value", number(commit.value)},
+                        {"runs", commit.runs}});
     }
-    json["series"].push_back(std::move(one));
+    list.push_back({{"series", row.id},
+                    {"key", Json::parse(row.key.text())},
+                    {"points", row.points},
+                    {"commits", row.commits},
+                    {"level", value_of(row.level)},
+                    {"latest", std::move(latest)}});
   }
-  return dump(json);
+  return {{"series", std::move(list)}};
 }
 
 }  // namespace
@@ -385,15 +377,18 @@ Document history_check_document(const history::CheckReport& report) {
   }
   document.records = check_records(report);
   document.verdicts = check_verdicts(report);
-  document.json = check_json(report);
+  document.json = json_answer("dlscale.history_check", [report] { return check_object(report); });
   return document;
 }
 
 Document history_list_document(std::span<const history::ListedSeries> series) {
   Document document;
-  document.tables.push_back(list_table(series));
-  document.records = list_records(series);
-  document.json = list_json(series);
+  document.tables.push_back(table_of(list_fields(), list_rows(series)));
+  document.tables.back().title = "History";
+  document.records = records_of(list_fields(), list_rows(series));
+  document.json = json_answer(
+      "dlscale.history_list",
+      [all = std::vector<ListedSeries>(series.begin(), series.end())] { return list_object(all); });
   return document;
 }
 

@@ -5,14 +5,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "report/json/json.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
-#include "report/record_columns.hpp"
-#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -21,15 +20,6 @@ using model::LayerTime;
 using model::LayerTimes;
 using model::TimeSource;
 using Source = std::optional<TimeSource>;
-
-std::string name_of(const Source& source) {
-  return source ? std::string(time_source_name(*source)) : "";
-}
-
-/// "–" where nothing is done.
-std::string time_text(Seconds time, const Source& source) {
-  return source ? milliseconds(time) : "–";
-}
 
 std::string explain(TimeSource source) {
   switch (source) {
@@ -72,17 +62,52 @@ std::vector<std::string> legend(const LayerTimes& times) {
   return lines;
 }
 
-std::vector<Cell> row(const Network& network, const LayerTime& time) {
-  const Layer& layer = network.layer(time.layer);
-  return {{layer.name},
-          {std::string(kind_name(layer.kind))},
-          {time_text(time.forward, time.forward_source)},
-          {name_of(time.forward_source)},
-          {time_text(time.backward, time.backward_source)},
-          {name_of(time.backward_source)},
-          {time.gradient > Bytes() ? fmt::format("{:.0f}", time.gradient.si()) : "–"},
-          {time_text(time.communication, time.communication_source)},
-          {name_of(time.communication_source)}};
+/// A layer and the run it is part of.
+struct LayerRow {
+  const Run* run;
+  const Layer* layer;
+  const LayerTime* time;
+};
+
+/// A time, which people see where something is done, and where it comes from.
+Fields<LayerRow> time_fields(const std::string& name, const char* header, Seconds LayerTime::*time,
+                             Source LayerTime::*source) {
+  using enum Meaning;
+  const auto shown = [time, source](const LayerRow& row) {
+    return row.time->*source ? milliseconds(row.time->*time) : "–";
+  };
+  const auto from = [source](const LayerRow& row) {
+    const Source& its = row.time->*source;
+    return its ? Json(time_source_name(*its)) : Json(nullptr);
+  };
+  return {{name + "_s", value, via(&LayerRow::time, time), header, shown},
+          {name + "_from", remark, from, "from", as::words}};
+}
+
+Fields<LayerRow> layer_fields() {
+  using enum Meaning;
+  const auto bytes_text = [](const LayerRow& row) {
+    const Bytes gradient = row.time->gradient;
+    return gradient > Bytes() ? fmt::format("{:.0f}", gradient.si()) : "–";
+  };
+  return joined<LayerRow>({
+      {{"layer", key, via(&LayerRow::layer, &Layer::name), "layer", as::words},
+       {"kind", key, via(&LayerRow::layer, &Layer::kind, kind_name), "kind", as::words}},
+      time_fields("t_f", "forward ms", &LayerTime::forward, &LayerTime::forward_source),
+      time_fields("t_b", "backward ms", &LayerTime::backward, &LayerTime::backward_source),
+      {{"gradient_bytes", value, via(&LayerRow::time, &LayerTime::gradient), "gradient bytes",
+        bytes_text}},
+      time_fields("t_comm", "message ms", &LayerTime::communication,
+                  &LayerTime::communication_source),
+  });
+}
+
+std::vector<LayerRow> rows_of(const Network& network, const LayerTimes& times) {
+  std::vector<LayerRow> rows;
+  for (const LayerTime& time : times.layers) {
+    rows.push_back({&times.run, &network.layer(time.layer), &time});
+  }
+  return rows;
 }
 
 std::vector<Cell> sum_row(const LayerTimes& times) {
@@ -104,15 +129,13 @@ std::vector<Cell> sum_row(const LayerTimes& times) {
           {""}};
 }
 
-Table table_of(const Network& network, const LayerTimes& times) {
-  Table table;
+Table layer_table(const Network& network, const LayerTimes& times) {
+  std::vector<LayerRow> rows = rows_of(network, times);
+  std::erase_if(rows, [](const LayerRow& row) {
+    return !row.time->forward_source && !row.time->backward_source;
+  });
+  Table table = table_of(layer_fields(), rows);
   table.title = fmt::format("{}, {}", run_title(times.run), counted(times.run.ranks, "rank"));
-  table.columns = {{"layer", Align::left}, {"kind", Align::left}, {"forward ms"},
-                   {"from", Align::left},  {"backward ms"},       {"from", Align::left},
-                   {"gradient bytes"},     {"message ms"},        {"from", Align::left}};
-  for (const LayerTime& layer : times.layers) {
-    if (layer.forward_source || layer.backward_source) table.rows.push_back(row(network, layer));
-  }
   table.rows.push_back(sum_row(times));
   table.notes = legend(times);
   table.notes.insert(table.notes.end(), times.notes.begin(), times.notes.end());
@@ -122,57 +145,28 @@ Table table_of(const Network& network, const LayerTimes& times) {
   return table;
 }
 
-Table empty_records(const Run& run) {
-  Table table;
-  std::vector<Column>& columns = table.columns;
-  add_columns(columns, Meaning::key,
-              {"network", "cluster", "ranks", "batch", "dtype", "schedule", "synchronisation"});
-  for (const ScheduleField& field : schedule_fields(run)) {
-    add_columns(columns, Meaning::key, {field.key});
-  }
-  add_columns(columns, Meaning::key, {"layer", "kind"});
-  for (const char* time : {"t_f", "t_b"}) {
-    add_columns(columns, Meaning::value, {std::string(time) + "_s"});
-    add_columns(columns, Meaning::remark, {std::string(time) + "_from"});
-  }
-  add_columns(columns, Meaning::value, {"gradient_bytes", "t_comm_s"});
-  add_columns(columns, Meaning::remark, {"t_comm_from"});
-  return table;
-}
-
-/// What is alike for all layers of a run.
-std::vector<Cell> run_cells(const Run& run) {
-  std::vector<Cell> cells{{run.network},
-                          {run.cluster},
-                          {std::to_string(run.ranks)},
-                          {std::to_string(run.batch)},
-                          {std::string(dtype_name(run.dtype))},
-                          {std::string(schedule_name(run.schedule))},
-                          {std::string(synchronisation_name(run.synchronisation))}};
-  for (const ScheduleField& field : schedule_fields(run)) cells.push_back({field.value});
-  return cells;
-}
-
 Table records(const Network& network, std::span<const LayerTimes> runs) {
-  Table table = empty_records(runs.front().run);
+  const auto run = [](const LayerRow& row) -> const Run& { return *row.run; };
+  const Fields<Run> of_run =
+      joined<Run>({picked(run_fields(), {"network", "cluster", "ranks", "batch", "dtype",
+                                         "schedule", "synchronisation"}),
+                   schedule_fields()});
+  std::vector<LayerRow> rows;
   for (const LayerTimes& times : runs) {
-    const std::vector<Cell> run = run_cells(times.run);
-    for (const LayerTime& time : times.layers) {
-      const Layer& layer = network.layer(time.layer);
-      std::vector<Cell> cells = run;
-      cells.insert(cells.end(), {{layer.name},
-                                 {std::string(kind_name(layer.kind))},
-                                 {exact(time.forward.si())},
-                                 {name_of(time.forward_source)},
-                                 {exact(time.backward.si())},
-                                 {name_of(time.backward_source)},
-                                 {exact(time.gradient.si())},
-                                 {exact(time.communication.si())},
-                                 {name_of(time.communication_source)}});
-      table.rows.push_back(std::move(cells));
-    }
+    for (const LayerRow& row : rows_of(network, times)) rows.push_back(row);
   }
-  return table;
+  return records_of(joined<LayerRow>({part_of<LayerRow>(of_run, run), layer_fields()}), rows);
+}
+
+Json layers_object(const Network& network, std::span<const LayerTimes> runs) {
+  const Fields<LayerRow> fields = layer_fields();
+  Json list = Json::array();
+  for (const LayerTimes& times : runs) {
+    list.push_back({{"run", object_of(run_fields(), times.run)},
+                    {"layers", list_of(fields, rows_of(network, times))},
+                    {"notes", times.notes}});
+  }
+  return {{"runs", std::move(list)}};
 }
 
 }  // namespace
@@ -180,9 +174,12 @@ Table records(const Network& network, std::span<const LayerTimes> runs) {
 Document layer_document(const Network& network, std::span<const LayerTimes> runs) {
   EXPECT(!runs.empty());
   Document document;
-  for (const LayerTimes& times : runs) document.tables.push_back(table_of(network, times));
+  for (const LayerTimes& times : runs) document.tables.push_back(layer_table(network, times));
   document.records = records(network, runs);
-  document.json = layers_json(network, runs);
+  document.json = json_answer("dlscale.layers",
+                              [network, all = std::vector<LayerTimes>(runs.begin(), runs.end())] {
+                                return layers_object(network, all);
+                              });
   return document;
 }
 

@@ -10,11 +10,12 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/quantity_text.hpp"
+#include "report/field_table.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -70,50 +71,64 @@ std::string sentence(const MessageJudgement& judgement) {
   return fmt::format("Of messages that were not fitted, {}.", fmt::join(parts, "; "));
 }
 
-std::vector<Cell> errors_row(const FamilyJudgement& family, Unseen unseen,
-                             const std::vector<const JudgedMessage*>& messages,
-                             const MessageLimits& limits) {
-  const MessageErrors errors = model::errors_of(messages);
-  const bool passed = passes(errors, limits);
-  return {{family.family.name()},
-          {family.family.library},
-          {fitted_ranks(family.fit)},
-          {what_is(unseen)},
-          {ranks_text(messages)},
-          {std::to_string(errors.messages)},
-          {signed_percent(errors.bias)},
-          {percent(errors.median)},
-          {percent(errors.p90)},
-          {percent(errors.naive_median)},
-          {percent(errors.naive_p90)},
-          {std::to_string(errors.sizes_extrapolated)},
-          {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}};
+/// Messages of a family that were not fitted, of one kind.
+struct ErrorsRow {
+  const FamilyJudgement* family;
+  Unseen unseen;
+  std::vector<const JudgedMessage*> messages;
+  MessageErrors errors;
+};
+
+/// In the order of JSON.
+Fields<MessageErrors> error_fields() {
+  using enum Meaning;
+  return {
+      {"messages", value, &MessageErrors::messages, "n", as::exact},
+      {"sizes_extrapolated", value, &MessageErrors::sizes_extrapolated, "sizes extrapolated",
+       as::exact},
+      {"bias", value, &MessageErrors::bias, "bias", as::signed_percent},
+      {"median_abs", value, &MessageErrors::median, "median", as::percent},
+      {"p90_abs", value, &MessageErrors::p90, "90 % within", as::percent},
+      {"line_median_abs", value, &MessageErrors::naive_median, "line: median", as::percent},
+      {"line_p90_abs", value, &MessageErrors::naive_p90, "line: 90 %", as::percent},
+  };
+}
+
+Fields<ErrorsRow> errors_row_fields(const MessageLimits& limits) {
+  using F = Field<ErrorsRow>;
+  const auto family = [](auto... path) { return via(&ErrorsRow::family, path...); };
+  const auto name = family(&FamilyJudgement::family, &model::MessageFamily::name);
+  const auto library = family(&FamilyJudgement::family, &model::MessageFamily::library);
+  const auto fitted = family(&FamilyJudgement::fit, fitted_ranks);
+  const auto verdict = [limits](const ErrorsRow& row) {
+    return kept_cell(passes(row.errors, limits));
+  };
+  return joined<ErrorsRow>({
+      {F::table("messages", name, Align::left), F::table("library", library, Align::left),
+       F::table("fitted on ranks", fitted, Align::left),
+       F::table("predicted", via(&ErrorsRow::unseen, what_is), Align::left),
+       F::table("on ranks", via(&ErrorsRow::messages, ranks_text), Align::left)},
+      part_of<ErrorsRow>(
+          picked(error_fields(), {"messages", "bias", "median_abs", "p90_abs", "line_median_abs",
+                                  "line_p90_abs", "sizes_extrapolated"}),
+          &ErrorsRow::errors),
+      {F::table("verdict", verdict, Align::left)},
+  });
 }
 
 Table errors_table(const MessageJudgement& judgement, const MessageLimits& limits) {
-  Table table;
-  table.title = "Error of predicted messages that were not fitted";
-  table.columns = {{"messages", Align::left},
-                   {"library", Align::left},
-                   {"fitted on ranks", Align::left},
-                   {"predicted", Align::left},
-                   {"on ranks", Align::left},
-                   {"n"},
-                   {"bias"},
-                   {"median"},
-                   {"90 % within"},
-                   {"line: median"},
-                   {"line: 90 %"},
-                   {"sizes extrapolated"},
-                   {"verdict", Align::left}};
+  std::vector<ErrorsRow> rows;
   int not_judged = 0;
   for (const FamilyJudgement& family : judgement.families) {
     not_judged += family.not_judged;
     for (const Unseen unseen : kinds) {
       const auto messages = of_kind(family, unseen);
-      if (!messages.empty()) table.rows.push_back(errors_row(family, unseen, messages, limits));
+      if (messages.empty()) continue;
+      rows.push_back({&family, unseen, messages, model::errors_of(messages)});
     }
   }
+  Table table = table_of(errors_row_fields(limits), rows);
+  table.title = "Error of predicted messages that were not fitted";
   table.notes = {
       fmt::format("limits: median {}, 90 % within {}", percent(limits.median), percent(limits.p90)),
       "fitted: the sizes that a hash of their octave chose; others, and more ranks, were not seen",
@@ -237,73 +252,147 @@ Table fits_table(const MessageJudgement& judgement) {
   return table;
 }
 
-std::vector<const JudgedMessage*> worst_of(const MessageJudgement& judgement) {
-  constexpr std::size_t shown = 10;
-  std::vector<const JudgedMessage*> worst;
-  for (const Unseen unseen : kinds) {
-    std::ranges::copy(all_of(judgement, unseen), std::back_inserter(worst));
-  }
-  std::ranges::stable_sort(worst, std::greater{},
-                           [](const JudgedMessage* judged) { return std::abs(judged->error()); });
-  worst.resize(std::min(shown, worst.size()));
-  return worst;
+/// A message held against its prediction.
+struct MessageRow {
+  const FamilyJudgement* family;
+  const JudgedMessage* judged;
+};
+
+std::vector<MessageRow> rows_of(const FamilyJudgement& family) {
+  std::vector<MessageRow> rows;
+  for (const JudgedMessage& judged : family.messages) rows.push_back({&family, &judged});
+  return rows;
+}
+
+Fields<MessageRow> message_fields() {
+  using F = Field<MessageRow>;
+  using enum Meaning;
+  using model::MessageFamily;
+  using model::MessageSample;
+  using Time = model::Estimate<Seconds>;
+  const auto family = [](auto... path) {
+    return via(&MessageRow::family, &FamilyJudgement::family, path...);
+  };
+  const auto its = [](auto... path) { return via(&MessageRow::judged, path...); };
+  const auto sample = [=](auto... path) { return its(&JudgedMessage::sample, path...); };
+  const auto predicted = [=](auto... path) { return its(&JudgedMessage::prediction, path...); };
+  using Prediction = std::decay_t<decltype(JudgedMessage::prediction)>;
+  using Layout = std::decay_t<decltype(MessageSample::layout)>;
+  const auto microseconds = [](Seconds time) { return significant(time.si() * 1e6, 4); };
+  const auto unseen = [](Unseen which) { return which == Unseen::sizes ? "sizes" : "ranks"; };
+  return {
+      F::record("measured_on", key, family(&MessageFamily::measured_on)),
+      F::record("messages", key, family(&MessageFamily::name)),
+      F::record("library", key, family(&MessageFamily::library)),
+      {"ranks", key, sample(&MessageSample::layout, &Layout::ranks), "ranks", as::exact},
+      {"ranks_on_node", key, sample(&MessageSample::layout, &Layout::ranks_on_node), "on a node",
+       as::exact},
+      {"bytes", key, sample(&MessageSample::bytes), "bytes", as::whole},
+      {"unseen", key, its(&JudgedMessage::unseen, unseen)},
+      {"measured_s", value, sample(&MessageSample::time, &Time::value), "measured us",
+       sample(&MessageSample::time, &Time::value, microseconds)},
+      {"predicted_s", value, predicted(&Prediction::time, &Time::value), "predicted us",
+       predicted(&Prediction::time, &Time::value, microseconds)},
+      {"low_s", value, predicted(&Prediction::time, &Time::low)},
+      {"high_s", value, predicted(&Prediction::time, &Time::high)},
+      {"line_s", value, its(&JudgedMessage::naive)},
+      {"error", value, its(&JudgedMessage::error), "error", as::signed_percent},
+      F::record("algorithm", remark, predicted(&Prediction::algorithm)),
+      F::json("closed_form", predicted(&Prediction::algorithm)),
+      F::table("closed form", predicted(&Prediction::algorithm, text_or_null), as::words_or_dash),
+      {"basis", remark, predicted(&Prediction::basis), "basis", as::words},
+  };
 }
 
 Table worst_table(const MessageJudgement& judgement) {
-  Table table;
-  table.title = "Largest errors";
-  table.columns = {{"ranks"},
-                   {"on a node"},
-                   {"bytes"},
-                   {"measured us"},
-                   {"predicted us"},
-                   {"error"},
-                   {"closed form", Align::left},
-                   {"basis", Align::left}};
-  for (const JudgedMessage* judged : worst_of(judgement)) {
-    const model::MessageSample& sample = judged->sample;
-    table.rows.push_back(
-        {{std::to_string(sample.layout.ranks)},
-         {std::to_string(sample.layout.ranks_on_node())},
-         {fmt::format("{:.0f}", sample.bytes.si())},
-         {significant(sample.time.value.si() * 1e6, 4)},
-         {significant(judged->prediction.time.value.si() * 1e6, 4)},
-         {signed_percent(judged->error())},
-         {judged->prediction.algorithm.empty() ? "–" : judged->prediction.algorithm},
-         {judged->prediction.basis()}});
+  constexpr std::size_t shown = 10;
+  std::vector<MessageRow> worst;
+  for (const Unseen unseen : kinds) {
+    for (const FamilyJudgement& family : judgement.families) {
+      for (const JudgedMessage* judged : of_kind(family, unseen))
+        worst.push_back({&family, judged});
+    }
   }
+  std::ranges::stable_sort(worst, std::greater{},
+                           [](const MessageRow& row) { return std::abs(row.judged->error()); });
+  worst.resize(std::min(shown, worst.size()));
+  Table table = table_of(message_fields(), worst);
+  table.title = "Largest errors";
   return table;
 }
 
 Table records(const MessageJudgement& judgement) {
-  Table table;
-  add_columns(table.columns, Meaning::key,
-              {"measured_on", "messages", "library", "ranks", "ranks_on_node", "bytes", "unseen"});
-  add_columns(table.columns, Meaning::value,
-              {"measured_s", "predicted_s", "low_s", "high_s", "line_s", "error"});
-  add_columns(table.columns, Meaning::remark, {"algorithm", "basis"});
+  std::vector<MessageRow> rows;
   for (const FamilyJudgement& family : judgement.families) {
-    for (const JudgedMessage& judged : family.messages) {
-      const model::MessageSample& sample = judged.sample;
-      const auto& predicted = judged.prediction;
-      table.rows.push_back({{family.family.measured_on},
-                            {family.family.name()},
-                            {family.family.library},
-                            {std::to_string(sample.layout.ranks)},
-                            {std::to_string(sample.layout.ranks_on_node())},
-                            {exact(sample.bytes.si())},
-                            {judged.unseen == Unseen::sizes ? "sizes" : "ranks"},
-                            {exact(sample.time.value.si())},
-                            {exact(predicted.time.value.si())},
-                            {exact(predicted.time.low.si())},
-                            {exact(predicted.time.high.si())},
-                            {exact(judged.naive.si())},
-                            {exact(judged.error())},
-                            {predicted.algorithm},
-                            {predicted.basis()}});
-    }
+    std::ranges::copy(rows_of(family), std::back_inserter(rows));
   }
-  return table;
+  return records_of(message_fields(), rows);
+}
+
+Json errors_object(const std::vector<const JudgedMessage*>& messages) {
+  return messages.empty() ? Json(nullptr) : object_of(error_fields(), model::errors_of(messages));
+}
+
+template <class Q>
+Json estimate_object(const model::Estimate<Q>& estimate) {
+  return {{"value", value_of(estimate.value)},
+          {"low", value_of(estimate.low)},
+          {"high", value_of(estimate.high)}};
+}
+
+Json link_object(const std::optional<model::LinkFit>& link) {
+  if (!link) return nullptr;
+  return {{"alpha_s", estimate_object(link->alpha)},
+          {"beta_s_per_byte", estimate_object(link->beta)}};
+}
+
+Json foresight_object(const std::optional<model::Foresight>& foresight) {
+  if (!foresight) return nullptr;
+  return {{"ranks", foresight->ranks},
+          {"from_ranks", foresight->from},
+          {"median_abs", number(foresight->median)},
+          {"deviation", number(foresight->deviation)}};
+}
+
+Json fit_object(const model::AlgorithmFit& fit) {
+  Json ranges = Json::array();
+  for (const model::LinkRange& range : fit.ranges) {
+    ranges.push_back({{"from_bytes", value_of(range.from)},
+                      {"to_bytes", value_of(range.to)},
+                      {"intra_node", link_object(range.intra)},
+                      {"inter_node", link_object(range.inter)},
+                      {"both_ways_s_per_byte",
+                       range.both_ways ? estimate_object(*range.both_ways) : Json(nullptr)},
+                      {"median_residual", number(range.median_residual)},
+                      {"points", range.points}});
+  }
+  return {{"closed_form", fit.carrier.name()}, {"chosen_by", to_string(fit.carrier.chosen_by)},
+          {"shared_cores", fit.carrier.cores}, {"ranges_of", to_string(fit.range_of)},
+          {"ranges", std::move(ranges)},       {"foresight", foresight_object(fit.foresight)}};
+}
+
+Json family_object(const FamilyJudgement& family) {
+  return {{"messages", family.family.name()},
+          {"library", family.family.library},
+          {"measured_on", family.family.measured_on},
+          {"source", family.family.source},
+          {"most_ranks_fitted", family.most_ranks},
+          {"fit", fit_object(family.fit)},
+          {"sizes", errors_object(of_kind(family, Unseen::sizes))},
+          {"ranks", errors_object(of_kind(family, Unseen::ranks))},
+          {"not_judged", family.not_judged},
+          {"samples", list_of(message_fields(), rows_of(family))}};
+}
+
+Json judgement_object(const MessageJudgement& judgement, const MessageLimits& limits) {
+  Json families = Json::array();
+  for (const FamilyJudgement& family : judgement.families) {
+    families.push_back(family_object(family));
+  }
+  return {{"verdict", verdict_word(exit_code(judgement, limits))},
+          {"limits", {{"median_abs", number(limits.median)}, {"p90_abs", number(limits.p90)}}},
+          {"families", std::move(families)},
+          {"left_out", judgement.left_out}};
 }
 
 }  // namespace
@@ -334,7 +423,8 @@ Document message_document(const MessageJudgement& judgement, const MessageLimits
   return {sentence(judgement),
           {errors_table(judgement, limits), fits_table(judgement), worst_table(judgement)},
           records(judgement),
-          message_json(judgement, limits)};
+          json_answer("dlscale.message_validation",
+                      [judgement, limits] { return judgement_object(judgement, limits); })};
 }
 
 }  // namespace dlscale::report

@@ -21,14 +21,11 @@ std::vector<const model::JudgedMessage*> of_kind(const model::FamilyJudgement& f
 
 /// Errors at messages that were not fitted, by family, other sizes and more ranks apart, beside
 /// those of a straight line; the parameters fitted, with their intervals and residuals; and the
-/// errors one by one.
+/// errors one by one. JSON: {"schema": "dlscale.message_validation", "version": 1, …}.
 Document message_document(const model::MessageJudgement& judgement, const MessageLimits& limits);
 
 /// ok: every limit is kept; regression: one is missed; inconclusive: none is missed, but of some
 /// unseen messages nothing could be predicted, or families were left out.
 ExitCode exit_code(const model::MessageJudgement& judgement, const MessageLimits& limits);
-
-/// {"schema": "dlscale.message_validation", "version": 1, …}
-std::string message_json(const model::MessageJudgement& judgement, const MessageLimits& limits);
 
 }  // namespace dlscale::report

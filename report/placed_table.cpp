@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "model/roofline/memory_levels.hpp"
-#include "report/json/fields.hpp"
-#include "report/kernel_cells.hpp"
+#include "report/field_table.hpp"
+#include "report/kernel_fields.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -59,46 +61,75 @@ Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
   return table;
 }
 
-/// "memory" or "arithmetic"; of nominal work `unknown`.
-std::string bound_by(const PlacedKernel& kernel, const char* unknown) {
-  if (kernel.is_nominal()) return unknown;
+/// "memory" or "arithmetic"; of nominal work null.
+Json bound_by(const PlacedKernel& kernel) {
+  if (kernel.is_nominal()) return nullptr;
   return kernel.bound_by_memory ? "memory" : "arithmetic";
 }
 
-std::string share_text(std::optional<double> share) {
-  return share ? percent(*share) : "–";
+/// What is known of all kernels but those of nominal work.
+template <class Get>
+auto unless_nominal(Get get) {
+  return [get](const PlacedKernel& kernel) {
+    return kernel.is_nominal() ? Json(nullptr) : value_of(std::invoke(get, kernel));
+  };
 }
 
 /// Of the hierarchical roofline.
-std::optional<double> overlapped_share(const PlacedKernel& kernel) {
-  if (kernel.is_nominal()) return std::nullopt;
+double overlapped_share(const PlacedKernel& kernel) {
   return kernel.overlapped_bound / kernel.sample->time;
+}
+
+/// Of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
+FlopsPerByte effective_intensity(const PlacedKernel& kernel) {
+  const ConvolutionShape& shape = kernel.sample->what.shape;
+  return direct_flops(shape) / least_bytes(shape);
+}
+
+/// A kernel in all forms. The fields refer to the roofline.
+Fields<PlacedKernel> placed_fields(const HierarchicalRoofline& roofline,
+                                   std::optional<FlopsPerSecond> peak) {
+  using F = Field<PlacedKernel>;
+  using enum Meaning;
+  const auto of_case = [](std::initializer_list<std::string_view> keys) {
+    return part_of<PlacedKernel>(
+        picked(kernel_fields(), keys),
+        [](const PlacedKernel& kernel) -> const model::KernelCase& { return kernel.sample->what; });
+  };
+  const auto level = [&roofline](const PlacedKernel& kernel) {
+    return roofline.levels().at(kernel.source).name;
+  };
+  const auto of_peak = [peak](const PlacedKernel& kernel) {
+    return peak ? std::optional(kernel.executed / *peak) : std::nullopt;
+  };
+  Fields<PlacedKernel> fields = joined<PlacedKernel>({
+      of_case({"backend", "algorithm", "pass", "kernel"}),
+      {F::json("layers", via(&PlacedKernel::sample, &model::KernelSample::layers))},
+      of_case({"batch", "threads", "cache"}),
+      {{"time_s", value, via(&PlacedKernel::sample, &model::KernelSample::time)},
+       {"intensity_flops_per_byte", value, &PlacedKernel::intensity, "FLOP/B", as::significant<3>},
+       F::json("effective_intensity_flops_per_byte", effective_intensity),
+       {"executed_flops_per_s", value, &PlacedKernel::executed, "executed GFLOP/s", as::giga},
+       {"effective_flops_per_s", value, &PlacedKernel::effective, "effective GFLOP/s", as::giga},
+       F::json("nominal", &PlacedKernel::is_nominal),
+       {"bound_s", value, unless_nominal(&PlacedKernel::bound)},
+       {"share_of_roofline", value, &PlacedKernel::share, "of roofline", as::percent},
+       {"overlapped_bound_s", value, unless_nominal(&PlacedKernel::overlapped_bound)},
+       F::table("if stages overlapped", unless_nominal(overlapped_share), as::percent),
+       {"source_level", value, &PlacedKernel::source},
+       F::json("bound_by", bound_by),
+       F::table("bound by", bound_by, as::words_or_dash),
+       F::table("data from", level, as::words),
+       F::json("share_of_data_sheet", of_peak)},
+  });
+  if (peak) fields.push_back(F::table("of data sheet", of_peak, as::percent));
+  return fields;
 }
 
 Table kernels_table(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
                     std::optional<FlopsPerSecond> peak, int unbounded) {
-  Table table;
+  Table table = table_of(placed_fields(roofline, peak), kernels);
   table.title = "Convolutions under them";
-  table.columns = kernel_columns();
-  for (const char* heading :
-       {"FLOP/B", "executed GFLOP/s", "effective GFLOP/s", "of roofline", "if stages overlapped"}) {
-    table.columns.push_back({heading});
-  }
-  table.columns.push_back({"bound by", Align::left});
-  table.columns.push_back({"data from", Align::left});
-  if (peak) table.columns.push_back({"of data sheet"});
-  for (const PlacedKernel& kernel : kernels) {
-    std::vector<Cell> cells = kernel_cells(kernel.sample->what);
-    cells.insert(cells.end(), {{significant(kernel.intensity.si(), 3)},
-                               {giga(kernel.executed)},
-                               {giga(kernel.effective)},
-                               {share_text(kernel.share())},
-                               {share_text(overlapped_share(kernel))},
-                               {bound_by(kernel, "–")},
-                               {roofline.levels().at(kernel.source).name}});
-    if (peak) cells.push_back({percent(kernel.executed / *peak)});
-    table.rows.push_back(std::move(cells));
-  }
   table.notes = {
       "effective counts the operations of a direct convolution, taps on the padding included; "
       "executed those of the algorithm, of a direct one without them",
@@ -122,78 +153,23 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
   return table;
 }
 
-/// Of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
-FlopsPerByte effective_intensity(const ConvolutionShape& shape) {
-  return direct_flops(shape) / least_bytes(shape);
-}
-
-Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> peak) {
-  const model::KernelCase& what = kernel.sample->what;
-  const bool nominal = kernel.is_nominal();
-  return {{"backend", what.way.backend},
-          {"algorithm", lowering::method_name(what.way.method)},
-          {"pass", pass_name(what.way.pass)},
-          {"kernel", what.kernel},
-          {"layers", kernel.sample->layers},
-          {"batch", what.batch},
-          {"threads", what.way.threads},
-          {"cache", what.way.cache},
-          {"time_s", number(kernel.sample->time)},
-          {"intensity_flops_per_byte", number(kernel.intensity.si())},
-          {"effective_intensity_flops_per_byte", number(effective_intensity(what.shape).si())},
-          {"executed_flops_per_s", number(kernel.executed.si())},
-          {"effective_flops_per_s", number(kernel.effective.si())},
-          {"nominal", nominal},
-          {"bound_s", nominal ? Json(nullptr) : number(kernel.bound)},
-          {"share_of_roofline", nominal ? Json(nullptr) : number(*kernel.share())},
-          {"overlapped_bound_s", nominal ? Json(nullptr) : number(kernel.overlapped_bound)},
-          {"source_level", kernel.source},
-          {"bound_by", nominal ? Json(nullptr) : Json(bound_by(kernel, ""))},
-          {"share_of_data_sheet", peak ? number(kernel.executed / *peak) : Json(nullptr)}};
-}
-
-std::string to_json(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
-                    std::optional<FlopsPerSecond> peak) {
-  Json json{{"schema", "dlscale.roofline"}, {"version", 1}};
-  json["peak_flops_per_s"] = number(roofline.peak().si());
-  json["data_sheet_flops_per_s"] = peak ? number(peak->si()) : Json(nullptr);
-  json["arithmetic_ceilings"] = Json::array();
+Json placed_object(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
+                   std::optional<FlopsPerSecond> peak) {
+  Json ceilings = Json::array();
   for (const model::ArithmeticCeiling& ceiling : roofline.ceilings()) {
-    json["arithmetic_ceilings"].push_back(
-        {{"name", ceiling.name}, {"flops_per_s", number(ceiling.rate.si())}});
+    ceilings.push_back({{"name", ceiling.name}, {"flops_per_s", value_of(ceiling.rate)}});
   }
-  json["levels"] = Json::array();
+  Json levels = Json::array();
   for (const model::MemoryLevel& level : roofline.levels()) {
-    json["levels"].push_back({{"name", level.name},
-                              {"capacity_bytes", number(level.capacity.si())},
-                              {"bandwidth_bytes_per_s", number(level.bandwidth.si())}});
+    levels.push_back({{"name", level.name},
+                      {"capacity_bytes", value_of(level.capacity)},
+                      {"bandwidth_bytes_per_s", value_of(level.bandwidth)}});
   }
-  json["kernels"] = Json::array();
-  for (const PlacedKernel& kernel : kernels) json["kernels"].push_back(kernel_fields(kernel, peak));
-  return dump(json);
-}
-
-Table records(std::span<const PlacedKernel> kernels) {
-  Table table;
-  table.columns = kernel_record_columns();
-  add_columns(
-      table.columns, Meaning::value,
-      {"time_s", "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s",
-       "bound_s", "share_of_roofline", "overlapped_bound_s", "source_level"});
-  for (const PlacedKernel& kernel : kernels) {
-    std::vector<Cell> cells = kernel_record_cells(kernel.sample->what);
-    const bool nominal = kernel.is_nominal();
-    cells.insert(cells.end(), {{exact(kernel.sample->time.si())},
-                               {exact(kernel.intensity.si())},
-                               {exact(kernel.executed.si())},
-                               {exact(kernel.effective.si())},
-                               {nominal ? "" : exact(kernel.bound.si())},
-                               {nominal ? "" : exact(*kernel.share())},
-                               {nominal ? "" : exact(kernel.overlapped_bound.si())},
-                               {std::to_string(kernel.source)}});
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+  return {{"peak_flops_per_s", value_of(roofline.peak())},
+          {"data_sheet_flops_per_s", value_of(peak)},
+          {"arithmetic_ceilings", std::move(ceilings)},
+          {"levels", std::move(levels)},
+          {"kernels", list_of(placed_fields(roofline, peak), kernels)}};
 }
 
 std::string lead_of(long long kernels, const std::vector<double>& shares) {
@@ -230,8 +206,11 @@ Document placed_document(const HierarchicalRoofline& roofline,
   }
   std::vector<Table> tables = ceiling_tables(roofline, kernels);
   tables.push_back(kernels_table(roofline, kernels, data_sheet_peak, unbounded));
+  // The kernels refer to samples of the caller's, which the text of the answer may outlive.
+  const Json object = placed_object(roofline, kernels, data_sheet_peak);
   return {lead_of(static_cast<long long>(kernels.size()), shares), std::move(tables),
-          records(kernels), to_json(roofline, kernels, data_sheet_peak)};
+          records_of(placed_fields(roofline, data_sheet_peak), kernels),
+          json_answer("dlscale.roofline", [object] { return object; })};
 }
 
 }  // namespace dlscale::report

@@ -11,8 +11,8 @@
 #include "core/error.hpp"
 #include "core/run.hpp"
 #include "model/plan/duration_text.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -35,20 +35,6 @@ bool has_limits(const TrainingPlan& plan) {
   return plan.question.limits.time || plan.question.limits.budget;
 }
 
-/// What all tables say of a training.
-std::vector<Column> training_columns(bool price, bool limits) {
-  std::vector<Column> columns{{"ranks"}, {"batch"}, {"global batch"}, {"schedule", Align::left}};
-  for (const char* heading :
-       {"iteration ms", "90 % interval", "images/s", "efficiency", "epochs", "time to train"}) {
-    columns.push_back({heading});
-  }
-  columns.push_back({"90 % interval"});
-  columns.push_back({"rank hours"});
-  if (price) columns.push_back({"cost"});
-  if (limits) columns.push_back({"limits kept", Align::left});
-  return columns;
-}
-
 std::string iteration_interval(const PlannedTraining& one) {
   if (!one.interval) return "–";
   return fmt::format("{} – {}", milliseconds(one.interval->low), milliseconds(one.interval->high));
@@ -64,22 +50,74 @@ std::string kept_text(const PlannedTraining& one) {
   return one.interval ? std::string(model::limits_kept_name(one.kept)) : "–";
 }
 
-std::vector<Cell> training_cells(const PlannedTraining& one, bool price, bool limits) {
-  std::vector<Cell> cells{{std::to_string(one.ranks)},
-                          {std::to_string(one.batch)},
-                          {fmt::format("{:.0f}", one.global_batch())},
-                          {model::exchange_text(one.exchange)},
-                          {milliseconds(one.iteration)},
-                          {iteration_interval(one)},
-                          {significant(one.images_per_s, 4)},
-                          {percent(one.efficiency)},
-                          {significant(one.epochs, 4)},
-                          {duration_text(one.time)},
-                          {time_interval(one)},
-                          {significant(one.rank_hours, 4)}};
-  if (price) cells.push_back({significant(one.cost, 4)});
-  if (limits) cells.push_back({kept_text(one)});
-  return cells;
+/// The word for a choice of a parameter server; null for other exchanges.
+template <class Choice>
+auto of_server(Choice model::Exchange::*choice, std::string_view (*name)(Choice)) {
+  return [choice, name](const PlannedTraining& one) {
+    return one.exchange.by_server() ? Json(name(one.exchange.*choice)) : Json(nullptr);
+  };
+}
+
+auto end_of(Seconds model::IterationInterval::*which) {
+  return [which](const PlannedTraining& one) {
+    return one.interval ? std::optional((*one.interval).*which) : std::nullopt;
+  };
+}
+
+/// What a training is, up to the time of its iteration.
+Fields<PlannedTraining> choice_fields() {
+  using F = Field<PlannedTraining>;
+  using enum Meaning;
+  using model::Exchange;
+  const auto of_exchange = [](auto... path) { return via(&PlannedTraining::exchange, path...); };
+  const auto servers = [](const PlannedTraining& one) {
+    return one.exchange.by_server() ? std::optional(one.servers) : std::nullopt;
+  };
+  return {
+      {"ranks", key, &PlannedTraining::ranks, "ranks", as::exact},
+      {"batch", key, &PlannedTraining::batch, "batch", as::exact},
+      F::table("global batch", &PlannedTraining::global_batch, as::whole),
+      {"schedule", key, of_exchange(&Exchange::schedule, schedule_name), "schedule",
+       of_exchange(model::exchange_text), Align::left},
+      {"bucket_bytes", key, of_exchange(&Exchange::bucket)},
+      {"synchronisation", key, of_exchange(&Exchange::synchronisation, synchronisation_name)},
+      {"servers", key, servers},
+      {"sharding", key, of_server(&Exchange::sharding, sharding_name)},
+      {"transport", key, of_server(&Exchange::transport, transport_name)},
+      {"callers", key, of_server(&Exchange::callers, callers_name)},
+      {"t_iter_s", value, &PlannedTraining::iteration, "iteration ms", as::milliseconds},
+  };
+}
+
+/// What comes of it.
+Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
+  using F = Field<PlannedTraining>;
+  using enum Meaning;
+  const bool price = has_price(plan);
+  const auto cost = [price](const PlannedTraining& one) {
+    return price ? std::optional(one.cost) : std::nullopt;
+  };
+  const auto kept = [](const PlannedTraining& one) {
+    return one.interval ? std::optional(model::limits_kept_name(one.kept)) : std::nullopt;
+  };
+  return {
+      {"t_iter_low_s", value, end_of(&model::IterationInterval::low)},
+      {"t_iter_high_s", value, end_of(&model::IterationInterval::high)},
+      F::table("90 % interval", iteration_interval),
+      {"images_per_s", value, &PlannedTraining::images_per_s, "images/s", as::significant<4>},
+      {"efficiency", value, &PlannedTraining::efficiency, "efficiency", as::percent},
+      {"epochs", value, &PlannedTraining::epochs, "epochs", as::significant<4>},
+      {"time_to_train_s", value, &PlannedTraining::time, "time to train",
+       via(&PlannedTraining::time, duration_text)},
+      F::table("90 % interval", time_interval),
+      {"rank_hours", value, &PlannedTraining::rank_hours, "rank hours", as::significant<4>},
+      {"cost", value, cost, price ? "cost" : "", as::significant<4>},
+      {"limits_kept", remark, kept, has_limits(plan) ? "limits kept" : "", as::words_or_dash},
+  };
+}
+
+Fields<PlannedTraining> training_fields(const TrainingPlan& plan) {
+  return joined<PlannedTraining>({choice_fields(), outcome_fields(plan)});
 }
 
 double difference(const CheckedTraining& one) {
@@ -176,36 +214,39 @@ std::string change_text(double ratio) {
   return std::abs(ratio - 1) <= differs ? "the same" : signed_percent(ratio - 1);
 }
 
+/// One of the best, as JSON and people have it: as simulated.
+Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
+  using F = Field<CheckedTraining>;
+  using enum Meaning;
+  const auto form = [](const CheckedTraining& one) {
+    return by_form(one) ? std::optional(one.planned.iteration) : std::nullopt;
+  };
+  return joined<CheckedTraining>({
+      part_of<CheckedTraining>(training_fields(plan), &CheckedTraining::simulated),
+      {{"closed_form_t_iter_s", value, form, "closed form", closed_form_cell},
+       {"bound", remark, &CheckedTraining::bound, "bound by", as::words},
+       F::json("notes", &CheckedTraining::notes)},
+  });
+}
+
 Table best_table(const TrainingPlan& plan) {
-  const bool price = has_price(plan);
-  Table table;
+  Table table = table_of(best_fields(plan), plan.best);
   table.title = title_of(plan) + ": " + wanted(plan.question.objective);
-  table.columns = training_columns(price, has_limits(plan));
-  table.columns.push_back({"closed form"});
-  table.columns.push_back({"bound by", Align::left});
   std::set<std::string> told;
-  std::vector<std::string> notes;
   for (const CheckedTraining& one : plan.best) {
-    auto& row = table.rows.emplace_back(training_cells(one.simulated, price, has_limits(plan)));
-    row.push_back(closed_form_cell(one));
-    row.push_back({one.bound});
     for (const std::string& note : one.notes) {
-      if (told.insert(note).second) notes.push_back(note);
+      if (told.insert(note).second) table.notes.push_back(note);
     }
   }
-  table.notes = std::move(notes);
   for (std::string& note : notes_of(plan)) table.notes.push_back(std::move(note));
   return table;
 }
 
 Table front_table(const TrainingPlan& plan) {
-  const bool price = has_price(plan);
-  Table table;
+  std::vector<PlannedTraining> shown;
+  for (const std::size_t place : told_of_front(plan.front)) shown.push_back(plan.front[place]);
+  Table table = table_of(training_fields(plan), shown);
   table.title = "Time against cost: nothing is both quicker and cheaper";
-  table.columns = training_columns(price, has_limits(plan));
-  for (const std::size_t place : told_of_front(plan.front)) {
-    table.rows.push_back(training_cells(plan.front[place], price, has_limits(plan)));
-  }
   if (table.rows.size() < plan.front.size()) {
     table.notes.push_back(fmt::format("{} of {} points (all of them with --format json or csv)",
                                       table.rows.size(), plan.front.size()));
@@ -213,25 +254,38 @@ Table front_table(const TrainingPlan& plan) {
   return table;
 }
 
+Fields<PlanNeighbour> neighbour_fields(const TrainingPlan& plan) {
+  using F = Field<PlanNeighbour>;
+  using enum Meaning;
+  const PlannedTraining best = plan.best.front().planned;
+  const auto time = [best](const PlanNeighbour& one) {
+    return change_text(one.planned.time / best.time);
+  };
+  const auto hours = [best](const PlanNeighbour& one) {
+    return change_text(one.planned.rank_hours / best.rank_hours);
+  };
+  const auto kept = [](const PlanNeighbour& one) {
+    return one.planned.interval ? kept_text(one.planned) : one.within_limits ? "kept" : "missed";
+  };
+  const auto shown = [&plan](std::initializer_list<std::string_view> keys) {
+    return part_of<PlanNeighbour>(picked(training_fields(plan), keys), &PlanNeighbour::planned);
+  };
+  return joined<PlanNeighbour>({
+      for_programs(part_of<PlanNeighbour>(training_fields(plan), &PlanNeighbour::planned)),
+      {{"change", key, &PlanNeighbour::change, "change", as::words},
+       {"within_limits", value, &PlanNeighbour::within_limits}},
+      for_people(shown({"time_to_train_s"})),
+      {F::table("time", time)},
+      for_people(shown({"rank_hours"})),
+      {F::table("hours", hours)},
+      for_people(shown({"cost"})),
+      {F::table("limits kept", kept, Align::left)},
+  });
+}
+
 Table neighbour_table(const TrainingPlan& plan) {
-  const bool price = has_price(plan);
-  const PlannedTraining& best = plan.best.front().planned;
-  Table table;
+  Table table = table_of(neighbour_fields(plan), plan.neighbours);
   table.title = "The best with one choice made otherwise";
-  table.columns = {{"change", Align::left}, {"time to train"}, {"time"}, {"rank hours"}, {"hours"}};
-  if (price) table.columns.push_back({"cost"});
-  table.columns.push_back({"limits kept", Align::left});
-  for (const PlanNeighbour& one : plan.neighbours) {
-    const PlannedTraining& other = one.planned;
-    std::vector<Cell> row{{one.change},
-                          {duration_text(other.time)},
-                          {change_text(other.time / best.time)},
-                          {significant(other.rank_hours, 4)},
-                          {change_text(other.rank_hours / best.rank_hours)}};
-    if (price) row.push_back({significant(other.cost, 4)});
-    row.push_back({other.interval ? kept_text(other) : one.within_limits ? "kept" : "missed"});
-    table.rows.push_back(std::move(row));
-  }
   return table;
 }
 
@@ -243,59 +297,78 @@ std::string lead_of(const TrainingPlan& plan) {
                      has_price(plan) ? fmt::format(", for {}", significant(best.cost, 4)) : "");
 }
 
-/// A row each of the best, of time against cost, and of the neighbours.
-Table records_of(const TrainingPlan& plan) {
-  Table table;
-  add_columns(table.columns, Meaning::key,
-              {"part", "change", "network", "cluster", "dtype", "ranks", "batch", "schedule",
-               "bucket_bytes", "synchronisation", "servers", "sharding", "transport", "callers"});
-  add_columns(table.columns, Meaning::value,
-              {"t_iter_s", "t_iter_simulated_s", "t_iter_low_s", "t_iter_high_s", "images_per_s",
-               "efficiency", "epochs", "time_to_train_s", "rank_hours", "cost", "within_limits"});
-  add_columns(table.columns, Meaning::remark, {"limits_kept"});
-  const auto add = [&](const char* part, const std::string& change, const PlannedTraining& one,
-                       const std::string& simulated, bool within) {
-    table.rows.push_back(
-        {{part},
-         {change},
-         {plan.run.network},
-         {plan.run.cluster},
-         {std::string(dtype_name(plan.run.dtype))},
-         {std::to_string(one.ranks)},
-         {std::to_string(one.batch)},
-         {std::string(schedule_name(one.exchange.schedule))},
-         {one.exchange.bucket ? exact(one.exchange.bucket->si()) : ""},
-         {std::string(synchronisation_name(one.exchange.synchronisation))},
-         {one.exchange.by_server() ? std::to_string(one.servers) : ""},
-         {one.exchange.by_server() ? std::string(sharding_name(one.exchange.sharding)) : ""},
-         {one.exchange.by_server() ? std::string(transport_name(one.exchange.transport)) : ""},
-         {one.exchange.by_server() ? std::string(callers_name(one.exchange.callers)) : ""},
-         {exact(one.iteration.si())},
-         {simulated},
-         {one.interval ? exact(one.interval->low.si()) : ""},
-         {one.interval ? exact(one.interval->high.si()) : ""},
-         {exact(one.images_per_s)},
-         {exact(one.efficiency)},
-         {exact(one.epochs)},
-         {exact(one.time.si())},
-         {exact(one.rank_hours)},
-         {plan.question.price ? exact(one.cost) : ""},
-         {within ? "1" : "0"},
-         {one.interval ? kept_text(one) : ""}});
+struct PlanRecord {
+  const char* part;
+  std::string change;
+  PlannedTraining training;
+  std::optional<Seconds> simulated;  ///< of the best
+  bool within = true;                ///< the limits
+};
+
+Fields<PlanRecord> record_fields(const TrainingPlan& plan) {
+  using enum Meaning;
+  const auto of_training = [](const Fields<PlannedTraining>& fields) {
+    return for_programs(part_of<PlanRecord>(fields, &PlanRecord::training));
   };
+  const auto of_run = [&plan](const PlanRecord&) -> const Run& { return plan.run; };
+  const auto within = [](const PlanRecord& one) { return one.within ? 1 : 0; };
+  return joined<PlanRecord>({
+      {{"part", key, &PlanRecord::part}, {"change", key, &PlanRecord::change}},
+      part_of<PlanRecord>(picked(run_fields(), {"network", "cluster", "dtype"}), of_run),
+      of_training(choice_fields()),
+      {{"t_iter_simulated_s", value, &PlanRecord::simulated}},
+      of_training(without(outcome_fields(plan), {"limits_kept"})),
+      {{"within_limits", value, within}},
+      of_training(picked(outcome_fields(plan), {"limits_kept"})),
+  });
+}
+
+/// A row each of the best, of time against cost, and of the neighbours.
+Table plan_records(const TrainingPlan& plan) {
+  std::vector<PlanRecord> rows;
   for (const CheckedTraining& one : plan.best) {
     PlannedTraining best = one.planned;
     best.interval = one.simulated.interval;
     best.kept = one.simulated.kept;
-    add("best", "", best, exact(one.simulated.iteration.si()), true);
+    rows.push_back({"best", "", best, one.simulated.iteration});
   }
-  for (const PlannedTraining& one : plan.front) {
-    add("front", "", one, "", true);
-  }
+  for (const PlannedTraining& one : plan.front) rows.push_back({"front", "", one, {}});
   for (const PlanNeighbour& one : plan.neighbours) {
-    add("neighbour", one.change, one.planned, "", one.within_limits);
+    rows.push_back({"neighbour", one.change, one.planned, {}, one.within_limits});
   }
-  return table;
+  return records_of(record_fields(plan), rows);
+}
+
+Json question_object(const model::PlanQuestion& question) {
+  const auto& limits = question.limits;
+  return {{"objective", model::objective_name(question.objective)},
+          {"epochs", number(question.length.epochs)},
+          {"critical_batch", value_of(question.length.critical_batch)},
+          {"samples", number(question.length.samples)},
+          {"time_limit_s", value_of(limits.time)},
+          {"budget", value_of(limits.budget)},
+          {"global_batch", value_of(question.space.global_batch)},
+          {"notes", question.notes},
+          {"max_global_batch", value_of(limits.global_batch)},
+          {"cost_per_rank_hour", value_of(question.price)}};
+}
+
+Json plan_object(const TrainingPlan& plan) {
+  return {{"network", plan.run.network},
+          {"cluster", plan.run.cluster},
+          {"dtype", dtype_name(plan.run.dtype)},
+          {"question", question_object(plan.question)},
+          {"interval", model::prediction_interval},
+          {"configurations", plan.configurations},
+          {"within_limits", plan.within_limits},
+          {"by_closed_form", plan.by_form},
+          {"by_simulation", plan.by_simulation},
+          {"simulated_because", plan.why_simulated},
+          {"left_out_for_memory", plan.left_out},
+          {"left_out_for_servers", plan.too_few},
+          {"best", list_of(best_fields(plan), plan.best)},
+          {"front", list_of(training_fields(plan), plan.front)},
+          {"neighbours", list_of(neighbour_fields(plan), plan.neighbours)}};
 }
 
 }  // namespace
@@ -307,8 +380,8 @@ Document plan_document(const TrainingPlan& plan) {
   document.tables.push_back(best_table(plan));
   document.tables.push_back(front_table(plan));
   if (!plan.neighbours.empty()) document.tables.push_back(neighbour_table(plan));
-  document.records = records_of(plan);
-  document.json = plan_json(plan);
+  document.records = plan_records(plan);
+  document.json = json_answer("dlscale.plan", [plan] { return plan_object(plan); });
   return document;
 }
 

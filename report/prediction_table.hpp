@@ -9,17 +9,12 @@ namespace dlscale::report {
 
 /// Predictions as a table a run (network, cluster, batch, precision, schedule) with a row for each
 /// number of ranks: phases in ms, total, interval, images/s, speed-up, efficiency and what bounds
-/// it; notes below. Requires ≥ 1 prediction.
+/// it; notes below. JSON: {"schema": "dlscale.prediction", "version": 1, "predictions": [...]}.
+/// Requires ≥ 1 prediction.
 Document prediction_document(std::span<const model::Prediction> predictions);
 
 /// The tables of that document.
 std::vector<Table> prediction_tables(std::span<const model::Prediction> predictions);
-
-/// For programs: a row a prediction. Requires ≥ 1.
-Table prediction_records(std::span<const model::Prediction> predictions);
-
-/// "89.1 – 92.3" in ms, or "–" for data sheets, which state no interval.
-std::string interval_text(const model::Prediction& prediction);
 
 /// "resnet50 on local, 8 images and 1 loader thread per rank, f32, wait_free by parameter server":
 /// all that a curve over ranks has in common.

@@ -1,22 +1,24 @@
 #include "report/result_records.hpp"
 
-#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/environment.hpp"
-#include "report/numbers.hpp"
+#include "report/field_table.hpp"
 #include "report/rates.hpp"
+#include "report/sections.hpp"
 
 namespace dlscale::report {
 namespace {
 
-struct Field {
-  std::string key;
-  std::function<std::string(const Measurement&)> text;
-  Meaning meaning;
+/// A measurement without its samples.
+struct ResultRow {
+  Measurement what;
+  Rates rates;
+  std::string machine;
 };
 
 /// "_s" and "_bytes"; a plain number has no suffix.
@@ -25,61 +27,54 @@ std::string unit_suffix(const std::string& unit) {
   return unit == "B" ? "_bytes" : "_" + unit;
 }
 
-template <class Visit>
-void for_each_measurement(std::span<const ResultFile> results, Visit visit) {
-  for (const ResultFile& file : results) {
-    for (const Measurement& measurement : file.measurements) visit(measurement);
-  }
-}
-
-void append_axes(std::vector<Field>& fields, std::span<const ResultFile> results) {
+void append_axes(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
+  using F = Field<ResultRow>;
   std::set<std::string> names;
-  for_each_measurement(results, [&names](const Measurement& measurement) {
-    for (const auto& [name, value] : measurement.axes) names.insert(name);
-  });
+  for (const ResultRow& row : rows) {
+    for (const auto& [name, value] : row.what.axes) names.insert(name);
+  }
   for (const std::string& name : names) {
-    fields.push_back({name,
-                      [name](const Measurement& measurement) {
-                        const auto found = measurement.axes.find(name);
-                        return found == measurement.axes.end() ? "" : found->second;
-                      },
-                      Meaning::key});
+    fields.push_back(F::record(name, Meaning::key, [name](const ResultRow& row) {
+      const auto found = row.what.axes.find(name);
+      return found == row.what.axes.end() ? "" : found->second;
+    }));
   }
 }
 
-void append_summary(std::vector<Field>& fields, const std::string& name, const std::string& unit,
-                    const std::string& suffix, double Summary::*value) {
-  fields.push_back({name + suffix + unit_suffix(unit),
-                    [=](const Measurement& measurement) {
-                      const auto found = measurement.series.find(name);
-                      const bool there =
-                          found != measurement.series.end() && found->second.unit == unit;
-                      return there ? exact(found->second.summary.*value) : std::string{};
-                    },
-                    Meaning::value});
-}
-
-void append_series(std::vector<Field>& fields, std::span<const ResultFile> results) {
+void append_series(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
+  using F = Field<ResultRow>;
   std::set<std::pair<std::string, std::string>> names;
-  for_each_measurement(results, [&names](const Measurement& measurement) {
-    for (const auto& [name, series] : measurement.series) names.emplace(name, series.unit);
-  });
+  for (const ResultRow& row : rows) {
+    for (const auto& [name, series] : row.what.series) names.emplace(name, series.unit);
+  }
+  const std::pair<const char*, double Summary::*> figures[] = {
+      {"", &Summary::median}, {"_low", &Summary::ci95_low}, {"_high", &Summary::ci95_high}};
   for (const auto& [name, unit] : names) {
-    append_summary(fields, name, unit, "", &Summary::median);
-    append_summary(fields, name, unit, "_low", &Summary::ci95_low);
-    append_summary(fields, name, unit, "_high", &Summary::ci95_high);
+    for (const auto& [suffix, figure] : figures) {
+      const auto get = [name = name, unit = unit, figure = figure](const ResultRow& row) {
+        const auto found = row.what.series.find(name);
+        const bool there = found != row.what.series.end() && found->second.unit == unit;
+        return there ? std::optional(found->second.summary.*figure) : std::nullopt;
+      };
+      fields.push_back(F::record(name + suffix + unit_suffix(unit), Meaning::value, get));
+    }
   }
 }
 
-template <class Quantity>
-void append_rate(std::vector<Field>& fields, const std::string& key,
-                 std::optional<Quantity> Rates::*rate) {
-  fields.push_back({key,
-                    [rate](const Measurement& measurement) {
-                      const auto value = rates(measurement).*rate;
-                      return value ? exact(value->si()) : std::string{};
-                    },
-                    Meaning::value});
+/// All series of a measurement with their summaries.
+Json series_object(const ResultRow& row) {
+  Json all = Json::object();
+  for (const auto& [name, series] : row.what.series) {
+    const std::string suffix = series.unit == "s" ? "_s" : series.unit == "B" ? "_bytes" : "";
+    const Summary& summary = series.summary;
+    all[name] = {{"samples", summary.n},
+                 {"median" + suffix, number(summary.median)},
+                 {"low" + suffix, number(summary.ci95_low)},
+                 {"high" + suffix, number(summary.ci95_high)},
+                 {"min" + suffix, number(summary.min)},
+                 {"max" + suffix, number(summary.max)}};
+  }
+  return all;
 }
 
 std::vector<std::string> status_names() {
@@ -100,53 +95,72 @@ std::string machine_of(const Environment& environment) {
   return machine;
 }
 
-std::vector<Field> fields_of(std::span<const ResultFile> results) {
-  std::vector<Field> fields{
-      {"benchmark", [](const Measurement& each) { return each.benchmark; }, Meaning::key}};
-  append_axes(fields, results);
-  fields.push_back({"status",
-                    [](const Measurement& each) { return std::string(status_name(each.status)); },
-                    Meaning::state});
-  fields.push_back(
-      {"reason", [](const Measurement& each) { return each.reason; }, Meaning::remark});
-  append_series(fields, results);
-  append_rate(fields, "flops_per_s", &Rates::flops);
-  append_rate(fields, "bytes_per_s", &Rates::bytes);
-  append_rate(fields, "algbw_bytes_per_s", &Rates::algbw);
-  append_rate(fields, "busbw_bytes_per_s", &Rates::busbw);
-  append_rate(fields, "wirebw_bytes_per_s", &Rates::wirebw);
-  fields.push_back({"max_relative_error",
-                    [](const Measurement& each) {
-                      const auto& error = each.max_relative_error;
-                      return error ? exact(*error) : std::string{};
-                    },
-                    Meaning::value});
-  fields.push_back({"implementation", [](const Measurement& each) { return each.implementation; },
-                    Meaning::remark});
-  return fields;
+Fields<ResultRow> fields_of(const std::vector<ResultRow>& rows) {
+  using F = Field<ResultRow>;
+  using enum Meaning;
+  F status("status", state, via(&ResultRow::what, &Measurement::status, status_name));
+  status.states = status_names();
+  const auto of_measurement = [](auto member) { return via(&ResultRow::what, member); };
+  const auto rate = [](auto which) { return via(&ResultRow::rates, which); };
+  Fields<ResultRow> fields{{"benchmark", key, of_measurement(&Measurement::benchmark)},
+                           F::json("axes", of_measurement(&Measurement::axes))};
+  append_axes(fields, rows);
+  fields.push_back(status);
+  fields.push_back({"reason", remark, of_measurement(&Measurement::reason)});
+  fields.push_back(F::json("series", series_object));
+  append_series(fields, rows);
+  return joined<ResultRow>(
+      {fields,
+       {{"flops_per_s", value, rate(&Rates::flops)},
+        {"bytes_per_s", value, rate(&Rates::bytes)},
+        {"algbw_bytes_per_s", value, rate(&Rates::algbw)},
+        {"busbw_bytes_per_s", value, rate(&Rates::busbw)},
+        {"wirebw_bytes_per_s", value, rate(&Rates::wirebw)},
+        {"max_relative_error", value, of_measurement(&Measurement::max_relative_error)},
+        {"implementation", remark, of_measurement(&Measurement::implementation)},
+        F::json("warnings", of_measurement(&Measurement::warnings)),
+        F::record("machine", key, &ResultRow::machine)}});
+}
+
+ResultRow row_of(const Measurement& measurement, const std::string& machine) {
+  ResultRow row{{}, rates(measurement), machine};
+  row.what.benchmark = measurement.benchmark;
+  row.what.axes = measurement.axes;
+  row.what.status = measurement.status;
+  row.what.reason = measurement.reason;
+  for (const auto& [name, series] : measurement.series) {
+    row.what.series[name] = {series.unit, {}, series.summary};
+  }
+  row.what.implementation = measurement.implementation;
+  row.what.max_relative_error = measurement.max_relative_error;
+  row.what.warnings = measurement.warnings;
+  return row;
+}
+
+std::vector<ResultRow> rows_of(std::span<const ResultFile> results) {
+  std::vector<ResultRow> rows;
+  for (const ResultFile& file : results) {
+    const std::string machine = machine_of(file.header.environment);
+    for (const Measurement& each : file.measurements) rows.push_back(row_of(each, machine));
+  }
+  return rows;
 }
 
 }  // namespace
 
 Table result_records(std::span<const ResultFile> results) {
-  const std::vector<Field> fields = fields_of(results);
-  Table table;
-  for (const Field& field : fields) {
-    table.columns.push_back({field.key, Align::right, field.meaning});
-    if (field.key == "status") table.columns.back().states = status_names();
-  }
-  table.columns.push_back({"machine", Align::left, Meaning::key});
-  for (const ResultFile& file : results) {
-    const std::string machine = machine_of(file.header.environment);
-    for (const Measurement& measurement : file.measurements) {
-      std::vector<Cell> cells;
-      cells.reserve(fields.size() + 1);
-      for (const Field& field : fields) cells.push_back({field.text(measurement)});
-      cells.push_back({machine});
-      table.rows.push_back(std::move(cells));
-    }
-  }
-  return table;
+  const std::vector<ResultRow> rows = rows_of(results);
+  return records_of(fields_of(rows), rows);
+}
+
+JsonText results_json(std::span<const ResultFile> results, std::span<const SuiteRecord> suites) {
+  return json_answer(
+      "dlscale.result_summary",
+      [rows = rows_of(results), all = std::vector<SuiteRecord>(suites.begin(), suites.end())] {
+        Json json{{"measurements", list_of(fields_of(rows), rows)}};
+        if (!all.empty()) json["cells"] = cells_json(all);
+        return json;
+      });
 }
 
 }  // namespace dlscale::report

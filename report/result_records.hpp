@@ -2,6 +2,7 @@
 #include <span>
 
 #include "core/measurement.hpp"
+#include "report/suite_record.hpp"
 #include "report/table.hpp"
 
 namespace dlscale::report {
@@ -10,5 +11,11 @@ namespace dlscale::report {
 /// machine.
 /// Headings carry the unit; a cell that does not apply is empty.
 Table result_records(std::span<const ResultFile> results);
+
+/// {"schema": "dlscale.result_summary", "version": 1, "measurements": [...]}: medians and intervals
+/// of results, with the rates that follow from them, without samples. With suites also "cells":
+/// [{"suite": ..., "cell": ..., "status": ..., "reason": ..., ...}].
+JsonText results_json(std::span<const ResultFile> results,
+                      std::span<const SuiteRecord> suites = {});
 
 }  // namespace dlscale::report

@@ -1,8 +1,7 @@
 #include "report/result_table.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "report/axes.hpp"
-#include "report/json/json.hpp"
+#include "report/field_table.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
 #include "report/rates.hpp"
@@ -23,12 +22,6 @@ namespace {
 using Measurements = std::vector<Measurement>;
 
 constexpr std::size_t most_remarks = 8;
-
-/// A column that is shown if any measurement has something in it.
-struct Field {
-  Column column;
-  std::function<std::string(const Measurement&)> text;
-};
 
 std::vector<Axes> all_axes(const Measurements& measurements) {
   std::vector<Axes> all;
@@ -74,12 +67,13 @@ std::string status_text(const Measurement& measurement) {
   return measurement.status == Status::ok ? "" : std::string(status_name(measurement.status));
 }
 
-void append_axes(std::vector<Field>& fields, const Measurements& measurements) {
+void append_axes(Fields<Measurement>& fields, const Measurements& measurements) {
+  using F = Field<Measurement>;
   for (const std::string& name : varying_axes(all_axes(measurements))) {
     const auto value = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
     const bool numbers = std::ranges::all_of(
         measurements, [&](const Measurement& each) { return is_number(value(each)); });
-    fields.push_back({{name, numbers ? Align::right : Align::left}, value});
+    fields.push_back(F::table(name, value, numbers ? Align::right : Align::left));
   }
 }
 
@@ -93,7 +87,8 @@ std::size_t place_of(const std::string& series, const Measurements& measurements
   return 1 + static_cast<std::size_t>(found - iteration_phases.begin());
 }
 
-void append_series(std::vector<Field>& fields, const Measurements& measurements) {
+void append_series(Fields<Measurement>& fields, const Measurements& measurements) {
+  using F = Field<Measurement>;
   std::set<std::pair<std::size_t, std::string>> names;
   for (const Measurement& measurement : measurements) {
     for (const auto& [name, series] : measurement.series) {
@@ -101,50 +96,46 @@ void append_series(std::vector<Field>& fields, const Measurements& measurements)
     }
   }
   for (const auto& [place, name] : names) {
-    Field& field = fields.emplace_back();
-    field.column.heading = name;
-    field.text = [name = name](const Measurement& each) { return summary_text(each, name); };
-    if (place == 0) fields.push_back({{"95 %"}, main_interval});
+    fields.push_back(F::table(
+        name, [name = name](const Measurement& each) { return summary_text(each, name); }));
+    if (place == 0) fields.push_back(F::table("95 %", main_interval));
   }
 }
 
-void append_derived(std::vector<Field>& fields) {
-  fields.push_back({{"GFLOP/s"}, [](const Measurement& m) { return giga(rates(m).flops); }});
-  fields.push_back({{"GB/s"}, [](const Measurement& m) { return giga(rates(m).bytes); }});
-  fields.push_back({{"algbw GB/s"}, [](const Measurement& m) { return giga(rates(m).algbw); }});
-  fields.push_back({{"busbw GB/s"}, [](const Measurement& m) { return giga(rates(m).busbw); }});
-  fields.push_back({{"wirebw GB/s"}, [](const Measurement& m) { return giga(rates(m).wirebw); }});
-  fields.push_back({{"max error"}, error_text});
-  fields.push_back(
-      {{"ran", Align::left}, [](const Measurement& each) { return each.implementation; }});
-  fields.push_back({{"status", Align::left}, status_text});
+template <class Rate>
+Field<Measurement> rate_field(const char* header, std::optional<Rate> Rates::*which) {
+  using F = Field<Measurement>;
+  return F::table(header, [which](const Measurement& each) { return giga(rates(each).*which); });
 }
 
-std::vector<Field> fields_of(const Measurements& measurements) {
-  std::vector<Field> fields;
+/// Columns that are shown if any measurement has something in them.
+Fields<Measurement> fields_of(const Measurements& measurements) {
+  using F = Field<Measurement>;
+  Fields<Measurement> fields;
   append_axes(fields, measurements);
   append_series(fields, measurements);
-  append_derived(fields);
-  std::erase_if(fields, [&](const Field& field) {
-    return std::ranges::all_of(measurements,
-                               [&](const Measurement& each) { return field.text(each).empty(); });
+  fields = joined<Measurement>(
+      {fields,
+       {rate_field("GFLOP/s", &Rates::flops), rate_field("GB/s", &Rates::bytes),
+        rate_field("algbw GB/s", &Rates::algbw), rate_field("busbw GB/s", &Rates::busbw),
+        rate_field("wirebw GB/s", &Rates::wirebw), F::table("max error", error_text),
+        F::table("ran", &Measurement::implementation, as::words),
+        F::table("status", status_text, Align::left)}});
+  std::erase_if(fields, [&](const F& field) {
+    return std::ranges::all_of(
+        measurements, [&](const Measurement& each) { return field.shown(each).text.empty(); });
   });
   return fields;
 }
 
-Table table_of(const ResultFile& file) {
+Table file_table(const ResultFile& file) {
   const Measurements measurements = sorted(file.measurements);
-  const std::vector<Field> fields = fields_of(measurements);
-  Table table;
+  Table table = table_of(fields_of(measurements), measurements);
   const std::string constants = constant_axes(all_axes(measurements));
   table.title = file.header.benchmark + (constants.empty() ? "" : ": " + constants);
-  for (const Field& field : fields) table.columns.push_back(field.column);
-  for (const Measurement& measurement : measurements) {
-    const Tone tone = measurement.status == Status::ok ? Tone::plain : Tone::caution;
-    std::vector<Cell> cells;
-    cells.reserve(fields.size());
-    for (const Field& field : fields) cells.push_back({field.text(measurement), tone});
-    table.rows.push_back(std::move(cells));
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    if (measurements[i].status == Status::ok) continue;
+    for (Cell& cell : table.rows[i]) cell.tone = Tone::caution;
   }
   table.notes = remarks(measurements, most_remarks);
   if (!file.complete) table.notes.emplace_back("the file ends early: a crash or a signal");
@@ -156,7 +147,7 @@ Table table_of(const ResultFile& file) {
 
 Document results_document(std::span<const ResultFile> results) {
   Document document;
-  for (const ResultFile& file : results) document.tables.push_back(table_of(file));
+  for (const ResultFile& file : results) document.tables.push_back(file_table(file));
   document.records = result_records(results);
   document.json = results_json(results);
   return document;

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "report/kernel_cells.hpp"
+#include "report/field_table.hpp"
+#include "report/kernel_fields.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -55,52 +57,50 @@ std::string sentence(const KernelJudgement& judgement, const RooflineLimits& lim
   return text;
 }
 
-/// What both tables of errors begin with.
-std::vector<Column> error_columns() {
-  return {{"algorithm", Align::left},
-          {"threads"},
-          {"shapes"},
-          {"times"},
-          {"bias"},
-          {"median"},
-          {"90 % within"}};
+/// The errors of an algorithm, in the order of JSON.
+Fields<AlgorithmErrors> error_fields() {
+  using enum Meaning;
+  const auto threads = [](const AlgorithmErrors& errors) {
+    return errors.threads > 0 ? std::optional(errors.threads) : std::nullopt;
+  };
+  return {
+      {"algorithm", key, &AlgorithmErrors::algorithm, "algorithm", as::words},
+      {"threads", key, threads, "threads", as::exact_or_dash},
+      {"kernels", value, &AlgorithmErrors::kernels, "shapes", as::exact},
+      {"samples", value, &AlgorithmErrors::samples, "times", as::exact},
+      {"extrapolated", value, &AlgorithmErrors::extrapolated, "extrapolated", as::exact},
+      {"bias", value, &AlgorithmErrors::bias, "bias", as::signed_percent},
+      {"median_abs", value, &AlgorithmErrors::median, "median", as::percent},
+      {"p90_abs", value, &AlgorithmErrors::p90, "90 % within", as::percent},
+      {"in_interval", value, &AlgorithmErrors::within, "in interval", as::percent},
+      {"naive_median_abs", value, &AlgorithmErrors::naive_median, "naive median", as::percent},
+      {"naive_p90_abs", value, &AlgorithmErrors::naive_p90, "naive 90 %", as::percent},
+      {"repeats_differ", value, &AlgorithmErrors::repeats, "repeats differ", as::percent},
+  };
 }
 
-std::vector<Cell> error_cells(const AlgorithmErrors& errors) {
-  return {{errors.algorithm},
-          {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
-          {std::to_string(errors.kernels)},
-          {std::to_string(errors.samples)},
-          {signed_percent(errors.bias)},
-          {percent(errors.median)},
-          {percent(errors.p90)}};
+/// What both tables of errors begin with.
+Fields<AlgorithmErrors> first_errors() {
+  return picked(error_fields(),
+                {"algorithm", "threads", "kernels", "samples", "bias", "median_abs", "p90_abs"});
 }
 
 Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_out,
                    const RooflineLimits& limits) {
-  Table table;
-  table.title = "Error of predicted kernel times at shapes that were not fitted";
-  table.columns = error_columns();
-  table.columns.insert(table.columns.end(), {{"in interval"},
-                                             {"extrapolated"},
-                                             {"naive median"},
-                                             {"naive 90 %"},
-                                             {"repeats differ"},
-                                             {"verdict", Align::left}});
-  for (const AlgorithmErrors& errors : judgement.algorithms) {
-    const bool is_sum = &errors == &judgement.algorithms.back();
+  const AlgorithmErrors* sum = &judgement.algorithms.back();
+  const auto verdict = [sum, limits](const AlgorithmErrors& errors) {
+    if (&errors == sum) return Cell{"–"};
     const bool passed = passes(errors, limits);
-    std::vector<Cell> row = error_cells(errors);
-    row.insert(
-        row.end(),
-        {{percent(errors.within)},
-         {std::to_string(errors.extrapolated)},
-         {percent(errors.naive_median)},
-         {percent(errors.naive_p90)},
-         {errors.repeats ? percent(*errors.repeats) : "–"},
-         is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
-    table.rows.push_back(std::move(row));
-  }
+    return Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad};
+  };
+  Table table =
+      table_of(joined<AlgorithmErrors>(
+                   {first_errors(),
+                    picked(error_fields(), {"in_interval", "extrapolated", "naive_median_abs",
+                                            "naive_p90_abs", "repeats_differ"}),
+                    {Field<AlgorithmErrors>::table("verdict", verdict, Align::left)}}),
+               judgement.algorithms);
+  table.title = "Error of predicted kernel times at shapes that were not fitted";
   table.notes = {
       "bias: median of (predicted − measured) / measured; median, 90 %: of its absolute value",
       "naive: the algorithm's own work at the highest rates that any algorithm reached",
@@ -133,10 +133,8 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
 
 /// Of all shapes, those of each half by the fit to the other.
 Table both_halves_table(const std::vector<AlgorithmErrors>& algorithms) {
-  Table table;
+  Table table = table_of(first_errors(), algorithms);
   table.title = "The same over both halves, each predicted by a fit to the other";
-  table.columns = error_columns();
-  for (const AlgorithmErrors& errors : algorithms) table.rows.push_back(error_cells(errors));
   table.notes = {"no limit is held to these: they show what the split's luck is worth"};
   return table;
 }
@@ -228,8 +226,7 @@ Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limit
     return table;
   }
   const bool passed = choice.all.predicted.loss() <= limits.choice;
-  add_losses(table, part_text(choice.all), choice.all, {percent(limits.choice)},
-             {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad});
+  add_losses(table, part_text(choice.all), choice.all, {percent(limits.choice)}, kept_cell(passed));
   for (const model::ChoicePart& part : choice.parts) {
     add_losses(table, part_text(part), part, {"–"}, {"–"});
   }
@@ -241,56 +238,51 @@ Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limit
   return table;
 }
 
-Table records(const KernelJudgement& judgement) {
-  Table table;
-  table.columns = kernel_record_columns();
-  add_columns(table.columns, Meaning::value,
-              {"measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error"});
-  add_columns(table.columns, Meaning::remark, {"beyond"});
-  add_columns(table.columns, Meaning::value, {"algorithm_flops", "algorithm_bytes"});
-  for (const JudgedSample& judged : judgement.samples) {
-    const model::KernelCase& what = judged.sample.what;
-    const Seconds time = judged.sample.time;
-    const auto& predicted = judged.prediction;
-    std::vector<Cell> cells = kernel_record_cells(what);
-    cells.insert(cells.end(), {{exact(time.si())},
-                               {exact(predicted.time.value.si())},
-                               {exact(predicted.time.low.si())},
-                               {exact(predicted.time.high.si())},
-                               {exact(predicted.naive.si())},
-                               {exact(judged.error())},
-                               {fmt::format("{}", fmt::join(predicted.beyond, " "))},
-                               {exact(what.work.flops().si())},
-                               {exact(what.work.bytes().si())}});
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+/// A time held against its prediction.
+Fields<JudgedSample> sample_fields() {
+  using F = Field<JudgedSample>;
+  using enum Meaning;
+  const auto what = [](const JudgedSample& judged) -> const model::KernelCase& {
+    return judged.sample.what;
+  };
+  const auto of_case = [](auto... path) {
+    return via(&JudgedSample::sample, &model::KernelSample::what, path...);
+  };
+  const auto beyond = [](const char* separator) {
+    return [separator](const JudgedSample& judged) {
+      return beyond_text(judged.prediction, separator);
+    };
+  };
+  using model::KernelCase;
+  return joined<JudgedSample>({
+      {F::json("way", of_case(&KernelCase::way, way_object)),
+       F::json("kernel", of_case(&KernelCase::kernel)),
+       F::json("batch", of_case(&KernelCase::batch)),
+       F::json("layers", via(&JudgedSample::sample, &model::KernelSample::layers))},
+      in_records(part_of<JudgedSample>(kernel_fields(), what)),
+      {{"measured_s", value, via(&JudgedSample::sample, &model::KernelSample::time), "measured ms",
+        as::milliseconds}},
+      part_of<JudgedSample>(predicted_fields(), &JudgedSample::prediction),
+      {F::json("predicted", via(&JudgedSample::prediction, kernel_prediction_object)),
+       {"error", value, &JudgedSample::error, "error", as::signed_percent},
+       F::record("beyond", remark, beyond(" ")),
+       F::table("beyond", beyond(", "), Align::left),
+       F::record("algorithm_flops", value,
+                 of_case(&KernelCase::work, &lowering::AlgorithmWork::flops)),
+       F::record("algorithm_bytes", value,
+                 of_case(&KernelCase::work, &lowering::AlgorithmWork::bytes))},
+  });
 }
 
 /// The worst predictions, to see what the model does not know.
 Table worst_table(const KernelJudgement& judgement) {
   constexpr std::size_t shown = 10;
-  std::vector<const JudgedSample*> worst;
-  worst.reserve(judgement.samples.size());
-  for (const JudgedSample& judged : judgement.samples) worst.push_back(&judged);
+  std::vector<JudgedSample> worst = judgement.samples;
   std::ranges::stable_sort(worst, std::greater{},
-                           [](const JudgedSample* judged) { return std::abs(judged->error()); });
+                           [](const JudgedSample& judged) { return std::abs(judged.error()); });
   worst.resize(std::min(shown, worst.size()));
-  Table table;
+  Table table = table_of(sample_fields(), worst);
   table.title = "Largest errors";
-  table.columns = kernel_columns();
-  for (const char* heading : {"measured ms", "predicted ms", "error"}) {
-    table.columns.push_back({heading});
-  }
-  table.columns.push_back({"beyond", Align::left});
-  for (const JudgedSample* judged : worst) {
-    std::vector<Cell> cells = kernel_cells(judged->sample.what);
-    cells.insert(cells.end(), {{milliseconds(judged->sample.time)},
-                               {milliseconds(judged->prediction.time.value)},
-                               {signed_percent(judged->error())},
-                               {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});
-    table.rows.push_back(std::move(cells));
-  }
   table.notes = {"beyond: sizes outside of the range fitted, so that the time is extrapolated",
                  "unseen_terms: no shape of the fit has a part of what this one does, so that the "
                  "time is without it"};
@@ -305,6 +297,62 @@ bool judges_all(const KernelJudgement& judgement) {
            judgement.algorithms.end();
   };
   return judgement.not_judged == 0 && std::ranges::all_of(judgement.not_told, is_judged);
+}
+
+Json loss_object(const model::ChoiceLoss& loss) {
+  const bool any = loss.choices > 0;
+  return {{"choices", loss.choices},
+          {"fastest_chosen", loss.best},
+          {"chosen_s", value_of(loss.chosen)},
+          {"fastest_s", value_of(loss.least)},
+          {"loss", any ? number(loss.loss()) : Json(nullptr)},
+          {"median_loss", any ? number(loss.median) : Json(nullptr)}};
+}
+
+Json part_object(const model::ChoicePart& part) {
+  return {{"layers_of", model::layers_of_name(part.layers_of)},
+          {"batch", part.batch > 0 ? Json(part.batch) : Json(nullptr)},
+          {"counted", model::counting_name(part.counting)},
+          {"by_prediction", loss_object(part.predicted)},
+          {"by_repeats", loss_object(part.repeated)}};
+}
+
+Json parts_list(const model::ChoiceJudgement& choice) {
+  Json parts = Json::array();
+  for (const model::ChoicePart& part : choice.parts) parts.push_back(part_object(part));
+  return parts;
+}
+
+/// How often, by algorithm.
+Json times_object(const auto& counts) {
+  Json times = Json::object();
+  for (const auto& [algorithm, count] : counts) times[algorithm] = count;
+  return times;
+}
+
+Json judgement_object(const KernelJudgement& judgement, const RooflineLimits& limits) {
+  const model::ChoiceJudgement& choice = judgement.choice;
+  const model::ChoicePart& both = judgement.choice_of_both_halves;
+  return {
+      {"verdict", verdict_word(exit_code(judgement, limits))},
+      {"limits",
+       {{"median_abs", number(limits.median)},
+        {"p90_abs", number(limits.p90)},
+        {"choice_loss", number(limits.choice)}}},
+      {"training_kernels", judgement.training_kernels},
+      {"not_judged", judgement.not_judged},
+      {"not_told", times_object(judgement.not_told)},
+      {"algorithms", list_of(error_fields(), judgement.algorithms)},
+      {"algorithms_of_both_halves", list_of(error_fields(), judgement.algorithms_of_both_halves)},
+      {"choice", loss_object(choice.all.predicted)},
+      {"choice_by_repeats", loss_object(choice.all.repeated)},
+      {"choice_of", model::layers_of_name(choice.all.layers_of)},
+      {"choice_parts", parts_list(choice)},
+      {"choice_incomplete", choice.incomplete},
+      {"choice_unanswered", choice.unanswered},
+      {"choice_not_offered", times_object(choice.not_offered)},
+      {"choice_of_both_halves", both.predicted.choices > 0 ? part_object(both) : Json(nullptr)},
+      {"samples", list_of(sample_fields(), judgement.samples)}};
 }
 
 }  // namespace
@@ -326,8 +374,10 @@ Document roofline_document(const KernelJudgement& judgement, const model::LeftOu
   if (!judgement.algorithms_of_both_halves.empty()) {
     tables.push_back(both_halves_table(judgement.algorithms_of_both_halves));
   }
-  return {sentence(judgement, limits), std::move(tables), records(judgement),
-          roofline_json(judgement, limits)};
+  return {sentence(judgement, limits), std::move(tables),
+          records_of(sample_fields(), judgement.samples),
+          json_answer("dlscale.roofline_validation",
+                      [judgement, limits] { return judgement_object(judgement, limits); })};
 }
 
 }  // namespace dlscale::report

@@ -18,7 +18,8 @@ struct RooflineLimits {
 };
 
 /// Errors at shapes that were not fitted, by algorithm, beside the naive roofline's; what choosing
-/// by prediction loses; and the errors one by one.
+/// by prediction loses; and the errors one by one. JSON: {"schema": "dlscale.roofline_validation",
+/// "version": 1, …}.
 Document roofline_document(const model::KernelJudgement& judgement, const model::LeftOut& left_out,
                            const RooflineLimits& limits);
 
@@ -44,15 +45,9 @@ std::string nothing_fits(const std::string& network, int batch, Bytes limit,
 ExitCode exit_code(const std::vector<LayerChoice>& choices);
 
 /// The fastest algorithm of every layer that fits, with its interval, and the one after it.
+/// JSON: {"schema": "dlscale.choice", "version": 1, …}, with every candidate, best first.
 /// Requires candidates for some, and that nothing_fits() has nothing to say.
 Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
                          const std::vector<LayerChoice>& choices);
-
-/// {"schema": "dlscale.roofline_validation", "version": 1, …}
-std::string roofline_json(const model::KernelJudgement& judgement, const RooflineLimits& limits);
-
-/// {"schema": "dlscale.choice", "version": 1, …}; every candidate, best first.
-std::string choice_json(const std::string& network, int batch, std::optional<Bytes> limit,
-                        const std::vector<LayerChoice>& choices);
 
 }  // namespace dlscale::report

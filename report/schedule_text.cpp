@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+#include <vector>
+
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 
@@ -60,29 +63,6 @@ std::string schedule_text(const Run& run) {
   const std::vector<std::string> settings = unusual_settings(run);
   if (!settings.empty()) text += fmt::format(" ({})", fmt::join(settings, ", "));
   return text;
-}
-
-std::vector<ScheduleField> schedule_fields(const Run& run) {
-  const ScheduleSettings& settings = run.settings;
-  const bool horovod = run.schedule == Schedule::horovod;
-  const bool priority = run.schedule == Schedule::priority;
-  const bool buckets = has_buckets(run.schedule);
-  const auto number = [](bool has_effect, double value) {
-    return has_effect ? exact(value) : std::string();
-  };
-  return {{"cycle_s", number(horovod, settings.cycle.si())},
-          {"fusion_threshold_bytes", number(horovod, settings.fusion_threshold.si())},
-          {"partition_bytes", number(priority, settings.partition.si())},
-          {"credit", number(priority, settings.credit)},
-          {"servers", number(by_server(run), server_count(run))},
-          {"sharding", by_server(run) ? std::string(sharding_name(settings.sharding)) : "",
-           ScheduleField::Kind::word},
-          {"transport", by_server(run) ? std::string(transport_name(settings.transport)) : "",
-           ScheduleField::Kind::word},
-          {"callers", by_server(run) ? std::string(callers_name(settings.callers)) : "",
-           ScheduleField::Kind::word},
-          {"first_bucket_bytes", number(buckets, settings.first_bucket.si())},
-          {"bucket_bytes", number(buckets, settings.bucket.si())}};
 }
 
 }  // namespace dlscale::report

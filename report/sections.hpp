@@ -1,10 +1,14 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "report/report.hpp"
+#include "report/suite_record.hpp"
 #include "report/table.hpp"
 
 namespace dlscale::report {
@@ -97,6 +101,8 @@ std::vector<Table> ratio_tables(const ReportInput& input);
 std::string suites_sentence(const ReportInput& input);
 /// What became of each cell of suites, as records (Document::cells).
 Table cell_records(const ReportInput& input);
+/// The same as a list in JSON.
+nlohmann::ordered_json cells_json(std::span<const SuiteRecord> suites);
 /// Cells of suites that have no result, which are printed, too: a table a suite that has some.
 std::vector<Table> suite_troubles(const ReportInput& input);
 

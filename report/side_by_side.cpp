@@ -14,7 +14,7 @@
 #include "core/statistics.hpp"
 #include "report/axes.hpp"
 #include "report/environment_rows.hpp"
-#include "report/json/fields.hpp"
+#include "report/field_table.hpp"
 #include "report/numbers.hpp"
 #include "report/record_columns.hpp"
 
@@ -182,21 +182,21 @@ Table records_of(const SideBySide& all) {
   return table;
 }
 
-std::string json_of(const SideBySide& all) {
-  Json json{{"schema", "dlscale.side_by_side"}, {"version", 1}};
-  json["columns"] = Json::array();
-  for (const SideBySide::Column& column : all.columns) json["columns"].push_back(column.name);
-  json["rows"] = Json::array();
+Json side_by_side_object(const SideBySide& all) {
+  Json columns = Json::array();
+  for (const SideBySide::Column& column : all.columns) columns.push_back(column.name);
+  Json rows = Json::array();
   for (const SideBySide::Row& row : all.rows) {
     Json times = Json::array();
     for (const Seconds time : row.times) {
-      times.push_back(time.si() > 0 ? number(time) : Json(nullptr));
+      times.push_back(time.si() > 0 ? value_of(time) : Json(nullptr));
     }
-    json["rows"].push_back({{"measurement", row.question}, {"times_s", std::move(times)}});
+    rows.push_back({{"measurement", row.question}, {"times_s", std::move(times)}});
   }
-  json["alone"] = all.alone;
-  json["environments_differ"] = all.differences;
-  return dump(json);
+  return {{"columns", std::move(columns)},
+          {"rows", std::move(rows)},
+          {"alone", all.alone},
+          {"environments_differ", all.differences}};
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ Document side_by_side_document(const SideBySide& all) {
                   counted(static_cast<long long>(all.columns.size()), "column"));
   document.tables = side_by_side_tables(all);
   document.records = records_of(all);
-  document.json = json_of(all);
+  document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });
   return document;
 }
 

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/quantity_text.hpp"
+#include "report/field_table.hpp"
 #include "report/numbers.hpp"
 #include "report/sections.hpp"
 #include "report/suite_record.hpp"
@@ -43,59 +46,85 @@ std::string seconds_text(const CellOutcome& cell) {
   return cell.started.empty() ? "" : to_text(Seconds(cell.seconds));
 }
 
+/// A cell of a suite. Before it began there is neither a time nor an exit code.
+struct SuiteCell {
+  const SuiteRecord* suite;
+  const CellOutcome* cell;
+};
+
+std::vector<SuiteCell> cells_of(std::span<const SuiteRecord> suites) {
+  std::vector<SuiteCell> cells;
+  for (const SuiteRecord& suite : suites) {
+    for (const CellOutcome& cell : suite.cells) cells.push_back({&suite, &cell});
+  }
+  return cells;
+}
+
+auto of_cell(auto member) {
+  return via(&SuiteCell::cell, member);
+}
+
+/// In the order of records.
+Fields<SuiteCell> cell_fields() {
+  using enum Meaning;
+  const auto if_begun = [](auto member) {
+    return [member](const SuiteCell& row) {
+      return row.cell->started.empty() ? std::nullopt : std::optional(row.cell->*member);
+    };
+  };
+  const auto status = [](const SuiteCell& row) {
+    return Cell{row.cell->status, tone_of(*row.cell)};
+  };
+  Fields<SuiteCell> fields{
+      {"suite", key, via(&SuiteCell::suite, &SuiteRecord::suite)},
+      {"cell", key, of_cell(&CellOutcome::cell), "cell", as::words},
+      {"status", state, of_cell(&CellOutcome::status), "status", status, Align::left},
+      {"reason", remark, of_cell(&CellOutcome::reason), "reason", as::words},
+      {"time_s", value, if_begun(&CellOutcome::seconds)},
+      {"exit_code", remark, if_begun(&CellOutcome::exit_code), "exit code", as::exact},
+      {"system", key, via(&SuiteCell::suite, &SuiteRecord::system)},
+      {"command", remark, of_cell(&CellOutcome::command), "command", as::words}};
+  fields.at(2).states = cell_states();
+  return fields;
+}
+
+Field<SuiteCell> time_field(const char* header) {
+  return Field<SuiteCell>::table(header,
+                                 [](const SuiteCell& row) { return seconds_text(*row.cell); });
+}
+
 /// What failed and what is left, with all there is to find out why.
 Table trouble_table(const SuiteRecord& suite) {
-  Table table;
+  std::vector<SuiteCell> cells = cells_of({&suite, 1});
+  std::erase_if(
+      cells, [](const SuiteCell& row) { return row.cell->is_fine && row.cell->status != "left"; });
+  const Fields<SuiteCell> all = cell_fields();
+  Table table =
+      table_of(joined<SuiteCell>(
+                   {picked(all, {"cell", "status", "reason", "exit_code"}),
+                    {time_field("after"),
+                     Field<SuiteCell>::table("began", of_cell(&CellOutcome::started), as::words)},
+                    picked(all, {"command"})}),
+               cells);
   table.title = fmt::format("{}: cells that have no result, and why", suite.suite);
-  table.columns = {{"cell", Align::left},
-                   {"status", Align::left},
-                   {"reason", Align::left},
-                   {"exit code"},
-                   {"after"},
-                   {"began", Align::left},
-                   {"command", Align::left}};
-  for (const CellOutcome& cell : suite.cells) {
-    if (cell.is_fine && cell.status != "left") continue;
-    const bool began = !cell.started.empty();
-    table.rows.push_back({{cell.cell},
-                          {cell.status, tone_of(cell)},
-                          {cell.reason},
-                          {began ? std::to_string(cell.exit_code) : ""},
-                          {seconds_text(cell)},
-                          {cell.started},
-                          {cell.command}});
-  }
   return table;
 }
 
 Table cells_table(const SuiteRecord& suite) {
-  Table table;
+  using F = Field<SuiteCell>;
+  Table table = table_of(
+      joined<SuiteCell>({picked(cell_fields(), {"cell", "status", "reason"}),
+                         {time_field("took"),
+                          F::table("measurements", of_cell(&CellOutcome::measurements), as::exact),
+                          F::table("unstable", of_cell(&CellOutcome::unstable), as::exact),
+                          F::table("wrong", of_cell(&CellOutcome::wrong), as::exact),
+                          F::table("shape", of_cell(&CellOutcome::shape), as::words),
+                          F::table("job", of_cell(&CellOutcome::job), as::words),
+                          F::table("load", of_cell(&CellOutcome::load), as::words),
+                          F::table("clocks", of_cell(&CellOutcome::clocks), as::words)}}),
+      cells_of({&suite, 1}));
   table.title =
       fmt::format("{}: all cells, in the order in which they were carried out", suite.suite);
-  table.columns = {{"cell", Align::left},
-                   {"status", Align::left},
-                   {"reason", Align::left},
-                   {"took"},
-                   {"measurements"},
-                   {"unstable"},
-                   {"wrong"},
-                   {"shape", Align::left},
-                   {"job", Align::left},
-                   {"load", Align::left},
-                   {"clocks", Align::left}};
-  for (const CellOutcome& cell : suite.cells) {
-    table.rows.push_back({{cell.cell},
-                          {cell.status, tone_of(cell)},
-                          {cell.reason},
-                          {seconds_text(cell)},
-                          {std::to_string(cell.measurements)},
-                          {std::to_string(cell.unstable)},
-                          {std::to_string(cell.wrong)},
-                          {cell.shape},
-                          {cell.job},
-                          {cell.load},
-                          {cell.clocks}});
-  }
   return table;
 }
 
@@ -136,30 +165,13 @@ std::string suites_sentence(const ReportInput& input) {
 }
 
 Table cell_records(const ReportInput& input) {
-  Table table;
-  if (input.suites.empty()) return table;
-  table.columns = {{"suite", Align::left, Meaning::key},
-                   {"cell", Align::left, Meaning::key},
-                   {"status", Align::left, Meaning::state, cell_states()},
-                   {"reason", Align::left, Meaning::remark},
-                   {"time_s", Align::right, Meaning::value},
-                   {"exit_code", Align::right, Meaning::remark},
-                   {"system", Align::left, Meaning::key},
-                   {"command", Align::left, Meaning::remark}};
-  for (const SuiteRecord& suite : input.suites) {
-    for (const CellOutcome& cell : suite.cells) {
-      const bool began = !cell.started.empty();
-      table.rows.push_back({{suite.suite},
-                            {cell.cell},
-                            {cell.status},
-                            {cell.reason},
-                            {began ? exact(cell.seconds) : ""},
-                            {began ? std::to_string(cell.exit_code) : ""},
-                            {suite.system},
-                            {cell.command}});
-    }
-  }
-  return table;
+  return input.suites.empty() ? Table{} : records_of(cell_fields(), cells_of(input.suites));
+}
+
+Json cells_json(std::span<const SuiteRecord> suites) {
+  return list_of(picked(cell_fields(), {"suite", "system", "cell", "status", "reason", "exit_code",
+                                        "time_s", "command"}),
+                 cells_of(suites));
 }
 
 std::vector<Table> suite_troubles(const ReportInput& input) {

@@ -11,7 +11,6 @@
 #include "core/quantity_text.hpp"
 #include "report/algorithm_summary.hpp"
 #include "report/communication_tables.hpp"
-#include "report/json/json.hpp"
 #include "report/measured_messages.hpp"
 #include "report/numbers.hpp"
 #include "report/processor_tables.hpp"

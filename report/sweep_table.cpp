@@ -9,9 +9,8 @@
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
-#include "report/prediction_table.hpp"
-#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -23,13 +22,6 @@ using model::Prediction;
 constexpr double rounding = 1e-12;
 /// So many notes, and so much of what was left out, are told to people.
 constexpr std::size_t most_told = 10;
-
-std::vector<Prediction> predictions_of(const std::vector<SweepRow>& rows) {
-  std::vector<Prediction> predictions;
-  predictions.reserve(rows.size());
-  for (const SweepRow& row : rows) predictions.push_back(row.prediction);
-  return predictions;
-}
 
 bool has_links(const std::vector<SweepRow>& rows) {
   return std::ranges::any_of(rows, [](const SweepRow& row) { return row.link.has_value(); });
@@ -47,39 +39,80 @@ std::string mark_text(SweepMark mark) {
   fail_expectation("mark is a SweepMark");
 }
 
-std::vector<Column> columns(bool links) {
-  std::vector<Column> all{{"ranks"}, {"batch"}, {"schedule", Align::left}};
-  if (links) {
-    all.push_back({"between nodes"});
-    all.push_back({"start-up"});
-  }
-  for (const char* heading :
-       {"comm ms", "iteration ms", "90 % interval", "images/s", "speed-up", "efficiency"}) {
-    all.push_back({heading});
-  }
-  all.push_back({"bound by", Align::left});
-  all.push_back({"best", Align::left});
+struct MarkedRow {
+  const SweepRow* row;
+  SweepMark mark;
+  [[nodiscard]] const Prediction& prediction() const { return row->prediction; }
+  [[nodiscard]] const Run& run() const { return row->prediction.run; }
+};
+
+std::vector<MarkedRow> marked(const std::vector<SweepRow>& rows,
+                              const std::vector<SweepMark>& marks) {
+  std::vector<MarkedRow> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) all.push_back({&rows[i], marks.at(i)});
   return all;
 }
 
-std::vector<Cell> cells_of(const SweepRow& row, SweepMark mark, bool links) {
-  const Prediction& prediction = row.prediction;
-  std::vector<Cell> cells{{std::to_string(prediction.run.ranks)},
-                          {std::to_string(prediction.run.batch)},
-                          {schedule_text(prediction.run)}};
+/// What of the link between nodes was stated; nothing where it was not.
+template <class Quantity>
+auto link_value(Quantity LinkSpec::*which) {
+  return [which](const MarkedRow& row) {
+    return row.row->link ? std::optional((*row.row->link).*which) : std::nullopt;
+  };
+}
+
+template <class Quantity>
+auto link_text(Quantity LinkSpec::*which) {
+  return [which](const MarkedRow& row) {
+    return row.row->link ? to_text((*row.row->link).*which) : "–";
+  };
+}
+
+Json link_object(const MarkedRow& row) {
+  if (!row.row->link) return nullptr;
+  return {{"bandwidth_bytes_per_s", number(row.row->link->bandwidth.si())},
+          {"latency_s", number(row.row->link->latency.si())}};
+}
+
+Json best_value(const MarkedRow& row) {
+  if (row.mark == SweepMark::none) return nullptr;
+  return row.mark == SweepMark::of_all ? "all" : "ranks";
+}
+
+/// A row as a prediction, with its link and whether it is the best.
+Fields<MarkedRow> program_fields() {
+  using F = Field<MarkedRow>;
+  using enum Meaning;
+  return joined<MarkedRow>({
+      for_programs(part_of<MarkedRow>(prediction_fields(), &MarkedRow::prediction)),
+      {F::record("inter_node_bandwidth_bytes_per_s", key, link_value(&LinkSpec::bandwidth)),
+       F::record("inter_node_latency_s", key, link_value(&LinkSpec::latency)),
+       F::json("inter_node", link_object),
+       F::record("best", remark, via(&MarkedRow::mark, mark_text)), F::json("best", best_value)},
+  });
+}
+
+Cell best_cell(const MarkedRow& row) {
+  return {mark_text(row.mark), row.mark == SweepMark::of_all ? Tone::good : Tone::plain};
+}
+
+Fields<MarkedRow> people_fields(bool links) {
+  using F = Field<MarkedRow>;
+  Fields<MarkedRow> fields{F::table("ranks", via(&MarkedRow::run, &Run::ranks), as::exact),
+                           F::table("batch", via(&MarkedRow::run, &Run::batch), as::exact),
+                           F::table("schedule", via(&MarkedRow::run, schedule_text), as::words)};
   if (links) {
-    cells.push_back({row.link ? to_text(row.link->bandwidth) : "–"});
-    cells.push_back({row.link ? to_text(row.link->latency) : "–"});
+    fields.push_back(F::table("between nodes", link_text(&LinkSpec::bandwidth)));
+    fields.push_back(F::table("start-up", link_text(&LinkSpec::latency)));
   }
-  cells.push_back({milliseconds(prediction.time.exposed_comm)});
-  cells.push_back({milliseconds(prediction.time.total)});
-  cells.push_back({interval_text(prediction)});
-  cells.push_back({significant(prediction.images_per_s, 4)});
-  cells.push_back({significant(prediction.speedup, 3)});
-  cells.push_back({percent(prediction.efficiency)});
-  cells.push_back({prediction.bound});
-  cells.push_back({mark_text(mark), mark == SweepMark::of_all ? Tone::good : Tone::plain});
-  return cells;
+  const Fields<Prediction> iteration = iteration_fields();
+  const auto shown =
+      joined<Prediction>({picked(iteration, {"t_comm_exposed_s", "t_iter_s"}),
+                          {Field<Prediction>::table("90 % interval", interval_text)},
+                          picked(iteration, {"images_per_s", "speedup", "efficiency", "bound"})});
+  return joined<MarkedRow>({fields,
+                            part_of<MarkedRow>(shown, &MarkedRow::prediction),
+                            {F::table("best", best_cell, Align::left)}});
 }
 
 /// Each once, with how many rows it concerns unless that is all.
@@ -113,36 +146,17 @@ void add_lines(std::string_view word, const std::vector<std::string>& lines,
       fmt::format("{}{} more (all of them with --format json)", word, lines.size() - most_told));
 }
 
-Table table_of(const Sweep& sweep, const std::vector<SweepMark>& marks) {
+Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
   const Run& run = sweep.rows.front().prediction.run;
-  const bool links = has_links(sweep.rows);
-  Table table;
+  Table table = table_of(people_fields(has_links(sweep.rows)), marked(sweep.rows, marks));
   table.title = fmt::format("{} on {}, {}, {} per rank", run.network, run.cluster,
                             dtype_name(run.dtype), counted(run.loader_threads, "loader thread"));
-  table.columns = columns(links);
-  for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
-    table.rows.push_back(cells_of(sweep.rows[i], marks[i], links));
-  }
   add_lines("", notes_of(sweep.rows), table.notes);
   add_lines("left out: ", sweep.left_out, table.notes);
   table.notes.push_back(
       "best: most images/s, of all rows or of those with as many ranks; comm is what the backward "
       "pass does not hide; speed-up is over " +
       sweep.speedup_over);
-  return table;
-}
-
-Table records_of(const std::vector<SweepRow>& rows, const std::vector<SweepMark>& marks) {
-  Table table = prediction_records(predictions_of(rows));
-  add_columns(table.columns, Meaning::key,
-              {"inter_node_bandwidth_bytes_per_s", "inter_node_latency_s"});
-  add_columns(table.columns, Meaning::remark, {"best"});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& link = rows[i].link;
-    table.rows[i].push_back({link ? exact(link->bandwidth.si()) : ""});
-    table.rows[i].push_back({link ? exact(link->latency.si()) : ""});
-    table.rows[i].push_back({mark_text(marks[i])});
-  }
   return table;
 }
 
@@ -174,7 +188,14 @@ std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows) {
 Document sweep_document(const Sweep& sweep) {
   EXPECT(!sweep.rows.empty());
   const std::vector<SweepMark> marks = best_rows(sweep.rows);
-  return {"", {table_of(sweep, marks)}, records_of(sweep.rows, marks), sweep_json(sweep, marks)};
+  return {"",
+          {sweep_table(sweep, marks)},
+          records_of(program_fields(), marked(sweep.rows, marks)),
+          json_answer("dlscale.sweep", [sweep, marks] {
+            return Json{{"rows", list_of(program_fields(), marked(sweep.rows, marks))},
+                        {"left_out", sweep.left_out},
+                        {"speedup_over", sweep.speedup_over}};
+          })};
 }
 
 }  // namespace dlscale::report

@@ -29,12 +29,9 @@ struct Sweep {
 enum class SweepMark { none, of_its_ranks, of_all };
 std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows);
 
-/// A row a combination. Requires ≥ 1.
+/// A row a combination. JSON: {"schema": "dlscale.sweep", "version": 1, "rows": [...],
+/// "left_out": [...], "speedup_over": "…"}, rows as predictions of dlscale.prediction with
+/// "inter_node" and "best" ("all", "ranks" or null). Requires ≥ 1 row.
 Document sweep_document(const Sweep& sweep);
-
-/// {"schema": "dlscale.sweep", "version": 1, "rows": [...], "left_out": [...],
-/// "speedup_over": "…"}: as rows of dlscale.prediction, with "inter_node" and "best" ("all",
-/// "ranks" or null).
-std::string sweep_json(const Sweep& sweep, const std::vector<SweepMark>& marks);
 
 }  // namespace dlscale::report

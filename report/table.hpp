@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,12 +41,32 @@ struct Table {
   std::vector<std::string> notes;  ///< below the table
 };
 
+/// An answer in strict JSON with a schema and a version. Its text is made when a format asks for
+/// it, since other formats do without.
+class JsonText {
+ public:
+  JsonText() = default;
+  /// NOLINTNEXTLINE(google-explicit-constructor): a text that was made elsewhere.
+  JsonText(std::string text) : make_([text = std::move(text)] { return text; }) {}
+  /// `make` owns what it reads, since it may run long after.
+  JsonText(std::string schema, std::function<std::string()> make)
+      : schema_(std::move(schema)), make_(std::move(make)) {}
+
+  [[nodiscard]] std::string operator()() const { return make_ ? make_() : ""; }
+  /// Name of the kind of answer, "dlscale.prediction"; empty where only the text has it.
+  [[nodiscard]] const std::string& schema() const { return schema_; }
+
+ private:
+  std::string schema_;
+  std::function<std::string()> make_;
+};
+
 /// One answer in all the forms it can be printed in.
 struct Document {
   std::string lead;           ///< the answer in a sentence; may be empty
   std::vector<Table> tables;  ///< for people
   Table records;              ///< for programs: one row a record, plain numbers in SI, unit in key
-  std::string json;           ///< strict JSON with schema and version
+  JsonText json{};            ///< for programs: all of it
   /// What else passes or fails, beside the records, and likewise: cells of suites.
   Table cells{};
   /// What passes or fails, in place of the records, where these are of something else: one row

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "report/json/fields.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
-#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -19,7 +18,7 @@ namespace {
 using model::Prediction;
 
 struct Training {
-  const Prediction* prediction;
+  Prediction prediction;
   double batch;  ///< global
   double epochs;
   bool covered;  ///< whether the epochs are by batches like it
@@ -37,7 +36,7 @@ Training training_of(const Prediction& prediction, const TrainingGoal& goal) {
     return model::time_to_train({epochs, goal.samples, batch / iteration.si(), goal.evaluation,
                                  goal.evaluations_per_epoch, goal.start});
   };
-  Training training{&prediction, batch, epochs, true, at(prediction.time.total), {}, {}};
+  Training training{prediction, batch, epochs, true, at(prediction.time.total), {}, {}};
   if (goal.target) training.covered = model::covers(*goal.target, batch);
   if (prediction.low && *prediction.low > Seconds()) training.low = at(*prediction.low);
   if (prediction.high) training.high = at(*prediction.high);
@@ -73,7 +72,7 @@ std::vector<std::string> notes_of(std::span<const Training> trainings, const Tra
       "iteration",
       goal.samples, goal.evaluations_per_epoch, goal.evaluation.si(), goal.start.si()));
   for (const Training& training : trainings) {
-    for (const model::Note& note : training.prediction->notes) {
+    for (const model::Note& note : training.prediction.notes) {
       const std::string text = note.text();
       if (std::ranges::find(notes, text) == notes.end()) notes.push_back(text);
     }
@@ -83,77 +82,52 @@ std::vector<std::string> notes_of(std::span<const Training> trainings, const Tra
 
 /// Of one batch per rank, or of one global batch.
 std::string title_of(std::span<const Training> trainings) {
-  const Run& run = trainings.front().prediction->run;
+  const Run& run = trainings.front().prediction.run;
   const auto as_first = [&](const Training& training) {
-    return training.prediction->run.batch == run.batch;
+    return training.prediction.run.batch == run.batch;
   };
   if (std::ranges::all_of(trainings, as_first)) return run_title(run);
   return fmt::format("{} on {}, {:.0f} images on all ranks, {}, {}", run.network, run.cluster,
                      trainings.front().batch, dtype_name(run.dtype), schedule_text(run));
 }
 
-Table table_of(std::span<const Training> trainings, const TrainingGoal& goal, Seconds least) {
-  Table table;
+std::string epochs_text(const Training& training) {
+  return significant(training.epochs, 4) + (training.covered ? "" : " *");
+}
+
+/// A row in all forms; the training that takes `least` is marked.
+Fields<Training> fields_of(Seconds least) {
+  using F = Field<Training>;
+  using enum Meaning;
+  const auto run = [](const Training& row) -> const Run& { return row.prediction.run; };
+  const auto hours_cell = [least](const Training& row) {
+    return Cell{hours(row.time), row.time == least ? Tone::good : Tone::plain};
+  };
+  const auto rate = via(&Training::prediction, &Prediction::images_per_s);
+  return joined<Training>({
+      in_records(
+          part_of<Training>(picked(run_fields(), {"network", "cluster", "ranks", "batch"}), run)),
+      {F::json("prediction", [all = prediction_fields()](
+                                 const Training& row) { return object_of(all, row.prediction); }),
+       F::table("ranks", via(&Training::prediction, &Prediction::run, &Run::ranks), as::exact),
+       {"global_batch", key, &Training::batch, "global batch", as::whole},
+       {"epochs", value, &Training::epochs, "epochs", epochs_text},
+       {"epochs_covered", remark, &Training::covered},
+       F::record("images_per_s", value, rate),
+       F::table("images/s", rate, as::significant<4>),
+       {"training_s", value, &Training::time, "hours", hours_cell},
+       {"training_low_s", value, &Training::low},
+       {"training_high_s", value, &Training::high},
+       F::table("90 % interval", interval)},
+  });
+}
+
+Table trainings_table(std::span<const Training> trainings, const TrainingGoal& goal,
+                      Seconds least) {
+  Table table = table_of(fields_of(least), trainings);
   table.title = "Time to train: " + title_of(trainings);
-  table.columns = {{"ranks"},    {"global batch"}, {"epochs"},
-                   {"images/s"}, {"hours"},        {"90 % interval"}};
-  for (const Training& training : trainings) {
-    const bool best = training.time == least;
-    table.rows.push_back({{std::to_string(training.prediction->run.ranks)},
-                          {fmt::format("{:.0f}", training.batch)},
-                          {significant(training.epochs, 4) + (training.covered ? "" : " *")},
-                          {significant(training.prediction->images_per_s, 4)},
-                          {hours(training.time), best ? Tone::good : Tone::plain},
-                          {interval(training)}});
-  }
   table.notes = notes_of(trainings, goal);
   return table;
-}
-
-Table records(std::span<const Training> trainings) {
-  Table table;
-  add_columns(table.columns, Meaning::key,
-              {"network", "cluster", "ranks", "batch", "global_batch"});
-  add_columns(table.columns, Meaning::value, {"epochs"});
-  add_columns(table.columns, Meaning::remark, {"epochs_covered"});
-  add_columns(table.columns, Meaning::value,
-              {"images_per_s", "training_s", "training_low_s", "training_high_s"});
-  const auto optional = [](const std::optional<Seconds>& time) {
-    return Cell{time ? exact(time->si()) : ""};
-  };
-  for (const Training& training : trainings) {
-    const Run& run = training.prediction->run;
-    table.rows.push_back({{run.network},
-                          {run.cluster},
-                          {std::to_string(run.ranks)},
-                          {std::to_string(run.batch)},
-                          {exact(training.batch)},
-                          {exact(training.epochs)},
-                          {training.covered ? "true" : "false"},
-                          {exact(training.prediction->images_per_s)},
-                          {exact(training.time.si())},
-                          optional(training.low),
-                          optional(training.high)});
-  }
-  return table;
-}
-
-std::string json_of(std::span<const Training> trainings, const TrainingGoal& goal) {
-  Json json{{"schema", "dlscale.training_time"},
-            {"version", 1},
-            {"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
-            {"samples_per_epoch", number(goal.samples)},
-            {"trainings", Json::array()}};
-  for (const Training& training : trainings) {
-    json["trainings"].push_back({{"prediction", prediction_fields(*training.prediction)},
-                                 {"global_batch", number(training.batch)},
-                                 {"epochs", number(training.epochs)},
-                                 {"epochs_covered", training.covered},
-                                 {"training_s", number(training.time)},
-                                 {"training_low_s", optional_number(training.low)},
-                                 {"training_high_s", optional_number(training.high)}});
-  }
-  return dump(json);
 }
 
 }  // namespace
@@ -167,10 +141,14 @@ Document training_time_document(std::span<const Prediction> predictions, const T
   const Training& best = *std::ranges::min_element(trainings, {}, &Training::time);
   Document document;
   document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
-                              counted(best.prediction->run.ranks, "rank"));
-  document.tables = {table_of(trainings, goal, best.time)};
-  document.records = records(trainings);
-  document.json = json_of(trainings, goal);
+                              counted(best.prediction.run.ranks, "rank"));
+  document.tables = {trainings_table(trainings, goal, best.time)};
+  document.records = records_of(fields_of(best.time), trainings);
+  document.json = json_answer("dlscale.training_time", [trainings, goal, least = best.time] {
+    return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
+                {"samples_per_epoch", number(goal.samples)},
+                {"trainings", list_of(fields_of(least), trainings)}};
+  });
   return document;
 }
 

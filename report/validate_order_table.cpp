@@ -12,8 +12,8 @@
 namespace dlscale::report {
 namespace {
 
-std::string correlation_text(const std::optional<double>& correlation) {
-  return correlation ? fmt::format("{:.2f}", *correlation) : "–";
+std::string two_decimals(const Json& value) {
+  return value.is_null() ? "–" : fmt::format("{:.2f}", value.get<double>());
 }
 
 /// "alexnet, batch 32, f32, 2 ranks on 2 hosts, links of 1Gb/s by tc tbf": what a training is of.
@@ -23,22 +23,6 @@ std::string training_text(const RunValidation& validated) {
   return fmt::format("{}, batch {}, {}, {} on {}{}{}", run.network, run.batch,
                      dtype_name(run.dtype), counted(run.ranks, "rank"), counted(hosts, "host"),
                      validated.links.empty() ? "" : ", ", validated.links);
-}
-
-std::string schedule_of(const Validation& validation, const ScheduleOrder& order,
-                        std::size_t place) {
-  return schedule_text(ordered_run(validation, order, place).run);
-}
-
-void append_verdict(std::vector<Cell>& cells, const ScheduleOrder& order, const Limits& limits) {
-  if (!limits.order) return;
-  const auto passed = passes(order, limits);
-  cells.push_back({fmt::format("{:.2f}", *limits.order)});
-  if (!passed) {
-    cells.push_back({"not judged"});
-  } else {
-    cells.push_back({*passed ? "kept" : "missed", *passed ? Tone::good : Tone::bad});
-  }
 }
 
 /// What all orders of a validation come to together.
@@ -87,33 +71,49 @@ const RunValidation& ordered_run(const Validation& validation, const ScheduleOrd
   return validation.runs.at(order.runs.at(place));
 }
 
+Fields<ScheduleOrder> order_fields(const Validation& validation, const Limits& limits) {
+  using F = Field<ScheduleOrder>;
+  using enum Meaning;
+  constexpr Look decimals{two_decimals};
+  const auto training = [&validation](const ScheduleOrder& order) {
+    return training_text(ordered_run(validation, order, 0));
+  };
+  const auto run_at = [](std::size_t ScheduleOrder::*place) {
+    return [place](const ScheduleOrder& order) { return order.runs.at(order.*place); };
+  };
+  const auto schedule_at = [&validation](std::size_t ScheduleOrder::*place) {
+    return [&validation, place](const ScheduleOrder& order) {
+      return schedule_text(ordered_run(validation, order, order.*place).run);
+    };
+  };
+  const auto passed = [limits](const ScheduleOrder& order) { return passes(order, limits); };
+  const auto verdict = [passed](const ScheduleOrder& order) {
+    const auto its = passed(order);
+    return its ? kept_cell(its) : Cell{"not judged"};
+  };
+  return {
+      F::table("training", training, as::words),
+      {"runs", key, &ScheduleOrder::runs, "schedules",
+       [](const ScheduleOrder& order) { return std::to_string(order.runs.size()); }},
+      {"measured_ranks", value, &ScheduleOrder::measured_ranks},
+      {"predicted_ranks", value, &ScheduleOrder::predicted_ranks},
+      {"rank_correlation", value, &ScheduleOrder::correlation, "rank correlation", decimals},
+      {"pairs_apart", value, &ScheduleOrder::pairs_apart, "pairs apart", as::exact},
+      {"pairs_right", value, &ScheduleOrder::pairs_right, "predicted so", as::exact},
+      {"fastest_measured", remark, run_at(&ScheduleOrder::fastest_measured), "fastest measured",
+       schedule_at(&ScheduleOrder::fastest_measured), Align::left},
+      {"fastest_predicted", remark, run_at(&ScheduleOrder::fastest_predicted), "fastest predicted",
+       schedule_at(&ScheduleOrder::fastest_predicted), Align::left},
+      {"choice_loss", value, &ScheduleOrder::loss, "choosing it loses", as::percent},
+      {"limit", value, [limits](const ScheduleOrder&) { return limits.order; },
+       limits.order ? "limit" : "", decimals},
+      {"passed", state, passed, limits.order ? "verdict" : "", verdict, Align::left},
+  };
+}
+
 Table orders_table(const Validation& validation, const Limits& limits) {
-  Table table;
+  Table table = table_of(order_fields(validation, limits), validation.orders);
   table.title = "Order of the schedules of a training, predicted against measured";
-  table.columns = {{"training", Align::left},
-                   {"schedules"},
-                   {"rank correlation"},
-                   {"pairs apart"},
-                   {"predicted so"},
-                   {"fastest measured", Align::left},
-                   {"fastest predicted", Align::left},
-                   {"choosing it loses"}};
-  if (limits.order) {
-    table.columns.push_back({"limit"});
-    table.columns.push_back({"verdict", Align::left});
-  }
-  for (const ScheduleOrder& order : validation.orders) {
-    std::vector<Cell> cells{{training_text(ordered_run(validation, order, 0))},
-                            {std::to_string(order.runs.size())},
-                            {correlation_text(order.correlation)},
-                            {std::to_string(order.pairs_apart)},
-                            {std::to_string(order.pairs_right)},
-                            {schedule_of(validation, order, order.fastest_measured)},
-                            {schedule_of(validation, order, order.fastest_predicted)},
-                            {percent(order.loss)}};
-    append_verdict(cells, order, limits);
-    table.rows.push_back(std::move(cells));
-  }
   table.notes = {
       "rank correlation: Spearman's, of the medians as they stand; – where all are predicted alike",
       "pairs apart: of schedules whose measured 95 % intervals do not overlap; predicted so: of "
@@ -138,23 +138,6 @@ std::string order_clause(const Validation& validation, const Limits& limits) {
       correlations, counted(all.pairs_apart, "pair"),
       all.pairs_right == 1 ? "1 is" : fmt::format("{} are", all.pairs_right),
       percent(all.most_lost), limit_clause(validation, limits));
-}
-
-std::vector<std::string> order_values(const Validation& validation, std::size_t run) {
-  for (const ScheduleOrder& order : validation.orders) {
-    const auto found = std::ranges::find(order.runs, run);
-    if (found == order.runs.end()) continue;
-    const auto place = static_cast<std::size_t>(found - order.runs.begin());
-    return {exact(order.measured_ranks.at(place)),
-            exact(order.predicted_ranks.at(place)),
-            order.correlation ? exact(*order.correlation) : "",
-            std::to_string(order.pairs_apart),
-            std::to_string(order.pairs_right),
-            schedule_of(validation, order, order.fastest_measured),
-            schedule_of(validation, order, order.fastest_predicted),
-            exact(order.loss)};
-  }
-  return std::vector<std::string>(order_keys.size());
 }
 
 }  // namespace dlscale::report

@@ -1,11 +1,8 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "report/table.hpp"
+#include "report/field_table.hpp"
 #include "report/validate.hpp"
 
 namespace dlscale::report {
@@ -17,12 +14,9 @@ Table orders_table(const Validation& validation, const Limits& limits);
 /// training several schedules were measured.
 std::string order_clause(const Validation& validation, const Limits& limits);
 
-/// What the records of a run have of the order it is part of.
-inline constexpr std::array<std::string_view, 8> order_keys{
-    "order_measured",    "order_predicted",  "order_correlation", "order_pairs_apart",
-    "order_pairs_right", "fastest_measured", "fastest_predicted", "choice_loss"};
-/// The values of these for a run, all empty where it is part of none.
-std::vector<std::string> order_values(const Validation& validation, std::size_t run);
+/// An order in that table and in JSON, which names runs by their places in `validation`. The fields
+/// refer to the validation.
+Fields<ScheduleOrder> order_fields(const Validation& validation, const Limits& limits);
 
 /// The run of an order, by its place there.
 const RunValidation& ordered_run(const Validation& validation, const ScheduleOrder& order,

@@ -1,32 +1,25 @@
 #include "report/validation_table.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "report/json/json.hpp"
+#include "report/field_table.hpp"
+#include "report/iteration_fields.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
-#include "report/prediction_table.hpp"
-#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 #include "report/validate_order_table.hpp"
 
 namespace dlscale::report {
 namespace {
-
-std::vector<Cell> run_cells(const Run& run, std::string schedule) {
-  return {{run.network},
-          {std::to_string(run.batch)},
-          {std::string(dtype_name(run.dtype))},
-          {std::move(schedule)},
-          {std::to_string(run.ranks)}};
-}
 
 /// Whether a table has to say which links a run is over.
 bool has_several_links(const Validation& validation) {
@@ -37,29 +30,22 @@ bool has_several_links(const Validation& validation) {
   return links.size() > 1;
 }
 
-/// What tells the runs of a validation apart.
-class RunColumns {
- public:
-  explicit RunColumns(const Validation& validation)
-      : has_several_links_(has_several_links(validation)) {}
-  [[nodiscard]] std::vector<Column> columns() const {
-    std::vector<Column> all{{"network", Align::left},
-                            {"batch"},
-                            {"dtype", Align::left},
-                            {"schedule", Align::left},
-                            {"ranks"}};
-    if (has_several_links_) all.push_back({"links", Align::left});
-    return all;
+/// What tells the runs of a validation apart, for people.
+Fields<RunValidation> shown_run(const Validation& validation) {
+  using F = Field<RunValidation>;
+  const auto of_run = [](const char* header, Look look, auto... path) {
+    return F::table(header, via(&RunValidation::run, path...), look);
+  };
+  Fields<RunValidation> fields{
+      of_run("network", as::words, &Run::network), of_run("batch", as::exact, &Run::batch),
+      of_run("dtype", as::words, &Run::dtype, dtype_name),
+      of_run("schedule", as::words, schedule_text), of_run("ranks", as::exact, &Run::ranks)};
+  if (has_several_links(validation)) {
+    fields.push_back(
+        F::table("links", via(&RunValidation::links, text_or_null), as::words_or_dash));
   }
-  [[nodiscard]] std::vector<Cell> cells(const RunValidation& run) const {
-    std::vector<Cell> all = run_cells(run.run, schedule_text(run.run));
-    if (has_several_links_) all.push_back({run.links.empty() ? "–" : run.links});
-    return all;
-  }
-
- private:
-  bool has_several_links_;
-};
+  return fields;
+}
 
 /// What the model and the measurement say that a run goes at the pace of. Launches of kernels are
 /// compute as far as phases tell.
@@ -73,10 +59,6 @@ std::string bounds_text(const RunValidation& run) {
 std::string spread(const std::vector<double>& errors) {
   const auto [low, high] = std::minmax_element(errors.begin(), errors.end());
   return fmt::format("{} to {}", signed_percent(*low), signed_percent(*high));
-}
-
-Tone tone_of(bool passed) {
-  return passed ? Tone::good : Tone::bad;
 }
 
 /// The groups by number of ranks, which have limits.
@@ -114,87 +96,152 @@ std::string not_judged_clause(const Validation& validation) {
                      counted(validation.not_judged, "measurement"));
 }
 
-std::vector<Cell> summary_cells(const ErrorSummary& summary, const Limits& limits) {
-  const auto limit = limit_of(summary, limits);
-  std::vector<Cell> cells{{summary.group},
-                          {std::to_string(summary.runs)},
-                          {std::to_string(summary.repeats)},
-                          {signed_percent(summary.bias)},
-                          {percent(summary.median_abs)},
-                          {percent(summary.p90_abs)}};
-  cells.push_back({summary.naive_median_abs ? percent(*summary.naive_median_abs) : "–"});
-  cells.push_back({limit ? percent(*limit) : "–"});
-  const bool passed = limit && passes(summary, *limit);
-  cells.push_back(limit ? Cell{passed ? "kept" : "missed", tone_of(passed)} : Cell{"–"});
-  return cells;
+Fields<PhaseError> phase_fields() {
+  using enum Meaning;
+  return {{"phase", key, &PhaseError::phase},
+          {"predicted_s", value, &PhaseError::predicted},
+          {"measured_s", value, &PhaseError::measured},
+          {"error", value, &PhaseError::error},
+          {"share_of_error", value, &PhaseError::share_of_error}};
 }
 
-std::string error_text(const PhaseError& phase) {
-  return phase.error ? signed_percent(*phase.error) : "–";
+/// A group of runs, in the table of errors and in JSON.
+Fields<ErrorSummary> summary_fields(const Limits& limits) {
+  using enum Meaning;
+  const auto limit = [limits](const ErrorSummary& summary) { return limit_of(summary, limits); };
+  const auto passed = [limit](const ErrorSummary& summary) {
+    const auto its = limit(summary);
+    return its ? std::optional(passes(summary, *its)) : std::nullopt;
+  };
+  return {
+      {"group", key, &ErrorSummary::group, "group", as::words},
+      {"runs", value, &ErrorSummary::runs, "runs", as::exact},
+      {"repeats", value, &ErrorSummary::repeats, "repeats", as::exact},
+      {"bias", value, &ErrorSummary::bias, "bias", as::signed_percent},
+      {"median_abs", value, &ErrorSummary::median_abs, "median", as::percent},
+      {"p90_abs", value, &ErrorSummary::p90_abs, "90 % within", as::percent},
+      {"naive_median_abs", value, &ErrorSummary::naive_median_abs, "naive median", as::percent},
+      {"limit", value, limit, "limit", as::percent},
+      {"passed", state, passed, "verdict", via(passed, kept_cell), Align::left},
+  };
 }
 
-/// The columns of a run that come after those of its phase.
-void append_run_keys(Table& table, const Run& run) {
-  std::vector<Column>& columns = table.columns;
-  add_columns(columns, Meaning::key, {"synchronisation"});
-  for (const ScheduleField& field : schedule_fields(run)) {
-    add_columns(columns, Meaning::key, {field.key});
+/// A phase of a run: what records are of.
+struct PhaseRow {
+  const RunValidation* run;
+  const PhaseError* phase;
+  const ScheduleOrder* order;  ///< that the run is part of; null where it is of none
+  std::size_t place;           ///< there
+};
+
+/// The order that a run is part of, and its place there.
+std::pair<const ScheduleOrder*, std::size_t> order_with(const Validation& validation,
+                                                        std::size_t run) {
+  for (const ScheduleOrder& order : validation.orders) {
+    const auto found = std::ranges::find(order.runs, run);
+    if (found != order.runs.end())
+      return {&order, static_cast<std::size_t>(found - order.runs.begin())};
   }
-  add_columns(columns, Meaning::key, {"links"});
-  add_columns(columns, Meaning::value, {"t_iter_measured_low_s", "t_iter_measured_high_s"});
-  add_columns(columns, Meaning::remark, {"bound_predicted", "bound_measured"});
-  for (const std::string_view key : order_keys) {
-    // Which schedule was fastest is an answer in words.
-    add_columns(columns, key.starts_with("fastest") ? Meaning::remark : Meaning::value, {key});
-  }
+  return {nullptr, 0};
 }
 
-void append_run_cells(std::vector<Cell>& cells, const RunValidation& run) {
-  cells.push_back({std::string(synchronisation_name(run.run.synchronisation))});
-  for (const ScheduleField& field : schedule_fields(run.run)) cells.push_back({field.value});
-  cells.insert(cells.end(), {{run.links},
-                             {exact(run.measured_low.si())},
-                             {exact(run.measured_high.si())},
-                             {run.prediction.bound},
-                             {run.measured_bound}});
-}
-
-Table empty_records(const Run& run) {
-  Table table;
-  add_columns(table.columns, Meaning::key,
-              {"key", "network", "batch", "dtype", "schedule", "ranks", "backend"});
-  add_columns(table.columns, Meaning::value, {"repeats"});
-  add_columns(table.columns, Meaning::key, {"phase"});
-  add_columns(table.columns, Meaning::value,
-              {"predicted_s", "measured_s", "error", "share_of_error"});
-  add_columns(table.columns, Meaning::remark, {"blame"});
-  append_run_keys(table, run);
-  return table;
+Fields<PhaseRow> order_fields(const Validation& validation) {
+  using enum Meaning;
+  const auto if_any = [](auto get) {
+    return [get](const PhaseRow& row) { return row.order ? get(row) : Json(nullptr); };
+  };
+  const auto of_order = [=](auto member) {
+    return if_any([member](const PhaseRow& row) { return value_of(row.order->*member); });
+  };
+  const auto of_place = [=](auto member) {
+    return if_any(
+        [member](const PhaseRow& row) { return number((row.order->*member).at(row.place)); });
+  };
+  const auto fastest = [=, &validation](auto member) {
+    return if_any([&validation, member](const PhaseRow& row) {
+      const auto& run = ordered_run(validation, *row.order, row.order->*member);
+      return Json(schedule_text(run.run));
+    });
+  };
+  return {{"order_measured", value, of_place(&ScheduleOrder::measured_ranks)},
+          {"order_predicted", value, of_place(&ScheduleOrder::predicted_ranks)},
+          {"order_correlation", value, of_order(&ScheduleOrder::correlation)},
+          {"order_pairs_apart", value, of_order(&ScheduleOrder::pairs_apart)},
+          {"order_pairs_right", value, of_order(&ScheduleOrder::pairs_right)},
+          {"fastest_measured", remark, fastest(&ScheduleOrder::fastest_measured)},
+          {"fastest_predicted", remark, fastest(&ScheduleOrder::fastest_predicted)},
+          {"choice_loss", value, of_order(&ScheduleOrder::loss)}};
 }
 
 Table records(const Validation& validation) {
-  Table table = empty_records(validation.runs.front().run);
+  using enum Meaning;
+  const auto of_run = [](auto... path) { return via(&PhaseRow::run, path...); };
+  const auto run = [](const PhaseRow& row) -> const Run& { return row.run->run; };
+  const auto phase = [](const PhaseRow& row) -> const PhaseError& { return *row.phase; };
+  const auto fields = joined<PhaseRow>({
+      {{"key", key, of_run(&RunValidation::key)}},
+      part_of<PhaseRow>(picked(run_fields(), {"network", "batch", "dtype", "schedule", "ranks"}),
+                        run),
+      {{"backend", key, of_run(&RunValidation::backend)},
+       {"repeats", value, of_run(&RunValidation::repeats)}},
+      part_of<PhaseRow>(phase_fields(), phase),
+      {{"blame", remark, of_run(&RunValidation::blame)}},
+      part_of<PhaseRow>(picked(run_fields(), {"synchronisation"}), run),
+      part_of<PhaseRow>(schedule_fields(), run),
+      {{"links", key, of_run(&RunValidation::links)},
+       {"t_iter_measured_low_s", value, of_run(&RunValidation::measured_low)},
+       {"t_iter_measured_high_s", value, of_run(&RunValidation::measured_high)},
+       {"bound_predicted", remark, of_run(&RunValidation::prediction, &model::Prediction::bound)},
+       {"bound_measured", remark, of_run(&RunValidation::measured_bound)}},
+      order_fields(validation),
+  });
+  std::vector<PhaseRow> rows;
   for (std::size_t i = 0; i < validation.runs.size(); ++i) {
-    const RunValidation& run = validation.runs[i];
-    std::vector<Cell> of_run;
-    append_run_cells(of_run, run);
-    for (std::string& text : order_values(validation, i)) of_run.push_back({std::move(text)});
-    for (const PhaseError& phase : run.phases) {
-      std::vector<Cell> cells = run_cells(run.run, std::string(schedule_name(run.run.schedule)));
-      cells.insert(cells.begin(), {run.key});
-      cells.insert(cells.end(), {{run.backend},
-                                 {std::to_string(run.repeats)},
-                                 {phase.phase},
-                                 {exact(phase.predicted.si())},
-                                 {exact(phase.measured.si())},
-                                 {phase.error ? exact(*phase.error) : ""},
-                                 {exact(phase.share_of_error)},
-                                 {run.blame}});
-      cells.insert(cells.end(), of_run.begin(), of_run.end());
-      table.rows.push_back(std::move(cells));
+    const auto [order, place] = order_with(validation, i);
+    for (const PhaseError& each : validation.runs[i].phases) {
+      rows.push_back({&validation.runs[i], &each, order, place});
     }
   }
-  return table;
+  return records_of(fields, rows);
+}
+
+/// A run in JSON.
+Fields<RunValidation> run_validation_fields() {
+  using F = Field<RunValidation>;
+  const auto run = [all = run_fields()](const RunValidation& it) { return object_of(all, it.run); };
+  const auto prediction = [all = prediction_fields()](const RunValidation& it) {
+    return object_of(all, it.prediction);
+  };
+  const auto phases = [all = phase_fields()](const RunValidation& it) {
+    return list_of(all, it.phases);
+  };
+  return {
+      F::json("key", &RunValidation::key),
+      F::json("run", run),
+      F::json("links", via(&RunValidation::links, text_or_null)),
+      F::json("backend", &RunValidation::backend),
+      F::json("repeats", &RunValidation::repeats),
+      F::json("measured_t_iter_s", &RunValidation::measured),
+      F::json("measured_t_iter_low_s", &RunValidation::measured_low),
+      F::json("measured_t_iter_high_s", &RunValidation::measured_high),
+      F::json("errors", &RunValidation::errors),
+      F::json("phases", phases),
+      F::json("blame", &RunValidation::blame),
+      F::json("bound", &RunValidation::measured_bound),  // the prediction has what is predicted
+      F::json("naive_error", &RunValidation::naive_error),
+      F::json("prediction", prediction),
+  };
+}
+
+Json validation_object(const Validation& validation, const Limits& limits) {
+  const ExitCode code = exit_code(validation, limits);
+  return {{"passed", code == ExitCode::ok},
+          {"verdict", verdict_word(code)},
+          {"not_judged", validation.not_judged},  // why: in the notes
+          {"runs", list_of(run_validation_fields(), validation.runs)},
+          {"summaries", list_of(summary_fields(limits), validation.summaries)},
+          {"schedule_orders", list_of(order_fields(validation, limits), validation.orders)},
+          {"notes", validation.notes}};
 }
 
 }  // namespace
@@ -213,27 +260,20 @@ std::string verdict_sentence(const Validation& validation, const Limits& limits)
 }
 
 Table runs_table(const Validation& validation) {
-  Table table;
+  using F = Field<RunValidation>;
+  const auto of_iteration = [](auto member) { return via(&RunValidation::iteration, member); };
+  Table table = table_of(
+      joined<RunValidation>(
+          {shown_run(validation),
+           {F::table("predicted ms", of_iteration(&PhaseError::predicted), as::milliseconds),
+            F::table("90 % interval", via(&RunValidation::prediction, interval_text)),
+            F::table("measured ms", of_iteration(&PhaseError::measured), as::milliseconds),
+            F::table("error", of_iteration(&PhaseError::error), as::signed_percent),
+            F::table("of repeats", via(&RunValidation::errors, spread)),
+            F::table("blame", &RunValidation::blame, as::words),
+            F::table("bound by", bounds_text, as::words)}}),
+      validation.runs);
   table.title = "Iteration, predicted against measured";
-  const RunColumns columns(validation);
-  table.columns = columns.columns();
-  for (const char* heading :
-       {"predicted ms", "90 % interval", "measured ms", "error", "of repeats"}) {
-    table.columns.push_back({heading});
-  }
-  table.columns.push_back({"blame", Align::left});
-  table.columns.push_back({"bound by", Align::left});
-  for (const RunValidation& run : validation.runs) {
-    std::vector<Cell> cells = columns.cells(run);
-    cells.push_back({milliseconds(run.iteration().predicted)});
-    cells.push_back({interval_text(run.prediction)});
-    cells.push_back({milliseconds(run.iteration().measured)});
-    cells.push_back({error_text(run.iteration())});
-    cells.push_back({spread(run.errors)});
-    cells.push_back({run.blame});
-    cells.push_back({bounds_text(run)});
-    table.rows.push_back(std::move(cells));
-  }
   table.notes = {
       "error = (predicted − measured) / measured; blame = the phase that adds most to it",
       "the interval is that of the machine's fitted parameters, not of the model",
@@ -244,22 +284,19 @@ Table runs_table(const Validation& validation) {
 }
 
 Table phases_table(const Validation& validation) {
-  Table table;
-  table.title = "Phases in ms, predicted / measured";
-  const RunColumns columns(validation);
-  table.columns = columns.columns();
-  for (const Phase& phase : iteration_phases) table.columns.push_back({std::string(phase.series)});
-  for (const RunValidation& run : validation.runs) {
-    std::vector<Cell> cells = columns.cells(run);
-    for (std::size_t i = 1; i < run.phases.size(); ++i) {
-      const PhaseError& phase = run.phases[i];
+  Fields<RunValidation> fields = shown_run(validation);
+  for (std::size_t i = 0; i < iteration_phases.size(); ++i) {
+    const auto cell = [i](const RunValidation& run) {
+      const PhaseError& phase = run.phases.at(i + 1);
       const bool blamed = phase.phase == run.blame;
-      cells.push_back({fmt::format("{} / {}{}", milliseconds(phase.predicted),
-                                   milliseconds(phase.measured), blamed ? " *" : ""),
-                       blamed ? Tone::caution : Tone::plain});
-    }
-    table.rows.push_back(std::move(cells));
+      return Cell{fmt::format("{} / {}{}", milliseconds(phase.predicted),
+                              milliseconds(phase.measured), blamed ? " *" : ""),
+                  blamed ? Tone::caution : Tone::plain};
+    };
+    fields.push_back(Field<RunValidation>::table(std::string(iteration_phases.at(i).series), cell));
   }
+  Table table = table_of(fields, validation.runs);
+  table.title = "Phases in ms, predicted / measured";
   table.notes = {
       "* the phase to blame for most of the error",
       "measured on the rank each iteration waited for; medians, so they need not add up"};
@@ -267,20 +304,8 @@ Table phases_table(const Validation& validation) {
 }
 
 Table errors_table(const Validation& validation, const Limits& limits) {
-  Table table;
+  Table table = table_of(summary_fields(limits), validation.summaries);
   table.title = "Error of the iteration by group, every repeat counted";
-  table.columns = {{"group", Align::left},
-                   {"runs"},
-                   {"repeats"},
-                   {"bias"},
-                   {"median"},
-                   {"90 % within"},
-                   {"naive median"},
-                   {"limit"},
-                   {"verdict", Align::left}};
-  for (const ErrorSummary& summary : validation.summaries) {
-    table.rows.push_back(summary_cells(summary, limits));
-  }
   table.notes = {"bias is the median signed error, median and 90 % are of the absolute error",
                  "naive: a model that says more ranks take as long as one, on the same runs"};
   for (const std::string& note : validation.notes) table.notes.push_back(note);
@@ -292,7 +317,8 @@ Document validation_document(const Validation& validation, const Limits& limits)
                             errors_table(validation, limits)};
   if (!validation.orders.empty()) tables.push_back(orders_table(validation, limits));
   return {verdict_sentence(validation, limits), std::move(tables), records(validation),
-          validation_json(validation, limits)};
+          json_answer("dlscale.validation",
+                      [validation, limits] { return validation_object(validation, limits); })};
 }
 
 }  // namespace dlscale::report

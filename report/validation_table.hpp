@@ -7,7 +7,9 @@
 namespace dlscale::report {
 
 /// A validation: the verdict in a sentence, predicted against measured per run, phase by phase, and
-/// the errors by group against their limits.
+/// the errors by group against their limits. JSON: {"schema": "dlscale.validation", "version": 1,
+/// "passed": ..., "runs": [...], "summaries": [...], "schedule_orders": [...], ...} with "verdict":
+/// "passed", "failed" or "inconclusive" (some measurements could not be judged).
 Document validation_document(const Validation& validation, const Limits& limits);
 
 /// "Predictions are off by 3.1 % at 1 rank (limit 5.0 %) and 12.0 % at 2 ranks (limit 10.0 %:

@@ -4,7 +4,9 @@ namespace dlscale::report::format {
 namespace {
 
 std::string write_json(const Document& document, const Terminal&) {
-  return document.json.ends_with('\n') ? document.json : document.json + "\n";
+  std::string text = document.json();
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 namespace dlscale::report::format {
 
 std::string kind_of(const Document& document) {
-  return nlohmann::json::parse(document.json).at("schema").get<std::string>();
+  if (!document.json.schema().empty()) return document.json.schema();
+  return nlohmann::json::parse(document.json()).at("schema").get<std::string>();
 }
 
 std::string plain_kind_of(const Document& document) {

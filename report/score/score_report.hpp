@@ -92,10 +92,8 @@ const cases::PredictedTerm* largest_term(const JudgedCase& judged);
 /// same training; the largest of all where all do; nothing where there are none.
 const cases::PredictedTerm* blamed_term(const JudgedCase& judged);
 
-/// Scores by group and overall, beside those of the baselines, and the worst cases.
+/// Scores by group and overall, beside those of the baselines, and the worst cases. JSON:
+/// {"schema": "dlscale.score", "version": 1, …}.
 Document score_document(const ScoreReport& report, const ScoreLimits& limits);
-
-/// {"schema": "dlscale.score", "version": 1, …}
-std::string score_json(const ScoreReport& report, const ScoreLimits& limits);
 
 }  // namespace dlscale::report

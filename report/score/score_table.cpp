@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/field_table.hpp"
 #include "report/numbers.hpp"
-#include "report/record_columns.hpp"
 #include "report/score/score_report.hpp"
 
 namespace dlscale::report {
@@ -18,28 +18,44 @@ namespace {
 
 constexpr std::string_view absent = "–";
 
-std::string percent_or_absent(const std::optional<double>& fraction) {
-  return fraction ? percent(*fraction) : std::string(absent);
+/// In the order of JSON.
+Fields<Score> score_fields() {
+  using enum Meaning;
+  const auto missing = [](const Score& score) {
+    return Cell{std::to_string(score.missing), score.missing > 0 ? Tone::caution : Tone::plain};
+  };
+  const auto spearman = [](const Score& score) {
+    const auto& it = score.rank_correlation;
+    return it ? fmt::format("{:.3f}", *it) : std::string(absent);
+  };
+  return {
+      {"n", value, &Score::items, "n", as::exact},
+      {"missing", value, &Score::missing, "missing", missing},
+      {"mean_abs", value, &Score::mean, "mean", as::percent},
+      {"median_abs", value, &Score::median, "median", as::percent},
+      {"bias", value, &Score::bias, "bias", as::signed_percent},
+      {"p90_abs", value, &Score::p90, "90 % within", as::percent},
+      {"max_abs", value, &Score::max, "max", as::percent},
+      {"spearman", value, &Score::rank_correlation, "Spearman", spearman},
+      {"coverage", value, &Score::coverage, "coverage", as::percent},
+      {"width", value, &Score::width, "width", as::percent},
+  };
 }
 
-std::vector<Column> score_columns(const std::string& first) {
-  return {{first, Align::left}, {"n"},   {"missing"},  {"median"},   {"mean"}, {"bias"},
-          {"90 % within"},      {"max"}, {"Spearman"}, {"coverage"}, {"width"}};
-}
+/// A score and whose it is.
+struct ScoreRow {
+  std::string name;
+  Score score;
+};
 
-std::vector<Cell> score_cells(const std::string& first, const Score& score) {
-  return {{first},
-          {std::to_string(score.items)},
-          {std::to_string(score.missing), score.missing > 0 ? Tone::caution : Tone::plain},
-          {percent(score.median)},
-          {percent(score.mean)},
-          {signed_percent(score.bias)},
-          {percent(score.p90)},
-          {percent(score.max)},
-          {score.rank_correlation ? fmt::format("{:.3f}", *score.rank_correlation)
-                                  : std::string(absent)},
-          {percent(score.coverage)},
-          {percent_or_absent(score.width)}};
+/// Scores; `of` is the heading of their names.
+Table scores_table(const std::string& of, const std::vector<ScoreRow>& rows) {
+  const Fields<Score> shown =
+      picked(score_fields(), {"n", "missing", "median_abs", "mean_abs", "bias", "p90_abs",
+                              "max_abs", "spearman", "coverage", "width"});
+  return table_of(joined<ScoreRow>({{Field<ScoreRow>::table(of, &ScoreRow::name, as::words)},
+                                    part_of<ScoreRow>(shown, &ScoreRow::score)}),
+                  rows);
 }
 
 std::string overall_name(const ScoreReport& report) {
@@ -81,24 +97,22 @@ std::vector<std::string> score_notes(const ScoreReport& report) {
 
 Table groups_table(const ScoreReport& report) {
   const GroupedScore& score = report.predictions.score;
-  Table table;
+  std::vector<ScoreRow> rows;
+  for (const auto& [group, of_group] : score.groups) rows.push_back({group, of_group});
+  rows.push_back({overall_name(report), score.overall});
+  Table table = scores_table(report.choice.by, rows);
   table.title = fmt::format("Predictions by {}", report.choice.by);
-  table.columns = score_columns(report.choice.by);
-  for (const auto& [group, of_group] : score.groups) {
-    table.rows.push_back(score_cells(group, of_group));
-  }
-  table.rows.push_back(score_cells(overall_name(report), score.overall));
   table.notes = score_notes(report);
   return table;
 }
 
 Table nodes_table(const ScoreReport& report) {
-  Table table;
-  table.title = "One node and several";
-  table.columns = score_columns("nodes");
+  std::vector<ScoreRow> rows;
   for (const auto& [nodes, score] : report.by_nodes) {
-    table.rows.push_back(score_cells(std::string(to_string(nodes)), score));
+    rows.push_back({std::string(to_string(nodes)), score});
   }
+  Table table = scores_table("nodes", rows);
+  table.title = "One node and several";
   table.notes.emplace_back("each set weighs the same");
   return table;
 }
@@ -146,13 +160,12 @@ Table beside_table(const ScoreReport& report) {
 }
 
 Table overall_table(const ScoreReport& report) {
-  Table table;
-  table.title = "Overall";
-  table.columns = score_columns("predictor");
-  table.rows.push_back(score_cells(report.predictions.name, report.predictions.score.overall));
+  std::vector<ScoreRow> rows{{report.predictions.name, report.predictions.score.overall}};
   for (const ScoredPredictions& baseline : report.baselines) {
-    table.rows.push_back(score_cells(baseline.name, baseline.score.overall));
+    rows.push_back({baseline.name, baseline.score.overall});
   }
+  Table table = scores_table("predictor", rows);
+  table.title = "Overall";
   if (report.baselines.empty()) {
     table.notes.push_back(
         "no baseline: each needs a given point, or tokens and a GPU with a data sheet, and no case "
@@ -183,42 +196,53 @@ std::string term_text(const JudgedCase& judged, const JudgedItem& item) {
   return fmt::format("none alone: {} ms too many, and {} at most", milliseconds(*excess), text);
 }
 
-std::string number_or_absent(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : std::string(absent);
+std::string general_text(const Json& number) {
+  return number.is_null() ? std::string(absent) : fmt::format("{:.4g}", number.get<double>());
+}
+
+Json name_of(const cases::PredictedTerm* term) {
+  return term == nullptr ? Json(nullptr) : Json(term->name);
+}
+
+/// A measured number of a case beside its prediction; people see sizes where `has_sizes`.
+Fields<WorstItem> item_fields(bool has_sizes) {
+  using F = Field<WorstItem>;
+  using enum Meaning;
+  constexpr Look general{general_text};
+  const auto of_case = [](auto... path) { return via(&WorstItem::judged, path...); };
+  const auto of_item = [](auto member) { return via(&WorstItem::item, member); };
+  const auto word = [](auto which) { return cases::to_string(which); };
+  const auto blame = [](const WorstItem& row) { return term_text(*row.judged, *row.item); };
+  const auto blamed_time = [](const WorstItem& row) {
+    const cases::PredictedTerm* term = blamed_term(*row.judged);
+    return term == nullptr ? std::nullopt : std::optional(term->time);
+  };
+  return {
+      {"id", key, of_case(&JudgedCase::id), "case", as::words},
+      {"group", key, of_case(&JudgedCase::group)},
+      {"bytes", key, of_item(&JudgedItem::bytes), has_sizes ? "bytes" : "", as::whole},
+      {"unit", key, of_case(&JudgedCase::unit, word), "unit", as::words},
+      {"measured", value_in_unit, of_item(&JudgedItem::measured), "measured", general},
+      {"predicted", value_in_unit, of_item(&JudgedItem::predicted), "predicted", general},
+      {"low", value_in_unit, of_item(&JudgedItem::low), "low", general},
+      {"high", value_in_unit, of_item(&JudgedItem::high), "high", general},
+      {"error", value, of_item(&JudgedItem::error), "error", as::signed_percent},
+      {"status", state, of_case(&JudgedCase::status, word), "status", as::words},
+      F::json("reason", of_case(&JudgedCase::reason)),
+      F::json("largest_term",
+              [](const WorstItem& row) { return name_of(largest_term(*row.judged)); }),
+      F::json("blamed_term",
+              [](const WorstItem& row) { return name_of(blamed_term(*row.judged)); }),
+      F::json("blamed_term_s", blamed_time),
+      F::table("term to blame, or why there is none", blame, as::words),
+  };
 }
 
 Table worst_table(const ScoreReport& report) {
-  Table table;
+  Table table = table_of(item_fields(report.of_curves), worst_items(report.predictions.judged));
   table.title = "Largest errors";
-  table.columns = {{"case", Align::left},
-                   {"bytes"},
-                   {"unit", Align::left},
-                   {"measured"},
-                   {"predicted"},
-                   {"low"},
-                   {"high"},
-                   {"error"},
-                   {"status", Align::left},
-                   {"term to blame, or why there is none", Align::left}};
-  for (const auto& [judged, item] : worst_items(report.predictions.judged)) {
-    table.rows.push_back(
-        {{judged->id},
-         {item->bytes ? fmt::format("{:.0f}", item->bytes->si()) : std::string(absent)},
-         {std::string(cases::to_string(judged->unit))},
-         {fmt::format("{:.4g}", item->measured)},
-         {number_or_absent(item->predicted)},
-         {number_or_absent(item->low)},
-         {number_or_absent(item->high)},
-         {signed_percent(item->error())},
-         {std::string(cases::to_string(judged->status))},
-         {term_text(*judged, *item)}});
-  }
   table.notes.push_back(
       "term to blame: the largest that was not measured of the same training itself");
-  if (!report.of_curves) {
-    for (auto& row : table.rows) row.erase(row.begin() + 1);
-    table.columns.erase(table.columns.begin() + 1);
-  }
   return table;
 }
 
@@ -250,37 +274,71 @@ std::string sentence(const ScoreReport& report, const ScoreLimits& limits) {
   return text;
 }
 
-std::string exact_or_empty(const std::optional<double>& value) {
-  return value ? exact(*value) : "";
-}
-
-void add_records(Table& table, const ScoredPredictions& scored) {
-  for (const JudgedCase& judged : scored.judged) {
-    for (const JudgedItem& item : judged.items) {
-      table.rows.push_back({{scored.name},
-                            {judged.id},
-                            {judged.group},
-                            {item.bytes ? exact(item.bytes->si()) : ""},
-                            {std::string(cases::to_string(judged.unit))},
-                            {exact(item.measured)},
-                            {exact_or_empty(item.predicted)},
-                            {exact_or_empty(item.low)},
-                            {exact_or_empty(item.high)},
-                            {exact(item.error())},
-                            {std::string(cases::to_string(judged.status))}});
-    }
-  }
-}
+/// A record: a number that a predictor was to predict.
+struct ScoredItem {
+  std::string predictor;
+  WorstItem item;
+};
 
 Table records(const ScoreReport& report) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"predictor", "id", "group", "bytes", "unit"});
-  add_columns(table.columns, Meaning::value_in_unit, {"measured", "predicted", "low", "high"});
-  add_columns(table.columns, Meaning::value, {"error"});
-  add_columns(table.columns, Meaning::state, {"status"});
-  add_records(table, report.predictions);
-  for (const ScoredPredictions& baseline : report.baselines) add_records(table, baseline);
-  return table;
+  std::vector<ScoredItem> rows;
+  const auto add = [&rows](const ScoredPredictions& scored) {
+    for (const JudgedCase& judged : scored.judged) {
+      for (const JudgedItem& item : judged.items) rows.push_back({scored.name, {&judged, &item}});
+    }
+  };
+  add(report.predictions);
+  std::ranges::for_each(report.baselines, add);
+  return records_of(
+      joined<ScoredItem>({{{"predictor", Meaning::key, &ScoredItem::predictor}},
+                          part_of<ScoredItem>(item_fields(report.of_curves), &ScoredItem::item)}),
+      rows);
+}
+
+Json scored_object(const ScoredPredictions& scored) {
+  const Fields<Score> fields = score_fields();
+  Json groups = Json::object();
+  for (const auto& [group, score] : scored.score.groups) groups[group] = object_of(fields, score);
+  return {{"name", scored.name},
+          {"doc", scored.doc},
+          {"groups", std::move(groups)},
+          {"overall", object_of(fields, scored.score.overall)}};
+}
+
+Json limits_list(const ScoreReport& report, const ScoreLimits& limits) {
+  Json list = Json::array();
+  for (const JudgedLimit& limit : judged_limits(report.predictions.score.overall, limits)) {
+    list.push_back({{"limit", limit.name},
+                    {"value", number(limit.value)},
+                    {"least", number(limit.least)},
+                    {"most", number(limit.most)},
+                    {"kept", limit.is_kept()}});
+  }
+  return list;
+}
+
+Json score_object(const ScoreReport& report, const ScoreLimits& limits) {
+  const CaseChoice& choice = report.choice;
+  Json by_nodes = Json::object();
+  for (const auto& [nodes, score] : report.by_nodes) {
+    by_nodes[std::string(to_string(nodes))] = object_of(score_fields(), score);
+  }
+  Json baselines = Json::array();
+  for (const ScoredPredictions& each : report.baselines) baselines.push_back(scored_object(each));
+  const bool any_nodes = choice.nodes == NodeChoice::any;
+  return {{"verdict", exit_code(report, limits) == ExitCode::ok ? "passed" : "failed"},
+          {"limits", limits_list(report, limits)},
+          {"cases", report.cases.string()},
+          {"by", choice.by},
+          {"quality", text_or_null(choice.quality)},
+          {"nodes", any_nodes ? Json(nullptr) : Json(to_string(choice.nodes))},
+          {"predictions", scored_object(report.predictions)},
+          {"by_nodes", std::move(by_nodes)},
+          {"baselines", std::move(baselines)},
+          {"worst", list_of(item_fields(report.of_curves), worst_items(report.predictions.judged))},
+          {"missing", report.missing()},
+          {"unknown", report.unknown},
+          {"not_measured", report.not_measured}};
 }
 
 }  // namespace
@@ -289,7 +347,8 @@ Document score_document(const ScoreReport& report, const ScoreLimits& limits) {
   std::vector<Table> tables{groups_table(report), beside_table(report), overall_table(report),
                             worst_table(report)};
   if (!report.by_nodes.empty()) tables.insert(tables.begin() + 1, nodes_table(report));
-  return {sentence(report, limits), std::move(tables), records(report), score_json(report, limits)};
+  return {sentence(report, limits), std::move(tables), records(report),
+          json_answer("dlscale.score", [report, limits] { return score_object(report, limits); })};
 }
 
 }  // namespace dlscale::report

@@ -159,7 +159,7 @@ TEST(Findings, AreJudgedByGroupAndPrintedWithTheirAdvice) {
   EXPECT_EQ(document.lead, "machine: warning, software: missing.");
   EXPECT_EQ(document.tables.at(0).title, "machine: warning");
   EXPECT_EQ(document.tables.at(0).notes, std::vector<std::string>{"governor: Set it."});
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.doctor");
   EXPECT_EQ(json.at("verdicts").at("software"), "missing");
   EXPECT_EQ(json.at("findings").size(), 3U);

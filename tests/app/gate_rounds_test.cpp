@@ -327,7 +327,7 @@ TEST(SetAside, RoundsOfASlowedMachineAreNoNoise) {
   EXPECT_THAT(study.notes, testing::Contains(HasSubstr("round 2 was set aside: ")));
   const report::Document document = noise_document(study);
   EXPECT_THAT(document.tables.back().notes, testing::Contains("5 more rounds were set aside"));
-  EXPECT_THAT(document.json, HasSubstr("\"set_aside\": 10"));
+  EXPECT_THAT(document.json(), HasSubstr("\"set_aside\": 10"));
   EXPECT_THAT(document.lead, HasSubstr("can see changes of"));
 }
 

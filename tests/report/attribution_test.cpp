@@ -162,7 +162,7 @@ TEST(Attribution, StandsInAComparison) {
   const ComparisonReport report = compare(results({}, 1), results(slower, 100), 0.02);
   ASSERT_EQ(report.attributions.size(), 1U);
   const Document document = comparison_document(report);
-  EXPECT_NE(document.json.find("\"attributions\""), std::string::npos);
+  EXPECT_NE(document.json().find("\"attributions\""), std::string::npos);
   bool found = false;
   for (const Table& table : document.tables) {
     found = found || table.title.find("Where iterations changed") != std::string::npos;

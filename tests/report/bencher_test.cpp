@@ -62,7 +62,7 @@ std::string refusal(const Document& document) {
 Document document_of(std::vector<Column> columns, std::vector<std::vector<Cell>> rows) {
   Document document;
   document.records = {"", std::move(columns), std::move(rows), {}};
-  document.json = R"({"schema": "dlscale.names", "version": 1})";
+  document.json = std::string(R"({"schema": "dlscale.names", "version": 1})");
   return document;
 }
 
@@ -307,8 +307,8 @@ TEST(BencherShape, IsReplacedByItsOwnFormatAlone) {
   EXPECT_TRUE(may_replace(own, "bencher"));
   EXPECT_FALSE(may_replace(own, "json"));
   EXPECT_FALSE(may_replace(R"({"mine": 1})", "bencher"));
-  EXPECT_TRUE(may_replace(gate.json, "bencher"));
-  EXPECT_TRUE(may_replace(gate.json, "csv"));
+  EXPECT_TRUE(may_replace(gate.json(), "bencher"));
+  EXPECT_TRUE(may_replace(gate.json(), "csv"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline void expect_well_made(const Document& document) {
     EXPECT_EQ(row.size(), document.records.columns.size());
   }
   expect_declared(document);
-  EXPECT_TRUE(nlohmann::json::accept(document.json));
+  EXPECT_TRUE(nlohmann::json::accept(document.json()));
 }
 
 }  // namespace dlscale::report

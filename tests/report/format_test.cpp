@@ -24,7 +24,7 @@ Document sample() {
                       {{{"short"}, {"1.5"}}, {{"a | longer <name>"}, {"120", Tone::bad}}},
                       {"a note"}}};
   document.records = {"", {{"name"}, {"t_s"}}, {{{"a, \"b\""}, {"0.5"}}}, {}};
-  document.json = R"({"schema": "dlscale.sample", "version": 1})";
+  document.json = std::string(R"({"schema": "dlscale.sample", "version": 1})");
   return document;
 }
 
@@ -104,7 +104,7 @@ TEST(CsvFormat, QuotesByRfc4180) {
 }
 
 TEST(JsonFormat, EndsInOneNewline) {
-  EXPECT_EQ(write("json"), sample().json + "\n");
+  EXPECT_EQ(write("json"), sample().json() + "\n");
 }
 
 TEST(TextWidth, CountsCharactersNotBytes) {
@@ -145,7 +145,7 @@ TEST(FileKind, IsKnownFromAFileInAnyFormat) {
 
 TEST(FileKind, IsNotThatOfAnotherDocument) {
   Document other = sample();
-  other.json = R"({"schema": "dlscale.sample_of_another", "version": 1})";
+  other.json = std::string(R"({"schema": "dlscale.sample_of_another", "version": 1})");
   other.records.columns = {{"name"}, {"t_s"}, {"more"}};
   for (const Format* format : formats_of_any_document()) {
     EXPECT_FALSE(is_sample(file_text(*format, other))) << format->name;

@@ -74,7 +74,7 @@ TEST(KernelStudy, GivesNoShareOfNominalWork) {
   EXPECT_TRUE(contains(document.lead, "Of 1 more it is not known.")) << document.lead;
   EXPECT_TRUE(contains(document.tables.back().notes.back(), "nominal"));
   bool found = false;
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   for (const auto& kernel : json.at("kernels")) {
     const bool nominal = kernel.at("backend") == "onednn" && kernel.at("algorithm") != "direct";
     found = found || nominal;

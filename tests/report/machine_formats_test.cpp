@@ -31,7 +31,7 @@ Document without_verdicts() {
   document.lead = "nothing to judge";
   document.tables = {{"Names", {{"name", Align::left}}, {{{"a"}}}, {}}};
   document.records = {"", {{"name"}}, {{{"a"}}}, {}};
-  document.json = R"({"schema": "dlscale.names", "version": 1})";
+  document.json = std::string(R"({"schema": "dlscale.names", "version": 1})");
   return document;
 }
 

@@ -61,7 +61,7 @@ TEST(MessageDocument, WarnsWhereRanksAreNotForeseen) {
   const model::MessageJudgement poor = model::judge_messages(std::vector{family});
   EXPECT_TRUE(has_warning(poor));
   EXPECT_FALSE(has_warning(judgement(1)));
-  const auto json = nlohmann::json::parse(message_json(poor, {}));
+  const auto json = nlohmann::json::parse(message_document(poor, {}).json());
   const auto& foresight = json.at("families").at(0).at("fit").at("foresight");
   EXPECT_EQ(foresight.at("ranks"), 3);
   EXPECT_NEAR(foresight.at("median_abs").get<double>(), 1.0 / 3, 0.01);
@@ -92,7 +92,7 @@ TEST(MessageDocument, SaysWhetherWhatTravelsBothWaysCostsMore) {
 TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
   const Document document = message_document(judgement(1.25), {});
   EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.message_validation");
   EXPECT_EQ(json.at("verdict"), "failed");
   const auto& family = json.at("families").at(0);

@@ -56,7 +56,7 @@ bool predict_and_score(const cases::CaseFile& file) {
     expect_finite(baseline.score.overall);
   }
   // Writes refuse what is not finite.
-  EXPECT_FALSE(score_json(report, {}).empty());
+  EXPECT_FALSE(score_document(report, {}).json().empty());
   return true;
 }
 

@@ -480,7 +480,7 @@ TEST(PartsReport, IsForAlgorithmsLatenciesAndPeaks) {
 TEST(PartsReport, TellsTheSameOnTheScreen) {
   const Document document = parts_document(samples::parts_input());
   EXPECT_EQ(document.tables.size(), 6);  // algorithms, answers, backends, and of the processor
-  EXPECT_TRUE(contains(document.json, "dlscale.result_summary"));
+  EXPECT_TRUE(contains(document.json(), "dlscale.result_summary"));
 }
 
 }  // namespace

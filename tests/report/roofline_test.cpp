@@ -72,7 +72,7 @@ TEST(RooflineDocument, IsInconclusiveWhereNotAllWasJudged) {
 TEST(RooflineDocument, SaysTheSameInWordsAndNumbers) {
   const Document document = roofline_document(judgement(0.05, 2.1e-3), {3, 2, 1}, {});
   EXPECT_NE(document.lead.find("1 of 1 algorithms"), std::string::npos) << document.lead;
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.roofline_validation");
   EXPECT_EQ(json.at("verdict"), "passed");
   EXPECT_EQ(json.at("algorithms").at(0).at("median_abs"), 0.05);
@@ -110,7 +110,7 @@ TEST(RooflineDocument, CountsWhatTheFitDoesNotTellByName) {
   found.not_told = {{"native im2col", 3}};
   const Document document = roofline_document(found, {}, {});
   EXPECT_TRUE(says(document.tables.front(), "3 times of native im2col left out"));
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("not_told").at("native im2col"), 3);
   EXPECT_EQ(document.tables.size(), 3);
   EXPECT_TRUE(json.at("algorithms_of_both_halves").empty());
@@ -126,7 +126,7 @@ TEST(RooflineDocument, TellsErrorsOverBothHalves) {
   ASSERT_EQ(table.rows.size(), 2);
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
   EXPECT_EQ(table.rows[0][5].text, "6.2 %");
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("algorithms_of_both_halves").at(0).at("median_abs"), 0.0625);
 }
 
@@ -141,7 +141,7 @@ TEST(RooflineDocument, SetsWhatNoiseCostsBesideTheLossOfChoice) {
   ASSERT_EQ(table.rows.size(), 2);
   EXPECT_EQ(table.rows[1][6].text, "10.0 %");
   EXPECT_EQ(exit_code(once, {}), ExitCode::ok);  // noise is no fault of the model
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_NEAR(json.at("choice_by_repeats").at("loss").get<double>(), 0.1, 1e-12);
   EXPECT_EQ(json.at("algorithms").at(0).at("threads"), 2);
   EXPECT_TRUE(json.at("algorithms").at(1).at("threads").is_null());
@@ -175,7 +175,7 @@ TEST(RooflineDocument, TellsLossesByBatchAndByHowOftenKernelsRun) {
   EXPECT_TRUE(says(table, "1 question left out of which no way"));
   EXPECT_TRUE(says(table, "onednn winograd_f4 chosen 3 times where it is not offered"));
   EXPECT_EQ(exit_code(found, {}), ExitCode::ok);  // the limit is that of all layers of networks
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("choice_of"), "networks");
   const auto& parts = json.at("choice_parts");
   ASSERT_EQ(parts.size(), 2);
@@ -194,7 +194,7 @@ TEST(RooflineDocument, SaysWhichStageBounds) {
   prediction.correction = 1.25;
   prediction.stages = {{"patches", Seconds(0), Seconds(1e-3)},
                        {"product", Seconds(3e-3), Seconds(2e-3)}};
-  const auto json = nlohmann::json::parse(roofline_document(found, {}, {}).json);
+  const auto json = nlohmann::json::parse(roofline_document(found, {}, {}).json());
   const auto& predicted = json.at("samples").at(0).at("predicted");
   EXPECT_EQ(predicted.at("correction"), 1.25);
   EXPECT_EQ(predicted.at("start_and_tensors_s"), 1e-3);
@@ -214,7 +214,7 @@ TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
         way, {{Seconds(1), Seconds(1), Seconds(1)}, {}, Seconds(1)}, {Bytes(1024), basis}, true};
     const std::vector<LayerChoice> choices{{"conv1", kernel, Pass::forward, {candidate}}};
     const Document document = choice_document("net", 4, {}, choices);
-    const auto json = nlohmann::json::parse(document.json);
+    const auto json = nlohmann::json::parse(document.json());
     EXPECT_EQ(json.at("layers").at(0).at("candidates").at(0).at("workspace_basis"),
               model::workspace_basis_name(basis));
     return document.tables.front().rows.front()[5].text;
@@ -272,7 +272,7 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
   EXPECT_EQ(table.rows[2][2].text, "none fits; native fft needs least");
   EXPECT_EQ(table.rows[2][5].text, to_text(Bytes(9e9)));
   EXPECT_EQ(document.records.rows.size(), 3);
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("layers").at(0).at("candidates").at(1).at("fits"), false);
   EXPECT_EQ(json.at("workspace_limit_bytes"), 2e6);
 }
@@ -291,7 +291,7 @@ TEST(ChoiceDocument, NamesTheWaysOfWhichNoModelTells) {
   EXPECT_EQ(table.rows[1][2].text, "nothing like it was measured");
   EXPECT_NE(table.notes.back().find("onednn direct at 2."), std::string::npos)
       << table.notes.back();
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("layers").at(0).at("untold").at(0).at("algorithm"), "direct");
 }
 

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "report/json/json.hpp"
 #include "report/validate.hpp"
 #include "report/validate_order.hpp"
 #include "report/validate_order_table.hpp"
@@ -242,7 +241,7 @@ TEST(ValidateOrder, StandsInEveryForm) {
   EXPECT_EQ(table.rows[0].size(), table.columns.size());
   EXPECT_EQ(table.rows[0].front().text, "alexnet, batch 8, f32, 2 ranks on 1 host");
   EXPECT_EQ(table.rows[0].back().text, "kept");
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   const auto& order = json.at("schedule_orders").at(0);
   EXPECT_EQ(order.at("rank_correlation"), 1.0);
   EXPECT_EQ(order.at("passed"), true);
@@ -282,7 +281,7 @@ TEST(ValidateBound, ToldOfWhatWasMeasuredAndPredicted) {
     const RunValidation& run = validation.runs.front();
     EXPECT_EQ(runs_table(validation).rows.front().back().text,
               run.measured_bound == "compute" ? "compute" : "compute / " + run.measured_bound);
-    const auto json = nlohmann::json::parse(validation_json(validation, {}));
+    const auto json = nlohmann::json::parse(validation_document(validation, {}).json());
     EXPECT_EQ(json.at("runs").at(0).at("bound"), run.measured_bound);
     EXPECT_EQ(json.at("runs").at(0).at("prediction").at("bound"), "compute");
     return run.measured_bound;

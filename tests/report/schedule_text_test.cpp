@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/iteration_fields.hpp"
 #include "report/prediction_table.hpp"
 #include "tests/report/samples.hpp"
 
@@ -81,7 +82,7 @@ struct Told {
 Told told(const TrainingRun& run, const std::string& key) {
   const std::vector predictions{samples::prediction(run, {})};
   const Document document = prediction_document(predictions);
-  const auto json = nlohmann::json::parse(document.json);
+  const auto json = nlohmann::json::parse(document.json());
   const Table& records = document.records;
   EXPECT_EQ(records.rows.front().size(), records.columns.size());
   const auto found = std::ranges::find(records.columns, key, &Column::heading);
@@ -116,8 +117,8 @@ TEST(PredictionDocument, HasTheSettingsThatHaveAnEffect) {
 
 TEST(PredictionDocument, HasNothingForSettingsWithoutEffect) {
   const TrainingRun plain = run_under(Schedule::wait_free);
-  for (const ScheduleField& field : schedule_fields(plain)) {
-    const Told value = told(plain, std::string(field.key));
+  for (const Field<TrainingRun>& field : schedule_fields()) {
+    const Told value = told(plain, field.key);
     EXPECT_TRUE(value.json.is_null()) << field.key;
     EXPECT_EQ(value.csv, "") << field.key;
   }

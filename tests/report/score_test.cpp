@@ -216,8 +216,8 @@ TEST_F(ScoreReportOfTwo, KeepsCasesOfOneNodeOrOfSeveral) {
                   }),
                   "of quality B is of several nodes");
   const ScoreReport found = report({"set", "", NodeChoice::several});
-  EXPECT_EQ(nlohmann::json::parse(score_json(found, {})).at("nodes"), "several");
-  EXPECT_TRUE(nlohmann::json::parse(score_json(report({}), {})).at("nodes").is_null());
+  EXPECT_EQ(nlohmann::json::parse(score_document(found, {}).json()).at("nodes"), "several");
+  EXPECT_TRUE(nlohmann::json::parse(score_document(report({}), {}).json()).at("nodes").is_null());
 }
 
 TEST_F(ScoreReportOfTwo, TellsOneNodeFromSeveralWhateverTheGroups) {
@@ -250,7 +250,7 @@ TEST_F(ScoreReportOfTwo, TellsOneNodeFromSeveralWhateverTheGroups) {
     EXPECT_EQ(cell(document.tables[1], 0, "nodes"), "one");
     EXPECT_EQ(cell(document.tables[1], 0, "mean"), "7.5 %");
     EXPECT_EQ(cell(document.tables[1], 1, "median"), "1.0 %");
-    const auto json = nlohmann::json::parse(document.json).at("by_nodes");
+    const auto json = nlohmann::json::parse(document.json()).at("by_nodes");
     EXPECT_NEAR(json.at("one").at("mean_abs").get<double>(), 0.075, 1e-12);
     EXPECT_NEAR(json.at("several").at("median_abs").get<double>(), 0.01, 1e-12);
   }
@@ -307,7 +307,7 @@ TEST_F(ScoreReportOfTwo, TablesNameTheBetterPredictor) {
 }
 
 TEST_F(ScoreReportOfTwo, JsonHasEveryNumber) {
-  const auto json = nlohmann::json::parse(score_json(report({}), {.mean = 0.1}));
+  const auto json = nlohmann::json::parse(score_document(report({}), {.mean = 0.1}).json());
   EXPECT_EQ(json.at("schema"), "dlscale.score");
   EXPECT_EQ(json.at("verdict"), "failed");
   EXPECT_EQ(json.at("limits").at(0).at("limit"), "mean");

@@ -36,7 +36,7 @@ inline std::set<std::string> bencher_series_of(const Document& document) {
 /// That of two runs of one configuration every number can be followed: nothing measured is a part
 /// of its name, and each row has a name of its own.
 inline void expect_same_series(const Document& one, const Document& other) {
-  EXPECT_NE(one.json, other.json) << "both are of the same run";
+  EXPECT_NE(one.json(), other.json()) << "both are of the same run";
   const std::set<std::string> series = series_of(one);
   EXPECT_EQ(series, series_of(other));
   for (const std::string& each : series) {

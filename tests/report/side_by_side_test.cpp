@@ -64,7 +64,7 @@ TEST(SideBySide, LeavesOutWhatFailedAndCountsWhatStandsAlone) {
 TEST(SideBySide, TakesPredictionsAsAColumn) {
   const std::vector<model::Prediction> curve = samples::curve("alexnet");
   ResultSource predicted{
-      "predicted", {}, predictions_of(prediction_document(curve).json, "p.json")};
+      "predicted", {}, predictions_of(prediction_document(curve).json(), "p.json")};
   ASSERT_EQ(predicted.predicted.size(), curve.size());
   ResultSource measured = trained("A", 0.2);
   measured.results.front().measurements.front().axes["batch"] =

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/json/json.hpp"
 #include "report/machine_match.hpp"
 #include "report/measured_runs.hpp"
 #include "report/validation_table.hpp"
@@ -178,7 +177,7 @@ TEST(Validate, PassesNothingWhereAMeasurementCouldNotBeJudged) {
     const Validation validation = validate_measured({good, lost});
     const bool was_begun = status != Status::unsupported;
     EXPECT_EQ(exit_code(validation, {}), was_begun ? ExitCode::inconclusive : ExitCode::ok);
-    const auto json = nlohmann::json::parse(validation_json(validation, {}));
+    const auto json = nlohmann::json::parse(validation_document(validation, {}).json());
     EXPECT_EQ(json.at("passed"), !was_begun);
     EXPECT_EQ(json.at("verdict"), was_begun ? "inconclusive" : "passed");
     EXPECT_EQ(json.at("notes").size(), 1U);

@@ -28,7 +28,7 @@ void expect_sound(const Document& document) {
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   }
   expect_declared(document);
-  EXPECT_TRUE(Json::accept(document.json));
+  EXPECT_TRUE(Json::accept(document.json()));
 }
 
 model::Prediction on_two_ranks() {
@@ -65,7 +65,7 @@ TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
   EXPECT_TRUE(contains(document.lead, "device.peak counts most: -5.0 %")) << document.lead;
   EXPECT_TRUE(contains(document.lead, "--fuse relu helps most: +25.0 %")) << document.lead;
   EXPECT_EQ(document.records.rows.size(), 6U);
-  const Json json = Json::parse(document.json);
+  const Json json = Json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.explanation");
   const Json& advice = json.at("explanations").at(0).at("advice");
   EXPECT_TRUE(advice.at(0).at("why_not").is_null());
@@ -82,7 +82,7 @@ TEST(TrainingTimeTables, AreEpochsOverTheRateAndWhatComesBeside) {
   goal.start = Seconds(30);
   const Document document = training_time_document(all, goal);
   expect_sound(document);
-  const Json training = Json::parse(document.json).at("trainings").at(0);
+  const Json training = Json::parse(document.json()).at("trainings").at(0);
   const double batch = 2.0 * prediction.run.batch;
   const double seconds = 90 * (1000 / (batch / prediction.time.total.si()) + 2) + 30;
   EXPECT_NEAR(training.at("training_s").get<double>(), seconds, 1e-9 * seconds);
