@@ -145,8 +145,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
   command
       ->add_option("files", options->files,
                    "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
-                   "Benchmark, hyperfine and asv; text of nccl-tests; logs of Megatron-LM and "
-                   "MLPerf")
+                   "Benchmark and hyperfine; text of nccl-tests; logs of MLPerf")
       ->required();
   command->add_option("--commit", options->commit,
                       "Commit that was measured (default: as the file says)");

@@ -267,7 +267,7 @@ class Add(History):
 
     def test_input_is_refused_with_its_place(self):
         words = ["--commit", "c1", "--time", "2026-01-01"]
-        for text, fragment in [("", "in no format that a history takes"), ("hello\n", "in no format"),
+        for text, fragment in [("", "is not in a format that a history reads"), ("hello\n", "it reads result files"),
                                (google(1.0)[:-20], "it ends within line 1"), (google("fast"), "wrong type"),
                                ('{"schema":"dlscale.result","version":1}\n', "bad:1")]:
             self.assert_refused(self.history("add", self.write("bad", text), *words), 2, fragment, "bad")
@@ -280,31 +280,27 @@ class Add(History):
         self.assertEqual(self.history("add", empty, *words).returncode, 5)
         self.assertFalse(self.store.exists())
 
-    def test_results_of_asv_are_a_history_that_goes_to_bencher(self):
-        machine = self.folder / "results" / "m1"
-        machine.mkdir(parents=True)
-        described = {"a.time_x": {"type": "time", "unit": "seconds", "param_names": ["n"]}}
-        (machine.parent / "benchmarks.json").write_text(json.dumps(described))
-        for i in range(12):
-            (machine / f"{i:08}-py3.9.json").write_text(json.dumps({
-                "commit_hash": commit(i), "date": 1700000000000 + i * 3600000, "params": {"machine": "m1"}, "python": "3.9",
-                "requirements": {}, "env_vars": {}, "env_name": "py3.9", "result_columns": ["result", "params", "version"],
-                "results": {"a.time_x": [[1e-3 + i * 1e-7, math.nan], [["10", "20"]], "v1"]}, "version": 2}))
-        added = self.history("add", *sorted(machine.glob("*.json")))
-        self.assertEqual(added.returncode, 0, added.stderr)
-        self.assertIn("12 points of 12 runs were added", added.stdout)
-        self.assertIn("1 new series", added.stdout)
-        self.assertEqual(added.stderr.count("left out: a.time_x(n=20) was skipped"), 12)
+    def test_results_of_google_benchmark_go_to_bencher(self):
+        for number in range(12):
+            self.add(number, 1e-3 + number * 1e-7)
         out = self.folder / "metrics.json"
-        for _ in range(2):  # and replaced
-            checked = self.history("check", "-o", f"bencher={out}")
+        for _ in range(2):  # The second call replaces the file.
+            checked = self.history("check", "--name", "real_time", "-o", f"bencher={out}")
             self.assertEqual(checked.returncode, 0, checked.stderr)
         [(name, measures)] = json.loads(out.read_text()).items()
-        self.assertIn("asv benchmark=a.time_x n=10: time", name)
+        self.assertIn("Google Benchmark benchmark=BM_A program=bench: real_time", name)
         self.assertAlmostEqual(measures["latency"]["value"], 1.0011e6)
         self.assert_refused(self.history("check", "-o", f"csv={out}"), 2, "is there and is not a dlscale.history_check")
         self.assert_refused(self.history("list", "--last", "3", "--format", "bencher"), 2, "is told of several commits")
-        self.assertEqual(json.loads(self.history("list", "--format", "bencher").stdout).popitem()[1], measures)
+        listed = self.history("list", "--name", "real_time", "--format", "bencher")
+        self.assertEqual(json.loads(listed.stdout).popitem()[1], measures)
+
+    def test_files_of_other_programs_are_refused_with_the_formats_that_are_read(self):
+        asv = {"commit_hash": commit(1), "results": {"a.time_x": [[1e-3]]}, "version": 2}
+        megatron = "iteration 10/ 100 | elapsed time per iteration (ms): 1200.0 | global batch size: 256 |\n"
+        for name, text in (("py3.9.json", json.dumps(asv)), ("train.log", megatron)):
+            added = self.history("add", self.write(name, text), "--commit", "c1", "--time", moment(1))
+            self.assert_refused(added, 2, f"{name} is not in a format that a history reads", "Google Benchmark", "MLPerf")
 
     def test_a_commit_is_looked_up_in_its_repository(self):
         repository = self.folder / "code"
