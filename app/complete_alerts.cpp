@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "report/history/alert_state.hpp"
 #include "report/history/series_key.hpp"
-#include "report/history/storage.hpp"
 #include "report/history/store.hpp"
 #include "report/numbers.hpp"
 
@@ -44,7 +43,7 @@ std::vector<history::Alert> alerts_in_time(history::Store& store,
 
 std::vector<Candidate> alert_candidates(const std::string& place, const history::CheckRules& rules,
                                         AlertsOf which) {
-  history::Store store(history::open_storage(place));
+  history::Store store(place);
   std::vector<Candidate> candidates;
   for (const history::Alert& alert : alerts_in_time(store, rules)) {
     candidates.push_back(candidate_of(alert));

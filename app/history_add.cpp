@@ -164,7 +164,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
     command->get_option(name)->expected(1)->take_all();
   }
   command->footer(
-      "Example: dlscale history add results/local/nightly --store git:perf-history\nA file that is "
+      "Example: dlscale history add results/local/nightly --store perf-history\nA file that is "
       "there already is not added again. Exit code 5: there was nothing to add.");
   command->callback([options, &result] { result = add(*options); });
 }

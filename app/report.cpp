@@ -366,10 +366,10 @@ void declare_report(CLI::App& verb, ExitCode& result) {
       "result of a gate; without e2e a page of convolutions by algorithms, caches, memory, "
       "arithmetic and messages, those of training and those of bench comm. None with --history: a "
       "page of all that the history has");
-  CLI::Option* history =
-      verb.add_option("--history", options->history.store,
-                      "What was measured before, a folder or git:BRANCH as of dlscale history: "
-                      "strips of the same series, changes of level and alerts");
+  CLI::Option* history = verb.add_option(
+      "--history", options->history.store,
+      "What was measured before, a folder as of dlscale history: strips of the same "
+      "series, changes of level and alerts");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
   for (const char* name : {"--name", "--exclude", "--margin", "--sensitive"}) {
@@ -393,7 +393,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side -o page\n"
       "dlscale report gate.json --format comment -o page\n"
-      "dlscale report results/nightly --history git:perf-history -o page\n"
+      "dlscale report results/nightly --history perf-history -o page\n"
       "dlscale report results/local/quickstart -o results/local/quickstart/report");
   verb.callback([options, &result] { result = write_report(*options); });
 }

@@ -24,7 +24,6 @@
 #include "report/history/point.hpp"
 #include "report/history/run.hpp"
 #include "report/history/series_key.hpp"
-#include "report/history/storage.hpp"
 #include "report/history/store.hpp"
 
 namespace dlscale::app {
@@ -284,7 +283,7 @@ TEST(Completion, OffersTheAlertsOfAHistoryAndNoOtherCommits) {
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("dlscale-alerts-{}", ::getpid());
   std::filesystem::remove_all(folder);
-  report::history::Store store(report::history::open_folder_storage(folder));
+  report::history::Store store(folder);
   add_commits(store);
   const std::string annotate = "dlscale history annotate --store " + folder.string();
   const std::string bisect = "dlscale history bisect --store " + folder.string();

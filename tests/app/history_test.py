@@ -1,4 +1,4 @@
-"""dlscale history as a shell sees it: exit codes, several writers, writers that are killed, full disks, branches of git."""
+"""dlscale history as a shell sees it: exit codes, several writers, writers that are killed, full disks, a folder in git."""
 
 import csv
 import datetime
@@ -376,58 +376,51 @@ class Add(History):
 
 
 class Branch(History):
-    """The same store in a branch."""
+    """A folder that is a work tree of a branch."""
 
     def setUp(self):
         super().setUp()
-        self.repository = self.folder / "repository"
-        subprocess.run(["git", "init", "-q", self.repository], check=True)
-        for name, value in [("name", "T"), ("email", "t@example.org")]:
-            subprocess.run(["git", "-C", self.repository, "config", f"user.{name}", value], check=True)
-        self.store = f"git:history@{self.repository}"
+        self.repository = self.folder / "code"
+        self.git("init", "-q", self.repository, at=self.folder)
+        self.git("commit", "-q", "--allow-empty", "-m", "code")
+        self.git("worktree", "add", "-q", "--detach", self.store)
+        self.git("switch", "-q", "--orphan", "history", at=self.store)
 
-    def test_is_written_without_a_work_tree_by_several_at_once(self):
-        writers = []
-        for number in range(4):
-            file = self.write(f"{number}.json", google(1.0 + number))
-            writers.append(start("history", "add", file, "--store", self.store, "--commit", commit(number), "--time",
-                                 moment(number)))
-        for writer in writers:
-            _, errors = writer.communicate(timeout=100)
-            self.assertEqual(writer.returncode, 0, errors)
-        self.assertEqual([path.name for path in self.repository.iterdir()], [".git"])
-        log = subprocess.run(["git", "-C", self.repository, "log", "--format=%s", "history"], check=True, text=True,
-                             capture_output=True).stdout.splitlines()
-        self.assertEqual(log, ["Add 1 run"] * 4)
+    def git(self, *words, at=None):
+        who = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+        return subprocess.run(["git", "-C", at or self.repository, *who, *words], check=True, text=True, capture_output=True).stdout
+
+    def commit_history(self):
+        self.git("add", "--all", at=self.store)
+        self.git("commit", "-q", "-m", "Add a run", at=self.store)
+
+    def test_is_a_history_like_any_other(self):
+        for number in range(3):
+            self.add(number, 1.0 + number / 100)
+            self.commit_history()
         self.assertEqual(self.history("check").returncode, 0)
         [series] = json.loads(self.history("list", "--name", "real_time", "--format", "json").stdout)["series"]
-        self.assertEqual(series["points"], 4)
+        self.assertEqual(series["points"], 3)
 
-    def test_needs_no_identity_of_whoever_writes_it(self):
-        for name in ["name", "email"]:
-            subprocess.run(["git", "-C", self.repository, "config", "--unset", f"user.{name}"], check=True)
-        subprocess.run(["git", "-C", self.repository, "config", "user.useConfigOnly", "true"], check=True)
-        nobody = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "EMAIL": None}
-        nobody |= {f"GIT_{who}_{what}": None for who in ["AUTHOR", "COMMITTER"] for what in ["NAME", "EMAIL"]}
-        variables = {name: value for name, value in (dict(os.environ) | nobody).items() if value is not None}
-        refused = subprocess.run(["git", "-C", self.repository, "commit", "--allow-empty", "-m", "x"], env=variables, capture_output=True)
-        self.assertNotEqual(refused.returncode, 0)
-        file = self.write("a.json", google(1.0))
-        added = self.history("add", file, "--commit", "c1", "--time", "2026-01-01", variables=nobody)
-        self.assertEqual(added.returncode, 0, added.stderr)
-        who = subprocess.run(["git", "-C", self.repository, "log", "--format=%an %cn", "history"], check=True, text=True,
-                             capture_output=True).stdout
-        self.assertEqual(who, "dlscale dlscale\n")
+    def test_branches_of_several_machines_are_merged_without_a_conflict(self):
+        self.add(0, 1.0)
+        self.commit_history()
+        other = self.folder / "other"
+        self.git("worktree", "add", "-q", "-b", "other", other, "history")
+        self.add(1, 1.01)
+        self.commit_history()
+        self.store, here = other, self.store
+        self.add(2, 1.02)
+        self.commit_history()
+        self.store = here
+        self.git("merge", "-q", "--no-edit", "other", at=self.store)
+        [series] = json.loads(self.history("list", "--name", "real_time", "--last", 9, "--format", "json").stdout)["series"]
+        self.assertEqual([row["commit"] for row in series["latest"]], [commit(0), commit(1), commit(2)])
 
-    def test_is_refused_where_it_is_something_else(self):
+    def test_the_word_of_earlier_versions_is_refused_with_what_to_do(self):
         file = self.write("a.json", google(1.0))
-        words = ["history", "add", file, "--commit", "c1", "--time", "2026-01-01", "--store"]
-        self.assert_refused(run(*words, f"git:history@{self.folder}"), 2, "is in no git repository")
-        self.assert_refused(run(*words, f"git:a..b@{self.repository}"), 2, "is no name for a branch")
-        subprocess.run(["git", "-C", self.repository, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
-        branch = subprocess.run(["git", "-C", self.repository, "branch", "--show-current"], check=True, text=True,
-                                capture_output=True).stdout.strip()
-        self.assert_refused(run(*words, f"git:{branch}@{self.repository}"), 2, "is checked out")
+        added = run("history", "add", file, "--commit", "c1", "--time", moment(1), "--store", "git:history")
+        self.assert_refused(added, 2, '"git:history" is not a folder', "git worktree add FOLDER BRANCH")
 
 
 @unittest.skipUnless(TALOS.is_dir(), "the labelled histories are not here")
