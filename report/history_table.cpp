@@ -19,6 +19,7 @@ namespace {
 
 using history::Alert;
 using history::AlertMetric;
+using history::better_name;
 using history::CheckReport;
 using history::ListedSeries;
 using history::Movement;
@@ -150,7 +151,7 @@ Json metric_json(const AlertMetric& metric) {
   return {{"series", metric.series},
           {"name", metric.key.name()},
           {"unit", metric.key.unit},
-          {"better", better_name(metric.key.better)},
+          {"better", better_name(metric.key.direction)},
           {"movement", movement_name(metric.movement)},
           {"found_by", found_by_name(metric.by)},
           {"before", number(metric.before)},
@@ -167,7 +168,7 @@ Json series_json(const SeriesCheck& check) {
   return {{"series", check.id},
           {"name", check.key.name()},
           {"unit", check.key.unit},
-          {"better", better_name(check.key.better)},
+          {"better", better_name(check.key.direction)},
           {"environment", check.key.environment_id()},
           {"state", series_state_name(check.state)},
           {"points", check.points},
@@ -300,7 +301,7 @@ Table list_records(std::span<const ListedSeries> series) {
       table.rows.push_back({{row.id},
                             {row.key.name()},
                             {row.key.unit},
-                            {std::string(better_name(row.key.better))},
+                            {std::string(better_name(row.key.direction))},
                             {row.key.environment_id()},
                             {time_text(commit.time)},
                             {commit.commit},

@@ -125,7 +125,7 @@ TEST_F(History, IsOneAlertFromTheFirstCommitOnHoweverManyFollow) {
 
 TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   SeriesKey rate = kernel("rate");
-  rate.better = Better::larger;
+  rate.direction = Direction::larger_is_better;
   rate.unit = "B/s";
   measure(kernel("a"), 1, 30, 1.0);
   measure(kernel("a"), 31, 45, 1.1);
@@ -140,7 +140,8 @@ TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   int improved = 0;
   for (const AlertMetric& metric : report.alerts[0].metrics) {
     improved += metric.movement == Movement::improved ? 1 : 0;
-    EXPECT_EQ(metric.movement == Movement::improved, metric.key.better == Better::larger);
+    EXPECT_EQ(metric.movement == Movement::improved,
+              metric.key.direction == Direction::larger_is_better);
   }
   EXPECT_EQ(improved, 1);
 }
@@ -157,7 +158,7 @@ TEST_F(History, ImprovementsNeverFail) {
 TEST_F(History, OfAPredictionFailsWhicheverWayItMoves) {
   SeriesKey key = kernel();
   key.suite = "prediction";
-  key.better = Better::steady;
+  key.direction = Direction::steady;
   key.unit = "1";
   measure(key, 1, 30, 1.0);
   measure(key, 31, 45, 0.9);

@@ -36,7 +36,7 @@ SeriesKey kernel(const std::string& layer) {
   key.axes = {{"batch", "8"}, {"layer", layer}};
   key.metric = "time";
   key.unit = "s";
-  key.better = Better::smaller;
+  key.direction = Direction::smaller_is_better;
   key.machine = {{"cpu", "a processor"}, {"cores", "2"}};
   key.environment = {{"compiler", "GNU 12.2.0"}, {"oneDNN", "2.6.3"}};
   key.launch = {{"ranks", "1"}};

@@ -83,7 +83,7 @@ TEST(GoogleBenchmark, TakesRepetitionsAndMediansWhereThereAreNone) {
   EXPECT_EQ(time->key.machine.at("cores"), "2");
   const KeyedPoint* rate = find(run, "bytes_per_second", {{"benchmark", "BM_A/8"}});
   ASSERT_NE(rate, nullptr);
-  EXPECT_EQ(rate->key.better, Better::larger);
+  EXPECT_EQ(rate->key.direction, Direction::larger_is_better);
   EXPECT_EQ(rate->point.summary.median, 6e9);
   const KeyedPoint* median = find(run, "real_time", {{"benchmark", "BM_B"}});
   ASSERT_NE(median, nullptr);
@@ -166,7 +166,7 @@ TEST(NcclTests, TakesEveryRowInPlaceAndOutOfPlace) {
   const KeyedPoint* rate = find(run, "busbw", {{"size", "1024"}, {"in_place", "no"}});
   ASSERT_NE(rate, nullptr);
   EXPECT_EQ(rate->point.summary.median, 20e9);
-  EXPECT_EQ(rate->key.better, Better::larger);
+  EXPECT_EQ(rate->key.direction, Direction::larger_is_better);
   EXPECT_EQ(find(run, "time", {{"size", "1024"}, {"in_place", "yes"}}), nullptr);
   ASSERT_EQ(run.notes.size(), 1U);
   EXPECT_NE(run.notes[0].find("wrong in 7 places"), std::string::npos);
@@ -262,7 +262,7 @@ TEST(ValidationRun, TracksThePredictionErrorOfEveryCell) {
   ASSERT_EQ(run.points.size(), 1U);
   const auto& [key, point] = run.points[0];
   EXPECT_DOUBLE_EQ(point.summary.median, 1.02);
-  EXPECT_EQ(key.better, Better::steady);
+  EXPECT_EQ(key.direction, Direction::steady);
   EXPECT_EQ(key.launch.at("ranks"), "2");
   EXPECT_EQ(key.axes.at("network"), "alexnet");
   EXPECT_FALSE(key.axes.contains("credit"));

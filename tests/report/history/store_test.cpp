@@ -199,13 +199,13 @@ TEST(FolderStore, RefusesValuesThatNoFileCanHaveAdded) {
   SeriesKey ratio = kernel();
   ratio.metric = "predicted_over_measured";
   ratio.unit = "1";
-  ratio.better = Better::steady;
+  ratio.direction = Direction::steady;
   EXPECT_NE(problem_of_median(ratio, "0"), "");
   // A rate may be rounded to 0, and what remains of an iteration be less.
   SeriesKey rate = kernel();
   rate.metric = "busbw";
   rate.unit = "B/s";
-  rate.better = Better::larger;
+  rate.direction = Direction::larger_is_better;
   EXPECT_EQ(problem_of_median(rate, "0"), "");
   EXPECT_NE(problem_of_median(rate, "-5"), "");
   SeriesKey rest = kernel();
