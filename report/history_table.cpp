@@ -13,6 +13,7 @@
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
 #include "report/record_columns.hpp"
+#include "report/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -22,14 +23,9 @@ using history::AlertMetric;
 using history::better_name;
 using history::CheckReport;
 using history::ListedSeries;
-using history::Movement;
 using history::SeriesCheck;
 using history::SeriesState;
 using history::time_text;
-
-Tone tone_of(Movement movement) {
-  return movement == Movement::improved ? Tone::good : Tone::bad;
-}
 
 std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
@@ -42,7 +38,7 @@ std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
   });
   std::ranges::stable_sort(metrics, {}, [](const AlertMetric& metric) {
     return 2 * static_cast<int>(metric.key.is_detail()) +
-           static_cast<int>(metric.movement == Movement::improved);
+           static_cast<int>(metric.movement == Verdict::improved);
   });
   return metrics;
 }
@@ -152,7 +148,7 @@ Json metric_json(const AlertMetric& metric) {
           {"name", metric.key.name()},
           {"unit", metric.key.unit},
           {"better", better_name(metric.key.direction)},
-          {"movement", movement_name(metric.movement)},
+          {"movement", verdict_name(metric.movement)},
           {"found_by", found_by_name(metric.by)},
           {"before", number(metric.before)},
           {"after", number(metric.after)},
@@ -247,7 +243,7 @@ Table check_records(const CheckReport& report) {
                             {exact(metric.before)},
                             {exact(metric.after)},
                             {exact(metric.ratio)},
-                            {std::string(movement_name(metric.movement))},
+                            {std::string(verdict_name(metric.movement))},
                             {std::string(found_by_name(metric.by))},
                             {metric.key.is_detail() ? "yes" : "no"}});
     }

@@ -13,10 +13,10 @@ namespace {
 /// many as a change point takes.
 constexpr std::size_t most_before_newest = 4;
 
-Movement movement_of(Direction direction, double ratio) {
-  if (direction == Direction::steady) return Movement::shifted;
+Verdict movement_of(Direction direction, double ratio) {
+  if (direction == Direction::steady) return Verdict::shifted;
   const bool worse = worse_sign(direction) * std::log(ratio) > 0;
-  return worse ? Movement::regressed : Movement::improved;
+  return worse ? Verdict::regressed : Verdict::improved;
 }
 
 std::vector<double> values_of(std::span<const CommitPoint> commits) {
@@ -102,7 +102,7 @@ class SeriesJudge {
   [[nodiscard]] int side_of(std::size_t place) const {
     const double value = values_[place];
     const NewPoint judged = look_at(place, std::span(&value, 1));
-    if (judged.verdict == NewPointVerdict::too_little_history || judged.runs == 0) return 0;
+    if (!judged.verdict || judged.runs == 0) return 0;
     if (value > judged.highest) return 1;
     return value < judged.lowest ? -1 : 0;
   }
@@ -134,22 +134,14 @@ class SeriesJudge {
   }
 
   [[nodiscard]] SeriesState state_of(const NewPoint& judged) const {
-    switch (judged.verdict) {
-      case NewPointVerdict::too_little_history:
-        return quiet(SeriesState::new_baseline);
-      case NewPointVerdict::as_before:
-        return quiet(SeriesState::as_before);
-      case NewPointVerdict::suspect:
-        if (judged.runs == 0) return SeriesState::unusable;
-        // A speed-up that nobody confirmed is no reason to measure again.
-        return movement_of(key_.direction, judged.ratio) == Movement::improved
-                   ? quiet(SeriesState::as_before)
-                   : SeriesState::needs_reruns;
-      case NewPointVerdict::regressed:
-      case NewPointVerdict::improved:
-        return SeriesState::moved;
-    }
-    return SeriesState::as_before;
+    if (!judged.verdict) return quiet(SeriesState::new_baseline);
+    if (judged.verdict == Verdict::unchanged) return quiet(SeriesState::as_before);
+    if (judged.verdict != Verdict::inconclusive) return SeriesState::moved;
+    if (judged.runs == 0) return SeriesState::unusable;
+    // A speed-up that nobody confirmed is no reason to measure again.
+    return movement_of(key_.direction, judged.ratio) == Verdict::improved
+               ? quiet(SeriesState::as_before)
+               : SeriesState::needs_reruns;
   }
   /// That a history jumps is what there is to say of it as long as nothing else happened.
   [[nodiscard]] SeriesState quiet(SeriesState state) const {

@@ -94,7 +94,7 @@ TEST_F(History, WantsTwoFreshRunsOfACommitThatIsBeyondAndBelievesTwoOfThree) {
   ASSERT_EQ(report.alerts.size(), 1U);
   EXPECT_EQ(report.alerts[0].commit, commit_name(31));
   EXPECT_EQ(report.alerts[0].before, commit_name(30));
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::regressed);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::regressed);
   EXPECT_EQ(exit_code(report), ExitCode::regression);
 }
 
@@ -139,8 +139,8 @@ TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   EXPECT_EQ(report.alerts[0].metrics.size(), 3U);
   int improved = 0;
   for (const AlertMetric& metric : report.alerts[0].metrics) {
-    improved += metric.movement == Movement::improved ? 1 : 0;
-    EXPECT_EQ(metric.movement == Movement::improved,
+    improved += metric.movement == Verdict::improved ? 1 : 0;
+    EXPECT_EQ(metric.movement == Verdict::improved,
               metric.key.direction == Direction::larger_is_better);
   }
   EXPECT_EQ(improved, 1);
@@ -151,7 +151,7 @@ TEST_F(History, ImprovementsNeverFail) {
   measure(kernel(), 31, 45, 0.8);
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::improved);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::improved);
   EXPECT_EQ(exit_code(report), ExitCode::ok);
 }
 
@@ -164,7 +164,7 @@ TEST_F(History, OfAPredictionFailsWhicheverWayItMoves) {
   measure(key, 31, 45, 0.9);
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::shifted);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::shifted);
   EXPECT_EQ(exit_code(report), ExitCode::regression);
 }
 
