@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 
-#include "app/name_pattern.hpp"
 #include "app/positive.hpp"
 #include "app/run_cells.hpp"
 #include "core/error.hpp"
@@ -56,11 +55,8 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
       ->group(group);
   verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
-      ->check(name_pattern())
       ->group(group);
-  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")
-      ->check(name_pattern())
-      ->group(group);
+  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
   verb.add_option("--tag", options.tags,
                   "Only cells that have this tag in the suite; given again: that one, too")
       ->expected(1)

@@ -20,7 +20,7 @@ namespace {
 using report::GateMetric;
 using report::GatePair;
 using report::GateReport;
-using report::GateVerdict;
+using report::Verdict;
 
 /// Fewer repetitions have no minimum to speak of.
 constexpr int enough_repetitions = 10;
@@ -240,7 +240,7 @@ std::string fault(std::span<const Round> rounds, int ranks) {
 /// No metric has a verdict where the session tells nothing; what was measured stays.
 void withdraw(const char* why, GateReport& report) {
   for (GateMetric& metric : report.metrics) {
-    metric.verdict = GateVerdict::inconclusive;
+    metric.verdict = Verdict::inconclusive;
     metric.note = why;
   }
 }
@@ -284,12 +284,12 @@ void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, G
   std::vector<report::GateMissing> missing;
   keep_complete(rounds.size(), pairs, notes, missing);
   report.canary_metrics = judge(pairs, rule);
-  report.canary = report::CanaryVerdict::quiet;
+  report.canary = report::GateCanary::quiet;
   for (const GateMetric& metric : report.canary_metrics) {
-    if (metric.verdict != GateVerdict::regressed && metric.verdict != GateVerdict::improved) {
+    if (metric.verdict != Verdict::regressed && metric.verdict != Verdict::improved) {
       continue;
     }
-    report.canary = report::CanaryVerdict::alarmed;
+    report.canary = report::GateCanary::alarmed;
     report.notes.push_back(fmt::format(
         "{} {} of the base differs from itself by {:+.1f} %, so this session tells nothing: the "
         "machine is not steady",
@@ -332,7 +332,7 @@ GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule
     withdraw("the rounds are not valid", report);
   } else if (report.unsteady) {
     withdraw("the machine was slowed or held back too often", report);
-  } else if (report.canary == report::CanaryVerdict::alarmed) {
+  } else if (report.canary == report::GateCanary::alarmed) {
     withdraw("the canary alarmed: the base differs from itself", report);
   }
   report.base.environment = all.back().runs.at(base_arm).program;
@@ -347,7 +347,7 @@ bool is_decided(const GateReport& report) {
   if (report.looks.empty() || report.rounds >= report.looks.back().rounds) return true;
   if (report.metrics.empty()) return report.rounds > 0;
   return std::ranges::none_of(report.metrics, [](const GateMetric& metric) {
-    return metric.verdict == GateVerdict::inconclusive;
+    return metric.verdict == Verdict::inconclusive;
   });
 }
 
@@ -357,23 +357,17 @@ ExitCode exit_code(const GateReport& report, const GateExit& exits) {
   if (is_judged && !report.missing.empty() && exits.missing == GateExit::Missing::fails) {
     return ExitCode::regression;
   }
-  switch (report.verdict) {
-    case GateVerdict::regressed:
-      return ExitCode::regression;
-    case GateVerdict::inconclusive:
-      // Where all rounds were set aside, too, there is no metric yet.
-      if (report.metrics.empty() && (report.rounds > 0 || report.set_aside == 0)) {
-        return ExitCode::nothing_measured;
-      }
-      return exits.inconclusive == GateExit::Inconclusive::passes ? ExitCode::ok
-                                                                  : ExitCode::inconclusive;
-    case GateVerdict::improved:
-      return exits.improvement == GateExit::Improvement::fails ? ExitCode::regression
-                                                               : ExitCode::ok;
-    case GateVerdict::not_regressed:
-      return ExitCode::ok;
+  if (report.verdict == Verdict::inconclusive) {
+    // Where all rounds were set aside, too, there is no metric yet.
+    if (report.metrics.empty() && (report.rounds > 0 || report.set_aside == 0)) {
+      return ExitCode::nothing_measured;
+    }
+    if (exits.inconclusive == GateExit::Inconclusive::passes) return ExitCode::ok;
   }
-  return ExitCode::inconclusive;
+  if (report.verdict == Verdict::improved && exits.improvement == GateExit::Improvement::fails) {
+    return ExitCode::regression;
+  }
+  return report::exit_code(report.verdict);
 }
 
 }  // namespace dlscale::app

@@ -95,7 +95,7 @@ void declare_check(CLI::App& verb, ExitCode& result) {
   options->rules.declare(*command);
   options->output.declare(*command);
   command->footer(
-      "Example: dlscale history check --store git:perf-history\nExit code 0: no new regression, 1: "
+      "Example: dlscale history check --store perf-history\nExit code 0: no new regression, 1: "
       "one that nobody has acknowledged, 3: the newest commit has to be run again, 5: there is no "
       "such series.");
   command->callback([options, &result] { result = check(*options); });

@@ -145,8 +145,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
   command
       ->add_option("files", options->files,
                    "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
-                   "Benchmark, hyperfine and asv; text of nccl-tests; logs of Megatron-LM and "
-                   "MLPerf")
+                   "Benchmark and hyperfine; text of nccl-tests; logs of MLPerf")
       ->type_name("FILE")
       ->required();
   command->add_option("--commit", options->commit,
@@ -168,7 +167,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
     command->get_option(name)->expected(1)->take_all();
   }
   command->footer(
-      "Example: dlscale history add results/local/nightly --store git:perf-history\nA file that is "
+      "Example: dlscale history add results/local/nightly --store perf-history\nA file that is "
       "there already is not added again. Exit code 5: there was nothing to add.");
   command->callback([options, &result] { result = add(*options); });
 }

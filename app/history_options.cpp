@@ -1,11 +1,14 @@
 #include "app/history_options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <optional>
 
 #include "app/name_pattern.hpp"
 #include "app/positive.hpp"
+#include "core/error.hpp"
+#include "core/shown_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -19,9 +22,7 @@ std::optional<NamePattern> pattern(const std::string& text, const char* option) 
 
 void HistoryOptions::declare_store(CLI::App& command) {
   command
-      .add_option("--store", store,
-                  "Folder of the history, or git:BRANCH or git:BRANCH@REPOSITORY: a branch for it "
-                  "alone, of which no work tree is touched")
+      .add_option("--store", store, "Folder of the history; it may be a work tree of a git branch")
       ->type_name("FOLDER")
       ->capture_default_str()
       ->envname("DLSCALE_HISTORY");
@@ -33,7 +34,14 @@ void HistoryOptions::declare_selection(CLI::App& command) {
 }
 
 report::history::Store HistoryOptions::open() const {
-  return report::history::Store(report::history::open_storage(store));
+  // Such a word named a branch in earlier versions; a folder of that name is hardly meant.
+  if (store.starts_with("git:")) {
+    throw ConfigError(
+        fmt::format("\"{}\" is not a folder, and a history is one. Check its branch out with git "
+                    "worktree add FOLDER BRANCH, and name that folder.",
+                    shown_text(store)));
+  }
+  return report::history::Store(store);
 }
 
 std::function<bool(const report::history::SeriesKey&)> HistoryOptions::wanted() const {

@@ -19,7 +19,7 @@ struct HistoryOptions {
   void declare_store(CLI::App& command);
   void declare_selection(CLI::App& command);
   [[nodiscard]] report::history::Store open() const;
-  /// Throws ConfigError where one is no regular expression, or too long a one.
+  /// Throws ConfigError if one is not a regular expression.
   [[nodiscard]] std::function<bool(const report::history::SeriesKey&)> wanted() const;
 };
 

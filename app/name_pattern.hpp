@@ -1,31 +1,25 @@
 #pragma once
-#include <regex>
+#include <memory>
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class Validator;
+namespace re2 {
+class RE2;
 }
 
 namespace dlscale::app {
 
-/// A regular expression (of ECMAScript, without references back) that names are chosen by. The
-/// library that reads it calls itself for each group and each repetition, so that long ones would
-/// use up the stack.
+/// A regular expression of RE2, which names are chosen by. The time to find it is proportional to
+/// the length of the name, whatever the expression is.
 class NamePattern {
  public:
-  /// Throws ConfigError, which names the option: no regular expression, or too long a one.
+  /// Throws ConfigError, naming the option, if `text` is not a regular expression.
   NamePattern(std::string_view option, const std::string& text);
-  /// Whether it is found in a name. Throws ConfigError where looking for it takes too much: in a
-  /// name of more than 4000 letters.
-  [[nodiscard]] bool is_in(const std::string& name) const;
+  /// Whether it is found anywhere in a name.
+  [[nodiscard]] bool is_in(std::string_view name) const;
 
  private:
-  std::string option_;
-  std::regex expression_;
+  std::shared_ptr<const re2::RE2> expression_;
 };
-
-/// A check for options that take one.
-CLI::Validator name_pattern();
 
 }  // namespace dlscale::app

@@ -14,7 +14,7 @@ namespace dlscale::app {
 namespace {
 
 using report::GateRule;
-using report::GateVerdict;
+using report::Verdict;
 
 constexpr double mad_of_normal = 1.4826;
 constexpr double wanted_power = 0.8;
@@ -86,9 +86,9 @@ Shares shares(const std::vector<double>& d, const GateRule& rule) {
     const auto from = d.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<std::vector<double>> window{
         std::vector(from, from + static_cast<std::ptrdiff_t>(length))};
-    const GateVerdict verdict = report::judge_gate(window, rule).front().verdict;
-    regressed += verdict == GateVerdict::regressed ? 1 : 0;
-    cleared += verdict == GateVerdict::not_regressed || verdict == GateVerdict::improved ? 1 : 0;
+    const Verdict verdict = report::judge_gate(window, rule).front().verdict;
+    regressed += verdict == Verdict::regressed ? 1 : 0;
+    cleared += verdict == Verdict::not_regressed || verdict == Verdict::improved ? 1 : 0;
   }
   const auto n = static_cast<double>(windows);
   return {static_cast<double>(regressed) / n, static_cast<double>(cleared) / n};

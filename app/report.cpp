@@ -356,8 +356,8 @@ void declare_report(CLI::App& verb, ExitCode& result) {
       ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,
-                      "What was measured before, a folder or git:BRANCH as of dlscale history: "
-                      "strips of the same series, changes of level and alerts")
+                      "What was measured before, a folder as of dlscale history: strips of the "
+                      "same series, changes of level and alerts")
           ->type_name("FOLDER");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
@@ -384,7 +384,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side -o page\n"
       "dlscale report gate.json --format comment -o page\n"
-      "dlscale report results/nightly --history git:perf-history -o page\n"
+      "dlscale report results/nightly --history perf-history -o page\n"
       "dlscale report results/local/quickstart -o results/local/quickstart/report");
   verb.callback([options, &result] { result = write_report(*options); });
 }

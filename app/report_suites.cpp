@@ -98,8 +98,8 @@ CellOutcome read_cell(const fs::path& folder, const json& planned) {
 }
 
 std::string verdict_text(const json& verdict) {
-  return to_text(CanaryVerdict{verdict.at("log_ratio"), verdict.at("ci95_low"),
-                               verdict.at("ci95_high"), verdict.at("alarm")});
+  return to_text(CanaryShift{verdict.at("log_ratio"), verdict.at("ci95_low"),
+                             verdict.at("ci95_high"), verdict.at("alarm")});
 }
 
 std::vector<report::CanaryOutcome> read_canaries(const fs::path& folder) {

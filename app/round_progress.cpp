@@ -15,7 +15,7 @@ namespace {
 using report::GateMetric;
 
 bool is_open(const GateMetric& metric) {
-  return metric.verdict == report::GateVerdict::inconclusive;
+  return metric.verdict == report::Verdict::inconclusive;
 }
 
 /// The end of a key tells metrics apart better than its beginning.

@@ -287,22 +287,6 @@ Verdict overall(const ComparisonReport& report) {
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::improved:
-      return "improved";
-    case Verdict::unchanged:
-      return "unchanged";
-    case Verdict::regressed:
-      return "regressed";
-    case Verdict::inconclusive:
-      return "inconclusive";
-    case Verdict::wrong:
-      return "wrong";
-  }
-  return "";
-}
-
 std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
   if (series == "witness") return std::nullopt;
   if (series == "real_time") return Role::judged;  // of a program that may call it "comm"
@@ -335,21 +319,6 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
   report.attributions = attribute(a, b);
   report.verdict = overall(report);
   return std::move(report);
-}
-
-ExitCode exit_code(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::regressed:
-      return ExitCode::regression;
-    case Verdict::inconclusive:
-      return ExitCode::inconclusive;
-    case Verdict::wrong:
-      return ExitCode::wrong_result;
-    case Verdict::improved:
-    case Verdict::unchanged:
-      return ExitCode::ok;
-  }
-  return ExitCode::ok;
 }
 
 ExitCode exit_code(const ComparisonReport& report, MissingRows missing) {

@@ -9,13 +9,9 @@
 #include "core/error.hpp"
 #include "core/measurement.hpp"
 #include "report/attribution.hpp"
+#include "report/regression/verdict.hpp"
 
 namespace dlscale::report {
-
-/// What became of a quantity from one run to another; `wrong`: B's answer is, so that its speed
-/// does not matter.
-enum class Verdict { improved, unchanged, regressed, inconclusive, wrong };
-std::string_view verdict_name(Verdict verdict);
 
 /// Whether a row decides the verdict of the whole comparison. The phases of a training run explain
 /// a change of its iteration time and do not count beside it.
@@ -84,12 +80,10 @@ enum class AcrossPlaces { refused, judged };
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
                          double margin, AcrossPlaces across = AcrossPlaces::refused);
 
-ExitCode exit_code(Verdict verdict);
-
 /// Whether what A measured and B did not makes a comparison fail.
 enum class MissingRows { pass, fail };
-/// The same, and regression where rows are missing and that fails; an answer that is wrong counts
-/// more.
+/// That of the verdict, and regression where rows are missing and that fails; an answer that is
+/// wrong counts more.
 ExitCode exit_code(const ComparisonReport& report, MissingRows missing);
 
 }  // namespace dlscale::report

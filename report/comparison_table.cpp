@@ -17,24 +17,10 @@
 #include "report/field_table.hpp"
 #include "report/format/kind_of.hpp"
 #include "report/numbers.hpp"
+#include "report/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {
-
-Tone tone_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::improved:
-      return Tone::good;
-    case Verdict::unchanged:
-      return Tone::plain;
-    case Verdict::regressed:
-    case Verdict::wrong:
-      return Tone::bad;
-    case Verdict::inconclusive:
-      return Tone::caution;
-  }
-  return Tone::plain;
-}
 
 /// How much a row asks for attention; smaller comes first.
 int urgency(Verdict verdict) {

@@ -14,6 +14,7 @@
 #include "report/numbers.hpp"
 #include "report/record_columns.hpp"
 #include "report/regression/gate_outlook.hpp"
+#include "report/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -24,21 +25,7 @@ std::string metric_name(const GateMetric& metric) {
 }
 
 bool changed(const GateMetric& metric) {
-  return metric.verdict == GateVerdict::regressed || metric.verdict == GateVerdict::improved;
-}
-
-Tone tone_of(GateVerdict verdict) {
-  switch (verdict) {
-    case GateVerdict::regressed:
-      return Tone::bad;
-    case GateVerdict::improved:
-      return Tone::good;
-    case GateVerdict::inconclusive:
-      return Tone::caution;
-    case GateVerdict::not_regressed:
-      return Tone::plain;
-  }
-  return Tone::plain;
+  return metric.verdict == Verdict::regressed || metric.verdict == Verdict::improved;
 }
 
 /// "[+4.0 %, +8.3 %]", an end that was not found as "…".
@@ -96,23 +83,22 @@ Table metrics_table(std::string title, const std::vector<const GateMetric*>& met
                    {"method", Align::left},
                    {"remark", Align::left}};
   for (const GateMetric* metric : metrics) {
-    table.rows.push_back(
-        {{metric_name(*metric)},
-         {std::string(gate_verdict_name(metric->verdict)), tone_of(metric->verdict)},
-         {with_unit(metric->base, metric->unit)},
-         {with_unit(metric->changed, metric->unit)},
-         {signed_percent(metric->ratio - 1)},
-         {interval_text(*metric)},
-         {significant(metric->p_adjusted, 2)},
-         {std::to_string(metric->rounds)},
-         {fmt::format("{} of the {}", gate_method_name(metric->method),
-                      run_statistic_name(metric->statistic))},
-         {metric->note}});
+    table.rows.push_back({{metric_name(*metric)},
+                          {std::string(verdict_name(metric->verdict)), tone_of(metric->verdict)},
+                          {with_unit(metric->base, metric->unit)},
+                          {with_unit(metric->changed, metric->unit)},
+                          {signed_percent(metric->ratio - 1)},
+                          {interval_text(*metric)},
+                          {significant(metric->p_adjusted, 2)},
+                          {std::to_string(metric->rounds)},
+                          {fmt::format("{} of the {}", gate_method_name(metric->method),
+                                       run_statistic_name(metric->statistic))},
+                          {metric->note}});
   }
   return table;
 }
 
-Table table_of(const GateReport& gate, std::string title, GateVerdict verdict) {
+Table table_of(const GateReport& gate, std::string title, Verdict verdict) {
   return metrics_table(std::move(title), by_size(gate, [verdict](const GateMetric& metric) {
                          return metric.verdict == verdict;
                        }));
@@ -129,10 +115,10 @@ std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
 
 /// With what it would take to decide them.
 Table inconclusive_table(const GateReport& gate, std::string title) {
-  Table table = table_of(gate, std::move(title), GateVerdict::inconclusive);
+  Table table = table_of(gate, std::move(title), Verdict::inconclusive);
   if (!is_trusted(gate)) return table;
   const auto metrics = by_size(
-      gate, [](const GateMetric& metric) { return metric.verdict == GateVerdict::inconclusive; });
+      gate, [](const GateMetric& metric) { return metric.verdict == Verdict::inconclusive; });
   const auto at = std::ranges::find(table.columns, "rounds", &Column::heading) + 1;
   const auto place = at - table.columns.begin();
   table.columns.insert(at, Column{"more rounds needed"});
@@ -144,7 +130,7 @@ Table inconclusive_table(const GateReport& gate, std::string title) {
 }
 
 Table not_regressed_table(const GateReport& gate) {
-  return table_of(gate, "Not regressed", GateVerdict::not_regressed);
+  return table_of(gate, "Not regressed", Verdict::not_regressed);
 }
 
 /// Of metrics of one kind, so that many small changes in one direction are seen.
@@ -248,7 +234,7 @@ std::string interval_sentence(const GateReport& gate) {
 Section trust_section(const GateReport& gate) {
   Items items;
   items.lines.push_back(
-      fmt::format("Canary (the base against itself): {}.", canary_verdict_name(gate.canary)));
+      fmt::format("Canary (the base against itself): {}.", gate_canary_name(gate.canary)));
   for (std::string& line : steadiness(gate)) items.lines.push_back(std::move(line));
   items.lines.push_back(interval_sentence(gate));
   items.lines.push_back(
@@ -319,9 +305,9 @@ Table records_of(const GateReport& gate) {
   }
   table.columns.push_back({"method", Align::left, Meaning::remark});
   table.columns.push_back({"verdict", Align::left, Meaning::state});
-  for (const GateVerdict verdict : {GateVerdict::regressed, GateVerdict::not_regressed,
-                                    GateVerdict::improved, GateVerdict::inconclusive}) {
-    table.columns.back().states.emplace_back(gate_verdict_name(verdict));
+  for (const Verdict verdict :
+       {Verdict::regressed, Verdict::not_regressed, Verdict::improved, Verdict::inconclusive}) {
+    table.columns.back().states.emplace_back(verdict_name(verdict));
   }
   table.columns.back().states.emplace_back("not measured");
   table.columns.push_back({"note", Align::left, Meaning::remark});
@@ -343,7 +329,7 @@ Table records_of(const GateReport& gate) {
                           {exact(metric.p_adjusted)},
                           {std::to_string(metric.rounds)},
                           {std::string(gate_method_name(metric.method))},
-                          {std::string(gate_verdict_name(metric.verdict))},
+                          {std::string(verdict_name(metric.verdict))},
                           {metric.note}});
   }
   for (const GateMissing& each : gate.missing) {
@@ -386,9 +372,8 @@ Figures gate_figures(const GateReport& gate) {
   for (const GateMetric* metric : by_size(gate, [](const GateMetric&) { return true; })) {
     if (!(metric->ratio > 0) || metric->rounds == 0) continue;
     rows.push_back({metric_name(*metric), metric->ratio, metric->ratio_low, metric->ratio_high,
-                    std::string(gate_verdict_name(metric->verdict)),
-                    metric->verdict == GateVerdict::regressed,
-                    metric->verdict == GateVerdict::improved});
+                    std::string(verdict_name(metric->verdict)),
+                    metric->verdict == Verdict::regressed, metric->verdict == Verdict::improved});
     if (!changed(*metric)) continue;
     figure::PairedRow row{metric_name(*metric), {}};
     for (const GatePair& pair : metric->pairs) {
@@ -429,7 +414,7 @@ std::vector<Section> gate_sections(const GateReport& gate) {
 }
 
 std::string gate_title(const GateReport& gate) {
-  return fmt::format("dlscale: gate, {}", gate_verdict_name(gate.verdict));
+  return fmt::format("dlscale: gate, {}", verdict_name(gate.verdict));
 }
 
 }  // namespace dlscale::report

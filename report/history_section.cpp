@@ -61,13 +61,13 @@ std::vector<std::string> short_names(std::span<const Strip> strips) {
   return names;
 }
 
-std::string direction_text(history::Better better) {
-  switch (better) {
-    case history::Better::smaller:
+std::string direction_text(Direction direction) {
+  switch (direction) {
+    case Direction::smaller_is_better:
       return "+ = worse";
-    case history::Better::larger:
+    case Direction::larger_is_better:
       return "− = worse";
-    case history::Better::steady:
+    case Direction::steady:
       return "either way is news";
   }
   return "";
@@ -125,7 +125,7 @@ figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string
                        {},
                        {},
                        scaled(strip.found, unit.factor),
-                       direction_text(strip.key.better),
+                       direction_text(strip.key.direction),
                        {},
                        {}};
   for (const history::CommitPoint& commit : strip.commits) {
@@ -213,8 +213,8 @@ bool is_beyond(const ReportedValue& value) {
 Tone tone_of(const ReportedValue& value) {
   if (!is_beyond(value)) return Tone::plain;
   const bool larger = value.value > value.kept->judged.highest;
-  if (value.key.better == history::Better::steady) return Tone::caution;
-  return larger == (value.key.better == history::Better::larger) ? Tone::good : Tone::bad;
+  if (value.key.direction == Direction::steady) return Tone::caution;
+  return larger == (value.key.direction == Direction::larger_is_better) ? Tone::good : Tone::bad;
 }
 
 /// Results beside the level of their series, the largest difference first; details last.

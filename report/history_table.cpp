@@ -12,22 +12,19 @@
 #include "report/history/time_text.hpp"
 #include "report/history_verdicts.hpp"
 #include "report/numbers.hpp"
+#include "report/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {
 
 using history::Alert;
 using history::AlertMetric;
+using history::better_name;
 using history::CheckReport;
 using history::ListedSeries;
-using history::Movement;
 using history::SeriesCheck;
 using history::SeriesState;
 using history::time_text;
-
-Tone tone_of(Movement movement) {
-  return movement == Movement::improved ? Tone::good : Tone::bad;
-}
 
 std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
@@ -40,7 +37,7 @@ std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
   });
   std::ranges::stable_sort(metrics, {}, [](const AlertMetric& metric) {
     return 2 * static_cast<int>(metric.key.is_detail()) +
-           static_cast<int>(metric.movement == Movement::improved);
+           static_cast<int>(metric.movement == Verdict::improved);
   });
   return metrics;
 }
@@ -149,8 +146,8 @@ Json metric_json(const AlertMetric& metric) {
   return {{"series", metric.series},
           {"name", metric.key.name()},
           {"unit", metric.key.unit},
-          {"better", better_name(metric.key.better)},
-          {"movement", movement_name(metric.movement)},
+          {"better", better_name(metric.key.direction)},
+          {"movement", verdict_name(metric.movement)},
           {"found_by", found_by_name(metric.by)},
           {"before", number(metric.before)},
           {"after", number(metric.after)},
@@ -166,7 +163,7 @@ Json series_json(const SeriesCheck& check) {
   return {{"series", check.id},
           {"name", check.key.name()},
           {"unit", check.key.unit},
-          {"better", better_name(check.key.better)},
+          {"better", better_name(check.key.direction)},
           {"environment", check.key.environment_id()},
           {"state", series_state_name(check.state)},
           {"points", check.points},
@@ -245,7 +242,7 @@ Table check_records(const CheckReport& report) {
                             {exact(metric.before)},
                             {exact(metric.after)},
                             {exact(metric.ratio)},
-                            {std::string(movement_name(metric.movement))},
+                            {std::string(verdict_name(metric.movement))},
                             {std::string(found_by_name(metric.by))},
                             {metric.key.is_detail() ? "yes" : "no"}});
     }
@@ -292,7 +289,7 @@ Fields<ListRow> list_fields() {
       {"series", key, its(&ListedSeries::id), "id", as::words},
       {"name", key, of_key(&SeriesKey::name)},
       {"unit", key, of_key(&SeriesKey::unit)},
-      {"better", key, of_key(&SeriesKey::better, history::better_name)},
+      {"better", key, of_key(&SeriesKey::direction, history::better_name)},
       {"environment", key, of_key(&SeriesKey::environment_id), "environment", as::words},
       F::table("commits", its(&ListedSeries::commits), as::exact),
       {"time", remark, of_commit(&CommitPoint::time, time_text), "time", as::words},

@@ -20,13 +20,12 @@ using history::Alert;
 using history::AlertMetric;
 using history::AlertState;
 using history::CheckReport;
-using history::Movement;
 using history::SeriesCheck;
 using history::SeriesState;
 
 /// How much the word of a series' verdict asks for attention; more is worse.
 int urgency(const Alert& alert, const AlertMetric& metric) {
-  if (metric.movement == Movement::improved) return 1;
+  if (metric.movement == Verdict::improved) return 1;
   return alert.state == AlertState::raised ? 3 : 2;
 }
 
@@ -66,8 +65,8 @@ std::string quiet_verdict(SeriesState state) {
   return std::string(series_state_name(state));
 }
 
-std::string movement_word(Movement movement, AlertState state) {
-  std::string word(movement_name(movement));
+std::string movement_word(Verdict movement, AlertState state) {
+  std::string word(verdict_name(movement));
   return state == AlertState::raised ? word : fmt::format("{} ({})", word, alert_state_name(state));
 }
 
@@ -78,7 +77,7 @@ void add_word(std::string word, std::vector<std::string>& words) {
 }  // namespace
 
 std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
-  if (metric.key.is_detail()) return std::string(movement_name(metric.movement)) + " (detail)";
+  if (metric.key.is_detail()) return std::string(verdict_name(metric.movement)) + " (detail)";
   return movement_word(metric.movement, alert.state);
 }
 
@@ -92,7 +91,7 @@ Table check_verdicts(const CheckReport& report) {
   add_columns(table.columns, Meaning::key, {"unit"});
   add_columns(table.columns, Meaning::value, {"ratio"});
   add_columns(table.columns, Meaning::remark, {"explanation"});
-  for (const Movement each : history::movements) {
+  for (const Verdict each : {Verdict::regressed, Verdict::improved, Verdict::shifted}) {
     for (const AlertState state : history::alert_states) {
       table.columns.at(2).states.push_back(movement_word(each, state));
     }

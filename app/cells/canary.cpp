@@ -43,7 +43,7 @@ Seconds least_time(std::vector<double>& values) {
   return Seconds(least);
 }
 
-CanaryVerdict judge(const std::vector<double>& logarithms) {
+CanaryShift judge(const std::vector<double>& logarithms) {
   const Summary summary = summarize(logarithms);
   const double margin = std::log1p(canary_margin);
   return {.shift = summary.median,
@@ -69,7 +69,7 @@ std::vector<CanaryPair> run_canary() {
   return pairs;
 }
 
-CanaryVerdict judge_pairs(std::span<const CanaryPair> pairs) {
+CanaryShift judge_pairs(std::span<const CanaryPair> pairs) {
   EXPECT(pairs.size() == canary_pairs);
   std::vector<double> logarithms;
   for (const CanaryPair& pair : pairs) {
@@ -78,7 +78,7 @@ CanaryVerdict judge_pairs(std::span<const CanaryPair> pairs) {
   return judge(logarithms);
 }
 
-CanaryVerdict judge_drift(std::span<const CanaryPair> before, std::span<const CanaryPair> after) {
+CanaryShift judge_drift(std::span<const CanaryPair> before, std::span<const CanaryPair> after) {
   EXPECT(before.size() == canary_pairs && after.size() == canary_pairs);
   std::vector<double> logarithms;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -88,7 +88,7 @@ CanaryVerdict judge_drift(std::span<const CanaryPair> before, std::span<const Ca
   return judge(logarithms);
 }
 
-std::string to_text(const CanaryVerdict& verdict) {
+std::string to_text(const CanaryShift& verdict) {
   return fmt::format("the same kernel {} [{}, {}]", percent(verdict.shift), percent(verdict.low),
                      percent(verdict.high));
 }

@@ -29,8 +29,8 @@ inline constexpr double canary_margin = 0.01;
 /// Pairs of the least of a few runs of a kernel of about a millisecond, one thread of this process.
 std::vector<CanaryPair> run_canary();
 
-/// A verdict and what it is from.
-struct CanaryVerdict {
+/// How far the second kernel of pairs is from the first.
+struct CanaryShift {
   double shift = 0;  ///< the median of log(second / first)
   double low = 0;    ///< its interval of 95 %
   double high = 0;
@@ -39,12 +39,12 @@ struct CanaryVerdict {
 
 /// Of pairs taken at one time: whether the second differs from the first, which is the same.
 /// Requires canary_pairs of them, all times above zero.
-CanaryVerdict judge_pairs(std::span<const CanaryPair> pairs);
+CanaryShift judge_pairs(std::span<const CanaryPair> pairs);
 
 /// Of two times: whether what was measured between them was on a machine that stayed as it was.
-CanaryVerdict judge_drift(std::span<const CanaryPair> before, std::span<const CanaryPair> after);
+CanaryShift judge_drift(std::span<const CanaryPair> before, std::span<const CanaryPair> after);
 
 /// "the same kernel +0.1 % [-0.2 %, +0.3 %]".
-std::string to_text(const CanaryVerdict& verdict);
+std::string to_text(const CanaryShift& verdict);
 
 }  // namespace dlscale::app

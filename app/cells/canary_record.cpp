@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-ordered_json to_json(const CanaryVerdict& verdict) {
+ordered_json to_json(const CanaryShift& verdict) {
   return {{"log_ratio", verdict.shift},
           {"ci95_low", verdict.low},
           {"ci95_high", verdict.high},
@@ -41,7 +41,7 @@ CanaryRecord::CanaryRecord(fs::path out, bool quiet)
       quiet_(quiet),
       started_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))),
       before_(run_canary()) {
-  const CanaryVerdict verdict = judge_pairs(before_);
+  const CanaryShift verdict = judge_pairs(before_);
   if (!verdict.alarm || quiet_) return;
   fmt::print(
       stderr,
@@ -52,9 +52,9 @@ CanaryRecord::CanaryRecord(fs::path out, bool quiet)
 
 void CanaryRecord::finish() const {
   const std::vector<CanaryPair> after = run_canary();
-  const CanaryVerdict first = judge_pairs(before_);
-  const CanaryVerdict last = judge_pairs(after);
-  const CanaryVerdict drift = judge_drift(before_, after);
+  const CanaryShift first = judge_pairs(before_);
+  const CanaryShift last = judge_pairs(after);
+  const CanaryShift drift = judge_drift(before_, after);
   const bool stable = !first.alarm && !last.alarm && !drift.alarm;
   const ordered_json record{{"schema", "dlscale.canary"},
                             {"version", 1},

@@ -187,18 +187,6 @@ class Checker {
 
 }  // namespace
 
-std::string_view movement_name(Movement movement) {
-  switch (movement) {
-    case Movement::regressed:
-      return "regressed";
-    case Movement::improved:
-      return "improved";
-    case Movement::shifted:
-      return "shifted";
-  }
-  return "";
-}
-
 std::string_view series_state_name(SeriesState state) {
   switch (state) {
     case SeriesState::new_baseline:
@@ -221,7 +209,7 @@ std::string_view series_state_name(SeriesState state) {
 
 bool Alert::fails() const {
   return state == AlertState::raised && std::ranges::any_of(metrics, [](const AlertMetric& metric) {
-           return metric.movement != Movement::improved && !metric.key.is_detail();
+           return metric.movement != Verdict::improved && !metric.key.is_detail();
          });
 }
 

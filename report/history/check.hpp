@@ -14,6 +14,7 @@
 #include "report/history/store.hpp"
 #include "report/regression/change_points.hpp"
 #include "report/regression/new_point.hpp"
+#include "report/regression/verdict.hpp"
 
 namespace dlscale::report::history {
 
@@ -24,15 +25,6 @@ struct CheckRules {
   ChangePointRule changes;
 };
 
-/// How a metric moved.
-enum class Movement {
-  regressed,
-  improved,
-  shifted,  ///< of a metric that should stay where it is
-};
-inline constexpr std::array movements{Movement::regressed, Movement::improved, Movement::shifted};
-std::string_view movement_name(Movement movement);
-
 /// By which rule it was found.
 enum class FoundBy { newest_commit, change_point };
 
@@ -40,7 +32,7 @@ enum class FoundBy { newest_commit, change_point };
 struct AlertMetric {
   std::string series;  ///< id
   SeriesKey key;
-  Movement movement = Movement::regressed;
+  Verdict movement = Verdict::regressed;  ///< or improved, or shifted where it should be steady
   FoundBy by = FoundBy::change_point;
   double before = 0;  ///< level, in the metric's unit
   double after = 0;

@@ -25,8 +25,7 @@ class KeyReader : public nlohmann::json_sax<json> {
   [[nodiscard]] ContentKind kind() const {
     if (told_) return *told_;
     if (has_context_) return ContentKind::google_benchmark;
-    if (has_results_) return has_commit_ ? ContentKind::asv : ContentKind::hyperfine;
-    return ContentKind::unknown;
+    return has_results_ ? ContentKind::hyperfine : ContentKind::unknown;
   }
   [[nodiscard]] bool is_told() const { return told_.has_value(); }
 
@@ -47,12 +46,11 @@ class KeyReader : public nlohmann::json_sax<json> {
     key_ = name;
     has_context_ = has_context_ || name == "context";
     has_benchmarks_ = has_benchmarks_ || name == "benchmarks";
-    has_commit_ = has_commit_ || name == "commit_hash";
     has_results_ = has_results_ || name == "results";
     return !(has_context_ && has_benchmarks_) || tell(ContentKind::google_benchmark);
   }
   bool start_object(std::size_t) override {
-    if (depth_ == 1 && key_ == "results") return tell(ContentKind::asv);
+    if (depth_ == 1 && key_ == "results") return tell(ContentKind::unknown);
     ++depth_;
     return true;
   }
@@ -87,15 +85,11 @@ class KeyReader : public nlohmann::json_sax<json> {
   std::string key_;
   bool has_context_ = false;
   bool has_benchmarks_ = false;
-  bool has_commit_ = false;
   bool has_results_ = false;
 };
 
 ContentKind kind_of_text(std::string_view text) {
   if (text.find(":::MLLOG ") != std::string_view::npos) return ContentKind::mllog;
-  if (text.find("elapsed time per iteration (ms):") != std::string_view::npos) {
-    return ContentKind::megatron;
-  }
   const bool nccl = text.find("nThread ") != std::string_view::npos ||
                     text.find("busbw") != std::string_view::npos;
   return nccl ? ContentKind::nccl_tests : ContentKind::unknown;

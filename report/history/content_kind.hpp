@@ -10,9 +10,7 @@ enum class ContentKind {
   validation,        ///< schema "dlscale.validation"
   google_benchmark,  ///< JSON with "context" and "benchmarks"
   hyperfine,         ///< JSON whose "results" are a list
-  asv,               ///< JSON whose "results" are a dictionary
   nccl_tests,        ///< text with its headings
-  megatron,          ///< text with its lines of iterations
   mllog,             ///< text with :::MLLOG
   unknown
 };

@@ -21,7 +21,7 @@ extern char** environ;
 namespace dlscale::report::history {
 namespace {
 
-/// A file without a name, in memory: unlike pipes, three of them cannot wait for each other.
+/// A file without a name, in memory: unlike pipes, two of them cannot wait for each other.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("git", MFD_CLOEXEC)) {
@@ -34,15 +34,6 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   [[nodiscard]] int get() const { return descriptor_; }
-  void fill(std::string_view content) const {
-    while (!content.empty()) {
-      const ssize_t put = write(descriptor_, content.data(), content.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) throw LibraryError(fmt::format("write failed: {}", std::strerror(errno)));
-      content.remove_prefix(static_cast<std::size_t>(put));
-    }
-    EXPECT(lseek(descriptor_, 0, SEEK_SET) == 0);
-  }
   [[nodiscard]] std::string content() const {
     struct stat status = {};
     EXPECT(fstat(descriptor_, &status) == 0);
@@ -64,9 +55,9 @@ class MemoryFile {
 
 class Redirections {
  public:
-  Redirections(const MemoryFile& input, const MemoryFile& output, const MemoryFile& errors) {
+  Redirections(const MemoryFile& output, const MemoryFile& errors) {
     posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, input.get(), STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions_, output.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, errors.get(), STDERR_FILENO);
   }
@@ -87,27 +78,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return all;
 }
 
-/// Of another repository or index, which a hook of git that started us works on.
-bool is_of_a_hook(std::string_view line) {
-  constexpr std::array names{"GIT_DIR=", "GIT_INDEX_FILE=", "GIT_WORK_TREE=", "GIT_PREFIX="};
-  return std::ranges::any_of(names, [line](const char* name) { return line.starts_with(name); });
-}
-
-/// Ours, in which `variables` replace what is called alike. No question is ever asked.
-std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& variables) {
-  std::vector<std::pair<std::string, std::string>> all = variables;
-  all.emplace_back("GIT_TERMINAL_PROMPT", "0");
-  all.emplace_back("LC_ALL", "C");
-  std::vector<std::string> lines;
+/// Our environment without the repository that a hook of git works on, where one started us. Git
+/// asks no questions and speaks English.
+std::vector<std::string> environment_for_git() {
+  constexpr std::array replaced{"GIT_DIR=",    "GIT_INDEX_FILE=",      "GIT_WORK_TREE=",
+                                "GIT_PREFIX=", "GIT_TERMINAL_PROMPT=", "LC_ALL="};
+  std::vector<std::string> lines{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view line(*entry);
-    const auto replaced = [line](const auto& variable) {
-      return line.starts_with(variable.first + "=");
-    };
-    if (!is_of_a_hook(line) && std::ranges::none_of(all, replaced)) lines.emplace_back(line);
+    const auto begins = [line](const char* name) { return line.starts_with(name); };
+    if (std::ranges::none_of(replaced, begins)) lines.emplace_back(line);
   }
-  for (const auto& [name, value] : all) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
 }
 
@@ -125,29 +106,24 @@ GitCommand::GitCommand(std::filesystem::path folder) : folder_(std::move(folder)
   const GitAnswer found = run({"rev-parse", "--git-dir"});
   if (found.status == 0) return;
   throw ConfigError(
-      fmt::format("{} is in no git repository that can be used ({}). Name one as "
-                  "git:BRANCH@FOLDER, or a folder for the history, with --store.",
+      fmt::format("{} is not in a git repository that can be used ({}). Name one with "
+                  "--repository.",
                   folder_.string(), shown_text(found.errors)));
 }
 
-GitAnswer GitCommand::run(const std::vector<std::string>& words, std::string_view input,
-                          const std::vector<std::pair<std::string, std::string>>& variables) const {
+GitAnswer GitCommand::run(const std::vector<std::string>& words) const {
   std::vector<std::string> command{"git", "-C", folder_.string()};
   command.insert(command.end(), words.begin(), words.end());
-  std::vector<std::string> environment = environment_with(variables);
-  const MemoryFile in;
+  std::vector<std::string> environment = environment_for_git();
   const MemoryFile out;
   const MemoryFile err;
-  in.fill(input);
-  const Redirections redirections(in, out, err);
+  const Redirections redirections(out, err);
   pid_t process = 0;
   const int error = posix_spawnp(&process, "git", redirections.get(), nullptr,
                                  pointers_to(command).data(), pointers_to(environment).data());
   if (error != 0) {
     throw ConfigError(
-        fmt::format("git cannot be started ({}), and a history in a branch needs it. "
-                    "Install git, or name a folder with --store.",
-                    std::strerror(error)));
+        fmt::format("git cannot be started ({}). Install git.", std::strerror(error)));
   }
   GitAnswer answer;
   answer.status = wait_for_end(process);
@@ -157,14 +133,12 @@ GitAnswer GitCommand::run(const std::vector<std::string>& words, std::string_vie
   return answer;
 }
 
-std::string GitCommand::expect(
-    const std::vector<std::string>& words, std::string_view input,
-    const std::vector<std::pair<std::string, std::string>>& variables) const {
-  GitAnswer answer = run(words, input, variables);
+std::string GitCommand::expect(const std::vector<std::string>& words) const {
+  GitAnswer answer = run(words);
   if (answer.status != 0) {
     throw ConfigError(
-        fmt::format("git {} failed in {} ({}), so the history cannot be used. Mend "
-                    "the repository, or name another with --store.",
+        fmt::format("git {} failed in {} ({}). Repair the repository, or name another with "
+                    "--repository.",
                     words.front(), folder_.string(), shown_text(answer.errors)));
   }
   if (answer.output.ends_with('\n')) answer.output.pop_back();

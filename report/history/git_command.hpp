@@ -1,8 +1,6 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace dlscale::report::history {
@@ -19,14 +17,10 @@ class GitCommand {
  public:
   /// Throws ConfigError if git is missing, or `folder` is in no repository.
   explicit GitCommand(std::filesystem::path folder);
-  /// `git -C FOLDER WORDS…`; `input` is its standard input, `variables` are set beside ours.
-  [[nodiscard]] GitAnswer run(
-      const std::vector<std::string>& words, std::string_view input = {},
-      const std::vector<std::pair<std::string, std::string>>& variables = {}) const;
+  /// `git -C FOLDER WORDS…`, with nothing to read.
+  [[nodiscard]] GitAnswer run(const std::vector<std::string>& words) const;
   /// The output of a command that has to succeed, without the last line break. Throws ConfigError.
-  [[nodiscard]] std::string expect(
-      const std::vector<std::string>& words, std::string_view input = {},
-      const std::vector<std::pair<std::string, std::string>>& variables = {}) const;
+  [[nodiscard]] std::string expect(const std::vector<std::string>& words) const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:

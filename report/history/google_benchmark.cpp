@@ -132,7 +132,7 @@ Origin add_google_benchmark(ImportedRun& run) {
     key.axes["benchmark"] = samples.name;
     key.metric = samples.metric->field;
     key.unit = samples.metric->unit;
-    key.better = samples.metric->better;
+    key.direction = samples.metric->direction;
     Point point;
     point.summary = summarize(samples.values);
     run.points.push_back({std::move(key), std::move(point)});

@@ -83,7 +83,7 @@ std::string impossible(const GoogleMetric& metric, double value) {
 }
 
 GoogleFile read_google_file(std::string_view text) {
-  const std::string strict = strict_json(text, BareNumber::null);
+  const std::string strict = strict_json(text);
   try {
     const json document = json::parse(strict);
     GoogleFile file;

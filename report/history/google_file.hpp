@@ -14,13 +14,14 @@ namespace dlscale::report::history {
 struct GoogleMetric {
   const char* field;
   const char* unit;
-  Better better;
+  Direction direction;
 };
 /// Counters of the user's own declare no direction and are none of these.
-inline constexpr std::array google_metrics{GoogleMetric{"real_time", "s", Better::smaller},
-                                           GoogleMetric{"cpu_time", "s", Better::smaller},
-                                           GoogleMetric{"bytes_per_second", "B/s", Better::larger},
-                                           GoogleMetric{"items_per_second", "1/s", Better::larger}};
+inline constexpr std::array google_metrics{
+    GoogleMetric{"real_time", "s", Direction::smaller_is_better},
+    GoogleMetric{"cpu_time", "s", Direction::smaller_is_better},
+    GoogleMetric{"bytes_per_second", "B/s", Direction::larger_is_better},
+    GoogleMetric{"items_per_second", "1/s", Direction::larger_is_better}};
 
 /// One element of "benchmarks".
 struct GoogleRow {

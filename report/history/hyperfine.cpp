@@ -48,7 +48,7 @@ void add_result(ImportedRun& run, const json& result) {
   }
   point.key.metric = "time";
   point.key.unit = "s";
-  point.key.better = Better::smaller;
+  point.key.direction = Direction::smaller_is_better;
   point.point.summary = summarize(times);
   run.points.push_back(std::move(point));
 }

@@ -33,17 +33,6 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options);
 /// JSON of hyperfine (--export-json): the times of each command.
 Origin add_hyperfine(ImportedRun& run);
 
-/// JSON of asv (airspeed velocity), results/MACHINE/COMMIT-ENVIRONMENT.json, of versions 1 and 2 of
-/// its format. Metrics: time, memory and peakmemory (smaller is better), and what track_ benchmarks
-/// return, which declares no direction. Units and names of parameters are those of
-/// results/benchmarks.json. Samples where the file keeps them, else its median with its statistics
-/// as extras. What failed (null) or was skipped (NaN) is left out and noted.
-Origin add_asv(ImportedRun& run);
-
-/// Log of Megatron-LM: its lines "… | elapsed time per iteration (ms): … | throughput per GPU
-/// (TFLOP/s/GPU): …" are the samples, by global batch size, without the first, which warms up.
-Origin add_megatron(ImportedRun& run);
-
 /// Log of MLPerf (lines with :::MLLOG): the time from run_start to run_stop of one training that
 /// succeeded.
 Origin add_mllog(ImportedRun& run);

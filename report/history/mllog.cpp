@@ -81,7 +81,7 @@ Origin add_mllog(ImportedRun& run) {
   told.key.suite = "MLPerf";
   told.key.metric = "time to train";
   told.key.unit = "s";
-  told.key.better = Better::smaller;
+  told.key.direction = Direction::smaller_is_better;
   Point point;
   point.summary = summarize(std::array{(*told.stop - *told.start) * 1e-3});
   run.points.push_back({std::move(told.key), std::move(point)});

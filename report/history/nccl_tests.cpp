@@ -225,10 +225,10 @@ class NcclReader {
       return;
     }
     if (!(number_of(time, "time") > 0)) throw impossible(row, "time", time);
-    add(key, "time", "s", Better::smaller, 1e-6 * number_of(time, "time"));
-    add(key, "algbw", "B/s", Better::larger,
+    add(key, "time", "s", Direction::smaller_is_better, 1e-6 * number_of(time, "time"));
+    add(key, "algbw", "B/s", Direction::larger_is_better,
         1e9 * rate_of(row, "algbw", words[side.algorithm_bandwidth]));
-    add(key, "busbw", "B/s", Better::larger,
+    add(key, "busbw", "B/s", Direction::larger_is_better,
         1e9 * rate_of(row, "busbw", words[side.bus_bandwidth]));
   }
 
@@ -245,11 +245,11 @@ class NcclReader {
     return rate;
   }
 
-  void add(SeriesKey key, const char* metric, const char* unit, Better better, double value) {
+  void add(SeriesKey key, const char* metric, const char* unit, Direction direction, double value) {
     if (!std::isfinite(value)) throw ConfigError(fmt::format("{} is beyond all numbers", metric));
     key.metric = metric;
     key.unit = unit;
-    key.better = better;
+    key.direction = direction;
     Point point;
     point.summary = summarize(std::array{value});
     run_.points.push_back({std::move(key), std::move(point)});

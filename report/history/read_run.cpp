@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* known_formats =
     "result files (*.jsonl) and JSON of dlscale validate, JSON of Google Benchmark "
-    "(--benchmark_format=json), hyperfine (--export-json) and asv (results/MACHINE/*.json, without "
-    "machine.json), text of nccl-tests, logs of Megatron-LM and of MLPerf (:::MLLOG)";
+    "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests, logs of MLPerf "
+    "(:::MLLOG)";
 
 [[noreturn]] void refuse_unknown(const std::string& path) {
   throw ConfigError(
-      fmt::format("{} is in no format that a history takes. It takes {}.", path, known_formats));
+      fmt::format("{} is not in a format that a history reads; it reads {}.", path, known_formats));
 }
 
 /// Where the readers of other programs' files say what is wrong, this adds the file.
@@ -56,15 +56,9 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
     case ContentKind::hyperfine:
       run.format = "hyperfine";
       return read_foreign(run.file, [&] { return add_hyperfine(run); });
-    case ContentKind::asv:
-      run.format = "asv";
-      return read_foreign(run.file, [&] { return add_asv(run); });
     case ContentKind::nccl_tests:
       run.format = "nccl-tests";
       return read_foreign(run.file, [&] { return add_nccl_tests(run, options); });
-    case ContentKind::megatron:
-      run.format = "Megatron-LM";
-      return read_foreign(run.file, [&] { return add_megatron(run); });
     case ContentKind::mllog:
       run.format = "MLPerf";
       return read_foreign(run.file, [&] { return add_mllog(run); });

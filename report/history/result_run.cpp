@@ -77,7 +77,7 @@ SeriesKey key_of(const ResultHeader& header, const Measurement& measurement) {
     key.axes.erase(found);
   }
   key.unit = std::string("s");
-  key.better = Better::smaller;
+  key.direction = Direction::smaller_is_better;
   return key;
 }
 

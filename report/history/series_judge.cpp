@@ -13,14 +13,10 @@ namespace {
 /// many as a change point takes.
 constexpr std::size_t most_before_newest = 4;
 
-Direction direction_of(Better better) {
-  return better == Better::larger ? Direction::larger_is_better : Direction::smaller_is_better;
-}
-
-Movement movement_of(Better better, double ratio) {
-  if (better == Better::steady) return Movement::shifted;
-  const bool worse = worse_sign(direction_of(better)) * std::log(ratio) > 0;
-  return worse ? Movement::regressed : Movement::improved;
+Verdict movement_of(Direction direction, double ratio) {
+  if (direction == Direction::steady) return Verdict::shifted;
+  const bool worse = worse_sign(direction) * std::log(ratio) > 0;
+  return worse ? Verdict::regressed : Verdict::improved;
 }
 
 std::vector<double> values_of(std::span<const CommitPoint> commits) {
@@ -78,7 +74,7 @@ class SeriesJudge {
     const CommitPoint& first = commits_[place];
     const CommitPoint& last = commits_[place == 0 ? 0 : place - 1];
     AlertMetric metric{
-        id_,       key_, movement_of(key_.better, ratio), by, before, after, ratio, last.run,
+        id_,       key_, movement_of(key_.direction, ratio), by, before, after, ratio, last.run,
         first.run, {}};
     judged_.changes.push_back({first.commit, last.commit, first.time, std::move(metric)});
   }
@@ -100,13 +96,13 @@ class SeriesJudge {
     return history;
   }
   [[nodiscard]] NewPoint look_at(std::size_t place, std::span<const double> runs) const {
-    return judge_new_point(history_before(place), runs, direction_of(key_.better), rules_.newest);
+    return judge_new_point(history_before(place), runs, key_.direction, rules_.newest);
   }
   /// Whether a commit by itself is beyond what came before it: +1 above, -1 below, 0 within.
   [[nodiscard]] int side_of(std::size_t place) const {
     const double value = values_[place];
     const NewPoint judged = look_at(place, std::span(&value, 1));
-    if (judged.verdict == NewPointVerdict::too_little_history || judged.runs == 0) return 0;
+    if (!judged.verdict || judged.runs == 0) return 0;
     if (value > judged.highest) return 1;
     return value < judged.lowest ? -1 : 0;
   }
@@ -138,22 +134,14 @@ class SeriesJudge {
   }
 
   [[nodiscard]] SeriesState state_of(const NewPoint& judged) const {
-    switch (judged.verdict) {
-      case NewPointVerdict::too_little_history:
-        return quiet(SeriesState::new_baseline);
-      case NewPointVerdict::as_before:
-        return quiet(SeriesState::as_before);
-      case NewPointVerdict::suspect:
-        if (judged.runs == 0) return SeriesState::unusable;
-        // A speed-up that nobody confirmed is no reason to measure again.
-        return movement_of(key_.better, judged.ratio) == Movement::improved
-                   ? quiet(SeriesState::as_before)
-                   : SeriesState::needs_reruns;
-      case NewPointVerdict::regressed:
-      case NewPointVerdict::improved:
-        return SeriesState::moved;
-    }
-    return SeriesState::as_before;
+    if (!judged.verdict) return quiet(SeriesState::new_baseline);
+    if (judged.verdict == Verdict::unchanged) return quiet(SeriesState::as_before);
+    if (judged.verdict != Verdict::inconclusive) return SeriesState::moved;
+    if (judged.runs == 0) return SeriesState::unusable;
+    // A speed-up that nobody confirmed is no reason to measure again.
+    return movement_of(key_.direction, judged.ratio) == Verdict::improved
+               ? quiet(SeriesState::as_before)
+               : SeriesState::needs_reruns;
   }
   /// That a history jumps is what there is to say of it as long as nothing else happened.
   [[nodiscard]] SeriesState quiet(SeriesState state) const {

@@ -27,7 +27,7 @@ json key_json(const SeriesKey& key) {
           {"axes", key.axes},
           {"metric", key.metric},
           {"unit", key.unit},
-          {"better", better_name(key.better)},
+          {"better", better_name(key.direction)},
           {"machine", key.machine},
           {"environment", key.environment},
           {"launch", key.launch}};
@@ -58,21 +58,22 @@ std::string file_word(std::string_view text) {
 
 }  // namespace
 
-std::string_view better_name(Better better) {
-  switch (better) {
-    case Better::smaller:
+std::string_view better_name(Direction direction) {
+  switch (direction) {
+    case Direction::smaller_is_better:
       return "smaller";
-    case Better::larger:
+    case Direction::larger_is_better:
       return "larger";
-    case Better::steady:
+    case Direction::steady:
       return "steady";
   }
   return "";
 }
 
-Better parse_better(std::string_view word) {
-  for (const Better better : {Better::smaller, Better::larger, Better::steady}) {
-    if (better_name(better) == word) return better;
+Direction parse_better(std::string_view word) {
+  for (const Direction direction :
+       {Direction::smaller_is_better, Direction::larger_is_better, Direction::steady}) {
+    if (better_name(direction) == word) return direction;
   }
   throw ConfigError(
       fmt::format("\"{}\" says not which way of a metric is good. Write smaller, "
@@ -115,7 +116,7 @@ std::string SeriesKey::question() const {
 Values values_of(const SeriesKey& key) {
   constexpr std::array wholes{"time",     "t_iter",    "real_time",
                               "cpu_time", "iteration", "time to train"};
-  if (key.better == Better::larger) return Values::from_0;
+  if (key.direction == Direction::larger_is_better) return Values::from_0;
   const bool is_part = key.unit == "s" && std::ranges::find(wholes, key.metric) == wholes.end();
   return is_part ? Values::any : Values::positive;
 }
@@ -135,7 +136,7 @@ SeriesKey parse_series_key(std::string_view text) {
     key.axes = value.at("axes").get<Facts>();
     key.metric = value.at("metric");
     key.unit = value.at("unit");
-    key.better = parse_better(value.at("better").get<std::string>());
+    key.direction = parse_better(value.at("better").get<std::string>());
     key.machine = value.at("machine").get<Facts>();
     key.environment = value.at("environment").get<Facts>();
     key.launch = value.at("launch").get<Facts>();

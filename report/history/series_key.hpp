@@ -3,17 +3,14 @@
 #include <string>
 #include <string_view>
 
+#include "report/regression/direction.hpp"
+
 namespace dlscale::report::history {
 
-/// Which way of a metric is good. Declared where a metric is made, never guessed from numbers.
-enum class Better {
-  smaller,  ///< times
-  larger,   ///< rates
-  steady,   ///< neither: that it moves at all is the news, as of a prediction's error
-};
-/// "smaller", "larger", "steady"; parse_better() throws ConfigError for any other word.
-std::string_view better_name(Better better);
-Better parse_better(std::string_view word);
+/// A direction as keys of series say it: "smaller", "larger", "steady"; parse_better() throws
+/// ConfigError for any other word.
+std::string_view better_name(Direction direction);
+Direction parse_better(std::string_view word);
 
 using Facts = std::map<std::string, std::string>;
 
@@ -24,7 +21,7 @@ struct SeriesKey {
   Facts axes;         ///< the case and its parameters
   std::string metric;
   std::string unit;  ///< "s", "B/s", "1"
-  Better better = Better::smaller;
+  Direction direction = Direction::smaller_is_better;
   Facts machine;      ///< class: processor, cores, memory, GPUs, links; not which one of the class
   Facts environment;  ///< drivers, libraries, compiler and flags, variables that libraries read
   Facts launch;       ///< ranks, ranks of a node, what joined them, cores they are bound to

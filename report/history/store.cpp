@@ -31,8 +31,10 @@ std::string format_text() {
   return json{{"schema", history_schema}, {"version", version}}.dump() + "\n";
 }
 
-/// Lines of several branches of a history can be merged: both sides' are kept, in any order.
-constexpr const char* merge_rule = "*.jsonl merge=union\n";
+/// In git every file stays as it is, byte by byte, and merging two branches keeps the lines of both
+/// sides, in any order.
+constexpr const char* git_attributes = "* -text\n*.jsonl merge=union\n";
+constexpr const char* git_ignores = ".lock\n";
 
 std::string series_head(const SeriesKey& key) {
   return fmt::format("{{\"schema\":\"{}\",\"version\":{},\"key\":{}}}\n", series_schema, version,
@@ -148,13 +150,13 @@ void expect_key(std::string_view line, const SeriesKey& key) {
   if (parse_head(line).text() != key.text()) throw ConfigError("it is of another series");
 }
 
-Growing look_at(Storage& storage, const std::string& file, const SeriesKey& key) {
+Growing look_at(const HistoryFolder& folder, const std::string& file, const SeriesKey& key) {
   Growing growing;
-  const std::string content = storage.read(file).value_or("");
+  const std::string content = folder.read(file).value_or("");
   growing.is_new = content.empty();
   if (growing.is_new) growing.lines = series_head(key);
   const Values values = values_of(key);
-  each_line(file, content, storage.name(), [&](std::size_t number, std::string_view line) {
+  each_line(file, content, folder.name(), [&](std::size_t number, std::string_view line) {
     if (is_head(number, line)) return expect_key(line, key);
     const Point point = parse_point_of(values, line);
     growing.there.emplace(point.run, point.part);
@@ -165,8 +167,8 @@ Growing look_at(Storage& storage, const std::string& file, const SeriesKey& key)
 /// Puts together what one update adds.
 class Plan {
  public:
-  Plan(Storage& storage, Changes first, const std::vector<RunRecord>& there)
-      : storage_(storage), changes_(std::move(first)) {
+  Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there)
+      : folder_(folder), changes_(std::move(first)) {
     for (const RunRecord& record : there) commits_[record.sha256] = record.commit;
   }
 
@@ -202,7 +204,7 @@ class Plan {
   /// left that of one that is new.
   void keep(const RunRecord& record, const std::string& content, bool fresh) {
     const std::string file = kept_file(record.sha256);
-    if (changes_.whole.contains(file) || storage_.read_all(file) == content) return;
+    if (changes_.whole.contains(file) || folder_.read_all(file) == content) return;
     changes_.whole[file] = content;
     report_.restored_files += fresh ? 0 : 1;
   }
@@ -213,7 +215,7 @@ class Plan {
       throw ConfigError(
           fmt::format("{} was added to {} as commit {}, and cannot be of {} as well. "
                       "Measure that commit.",
-                      record.file, storage_.name(), found->second, record.commit));
+                      record.file, folder_.name(), found->second, record.commit));
     }
     report_.there_already.push_back(record.file);
     return false;
@@ -223,7 +225,7 @@ class Plan {
     const std::string file = series_file(keyed.key);
     auto found = series_.find(file);
     if (found == series_.end()) {
-      found = series_.emplace(file, look_at(storage_, file, keyed.key)).first;
+      found = series_.emplace(file, look_at(folder_, file, keyed.key)).first;
     }
     Point point = keyed.point;
     point.run = run;
@@ -232,7 +234,7 @@ class Plan {
     return true;
   }
 
-  Storage& storage_;
+  const HistoryFolder& folder_;
   Changes changes_;
   AddReport report_;
   std::map<std::string, std::string> commits_;  ///< by run
@@ -249,17 +251,17 @@ Error none_whole(const std::string& store, std::size_t incomplete) {
                       store, incomplete, runs_file, runs_file)};
 }
 
-Store::Store(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+Store::Store(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
 bool Store::is_there() {
   // Written as a whole, so that it needs no line's end, as lines that are added do.
-  const auto format = storage_->read_all(format_file);
+  const auto format = folder_.read_all(format_file);
   if (!format) {
-    for (const std::string& file : storage_->files("")) {
+    for (const std::string& file : folder_.files("")) {
       throw ConfigError(
           fmt::format("{} holds something else ({}), so no history is made there. "
                       "Name another place with --store.",
-                      storage_->name(), shown_text(file)));
+                      folder_.name(), shown_text(file)));
     }
     return false;
   }
@@ -269,7 +271,7 @@ bool Store::is_there() {
     throw ConfigError(
         fmt::format("{} is not of a version that is known here. Use the dlscale that "
                     "wrote it, or a later one.",
-                    storage_->name()));
+                    folder_.name()));
   }
   return true;
 }
@@ -279,7 +281,7 @@ void Store::expect_history() {
   throw ConfigError(
       fmt::format("{} is empty: nothing was added yet. Add results with dlscale "
                   "history add, or name another place with --store.",
-                  storage_->name()));
+                  folder_.name()));
 }
 
 AddReport Store::add(std::span<const ImportedRun> runs) {
@@ -290,15 +292,17 @@ AddReport Store::add(std::span<const ImportedRun> runs) {
     if (is_there()) {
       there = this->runs();
     } else {
-      first.created = {{format_file, format_text()}, {".gitattributes", merge_rule}};
+      first.created = {{format_file, format_text()},
+                       {".gitattributes", git_attributes},
+                       {".gitignore", git_ignores}};
     }
-    Plan update(*storage_, std::move(first), there);
+    Plan update(folder_, std::move(first), there);
     for (const ImportedRun& run : runs) update.add(run);
     Changes changes = update.changes();
     report = update.report();
     return changes;
   };
-  storage_->update(plan, fmt::format("Add {} run{}", runs.size(), runs.size() == 1 ? "" : "s"));
+  folder_.update(plan);
   return report;
 }
 
@@ -306,8 +310,8 @@ std::vector<RunRecord> Store::runs() {
   expect_history();
   std::vector<RunRecord> all;
   std::set<std::string> seen;
-  const std::string content = storage_->read(runs_file).value_or("");
-  each_line(runs_file, content, storage_->name(), [&](std::size_t, std::string_view line) {
+  const std::string content = folder_.read(runs_file).value_or("");
+  each_line(runs_file, content, folder_.name(), [&](std::size_t, std::string_view line) {
     RunRecord record = parse_record(line);
     if (seen.insert(record.sha256).second) all.push_back(std::move(record));
   });
@@ -317,8 +321,8 @@ std::vector<RunRecord> Store::runs() {
 std::vector<Annotation> Store::annotations() {
   expect_history();
   std::vector<Annotation> all;
-  const std::string content = storage_->read(annotations_file).value_or("");
-  each_line(annotations_file, content, storage_->name(),
+  const std::string content = folder_.read(annotations_file).value_or("");
+  each_line(annotations_file, content, folder_.name(),
             [&](std::size_t, std::string_view line) { all.push_back(parse_annotation(line)); });
   // Merging two branches puts the lines of one after those of the other, whichever were made first.
   std::ranges::stable_sort(all, {}, &Annotation::time);
@@ -327,13 +331,11 @@ std::vector<Annotation> Store::annotations() {
 
 void Store::annotate(const Annotation& annotation) {
   expect_history();
-  const auto plan = [&] {
+  folder_.update([&] {
     Changes changes;
     changes.appended.emplace_back(annotations_file, annotation_line(annotation));
     return changes;
-  };
-  storage_->update(plan, fmt::format("Mark the change at {} as {}", annotation.commit,
-                                     alert_state_name(annotation.state)));
+  });
 }
 
 Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
@@ -341,14 +343,14 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
   std::map<std::string, std::size_t, std::less<>> left;  // points, by run
   for (const RunRecord& record : runs()) left[record.id()] = record.points;
   bool all_are_read = true;
-  const std::vector<std::string> files = storage_->files("series");
+  const std::vector<std::string> files = folder_.files("series");
   for (const std::string& file : files) {
-    const std::string content = storage_->read(file).value_or("");
+    const std::string content = folder_.read(file).value_or("");
     Series series;
     Values values = Values::any;
     Parts seen;
     bool skipped = content.empty();
-    each_line(file, content, storage_->name(), [&](std::size_t number, std::string_view line) {
+    each_line(file, content, folder_.name(), [&](std::size_t number, std::string_view line) {
       if (is_head(number, line)) {
         if (number > 1) return expect_key(line, series.key);
         series.key = parse_head(line);
@@ -377,12 +379,12 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
 
 std::string Store::content(const RunRecord& run) {
   const std::string file = kept_file(run.sha256);
-  std::string content = storage_->read_all(file).value_or("");
+  std::string content = folder_.read_all(file).value_or("");
   if (sha256(content) == run.sha256) return content;
   throw ConfigError(
       fmt::format("{} of {} is not there as it was added. Restore it, or add {} "
                   "again.",
-                  file, storage_->name(), run.file));
+                  file, folder_.name(), run.file));
 }
 
 }  // namespace dlscale::report::history

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <functional>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -10,10 +10,10 @@
 
 #include "core/error.hpp"
 #include "report/history/alert_state.hpp"
+#include "report/history/history_folder.hpp"
 #include "report/history/point.hpp"
 #include "report/history/run.hpp"
 #include "report/history/series_key.hpp"
-#include "report/history/storage.hpp"
 
 namespace dlscale::report::history {
 
@@ -71,11 +71,12 @@ struct AddReport {
 /// is read from them.
 class Store {
  public:
-  explicit Store(std::unique_ptr<Storage> storage);
+  /// The folder need not exist yet. Throws ConfigError if it is something else than a folder.
+  explicit Store(std::filesystem::path folder);
 
   /// All of them or, where one cannot be, none. Of a run that is there what was lost of it is put
-  /// back. Throws ConfigError: as Storage::update(), or for a
-  /// file that was added as another commit, or a place that holds something else than a history.
+  /// back. Throws ConfigError: as HistoryFolder::update(), or for
+  /// a file that was added as another commit, or a folder that holds something else.
   AddReport add(std::span<const ImportedRun> runs);
 
   /// Throws ConfigError, naming file and line, for damage; and where there is no history.
@@ -89,13 +90,13 @@ class Store {
   [[nodiscard]] std::string content(const RunRecord& run);
   void annotate(const Annotation& annotation);
 
-  [[nodiscard]] std::string name() const { return storage_->name(); }
+  [[nodiscard]] std::string name() const { return folder_.name(); }
 
  private:
   void expect_history();
   [[nodiscard]] bool is_there();
 
-  std::unique_ptr<Storage> storage_;
+  HistoryFolder folder_;
 };
 
 }  // namespace dlscale::report::history

@@ -22,7 +22,7 @@ std::size_t bare_number(std::string_view text) {
 
 }  // namespace
 
-std::string strict_json(std::string_view text, BareNumber becomes) {
+std::string strict_json(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   bool in_string = false;
@@ -30,14 +30,7 @@ std::string strict_json(std::string_view text, BareNumber becomes) {
     const bool may_begin = !in_string && (out.empty() || !is_of_a_word(out.back()));
     const std::size_t length = may_begin ? bare_number(text.substr(i)) : 0;
     if (length > 0) {
-      switch (becomes) {
-        case BareNumber::null:
-          out += "null";
-          break;
-        case BareNumber::quoted:
-          out.append("\"").append(text.substr(i, length)).append("\"");
-          break;
-      }
+      out += "null";
       i += length;
       continue;
     }

@@ -176,7 +176,7 @@ class StripMaker {
         const std::string note = alert.note.empty() ? "" : ": " + alert.note;
         strip.marks.push_back(
             {*place, MarkKind::alert,
-             fmt::format("{} {:+.1f} % ({}{})", movement_name(metric.movement),
+             fmt::format("{} {:+.1f} % ({}{})", verdict_name(metric.movement),
                          100 * (metric.ratio - 1), alert_state_name(alert.state), note)});
       }
     }

@@ -32,7 +32,7 @@ SeriesKey key_of_run(const json& run) {
   if (!run.at("links").is_null()) key.machine["links"] = run.at("links");
   key.metric = "predicted_over_measured";
   key.unit = "1";
-  key.better = Better::steady;
+  key.direction = Direction::steady;
   return key;
 }
 

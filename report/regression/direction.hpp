@@ -3,14 +3,18 @@
 
 namespace dlscale::report {
 
-/// Which way of a metric is good. Declared by the metric, never guessed from numbers: times are
-/// better small, rates large.
-enum class Direction { smaller_is_better, larger_is_better };
+/// Which way of a metric is good. Declared where a metric is made, never guessed from numbers.
+enum class Direction {
+  smaller_is_better,  ///< times
+  larger_is_better,   ///< rates
+  steady,             ///< neither: a change either way is news, as of a prediction's error
+};
 
-/// "smaller_is_better", "larger_is_better".
+/// "smaller_is_better", "larger_is_better", "steady".
 std::string_view direction_name(Direction direction);
 
 /// +1 if more is worse, −1 if more is better: sign · ln(b / a) > 0 says that b is worse than a.
+/// Steady metrics count as times.
 double worse_sign(Direction direction);
 
 }  // namespace dlscale::report

@@ -54,7 +54,7 @@ Json fields(const GateMetric& metric) {
           {"p_adjusted", number(metric.p_adjusted)},
           {"rounds", metric.rounds},
           {"method", gate_method_name(metric.method)},
-          {"verdict", gate_verdict_name(metric.verdict)},
+          {"verdict", verdict_name(metric.verdict)},
           {"note", metric.note},
           {"pairs", pairs}};
 }
@@ -123,10 +123,10 @@ GatePair pair_of(const Json& json) {
           .changed = positive(json, "new")};
 }
 
-GateVerdict verdict_of(const Json& json) {
-  return named(json, "verdict", gate_verdict_name,
-               std::array{GateVerdict::regressed, GateVerdict::not_regressed, GateVerdict::improved,
-                          GateVerdict::inconclusive});
+Verdict verdict_of(const Json& json) {
+  return named(json, "verdict", verdict_name,
+               std::array{Verdict::regressed, Verdict::not_regressed, Verdict::improved,
+                          Verdict::inconclusive});
 }
 
 GateMetric metric_of(const Json& json) {
@@ -208,9 +208,8 @@ GateReport report_of(const Json& json) {
   report.base = side_of(json.at("base"));
   report.changed = side_of(json.at("new"));
   report.machine = json.at("machine").get<std::string>();
-  report.canary =
-      named(json, "canary", canary_verdict_name,
-            std::array{CanaryVerdict::not_run, CanaryVerdict::quiet, CanaryVerdict::alarmed});
+  report.canary = named(json, "canary", gate_canary_name,
+                        std::array{GateCanary::not_run, GateCanary::quiet, GateCanary::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
   add_later_fields(json, report);
@@ -226,7 +225,7 @@ GateReport report_of(const Json& json) {
 std::string to_json(const GateReport& report) {
   Json json{{"schema", schema}, {"version", version}};
   json["headline"] = gate_headline(report);
-  json["verdict"] = gate_verdict_name(report.verdict);
+  json["verdict"] = verdict_name(report.verdict);
   json["margin"] = number(report.margin);
   json["looks"] = Json::array();
   for (const GateLook& look : report.looks) {
@@ -242,7 +241,7 @@ std::string to_json(const GateReport& report) {
   json["new"] = fields(report.changed);
   json["ratio_sign"] = "above 1 the new version is worse";
   json["metrics"] = fields(report.metrics);
-  json["canary"] = canary_verdict_name(report.canary);
+  json["canary"] = gate_canary_name(report.canary);
   json["canary_metrics"] = fields(report.canary_metrics);
   json["missing"] = Json::array();
   for (const GateMissing& each : report.missing) {

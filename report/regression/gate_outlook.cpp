@@ -52,7 +52,7 @@ GateKind finished(GateKind kind) {
 
 std::optional<int> more_rounds(const GateMetric& metric, double margin) {
   constexpr double most = 1000;
-  if (metric.verdict != GateVerdict::inconclusive || metric.rounds == 0) return std::nullopt;
+  if (metric.verdict != Verdict::inconclusive || metric.rounds == 0) return std::nullopt;
   const double limit = std::log1p(margin);
   const double theta = std::log(metric.ratio);
   const std::optional<double>& end = theta > limit ? metric.ratio_low : metric.ratio_high;

@@ -16,7 +16,7 @@ constexpr std::size_t least_of_machine = 12;
 /// A metric's name that tells it from others is worth more than the machine's.
 constexpr std::size_t least_of_name = 24;
 
-long count(const std::vector<GateMetric>& metrics, GateVerdict verdict) {
+long count(const std::vector<GateMetric>& metrics, Verdict verdict) {
   return std::ranges::count(metrics, verdict, &GateMetric::verdict);
 }
 
@@ -55,11 +55,10 @@ const GateMetric* worst(const GateReport& report) {
 
 std::string counts(const GateReport& report) {
   std::string text;
-  for (const GateVerdict verdict :
-       {GateVerdict::regressed, GateVerdict::improved, GateVerdict::inconclusive}) {
+  for (const Verdict verdict : {Verdict::regressed, Verdict::improved, Verdict::inconclusive}) {
     if (count(report.metrics, verdict) == 0) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", count(report.metrics, verdict), gate_verdict_name(verdict));
+    text += fmt::format("{} {}", count(report.metrics, verdict), verdict_name(verdict));
   }
   if (report.metrics.empty()) return "nothing was measured";
   if (text.empty()) return fmt::format("none of {} regressed", report.metrics.size());
@@ -73,39 +72,25 @@ std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
   if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
     tail += fmt::format(" · {}", machine);
   }
-  if (report.canary != CanaryVerdict::not_run) {
-    tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
+  if (report.canary != GateCanary::not_run) {
+    tail += fmt::format(" · canary {}", gate_canary_name(report.canary));
   }
   return tail;
 }
 
 }  // namespace
 
-std::string_view gate_verdict_name(GateVerdict verdict) {
-  switch (verdict) {
-    case GateVerdict::regressed:
-      return "regressed";
-    case GateVerdict::not_regressed:
-      return "not regressed";
-    case GateVerdict::improved:
-      return "improved";
-    case GateVerdict::inconclusive:
-      return "inconclusive";
-  }
-  return "";
-}
-
 std::string_view gate_method_name(GateMethod method) {
   return method == GateMethod::signed_rank ? "signed rank" : "sign test";
 }
 
-std::string_view canary_verdict_name(CanaryVerdict verdict) {
-  switch (verdict) {
-    case CanaryVerdict::not_run:
+std::string_view gate_canary_name(GateCanary canary) {
+  switch (canary) {
+    case GateCanary::not_run:
       return "not run";
-    case CanaryVerdict::quiet:
+    case GateCanary::quiet:
       return "quiet";
-    case CanaryVerdict::alarmed:
+    case GateCanary::alarmed:
       return "alarmed";
   }
   return "";
@@ -131,17 +116,16 @@ std::string gate_headline(const GateReport& report) {
 }
 
 bool is_trusted(const GateReport& report) {
-  return !report.invalid && !report.unsteady && report.canary != CanaryVerdict::alarmed;
+  return !report.invalid && !report.unsteady && report.canary != GateCanary::alarmed;
 }
 
-GateVerdict overall_verdict(const GateReport& report) {
-  const auto any = [&report](GateVerdict verdict) { return count(report.metrics, verdict) > 0; };
-  if (!is_trusted(report) || report.metrics.empty()) return GateVerdict::inconclusive;
-  for (const GateVerdict verdict :
-       {GateVerdict::regressed, GateVerdict::inconclusive, GateVerdict::improved}) {
+Verdict overall_verdict(const GateReport& report) {
+  const auto any = [&report](Verdict verdict) { return count(report.metrics, verdict) > 0; };
+  if (!is_trusted(report) || report.metrics.empty()) return Verdict::inconclusive;
+  for (const Verdict verdict : {Verdict::regressed, Verdict::inconclusive, Verdict::improved}) {
     if (any(verdict)) return verdict;
   }
-  return GateVerdict::not_regressed;
+  return Verdict::not_regressed;
 }
 
 }  // namespace dlscale::report

@@ -11,18 +11,9 @@
 #include "core/error.hpp"
 #include "report/regression/direction.hpp"
 #include "report/regression/run_statistic.hpp"
+#include "report/regression/verdict.hpp"
 
 namespace dlscale::report {
-
-/// What became of a metric, or of the whole gate.
-enum class GateVerdict {
-  regressed,
-  not_regressed,
-  improved,  ///< by more than the margin; a case of not regressed, reported apart
-  inconclusive,
-};
-/// "regressed", "not regressed", "improved", "inconclusive".
-std::string_view gate_verdict_name(GateVerdict verdict);
 
 /// Which of the two versions.
 enum class GateSideName { base, changed };
@@ -60,7 +51,7 @@ struct GateMetric {
   double p_adjusted = 1;    ///< Benjamini-Hochberg over all metrics
   int rounds = 0;           ///< that entered the verdict
   GateMethod method = GateMethod::signed_rank;
-  GateVerdict verdict = GateVerdict::inconclusive;
+  Verdict verdict = Verdict::inconclusive;
   std::string note;             ///< why there is no verdict, or what to know of it
   std::vector<GatePair> pairs;  ///< all rounds, also those after the verdict
 };
@@ -86,8 +77,8 @@ struct GateSide {
 };
 
 /// A against A by the same rule: an alarm there means that this session tells nothing.
-enum class CanaryVerdict { not_run, quiet, alarmed };
-std::string_view canary_verdict_name(CanaryVerdict verdict);
+enum class GateCanary { not_run, quiet, alarmed };
+std::string_view gate_canary_name(GateCanary canary);
 
 /// A gate as it ended. JSON {"schema": "dlscale.gate", "version": 1}, SI, unit in the key.
 struct GateReport {
@@ -107,12 +98,12 @@ struct GateReport {
   GateSide base;
   GateSide changed;
   std::string machine;  ///< one line: processors, devices
-  CanaryVerdict canary = CanaryVerdict::not_run;
+  GateCanary canary = GateCanary::not_run;
   std::vector<GateMetric> metrics;
   std::vector<GateMetric> canary_metrics;  ///< A against A; empty if not run
   std::vector<GateMissing> missing;
   std::vector<std::string> notes;  ///< what was not measured or not valid, a sentence each
-  GateVerdict verdict = GateVerdict::inconclusive;
+  Verdict verdict = Verdict::inconclusive;
   double duration = 0;  ///< s, of all processes
   std::string date;     ///< of the last round, ISO 8601, UTC
 };
@@ -128,7 +119,7 @@ bool is_trusted(const GateReport& report);
 
 /// Inconclusive if the session cannot be trusted or has no metric; else regressed if any metric is;
 /// else inconclusive if any is; else improved if any is; else not regressed.
-GateVerdict overall_verdict(const GateReport& report);
+Verdict overall_verdict(const GateReport& report);
 
 /// The file's text, one line at its end. Throws std::logic_error for a number that is not finite.
 std::string to_json(const GateReport& report);

@@ -45,16 +45,16 @@ void judge(std::span<const double> runs, double centre, double bound, double sig
   result.beyond = std::max(worse, better);
   const bool hit = result.beyond > 0;
   if (alarms(worse, runs.size(), rule)) {
-    result.verdict = NewPointVerdict::regressed;
+    result.verdict = Verdict::regressed;
     result.beyond = worse;
   } else if (alarms(better, runs.size(), rule)) {
-    result.verdict = NewPointVerdict::improved;
+    result.verdict = Verdict::improved;
     result.beyond = better;
   } else if (hit && runs.size() < rule.runs) {
-    result.verdict = NewPointVerdict::suspect;
+    result.verdict = Verdict::inconclusive;
     result.runs_wanted = rule.runs - runs.size();
   } else {
-    result.verdict = NewPointVerdict::as_before;
+    result.verdict = Verdict::unchanged;
   }
 }
 
@@ -65,22 +65,6 @@ void check(const NewPointRule& rule) {
 }
 
 }  // namespace
-
-std::string_view new_point_verdict_name(NewPointVerdict verdict) {
-  switch (verdict) {
-    case NewPointVerdict::too_little_history:
-      return "too little history";
-    case NewPointVerdict::as_before:
-      return "as before";
-    case NewPointVerdict::suspect:
-      return "suspect";
-    case NewPointVerdict::regressed:
-      return "regressed";
-    case NewPointVerdict::improved:
-      return "improved";
-  }
-  return "";
-}
 
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,
                          Direction direction, const NewPointRule& rule) {
@@ -102,7 +86,7 @@ NewPoint judge_new_point(std::span<const double> history, std::span<const double
   result.lowest = std::exp(summary.median - bound);
   result.highest = std::exp(summary.median + bound);
   if (now.empty()) {
-    result.verdict = NewPointVerdict::suspect;
+    result.verdict = Verdict::inconclusive;
     result.runs_wanted = rule.runs;
     return result;
   }

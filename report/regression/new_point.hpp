@@ -1,9 +1,10 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
-#include <string_view>
 
 #include "report/regression/direction.hpp"
+#include "report/regression/verdict.hpp"
 
 namespace dlscale::report {
 
@@ -27,17 +28,10 @@ struct NewPointRule {
   std::size_t needed = 2;   ///< of those, beyond the bound
 };
 
-enum class NewPointVerdict {
-  too_little_history,
-  as_before,
-  suspect,  ///< beyond the bound, and more runs of the same commit are needed: `runs_wanted`
-  regressed,
-  improved,
-};
-std::string_view new_point_verdict_name(NewPointVerdict verdict);
-
 struct NewPoint {
-  NewPointVerdict verdict = NewPointVerdict::too_little_history;
+  /// unchanged, regressed, improved, or inconclusive: beyond the bound, and `runs_wanted` more runs
+  /// of the same commit are needed. Nothing: too little history.
+  std::optional<Verdict> verdict;
   double level = 0;   ///< median of the history, unit of the values
   double lowest = 0;  ///< values between these two are as before (unit of the values)
   double highest = 0;
@@ -45,14 +39,15 @@ struct NewPoint {
   std::size_t history = 0;      ///< points used
   std::size_t runs = 0;         ///< usable runs of the new commit
   std::size_t beyond = 0;       ///< of those, on the side that decided
-  std::size_t runs_wanted = 0;  ///< of `suspect`
+  std::size_t runs_wanted = 0;  ///< where it is inconclusive
   std::size_t unusable = 0;     ///< points and runs that are not finite or not positive: left out
 };
 
 /// `history`: values in the order of time, without the new commit. `runs`: all runs of the new
 /// commit, in any order. With k runs of which b are beyond on one side: alarm if b ≥ needed and
-/// b / k ≥ needed / runs; suspect if b ≥ 1 and k < runs; else as before.
-/// Requires ≥ 1 run. If no run is usable the verdict is `suspect` and wants `runs` runs.
+/// b / k ≥ needed / runs; inconclusive if b ≥ 1 and k < runs; else
+/// unchanged.
+/// Requires ≥ 1 run. If no run is usable the verdict is inconclusive and wants `runs` runs.
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,
                          Direction direction, const NewPointRule& rule = {});
 

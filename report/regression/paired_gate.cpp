@@ -67,7 +67,7 @@ std::vector<double> adjusted(const std::vector<Progress>& progress, double Progr
   return benjamini_hochberg(p);
 }
 
-void decide(GateDecision& decision, GateVerdict verdict) {
+void decide(GateDecision& decision, Verdict verdict) {
   decision.verdict = verdict;
   decision.decided = true;
 }
@@ -109,10 +109,10 @@ class Look {
     const GateEstimate& estimate = decision.estimate;
     const bool above = estimate.low && *estimate.low > limit_;
     decision.held_back = above && !worse_kept;
-    if (above && worse_kept) return decide(decision, GateVerdict::regressed);
+    if (above && worse_kept) return decide(decision, Verdict::regressed);
     if (!estimate.high || !(*estimate.high < limit_)) return;
     const bool better = better_kept && *estimate.high < -limit_;
-    decide(decision, better ? GateVerdict::improved : GateVerdict::not_regressed);
+    decide(decision, better ? Verdict::improved : Verdict::not_regressed);
   }
 
   const GateRule* rule_;

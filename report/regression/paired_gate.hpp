@@ -66,7 +66,7 @@ GateEstimate estimate_gate(std::span<const double> differences, double margin, d
 
 /// What became of one metric.
 struct GateDecision {
-  GateVerdict verdict = GateVerdict::inconclusive;
+  Verdict verdict = Verdict::inconclusive;
   bool decided = false;  ///< else more rounds may tell, as far as there are looks left
   /// Its bound is above the margin, but among so many metrics that may be chance.
   bool held_back = false;

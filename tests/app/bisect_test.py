@@ -101,7 +101,7 @@ class Printed(Bisect):
         self.assertIn("bench conv --batch 8", told.stdout)
         self.assertIn("125", told.stdout)
         elsewhere = self.history("bisect", self.commits[18], "--repository", self.folder, "--", "bench")
-        self.assert_refused(elsewhere, 2, "is in no git repository")
+        self.assert_refused(elsewhere, 2, "is not in a git repository")
 
     def test_has_the_recorded_command_without_its_output_however_that_is_spelt(self):
         self.add_each(lambda seconds: result(seconds, [*self.COMMAND, "--output=r.jsonl"]))

@@ -134,7 +134,7 @@ class Matrix(CellsTest):
         self.assertEqual(listed.stdout, f"gemm-2: dlscale {command} --sizes 2x8x8\n")
         self.assertFalse(self.out.exists())
         self.assert_refused(self.run_cells("--name", "conv"), 5, "none of the 4 cells")
-        self.assert_refused(self.run_cells("--name", "("), 2, "no regular expression")
+        self.assert_refused(self.run_cells("--name", "("), 2, "not a regular expression")
         for option in ("--name", "--exclude"):  # which a library that calls itself would use up the stack with
             refused = self.run_cells("--list", option, "(" * 10000 + ")" * 10000)
             self.assert_refused(refused, 2, f"{option}: ", "more than 1000 letters")

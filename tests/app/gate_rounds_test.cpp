@@ -55,7 +55,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using report::GateReport;
-using report::GateVerdict;
+using report::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -101,8 +101,8 @@ TEST(GateCanary, AnAlarmLeavesNoMetricAVerdictInAnyForm) {
     round.runs[canary_arm] = run_of(1.2);
   }
   const GateReport report = judge_rounds(rounds, {}, 0);
-  EXPECT_EQ(report.canary, report::CanaryVerdict::alarmed);
-  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::inconclusive);
+  EXPECT_EQ(report.canary, report::GateCanary::alarmed);
+  EXPECT_EQ(report.metrics.at(0).verdict, Verdict::inconclusive);
   EXPECT_THAT(report.metrics.at(0).note, HasSubstr("the canary alarmed"));
   EXPECT_NEAR(report.metrics.at(0).ratio, 1.1, 1e-9);
   EXPECT_THAT(report::gate_headline(report), HasSubstr("1 inconclusive of 1"));
@@ -146,7 +146,7 @@ TEST(GateMetrics, ShowBaseAndNewOfTheRoundsThatDecided) {
   for (int i = 11; i <= 40; ++i) rounds.push_back(round_of(i, 1, 3));
   const GateReport report = judge_rounds(rounds, {}, 0);
   EXPECT_EQ(report.metrics.at(0).rounds, 10);
-  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::improved);
+  EXPECT_EQ(report.metrics.at(0).verdict, Verdict::improved);
   EXPECT_DOUBLE_EQ(report.metrics.at(0).changed, 0.9);
   EXPECT_EQ(report.metrics.at(0).pairs.size(), 40U);
 }
@@ -287,7 +287,7 @@ TEST(SetAside, RoundsInWhichTheGpuWasHotAreMeasuredAgainAndMakeNoRegression) {
   EXPECT_THAT(report.notes, testing::Contains(HasSubstr("round 9 was set aside: the GPU was")));
   for (int i = 11; i <= 12; ++i) rounds.push_back(round_of(i, 1, 1));
   report = judge_rounds(rounds, {}, 0);
-  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::not_regressed);
+  EXPECT_EQ(report.metrics.at(0).verdict, Verdict::not_regressed);
   EXPECT_EQ(report.metrics.at(0).rounds, 10);
   EXPECT_EQ(report::gate_report_of(report::to_json(report), "x").set_aside, 2);
 }
@@ -299,7 +299,7 @@ TEST(SetAside, ASessionThatIsMostlySoEndsInconclusive) {
   const GateReport report = judge_rounds(rounds, {}, 0);
   EXPECT_TRUE(report.unsteady);
   EXPECT_TRUE(is_decided(report));
-  EXPECT_EQ(report.verdict, GateVerdict::inconclusive);
+  EXPECT_EQ(report.verdict, Verdict::inconclusive);
   EXPECT_EQ(exit_code(report, {}), ExitCode::inconclusive);
 }
 
@@ -425,7 +425,7 @@ TEST_F(RunFiles, AreNotOnDiskUntilTheDiskHasSaidSo) {
 
 TEST(GateProgress, TellsRoundsOpenMetricsTheWorstOfThemAndTheTimeLeft) {
   GateReport report = judge_rounds(rounds_of(12, 1, 1.004), {}, 0);
-  report.metrics.at(0).verdict = GateVerdict::inconclusive;
+  report.metrics.at(0).verdict = Verdict::inconclusive;
   report.metrics.at(0).ratio = 1.004;
   report.metrics.at(0).ratio_low = 0.995;
   report.metrics.at(0).ratio_high = 1.013;

@@ -28,13 +28,6 @@ std::vector<std::string> history_seeds() {
 )",
       R"({"results": [{"command": "train", "times": [1.0, 2.0], "exit_codes": [0, 0],
  "parameters": {"threads": "4"}}]})",
-      R"({"commit_hash": "c1", "env_name": "py3.9", "date": 1700000000000, "params": {"machine": "m"},
- "python": "3.9", "requirements": {"numpy": ""}, "env_vars": {}, "result_columns": ["result", "params",
- "version", "stats_q_25", "samples"], "results": {"a.time_x": [[2e-6, NaN, null, 3e-6],
- [["1", "2"], ["'a'", "'b'"]], "v", [1e-6, null, null, -Infinity], [[1e-6, 2e-6, 3e-6], null, null,
- null]], "a.mem_y": [[728]]}, "version": 2})",
-      R"({"commit_hash": "c1", "date": 0, "params": {}, "results": {"a.time_x": 6.5e-05, "a.time_y":
- {"result": [1e-3], "params": [["1"]], "stats": [{"ci_99": [1e-3, 2e-3]}]}}, "version": 1})",
       R"({"schema": "dlscale.validation", "version": 1, "runs": [{"key": "e2e", "links": null,
  "run": {"network": "alexnet", "ranks": 2, "credit": null}, "backend": "onednn", "errors": [-0.1],
  "phases": [{"phase": "t_iter", "predicted_s": 1.02, "measured_s": 1.0}]}]})"};

@@ -101,7 +101,7 @@ TEST(Bencher, HasTheSameNamesInEveryRunWhateverWasMeasured) {
   GateReport after = before;
   for (GateMetric& metric : after.metrics) {
     metric.changed *= 1.3;
-    metric.verdict = GateVerdict::inconclusive;
+    metric.verdict = Verdict::inconclusive;
     metric.rounds = 40;
     metric.note = "another";
   }

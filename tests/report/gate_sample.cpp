@@ -3,7 +3,7 @@
 namespace dlscale::report::samples {
 namespace {
 
-GateMetric metric(const std::string& key, double ratio, GateVerdict verdict) {
+GateMetric metric(const std::string& key, double ratio, Verdict verdict) {
   GateMetric one;
   one.key = key;
   one.series = "time";
@@ -13,7 +13,7 @@ GateMetric metric(const std::string& key, double ratio, GateVerdict verdict) {
   one.ratio = ratio;
   one.ratio_low = 0.99 * ratio;
   one.ratio_high = 1.01 * ratio;
-  one.p = one.p_sequential = one.p_adjusted = verdict == GateVerdict::regressed ? 0.001 : 0.7;
+  one.p = one.p_sequential = one.p_adjusted = verdict == Verdict::regressed ? 0.001 : 0.7;
   one.rounds = 10;
   one.verdict = verdict;
   for (int round = 1; round <= 10; ++round) {
@@ -35,14 +35,14 @@ GateReport gate() {
   gate.base = {{"./old/dlscale", "run", "quick"}, "1111111", {{"compiler", "gcc 12"}}};
   gate.changed = {{"./new/dlscale", "run", "quick"}, "2222222", {{"compiler", "gcc 13"}}};
   gate.machine = "Sample CPU";
-  gate.canary = CanaryVerdict::quiet;
-  gate.metrics = {metric("conv batch=1", 1.06, GateVerdict::regressed),
-                  metric("conv batch=8", 0.90, GateVerdict::improved),
-                  metric("conv batch=16", 1.012, GateVerdict::inconclusive),
-                  metric("copy", 1.001, GateVerdict::not_regressed),
-                  metric("triad", 0.999, GateVerdict::not_regressed)};
+  gate.canary = GateCanary::quiet;
+  gate.metrics = {metric("conv batch=1", 1.06, Verdict::regressed),
+                  metric("conv batch=8", 0.90, Verdict::improved),
+                  metric("conv batch=16", 1.012, Verdict::inconclusive),
+                  metric("copy", 1.001, Verdict::not_regressed),
+                  metric("triad", 0.999, Verdict::not_regressed)};
   gate.metrics[2].ratio_high.reset();
-  gate.canary_metrics = {metric("conv batch=1", 1.0, GateVerdict::not_regressed)};
+  gate.canary_metrics = {metric("conv batch=1", 1.0, Verdict::not_regressed)};
   gate.notes = {"conv batch=32 was not measured"};
   gate.verdict = overall_verdict(gate);
   gate.duration = 120;

@@ -103,7 +103,7 @@ TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
 
 TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
   SeriesKey key = samples::kernel();
-  key.better = history::Better::steady;
+  key.direction = Direction::steady;
   key.unit = "1";
   measure(key, 1, 30, 1.0);
   measure(key, 31, 45, 0.8);

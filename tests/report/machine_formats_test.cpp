@@ -128,7 +128,7 @@ TEST(OpenMetrics, HasTheSameSeriesInEveryRunWhateverWasMeasured) {
     metric.p = metric.p_adjusted = 0.01;
     metric.rounds = 40;
     metric.method = GateMethod::sign_test;
-    metric.verdict = GateVerdict::regressed;
+    metric.verdict = Verdict::regressed;
     metric.ratio_high = 1.3;
     metric.note = "another";
   }

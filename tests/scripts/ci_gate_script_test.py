@@ -3,10 +3,16 @@
     ci_gate_script_test.py PROGRAM
 """
 
+import shutil
 import sys
 import unittest
 
 from ci_support import CheckoutTest, complaint_of, git
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 
@@ -224,13 +230,50 @@ class RealProgram(CheckoutTest):
     def test_a_night_of_it_from_end_to_end(self):
         self.tiny_suite()
         suite = self.checkout / "configs" / "suites" / "tiny.yaml"
-        done = self.run_recipe("nightly.sbatch", DLSCALE=PROGRAM, SUITE=suite, STORE="git:perf-history")
+        done = self.run_recipe("nightly.sbatch", DLSCALE=PROGRAM, SUITE=suite)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 points of 1 runs were added to", done.stdout)
-        self.assertIn("series", git(self.checkout, "ls-tree", "--name-only", "perf-history"))
+        self.assertTrue((self.checkout / "results" / "local" / "perf-history" / "series").is_dir())
         results = self.checkout / "results" / "local" / "nightly"
         self.assertTrue((results / "check.md").read_text().startswith("<!-- dlscale -->\nno new regression: "))
         self.assertIn('tests="1" failures="0" errors="0" skipped="1"', (results / "check.xml").read_text())
+
+    def test_a_night_is_committed_to_the_branch_that_the_history_is_a_work_tree_of(self):
+        self.tiny_suite()
+        suite = self.checkout / "configs" / "suites" / "tiny.yaml"
+        store = self.folder / "history"
+        git(self.checkout, "worktree", "add", "-q", "--detach", store)
+        git(store, "switch", "-q", "--orphan", "perf-history")
+        nobody = {"HOME": self.folder, "GIT_CONFIG_NOSYSTEM": 1, "GIT_CONFIG_COUNT": 1, "GIT_CONFIG_KEY_0": "user.useConfigOnly",
+                  "GIT_CONFIG_VALUE_0": "true"}
+        for night in (1, 2):
+            done = self.run_recipe("nightly.sbatch", DLSCALE=PROGRAM, SUITE=suite, STORE=store, **nobody)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertEqual(git(store, "status", "--porcelain"), "")
+            log = git(self.checkout, "log", "--format=%an %s", "perf-history").splitlines()
+            self.assertGreaterEqual(len(log), night)
+            self.assertTrue(all(line.startswith("dlscale Add 20") for line in log), log)
+        names = git(self.checkout, "ls-tree", "--name-only", "perf-history").splitlines()
+        self.assertEqual(names, [".gitattributes", ".gitignore", "files", "format.json", "runs.jsonl", "series"])
+
+    @unittest.skipUnless(yaml, "PyYAML is not installed: apt install python3-yaml")
+    def test_nights_of_gitlab_go_on_with_the_branch_that_the_last_one_pushed(self):
+        self.tiny_suite()
+        suite = self.checkout / "configs" / "suites" / "tiny.yaml"
+        origin = self.folder / "origin.git"
+        git(self.folder, "init", "-q", "--bare", origin)
+        job = yaml.safe_load((self.checkout / "docs" / "ci" / "gitlab-ci.yml").read_text())["dlscale-nightly"]
+        server = {"CI_SERVER_PROTOCOL": "https", "CI_SERVER_HOST": "lab.example.org", "CI_SERVER_PORT": 443, "CI_PROJECT_PATH": "a/b",
+                  "DLSCALE_HISTORY_TOKEN": "secret"}
+        there = {"GIT_CONFIG_COUNT": 1, "GIT_CONFIG_KEY_0": f"url.{origin}.insteadOf",
+                 "GIT_CONFIG_VALUE_0": "https://oauth2:secret@lab.example.org:443/a/b.git"}
+        for night in (1, 2):
+            shutil.rmtree(self.checkout / job["variables"]["STORE"], ignore_errors=True)  # as a runner cleans its checkout
+            done = self.run_in_checkout("bash", "-ec", "\n".join(job["script"]), DLSCALE=PROGRAM, SUITE=suite, **job["variables"],
+                                        **server, **there)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertEqual("no history was fetched" in done.stdout, night == 1)
+            self.assertGreaterEqual(len(git(origin, "log", "--format=%s", "perf-history").splitlines()), night)
 
 
 if __name__ == "__main__":

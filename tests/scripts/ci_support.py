@@ -84,6 +84,9 @@ class CheckoutTest(unittest.TestCase):
         return path
 
     def run_recipe(self, name, *words, codes=None, **variables):
+        return self.run_in_checkout(self.checkout / "docs" / "ci" / name, *words, codes=codes, **variables)
+
+    def run_in_checkout(self, *words, codes=None, **variables):
         kept = ("PATH", "HOME", "LANG", "TMPDIR")
         environment = {key: os.environ[key] for key in kept if key in os.environ}
         environment |= {key: value for key, value in os.environ.items() if key.startswith(("ASAN_", "UBSAN_", "OMPI_"))}
@@ -92,8 +95,8 @@ class CheckoutTest(unittest.TestCase):
         shutil.rmtree(self.folder / "codes", ignore_errors=True)
         for verb, ends in (codes or {}).items():
             self.write(f"codes/{verb}", "".join(f"{code}\n" for code in ends))
-        return subprocess.run([self.checkout / "docs" / "ci" / name, *map(str, words)], cwd=self.checkout, capture_output=True, text=True,
-                              check=False, timeout=600, env=environment | {key: str(value) for key, value in variables.items()})
+        return subprocess.run([*map(str, words)], cwd=self.checkout, capture_output=True, text=True, check=False, timeout=600,
+                              env=environment | {key: str(value) for key, value in variables.items()})
 
     def called(self):
         """The words of each call of the program in place of dlscale."""

@@ -94,7 +94,7 @@ TEST_F(History, WantsTwoFreshRunsOfACommitThatIsBeyondAndBelievesTwoOfThree) {
   ASSERT_EQ(report.alerts.size(), 1U);
   EXPECT_EQ(report.alerts[0].commit, commit_name(31));
   EXPECT_EQ(report.alerts[0].before, commit_name(30));
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::regressed);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::regressed);
   EXPECT_EQ(exit_code(report), ExitCode::regression);
 }
 
@@ -125,7 +125,7 @@ TEST_F(History, IsOneAlertFromTheFirstCommitOnHoweverManyFollow) {
 
 TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   SeriesKey rate = kernel("rate");
-  rate.better = Better::larger;
+  rate.direction = Direction::larger_is_better;
   rate.unit = "B/s";
   measure(kernel("a"), 1, 30, 1.0);
   measure(kernel("a"), 31, 45, 1.1);
@@ -139,8 +139,9 @@ TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   EXPECT_EQ(report.alerts[0].metrics.size(), 3U);
   int improved = 0;
   for (const AlertMetric& metric : report.alerts[0].metrics) {
-    improved += metric.movement == Movement::improved ? 1 : 0;
-    EXPECT_EQ(metric.movement == Movement::improved, metric.key.better == Better::larger);
+    improved += metric.movement == Verdict::improved ? 1 : 0;
+    EXPECT_EQ(metric.movement == Verdict::improved,
+              metric.key.direction == Direction::larger_is_better);
   }
   EXPECT_EQ(improved, 1);
 }
@@ -150,20 +151,20 @@ TEST_F(History, ImprovementsNeverFail) {
   measure(kernel(), 31, 45, 0.8);
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::improved);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::improved);
   EXPECT_EQ(exit_code(report), ExitCode::ok);
 }
 
 TEST_F(History, OfAPredictionFailsWhicheverWayItMoves) {
   SeriesKey key = kernel();
   key.suite = "prediction";
-  key.better = Better::steady;
+  key.direction = Direction::steady;
   key.unit = "1";
   measure(key, 1, 30, 1.0);
   measure(key, 31, 45, 0.9);
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
-  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::shifted);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Verdict::shifted);
   EXPECT_EQ(exit_code(report), ExitCode::regression);
 }
 

@@ -36,7 +36,7 @@ SeriesKey kernel(const std::string& layer) {
   key.axes = {{"batch", "8"}, {"layer", layer}};
   key.metric = "time";
   key.unit = "s";
-  key.better = Better::smaller;
+  key.direction = Direction::smaller_is_better;
   key.machine = {{"cpu", "a processor"}, {"cores", "2"}};
   key.environment = {{"compiler", "GNU 12.2.0"}, {"oneDNN", "2.6.3"}};
   key.launch = {{"ranks", "1"}};
@@ -71,19 +71,7 @@ ImportedRun run_of(const std::vector<SeriesKey>& keys, int commit, double value,
 }
 
 Store folder_store(const fs::path& folder) {
-  return Store(open_folder_storage(folder));
-}
-
-void make_repository(const fs::path& folder) {
-  const std::string command = fmt::format(
-      "git init -q {0} && git -C {0} config user.name Tester && git -C {0} config user.email "
-      "tester@example.org",
-      folder.string());
-  ASSERT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): fixed words in a test
-}
-
-Store git_store(const fs::path& repository) {
-  return Store(open_git_storage("history", repository));
+  return Store(folder);
 }
 
 std::vector<Series> all_series(Store& store) {

@@ -38,10 +38,6 @@ std::int64_t commit_time(int number);
 
 Store folder_store(const std::filesystem::path& folder);
 
-/// A git repository without a commit, with an author, and a store in its branch "history".
-void make_repository(const std::filesystem::path& folder);
-Store git_store(const std::filesystem::path& repository);
-
 /// All series, by name.
 std::vector<Series> all_series(Store& store);
 

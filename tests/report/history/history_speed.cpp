@@ -97,7 +97,7 @@ int run(const std::vector<std::string>& words) {
     fmt::print(stderr, "usage: dlscale_history_speed write|check FOLDER [SERIES [COMMITS]]\n");
     return static_cast<int>(ExitCode::bad_input);
   }
-  Store store(open_folder_storage(words[1]));
+  Store store(words[1]);
   if (words[0] == "check") {
     look(store);
     return 0;

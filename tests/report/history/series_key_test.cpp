@@ -24,7 +24,7 @@ TEST(Sha256, AgreesWithThePublishedExamples) {
 TEST(SeriesKey, ComesBackFromItsText) {
   SeriesKey key = samples::kernel();
   key.axes["odd \"name\"\n"] = "ü, =, \\";
-  key.better = Better::steady;
+  key.direction = Direction::steady;
   EXPECT_EQ(parse_series_key(key.text()), key);
   EXPECT_EQ(key.text().find('\n'), std::string::npos);
 }
@@ -40,7 +40,7 @@ TEST(SeriesKey, AnyDifferenceMakesAnotherSeries) {
   expect_other([](SeriesKey& key) { key.axes["batch"] = "16"; });
   expect_other([](SeriesKey& key) { key.metric = "give"; });
   expect_other([](SeriesKey& key) { key.unit = "1"; });
-  expect_other([](SeriesKey& key) { key.better = Better::larger; });
+  expect_other([](SeriesKey& key) { key.direction = Direction::larger_is_better; });
   expect_other([](SeriesKey& key) { key.machine["cores"] = "4"; });
   expect_other([](SeriesKey& key) { key.environment["oneDNN"] = "3.0"; });
   expect_other([](SeriesKey& key) { key.launch["ranks"] = "2"; });

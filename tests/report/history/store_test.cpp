@@ -24,23 +24,13 @@ using samples::kernel;
 using samples::run_of;
 using samples::TemporaryFolder;
 
-/// A store in a folder and one in a branch keep the same promises.
-class AnyStore : public testing::TestWithParam<const char*> {
+class StoreInAFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    if (is_git()) samples::make_repository(folder_.path());
-  }
-  [[nodiscard]] static bool is_git() { return GetParam() == std::string_view("git"); }
-  [[nodiscard]] Store open() const {
-    return is_git() ? samples::git_store(folder_.path())
-                    : samples::folder_store(folder_.path() / "store");
-  }
+  [[nodiscard]] Store open() const { return samples::folder_store(folder_.path() / "store"); }
   TemporaryFolder folder_;
 };
-INSTANTIATE_TEST_SUITE_P(Places, AnyStore, testing::Values("folder", "git"),
-                         [](const auto& place) { return std::string(place.param); });
 
-TEST_P(AnyStore, KeepsWhatIsAdded) {
+TEST_F(StoreInAFolder, KeepsWhatIsAdded) {
   Store store = open();
   const std::vector runs{run_of({kernel("a"), kernel("b")}, 1, 1.0), run_of({kernel("a")}, 2, 2.0)};
   const AddReport added = store.add(runs);
@@ -71,7 +61,7 @@ TEST(FolderStore, TakesItsFormatHoweverTheJsonIsWritten) {
   }
 }
 
-TEST_P(AnyStore, AddingTwiceIsAddingOnce) {
+TEST_F(StoreInAFolder, AddingTwiceIsAddingOnce) {
   Store store = open();
   const std::vector runs{run_of({kernel()}, 1, 1.0)};
   store.add(runs);
@@ -81,14 +71,14 @@ TEST_P(AnyStore, AddingTwiceIsAddingOnce) {
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
 }
 
-TEST_P(AnyStore, KeepsAFileThatItStillHas) {
+TEST_F(StoreInAFolder, KeepsAFileThatItStillHas) {
   Store store = open();
   const std::vector runs{run_of({kernel()}, 1, 1.0), run_of({kernel()}, 1, 1.0)};
   EXPECT_EQ(store.add(runs).restored_files, 0U);
   EXPECT_EQ(store.add(runs).restored_files, 0U);
 }
 
-TEST_P(AnyStore, RefusesOneMeasurementAsTwoCommits) {
+TEST_F(StoreInAFolder, RefusesOneMeasurementAsTwoCommits) {
   Store store = open();
   std::vector runs{run_of({kernel()}, 1, 1.0)};
   store.add(runs);
@@ -96,7 +86,7 @@ TEST_P(AnyStore, RefusesOneMeasurementAsTwoCommits) {
   EXPECT_THROW(store.add(runs), ConfigError);
 }
 
-TEST_P(AnyStore, AddsAllOrNothing) {
+TEST_F(StoreInAFolder, AddsAllOrNothing) {
   Store store = open();
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
   std::vector runs{run_of({kernel()}, 2, 1.0), run_of({kernel()}, 1, 1.0)};
@@ -105,7 +95,7 @@ TEST_P(AnyStore, AddsAllOrNothing) {
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
 }
 
-TEST_P(AnyStore, KeepsAnnotationsInTheirOrder) {
+TEST_F(StoreInAFolder, KeepsAnnotationsInTheirOrder) {
   Store store = open();
   EXPECT_THROW((void)store.annotations(), ConfigError);
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
@@ -118,12 +108,12 @@ TEST_P(AnyStore, KeepsAnnotationsInTheirOrder) {
   EXPECT_EQ(all[1].series, (std::vector<std::string>{"x", "y"}));
 }
 
-TEST_P(AnyStore, TakesWhatSeveralWritersAddAtOnce) {
-  const int writers = is_git() ? 2 : 3;  // git starts a dozen processes a time
-  const int each = is_git() ? 2 : 4;
+TEST_F(StoreInAFolder, TakesWhatSeveralWritersAddAtOnce) {
+  constexpr int writers = 3;
+  constexpr int each = 4;
   std::vector<std::jthread> threads;
   for (int writer = 0; writer < writers; ++writer) {
-    threads.emplace_back([this, writer, each] {
+    threads.emplace_back([this, writer] {
       Store store = open();
       for (int i = 0; i < each; ++i) {
         store.add(std::vector{run_of({kernel()}, writer * each + i, 1.0)});
@@ -209,13 +199,13 @@ TEST(FolderStore, RefusesValuesThatNoFileCanHaveAdded) {
   SeriesKey ratio = kernel();
   ratio.metric = "predicted_over_measured";
   ratio.unit = "1";
-  ratio.better = Better::steady;
+  ratio.direction = Direction::steady;
   EXPECT_NE(problem_of_median(ratio, "0"), "");
   // A rate may be rounded to 0, and what remains of an iteration be less.
   SeriesKey rate = kernel();
   rate.metric = "busbw";
   rate.unit = "B/s";
-  rate.better = Better::larger;
+  rate.direction = Direction::larger_is_better;
   EXPECT_EQ(problem_of_median(rate, "0"), "");
   EXPECT_NE(problem_of_median(rate, "-5"), "");
   SeriesKey rest = kernel();
@@ -269,6 +259,15 @@ TEST(FolderStore, RefusesAFolderOfSomethingElse) {
   EXPECT_THROW(store.add(std::vector{run_of({kernel()}, 1, 1.0)}), ConfigError);
   EXPECT_EQ(samples::read_text(folder / "thesis.tex"), "years of work");
   EXPECT_THROW((void)samples::folder_store(folder / "thesis.tex"), ConfigError);
+}
+
+TEST(FolderStore, BeginsInAnEmptyCheckoutOfGit) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / ".git");
+  samples::write_text(folder / ".git/HEAD", "ref: refs/heads/history\n");
+  Store store = samples::folder_store(folder.path());
+  EXPECT_EQ(store.add(std::vector{run_of({kernel()}, 1, 1.0)}).runs, 1U);
+  EXPECT_EQ(all_series(store).size(), 1U);
 }
 
 /// Where a store keeps the file of a run.
@@ -342,59 +341,6 @@ TEST(FolderStore, IsAsItWasAfterAFullDisk) {
   EXPECT_EQ(all_series(store).size(), 1U);
   store.add(std::vector{run_of({kernel("other"), kernel()}, 2, 2.0)});
   EXPECT_EQ(all_series(store).size(), 2U);
-}
-
-TEST(GitStore, TouchesNoWorkTreeAndNoIndex) {
-  const TemporaryFolder folder;
-  samples::make_repository(folder.path());
-  samples::write_text(folder / "mine.txt", "mine");
-  Store store = samples::git_store(folder.path());
-  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
-  store.add(std::vector{run_of({kernel()}, 2, 1.0)});
-  std::size_t files = 0;
-  for (const auto& entry : fs::directory_iterator(folder.path())) {
-    files += entry.path().filename() == ".git" ? 0 : 1;
-  }
-  EXPECT_EQ(files, 1U);
-  EXPECT_FALSE(fs::exists(folder.path() / ".git/index"));
-  for (const auto& entry : fs::directory_iterator(folder.path() / ".git")) {
-    EXPECT_FALSE(entry.path().filename().string().starts_with("dlscale-index")) << entry.path();
-  }
-}
-
-TEST(GitStore, TakesARepositoryOfAnotherObjectFormat) {
-  const TemporaryFolder folder;
-  const std::string make = "git init -q --object-format=sha256 " + folder.path().string();
-  if (std::system(make.c_str()) != 0) {  // NOLINT(cert-env33-c): fixed words in a test
-    GTEST_SKIP() << "git does not know the format";
-  }
-  samples::make_repository(folder.path());
-  Store store = samples::git_store(folder.path());
-  for (int commit = 1; commit <= 2; ++commit) {
-    store.add(std::vector{run_of({kernel()}, commit, 1.0)});
-  }
-  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
-}
-
-TEST(GitStore, RefusesABranchThatIsCheckedOutOrIsSomethingElse) {
-  const TemporaryFolder folder;
-  samples::make_repository(folder.path());
-  const std::string command = "cd " + folder.path().string() +
-                              " && git checkout -q -b history && echo x > x && git add x && git "
-                              "commit -q -m x && git branch code";
-  ASSERT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): fixed words in a test
-  Store store = samples::git_store(folder.path());
-  const std::vector runs{run_of({kernel()}, 1, 1.0)};
-  EXPECT_THROW(store.add(runs), ConfigError);
-  Store code(open_git_storage("code", folder.path()));
-  EXPECT_THROW(code.add(runs), ConfigError);
-}
-
-TEST(GitStore, RefusesWhereThereIsNoRepositoryOrNoSuchName) {
-  const TemporaryFolder folder;
-  EXPECT_THROW((void)open_git_storage("history", folder.path()), ConfigError);
-  samples::make_repository(folder.path());
-  EXPECT_THROW((void)open_git_storage("a..b", folder.path()), ConfigError);
 }
 
 }  // namespace

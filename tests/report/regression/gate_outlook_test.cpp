@@ -31,7 +31,7 @@ TEST(MoreRounds, AreThoseUntilTheIntervalEndsAtTheMargin) {
   EXPECT_EQ(more_rounds(open_metric(1.0, 0.9, 1.02), 0.01), 119);
   GateMetric decided = open_metric(1.03, 1.02, 1.04);
   EXPECT_EQ(more_rounds(decided, 0.01), 1) << "held back among many metrics";
-  decided.verdict = GateVerdict::regressed;
+  decided.verdict = Verdict::regressed;
   EXPECT_EQ(more_rounds(decided, 0.01), std::nullopt);
   EXPECT_EQ(more_rounds(open_metric(1.0101, 0.99, 1.03), 0.01), std::nullopt) << "at the margin";
   EXPECT_EQ(more_rounds(open_metric(1.01, 0.99, 1.03), 0.01), std::nullopt);
@@ -60,7 +60,7 @@ double power(double sigma, double effect, const GateRule& rule) {
   for (int i = 0; i < gates; ++i) {
     std::vector<std::vector<double>> d(1);
     for (int r = 0; r < rule.looks.back().rounds; ++r) d[0].push_back(noise(generator));
-    found += judge_gate(d, rule).front().verdict == GateVerdict::regressed ? 1 : 0;
+    found += judge_gate(d, rule).front().verdict == Verdict::regressed ? 1 : 0;
   }
   return static_cast<double>(found) / gates;
 }

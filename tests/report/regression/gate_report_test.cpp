@@ -18,7 +18,7 @@ GateReport sample() {
   report.base = {{"dlscale", "bench", "gemm"}, "0123abc", {{"cpu", "a \"processor\""}}};
   report.changed = {{"dlscale", "bench", "gemm", "--x\n"}, "", {}};
   report.machine = "1 × EPYC, 2 cores";
-  report.canary = CanaryVerdict::quiet;
+  report.canary = GateCanary::quiet;
   GateMetric metric;
   metric.key = "gemm kernel=256x256x256";
   metric.series = "time";
@@ -30,18 +30,18 @@ GateReport sample() {
   metric.ratio_high = 1.083;
   metric.p = 0.001;
   metric.rounds = 10;
-  metric.verdict = GateVerdict::regressed;
+  metric.verdict = Verdict::regressed;
   metric.pairs = {{1, GateSideName::changed, 1e-3, 1.06e-3}};
   report.metrics = {metric, metric};
   report.metrics[1].ratio = 0.9;
-  report.metrics[1].verdict = GateVerdict::inconclusive;
+  report.metrics[1].verdict = Verdict::inconclusive;
   report.metrics[1].ratio_low.reset();
   report.canary_metrics = {metric};
   report.missing = {{"gone", "time", "s"}};
   report.set_aside = 2;
   report.load = {0.25, 3};
   report.notes = {"something"};
-  report.verdict = GateVerdict::regressed;
+  report.verdict = Verdict::regressed;
   report.duration = 12.5;
   report.date = "2026-11-23T05:00:00Z";
   return report;
@@ -99,24 +99,24 @@ TEST(GateReport, NamesTheMachineInItsHeadlineWhereThereIsRoom) {
 
 TEST(GateReport, IsAsBadAsItsWorstMetricUnlessTheCanaryAlarms) {
   GateReport report = sample();
-  EXPECT_EQ(overall_verdict(report), GateVerdict::regressed);
-  report.canary = CanaryVerdict::alarmed;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
-  report.canary = CanaryVerdict::not_run;
-  report.metrics[0].verdict = GateVerdict::improved;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
-  report.metrics[1].verdict = GateVerdict::not_regressed;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::improved);
-  report.metrics[0].verdict = GateVerdict::not_regressed;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::not_regressed);
+  EXPECT_EQ(overall_verdict(report), Verdict::regressed);
+  report.canary = GateCanary::alarmed;
+  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
+  report.canary = GateCanary::not_run;
+  report.metrics[0].verdict = Verdict::improved;
+  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
+  report.metrics[1].verdict = Verdict::not_regressed;
+  EXPECT_EQ(overall_verdict(report), Verdict::improved);
+  report.metrics[0].verdict = Verdict::not_regressed;
+  EXPECT_EQ(overall_verdict(report), Verdict::not_regressed);
   report.invalid = true;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
+  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
   report.invalid = false;
   report.unsteady = true;
-  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
+  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
   report.unsteady = false;
   report.metrics.clear();
-  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
+  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
 }
 
 TEST(GateReport, WritesNoNumberThatIsNone) {

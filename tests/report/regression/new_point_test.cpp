@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "noise_models.hpp"
@@ -14,43 +15,43 @@ namespace {
 constexpr Direction times = Direction::smaller_is_better;
 constexpr Direction rates = Direction::larger_is_better;
 
-NewPointVerdict judged(const std::vector<double>& history, std::vector<double> runs,
-                       Direction direction = times) {
+std::optional<Verdict> judged(const std::vector<double>& history, std::vector<double> runs,
+                              Direction direction = times) {
   return judge_new_point(history, runs, direction).verdict;
 }
 
 TEST(NewPoint, NeedsTenPointsOfHistory) {
-  EXPECT_EQ(judged(std::vector<double>(9, 1.0), {2.0}), NewPointVerdict::too_little_history);
-  EXPECT_EQ(judged(std::vector<double>(10, 1.0), {2.0}), NewPointVerdict::suspect);
-  EXPECT_EQ(judged({}, {2.0}), NewPointVerdict::too_little_history);
+  EXPECT_EQ(judged(std::vector<double>(9, 1.0), {2.0}), std::nullopt);
+  EXPECT_EQ(judged(std::vector<double>(10, 1.0), {2.0}), Verdict::inconclusive);
+  EXPECT_EQ(judged({}, {2.0}), std::nullopt);
 }
 
 TEST(NewPoint, WithoutAnySpreadTheMarginIsTheBound) {
   const std::vector<double> history(20, 100.0);
   const NewPoint point = judge_new_point(history, std::vector<double>{101.9}, times);
-  EXPECT_EQ(point.verdict, NewPointVerdict::as_before);
+  EXPECT_EQ(point.verdict, Verdict::unchanged);
   EXPECT_NEAR(point.highest, 102, 1e-9);
   EXPECT_NEAR(point.lowest, 100 / 1.02, 1e-9);
-  EXPECT_EQ(judged(history, {102.1}), NewPointVerdict::suspect);
+  EXPECT_EQ(judged(history, {102.1}), Verdict::inconclusive);
 }
 
 TEST(NewPoint, WantsTwoMoreRunsOfAHitAndThenTwoOfThree) {
   const std::vector<double> history(20, 100.0);
   EXPECT_EQ(judge_new_point(history, std::vector<double>{110}, times).runs_wanted, 2U);
-  EXPECT_EQ(judged(history, {110, 100}), NewPointVerdict::suspect);
+  EXPECT_EQ(judged(history, {110, 100}), Verdict::inconclusive);
   EXPECT_EQ(judge_new_point(history, std::vector<double>{110, 100}, times).runs_wanted, 1U);
-  EXPECT_EQ(judged(history, {110, 100, 100}), NewPointVerdict::as_before);
-  EXPECT_EQ(judged(history, {110, 100, 110}), NewPointVerdict::regressed);
-  EXPECT_EQ(judged(history, {110, 111}), NewPointVerdict::regressed);
-  EXPECT_EQ(judged(history, {110, 110, 100, 100, 100}), NewPointVerdict::as_before);
+  EXPECT_EQ(judged(history, {110, 100, 100}), Verdict::unchanged);
+  EXPECT_EQ(judged(history, {110, 100, 110}), Verdict::regressed);
+  EXPECT_EQ(judged(history, {110, 111}), Verdict::regressed);
+  EXPECT_EQ(judged(history, {110, 110, 100, 100, 100}), Verdict::unchanged);
 }
 
 TEST(NewPoint, TurnsWithTheDirection) {
   const std::vector<double> history(20, 100.0);
-  EXPECT_EQ(judged(history, {110, 110, 110}, times), NewPointVerdict::regressed);
-  EXPECT_EQ(judged(history, {110, 110, 110}, rates), NewPointVerdict::improved);
-  EXPECT_EQ(judged(history, {90, 90, 90}, times), NewPointVerdict::improved);
-  EXPECT_EQ(judged(history, {90, 90, 90}, rates), NewPointVerdict::regressed);
+  EXPECT_EQ(judged(history, {110, 110, 110}, times), Verdict::regressed);
+  EXPECT_EQ(judged(history, {110, 110, 110}, rates), Verdict::improved);
+  EXPECT_EQ(judged(history, {90, 90, 90}, times), Verdict::improved);
+  EXPECT_EQ(judged(history, {90, 90, 90}, rates), Verdict::regressed);
 }
 
 TEST(NewPoint, LeavesOutWhatIsNoTime) {
@@ -59,7 +60,7 @@ TEST(NewPoint, LeavesOutWhatIsNoTime) {
   const NewPoint point =
       judge_new_point(history, std::vector<double>{std::numeric_limits<double>::infinity()}, times);
   EXPECT_EQ(point.unusable, 2U);
-  EXPECT_EQ(point.verdict, NewPointVerdict::suspect);
+  EXPECT_EQ(point.verdict, Verdict::inconclusive);
   EXPECT_EQ(point.runs_wanted, 3U);
 }
 
@@ -83,10 +84,10 @@ TEST(NewPoint, AlarmsRarelyWithoutAChangeAndMostlyWithOne) {
       const std::vector<double> all = draw_history(noise, 67, 64, step, draws);
       const std::span history = std::span(all).first(64);
       NewPoint point = judge_new_point(history, std::span(all).subspan(64, 1), times);
-      if (point.verdict == NewPointVerdict::suspect) {
+      if (point.verdict == Verdict::inconclusive) {
         point = judge_new_point(history, std::span(all).subspan(64, 3), times);
       }
-      count += point.verdict == NewPointVerdict::regressed ? 1 : 0;
+      count += point.verdict == Verdict::regressed ? 1 : 0;
     }
     return count;
   };

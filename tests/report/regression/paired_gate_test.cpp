@@ -19,16 +19,16 @@ std::vector<double> rounds_of(std::size_t n, double effect, double spread, Draws
   return d;
 }
 
-GateVerdict verdict_of(const std::vector<double>& differences, const GateRule& rule = {}) {
+Verdict verdict_of(const std::vector<double>& differences, const GateRule& rule = {}) {
   return judge_gate(Differences{differences}, rule).front().verdict;
 }
 
 TEST(PairedGate, TellsTheThreeVerdictsAndImprovement) {
   Draws draws(1);
-  EXPECT_EQ(verdict_of(rounds_of(10, 0.05, 0.005, draws)), GateVerdict::regressed);
-  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.002, draws)), GateVerdict::not_regressed);
-  EXPECT_EQ(verdict_of(rounds_of(10, -0.05, 0.005, draws)), GateVerdict::improved);
-  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.200, draws)), GateVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.05, 0.005, draws)), Verdict::regressed);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.002, draws)), Verdict::not_regressed);
+  EXPECT_EQ(verdict_of(rounds_of(10, -0.05, 0.005, draws)), Verdict::improved);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.200, draws)), Verdict::inconclusive);
 }
 
 TEST(PairedGate, UsesSignedRankBelowTwentyRoundsAndTheSignTestFromThereOrWithoutMargin) {
@@ -66,14 +66,14 @@ TEST(PairedGate, DecidesAtTheFirstLookThatCanAndLaterRoundsDoNotChangeIt) {
   const std::vector<double> better = rounds_of(30, -0.3, 0.002, draws);
   d.insert(d.end(), better.begin(), better.end());
   const GateDecision decision = judge_gate(Differences{d}, {}).front();
-  EXPECT_EQ(decision.verdict, GateVerdict::regressed);
+  EXPECT_EQ(decision.verdict, Verdict::regressed);
   EXPECT_EQ(decision.rounds, 10);
 }
 
 TEST(PairedGate, SaysNothingBeforeTheFirstLookButEstimates) {
   Draws draws(4);
   const auto decisions = judge_gate(Differences{rounds_of(9, 0.05, 0.002, draws), {}}, {});
-  EXPECT_EQ(decisions[0].verdict, GateVerdict::inconclusive);
+  EXPECT_EQ(decisions[0].verdict, Verdict::inconclusive);
   EXPECT_FALSE(decisions[0].decided);
   EXPECT_EQ(decisions[0].rounds, 9);
   EXPECT_NEAR(decisions[0].estimate.theta, std::log1p(0.05), 0.005);
@@ -90,11 +90,11 @@ TEST(PairedGate, HoldsBackALoneDiscoveryAmongManyMetricsUntilThereAreRoundsEnoug
     while (all.size() < metrics) all.push_back(rounds_of(rounds, 0, 0.002, draws));
     return judge_gate(all, {});
   };
-  EXPECT_EQ(family(20, 10).front().verdict, GateVerdict::regressed);
+  EXPECT_EQ(family(20, 10).front().verdict, Verdict::regressed);
   const auto forty = family(40, 10);
-  EXPECT_EQ(forty.front().verdict, GateVerdict::inconclusive);
+  EXPECT_EQ(forty.front().verdict, Verdict::inconclusive);
   EXPECT_TRUE(forty.front().held_back);
-  EXPECT_EQ(family(40, 20).front().verdict, GateVerdict::regressed);
+  EXPECT_EQ(family(40, 20).front().verdict, Verdict::regressed);
 }
 
 // Both errors at or under 5 % at the margin itself, over all three looks.
@@ -104,9 +104,9 @@ TEST(PairedGate, KeepsItsLevelAtTheMarginOverAllLooks) {
   std::size_t regressed = 0;
   std::size_t not_regressed = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const GateVerdict verdict = verdict_of(rounds_of(40, 0.01, 0.015, draws));
-    regressed += verdict == GateVerdict::regressed ? 1 : 0;
-    not_regressed += verdict == GateVerdict::not_regressed ? 1 : 0;
+    const Verdict verdict = verdict_of(rounds_of(40, 0.01, 0.015, draws));
+    regressed += verdict == Verdict::regressed ? 1 : 0;
+    not_regressed += verdict == Verdict::not_regressed ? 1 : 0;
   }
   EXPECT_LE(regressed, most_of(n, 0.05));
   EXPECT_LE(not_regressed, most_of(n, 0.05));
@@ -121,7 +121,7 @@ TEST(PairedGate, MakesFalseAlarmsAmongAHundredMetricsRarely) {
     for (int metric = 0; metric < 100; ++metric) all.push_back(rounds_of(15, 0, 0.015, draws));
     const GateRule rule{.margin = 0.01, .looks = {{15, 0.05}}, .q = 0.05};
     for (const GateDecision& decision : judge_gate(all, rule)) {
-      alarms += decision.verdict == GateVerdict::regressed ? 1 : 0;
+      alarms += decision.verdict == Verdict::regressed ? 1 : 0;
     }
   }
   EXPECT_EQ(alarms, 0);
@@ -150,8 +150,7 @@ TEST(PairedGate, CanDecideWithFiveRoundsAtLeastByEitherMethod) {
     for (const auto method : {GateRule::Method::signed_rank, GateRule::Method::sign_test}) {
       const GateRule rule{
           .margin = 0.01, .looks = looks_up_to(rounds), .q = 0.05, .method = method};
-      EXPECT_EQ(judge_gate(one, rule).front().verdict == GateVerdict::regressed,
-                can_decide(rule.looks))
+      EXPECT_EQ(judge_gate(one, rule).front().verdict == Verdict::regressed, can_decide(rule.looks))
           << rounds;
       EXPECT_EQ(can_decide(rule.looks), rounds >= 5) << rounds;
     }

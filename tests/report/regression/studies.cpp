@@ -74,16 +74,16 @@ GateRates gate_rates(const RecordedNoise& noise, const std::string& changed, con
         draw(static_cast<std::size_t>(rule.looks.back().rounds), random)};
     const GateDecision decision = judge_gate(one, rule).front();
     switch (decision.verdict) {
-      case GateVerdict::regressed:
+      case Verdict::regressed:
         rates.regressed += share;
         break;
-      case GateVerdict::not_regressed:
+      case Verdict::not_regressed:
         rates.not_regressed += share;
         break;
-      case GateVerdict::improved:
+      case Verdict::improved:
         rates.improved += share;
         break;
-      case GateVerdict::inconclusive:
+      case Verdict::inconclusive:
         rates.inconclusive += share;
         break;
     }
@@ -140,7 +140,7 @@ DriftRates drift_rates(double drift, const ChangePointRule& rule, std::size_t se
       if (history.size() >= newest.least) {
         const NewPoint judged =
             judge_new_point(history, runs, Direction::smaller_is_better, newest);
-        newest_alarms = newest_alarms || judged.verdict == NewPointVerdict::regressed;
+        newest_alarms = newest_alarms || judged.verdict == Verdict::regressed;
       }
       history.push_back(runs.front());
       has_changes = has_changes || !find_change_points(history, rule).changes.empty();
