@@ -185,7 +185,8 @@ ExitCode run_and_tell(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {
-    return fail_without_memory();
+    app::say_too_large();
+    return ExitCode::wrong_result;
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.
     return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
