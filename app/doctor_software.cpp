@@ -21,6 +21,7 @@
 #include "backend/host/topology.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/own_command.hpp"
 #include "report/figures.hpp"
 #include "report/numbers.hpp"
 
@@ -116,9 +117,8 @@ constexpr double hello_limit_s = 30;
 
 Finding hello_of_ranks(const std::string& launcher) {
   const std::string name = "launcher";
-  const std::vector<std::string> command{launcher,  DLSCALE_MPIEXEC_RANKS,
-                                         "2",       fs::read_symlink("/proc/self/exe").string(),
-                                         "__hello", "2"};
+  const std::vector<std::string> command{
+      launcher, DLSCALE_MPIEXEC_RANKS, "2", own_program().string(), "__hello", "2"};
   const auto told = ask("hello", command, hello_limit_s, launcher_settings());
   const std::string by_hand = fmt::format(
       "Without it nothing runs on several ranks. Try by hand: {} {} 2 hostname; and "

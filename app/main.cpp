@@ -154,6 +154,7 @@ class Program {
 };
 
 ExitCode run(int argc, char** argv) {
+  own_program();  // where it lies now
   const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
   if (const auto answered = app::answer_hidden(arguments)) return *answered;
   Program program;

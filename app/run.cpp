@@ -32,6 +32,7 @@
 #include "core/build_id.hpp"
 #include "core/build_info.hpp"
 #include "core/interrupt.hpp"
+#include "core/own_command.hpp"
 #include "core/shell_words.hpp"
 #include "report/numbers.hpp"
 
@@ -92,7 +93,7 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
     }
     command = {launcher, DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
   }
-  command.push_back(fs::read_symlink("/proc/self/exe").string());
+  command.push_back(own_program().string());
   std::ranges::copy_if(step.words, std::back_inserter(command), [&](const std::string& word) {
     return begun == Begun::yes || word != "--resume";
   });

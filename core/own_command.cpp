@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace dlscale {
@@ -14,6 +15,14 @@ std::vector<std::string>& completed() {
 }
 
 }  // namespace
+
+const std::filesystem::path& own_program() {
+  static const std::filesystem::path program = [] {
+    std::error_code unknown;
+    return std::filesystem::read_symlink("/proc/self/exe", unknown);
+  }();
+  return program;
+}
 
 void set_own_command(std::vector<std::string> words) {
   completed() = std::move(words);
