@@ -5,10 +5,12 @@
 #include <system_error>
 #include <utility>
 
+#include "core/error.hpp"
+
 namespace dlscale {
 namespace {
 
-/// A process has one command line.
+/// A process has one command line: set once, and never changed from then on.
 std::vector<std::string>& completed() {
   static std::vector<std::string> words;
   return words;
@@ -25,6 +27,7 @@ const std::filesystem::path& own_program() {
 }
 
 void set_own_command(std::vector<std::string> words) {
+  EXPECT(completed().empty() && !words.empty());
   completed() = std::move(words);
 }
 

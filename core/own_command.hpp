@@ -17,7 +17,7 @@ std::vector<std::string> own_command();
 /// For a program whose options may be set elsewhere than on its command line: from now on
 /// own_command() returns `words`, which say what was typed and what was set. Typed where nothing
 /// else sets options they do the same, as far as the files are the same that they name. To be
-/// called once, before there are other threads.
+/// called once, before there are other threads, with a word or more; another call is a bug.
 void set_own_command(std::vector<std::string> words);
 
 }  // namespace dlscale
