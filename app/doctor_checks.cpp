@@ -23,6 +23,7 @@
 #include "core/build_info.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/own_command.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -190,7 +191,7 @@ Finding hello_of_ranks(const std::string& program) {
       "the MPI that this program was built with.",
       program, DLSCALE_MPIEXEC_RANKS);
   const auto answer = ask({program, DLSCALE_MPIEXEC_RANKS, "2",
-                           fs::read_symlink("/proc/self/exe").string(), "__hello", "2"},
+                           own_program().string(), "__hello", "2"},
                           launcher_settings());
   if (!answer) return {"launcher", missing, program + " cannot be started", advice};
   const auto& [exit, text] = *answer;

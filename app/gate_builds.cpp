@@ -126,6 +126,16 @@ std::vector<std::string> generator_options(const fs::path& folder) {
       "CMAKE_GENERATOR, or gate two build trees with --base-build and --new-build.");
 }
 
+/// Tells builds by another compiler apart, which CMake would go on with in the same folder. What
+/// else changes on a machine, such as headers and libraries, the build itself looks at.
+std::string compiler_key(const fs::path& log) {
+  const char* named = std::getenv("CXX");
+  const std::string compiler = named != nullptr && *named != '\0' ? named : "c++";
+  const ChildExit exit = run_logged({"/bin/sh", "-c", compiler + " --version"}, log);
+  const std::string said = exit.code == 0 ? whole_text(log) : "";
+  return fmt::format("{:08x}", fnv1a(compiler + ' ' + said) >> 32U);
+}
+
 void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
   const std::string stem = tree.string();
   if (!fs::exists(tree / ".git")) {
@@ -171,17 +181,15 @@ BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& bu
     throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with --cache.",
                                   cache.string(), error.message()));
   }
-  const std::string hash =
-      resolved(commit, builds, cache / fmt::format("resolve-{}.log", getpid()));
-  fs::remove(cache / fmt::format("resolve-{}.log", getpid()), error);
-  const fs::path tree = cache / fmt::format("{}-{}", hash.substr(0, 16), builds.preset);
+  const fs::path log = cache / fmt::format("resolve-{}.log", getpid());
+  const std::string hash = resolved(commit, builds, log);
+  const std::string compiler = compiler_key(log);
+  fs::remove(log, error);
+  const fs::path tree =
+      cache / fmt::format("{}-{}-{}", hash.substr(0, 16), builds.preset, compiler);
   const FolderLock lock(tree.string() + ".lock");
-  const fs::path done = tree.string() + ".built";
-  if (!fs::exists(done)) {
-    fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
-    build(hash, tree, builds);
-    std::ofstream(done) << hash << '\n';
-  }
+  fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
+  build(hash, tree, builds);
   BuiltProgram built = program_in(tree / "build" / builds.preset);
   built.commit = hash;
   return built;

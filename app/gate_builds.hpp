@@ -29,10 +29,10 @@ struct CommitBuilds {
   int jobs = 0;                    ///< 0: as many as this process has cores
 };
 
-/// The program of a commit, in a git worktree of its own in the cache, where it stays: configured
-/// by the preset and built if it is not there. Other processes that want the same wait. Throws
-/// ConfigError for what is no commit, and Error (wrong_result), naming the log, if it does not
-/// build.
+/// The program of a commit, in a git worktree of its own in the cache, one for each compiler: built
+/// by the preset, and brought up to date where a library has changed since. Other processes that
+/// want the same wait. Throws ConfigError for what is no commit, and Error (wrong_result), naming
+/// the log, if it does not build.
 BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds);
 
 }  // namespace dlscale::app

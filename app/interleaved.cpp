@@ -118,10 +118,8 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
 
 /// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
 void sync_folder(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  (void)fsync(descriptor);
-  close(descriptor);
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) (void)opened.sync();
 }
 
 /// The first number of /proc/loadavg: of the last minute.
@@ -167,7 +165,7 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
                                   (folder_ / "runs").string(), error.message()));
   }
   lock();
-  if (start == Start::fresh && ftruncate(file_, 0) != 0) {
+  if (start == Start::fresh && ftruncate(file_.get(), 0) != 0) {
     throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder with -o.",
                                   (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
   }
@@ -175,22 +173,16 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
   end_orphans(start);
 }
 
-InterleavedRounds::~InterleavedRounds() {
-  if (file_ >= 0) close(file_);
-}
-
 void InterleavedRounds::lock() {
   const fs::path path = folder_ / "rounds.jsonl";
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0) {
+  file_ = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_) {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   path.string(), std::strerror(errno)));
   }
   // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
-  locked_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+  locked_ = flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
   if (locked_ || errno != EWOULDBLOCK) return;
-  close(file_);
-  file_ = -1;
   throw ConfigError(
       fmt::format("another dlscale is at work in {}. Wait for it, or name another "
                   "folder with -o.",
@@ -224,14 +216,14 @@ void InterleavedRounds::read(const std::string& question) {
         folder_.string()));
   }
   rounds_ = lines.rounds;
-  if (ftruncate(file_, static_cast<off_t>(lines.whole_bytes)) != 0) {
+  if (ftruncate(file_.get(), static_cast<off_t>(lines.whole_bytes)) != 0) {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   path.string(), std::strerror(errno)));
   }
 }
 
 void InterleavedRounds::begin(const std::string& question) {
-  if (ftruncate(file_, 0) != 0) {
+  if (ftruncate(file_.get(), 0) != 0) {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   folder_.string(), std::strerror(errno)));
   }
@@ -241,8 +233,8 @@ void InterleavedRounds::begin(const std::string& question) {
 
 /// Some disks of networks tell only here that they are full.
 void InterleavedRounds::append(const std::string& line) {
-  int error = write_all(file_, line);
-  if (error == 0 && fsync(file_) != 0) error = errno;
+  int error = write_all(file_.get(), line);
+  if (error == 0 && fsync(file_.get()) != 0) error = errno;
   if (error == 0) return;
   throw ConfigError(
       fmt::format("{} cannot be written ({}). Free space and start again: the "

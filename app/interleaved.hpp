@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/run_values.hpp"
+#include "core/descriptor.hpp"
 
 namespace dlscale::app {
 
@@ -42,9 +43,6 @@ class InterleavedRounds {
   /// `seed` and r alone.
   InterleavedRounds(std::filesystem::path folder, std::vector<Arm> arms, std::uint64_t seed,
                     const std::string& question, Start start);
-  ~InterleavedRounds();
-  InterleavedRounds(const InterleavedRounds&) = delete;
-  InterleavedRounds& operator=(const InterleavedRounds&) = delete;
 
   [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
   /// Throws Interrupted on a signal; Error naming arm, round and log file if a run fails
@@ -65,7 +63,7 @@ class InterleavedRounds {
   std::filesystem::path folder_;
   std::vector<Arm> arms_;
   std::uint64_t seed_;
-  int file_ = -1;
+  Descriptor file_;      ///< rounds.jsonl
   bool locked_ = false;  ///< for this process alone; not where the file system has no locks
   std::vector<Round> rounds_;
 };

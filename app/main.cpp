@@ -14,6 +14,7 @@
 #include "app/output.hpp"
 #include "app/said_once.hpp"
 #include "core/error.hpp"
+#include "core/own_command.hpp"
 
 namespace {
 
@@ -51,7 +52,8 @@ ExitCode run(const std::vector<std::string>& words) {
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {
-    return fail_without_memory();
+    app::say_too_large();
+    return ExitCode::wrong_result;
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.
     return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
@@ -63,6 +65,7 @@ ExitCode run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    own_program();  // where it lies now: a rebuild may replace it while a suite runs
     return static_cast<int>(run({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::bad_alloc&) {  // of a sentence on something else
     return static_cast<int>(fail_without_memory());

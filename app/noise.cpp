@@ -28,6 +28,7 @@
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/own_command.hpp"
 #include "core/suggest.hpp"
 #include "report/format/format.hpp"
 #include "report/numbers.hpp"
@@ -73,7 +74,7 @@ std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
 Arm arm_of(const NoiseKernel& kernel, const std::string& name, int percent) {
   Arm arm;
   arm.name = name;
-  arm.command = {fs::read_symlink("/proc/self/exe").string(), "bench"};
+  arm.command = {own_program().string(), "bench"};
   arm.command.insert(arm.command.end(), kernel.words.begin(), kernel.words.end());
   // Ten repetitions: fewer have no minimum to speak of, and a study wants many runs.
   arm.command.insert(arm.command.end(),

@@ -21,13 +21,21 @@ namespace fs = std::filesystem;
                   path, std::strerror(error)));
 }
 
+/// In one piece, without an allocation.
+void say(std::string_view sentence) {
+  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);
+}
+
 }  // namespace
 
 void say_out_of_memory() {
-  constexpr std::string_view sentence =
-      "dlscale: there is not enough memory for what was asked for. Choose smaller sizes, batches "
-      "or layers, or fewer ranks.\n";
-  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);
+  say("dlscale: there is not enough memory for what was asked for. Choose smaller sizes, batches "
+      "or layers, or fewer ranks.\n");
+}
+
+void say_too_large() {
+  say("dlscale: what was asked for is larger than the memory of any machine. Choose smaller sizes, "
+      "batches or layers.\n");
 }
 
 void check_standard_output() {

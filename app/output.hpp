@@ -17,6 +17,10 @@ inline constexpr const char* lost_output =
 /// share it, and without an allocation, which would fail as well.
 void say_out_of_memory();
 
+/// Says on standard error that something was to be larger than any memory can be: the standard
+/// library refuses that before it asks for memory (std::length_error).
+void say_too_large();
+
 /// Sends what is still in buffers. Throws ConfigError if that, or an earlier write, failed.
 void check_standard_output();
 

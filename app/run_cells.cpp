@@ -26,6 +26,7 @@
 #include "app/progress_line.hpp"
 #include "app/run_jobs.hpp"
 #include "core/config_path.hpp"
+#include "core/own_command.hpp"
 #include "core/shell_words.hpp"
 #include "core/shown_text.hpp"
 #include "core/suggest.hpp"
@@ -106,7 +107,7 @@ Where find_place(const CellCall& call) {
     run.place.partition.nodes = run.allocation->nodes;
   }
   run.launcher_settings = launcher_settings();
-  run.program = fs::read_symlink("/proc/self/exe").string();
+  run.program = own_program().string();
   run.budget_s = call.options.time_budget_s;
   run.progress = ProgressLine::kind_for(call.quiet);
   return where;

@@ -19,6 +19,7 @@
 #include "app/suite_findings.hpp"
 #include "app/suite_outputs.hpp"
 #include "core/interrupt.hpp"
+#include "core/own_command.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -51,7 +52,7 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   if (step.ranks > 1) {
     command = {mpi_launcher(step), DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
   }
-  if (!step.is_program) command.push_back(fs::read_symlink("/proc/self/exe").string());
+  if (!step.is_program) command.push_back(own_program().string());
   std::ranges::copy_if(step.words, std::back_inserter(command), [&](const std::string& word) {
     return begun == Begun::yes || word != "--resume";
   });

@@ -12,28 +12,13 @@
 #include <system_error>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 
 namespace dlscale {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return value_; }
-  /// 0 or errno: some file systems report a full disk only here.
-  [[nodiscard]] int close() { return ::close(std::exchange(value_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int value_;
-};
 
 bool is_standard_output(const struct stat& file) {
   struct stat output = {};
@@ -80,6 +65,8 @@ int replace(const fs::path& file, std::string_view content, const struct stat* t
   if (error == 0 && there != nullptr && fchmod(written.get(), there->st_mode & permissions) != 0) {
     error = errno;
   }
+  // A crash after the rename must not find an empty file in place of the old one.
+  if (error == 0) error = written.sync();
   if (const int at_end = written.close(); error == 0) error = at_end;
   if (error == 0 && ::rename(beside.c_str(), file.c_str()) != 0) error = errno;
   if (error != 0) ::unlink(beside.c_str());

@@ -14,9 +14,10 @@ int open_output(const std::filesystem::path& path, int flags);
 [[nodiscard]] int write_all(int descriptor, std::string_view content);
 
 /// A file holds `content` whole, or still what it held before: it is written beside it, with the
-/// permissions that it had, and renamed. Links are followed. What is no file (a device, a pipe) is
-/// written as it is, and so is the file that standard output goes to, after what stands there.
-/// Makes no folder. Returns 0, or the reason as in errno. Throws ConfigError as open_output().
+/// permissions that it had, flushed to the disk and renamed. Links are followed. What is no file (a
+/// device, a pipe) is written as it is, and so is the file that standard output goes to, after what
+/// stands there. Makes no folder. Returns 0, or the reason as in errno. Throws ConfigError as
+/// open_output().
 [[nodiscard]] int write_whole(const std::filesystem::path& path, std::string_view content);
 
 /// Whether write_whole() could write there, be its folder made already or not: an empty file is

@@ -2,9 +2,18 @@
 
 #include <cstdio>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace dlscale {
+
+const std::filesystem::path& own_program() {
+  static const std::filesystem::path program = [] {
+    std::error_code unknown;
+    return std::filesystem::read_symlink("/proc/self/exe", unknown);
+  }();
+  return program;
+}
 
 std::vector<std::string> own_command() {
   std::vector<std::string> words;

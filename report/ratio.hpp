@@ -32,8 +32,8 @@ struct Ratio {
 Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin = 0);
 
 /// How many of the smallest, and as many of the largest, of n · m pairwise differences lie outside
-/// the interval of at least 95 %: the largest k with P(U ≤ k) ≤ 2.5 % for Mann-Whitney's U.
-/// Requires n, m ≥ 4.
+/// the interval of at least 95 %: the largest k with P(U ≤ k) ≤ 2.5 % for Mann-Whitney's U. Exact
+/// up to n m = 2500, by the normal approximation beyond. Requires n, m ≥ 4.
 int mann_whitney_trim(int n, int m);
 
 }  // namespace dlscale::report

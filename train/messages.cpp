@@ -32,6 +32,12 @@ double fingerprint(const Program& program, std::size_t messages, const TrainOpti
   hash = mix(hash, std::bit_cast<std::uint64_t>(settings.partition.si()));
   hash = mix(hash, static_cast<std::uint64_t>(settings.credit));
   hash = mix(hash, static_cast<std::uint64_t>(settings.servers));
+  hash = mix(hash, std::bit_cast<std::uint32_t>(options.sgd.rate));
+  hash = mix(hash, std::bit_cast<std::uint32_t>(options.sgd.momentum));
+  hash = mix(hash, std::bit_cast<std::uint32_t>(options.sgd.weight_decay));
+  hash = mix(hash, static_cast<std::uint64_t>(options.launch));
+  hash = mix(hash,
+             static_cast<std::uint64_t>(program.spec(program.network().layers().front().id).dtype));
   for (const std::size_t group : options.groups) hash = mix(hash, group);
   for (const char letter : program.parameter_layout()) {
     hash = mix(hash, static_cast<unsigned char>(letter));
@@ -81,9 +87,9 @@ void check_agreement(backend::Communicator& communicator, const Program& program
   communicator.all_reduce(std::span<double>(extremes), backend::Reduction::max);
   if (extremes[0] == -extremes[1]) return;
   throw ConfigError(
-      "the ranks hold different parameters or hold them in different layouts (their gradients "
-      "cannot be added). Give all ranks the same network, schedule, library and kind of "
-      "processor.");
+      "the ranks hold different parameters, hold them in different layouts or train by different "
+      "options (their gradients cannot be added). Give all ranks the same network, schedule, data "
+      "type, learning rate, momentum, launch, library and kind of processor.");
 }
 
 void check_launch(const Program& program, const TrainOptions& options) {

@@ -51,7 +51,6 @@ void make_folder(const fs::path& folder) {
 void write_for_good(const fs::path& path, std::string_view text) {
   make_folder(path.parent_path().empty() ? fs::path(".") : path.parent_path());
   if (const int problem = write_whole(path, text); problem != 0) refuse(path, problem);
-  sync(path, 0);
   sync_folder(path.parent_path());
 }
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "core/build_id.hpp"
 #include "core/build_info.hpp"
+#include "core/fnv1a.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -53,7 +53,7 @@ std::string difference(const std::map<std::string, std::string>& kept,
 
 /// Tells a file that was damaged.
 std::string check_of(const Json& json) {
-  return fmt::format("{:016x}", std::hash<std::string>{}(json.dump()));
+  return fmt::format("{:016x}", fnv1a(json.dump()));
 }
 
 Json to_json(const std::map<std::string, std::string>& conditions, const std::string& key,
@@ -134,8 +134,8 @@ PlanCache::PlanCache(std::optional<fs::path> folder, std::map<std::string, std::
 
 /// By GPU and key, so that an entry of other libraries is found, told of and replaced.
 fs::path PlanCache::file_of(const std::string& key) const {
-  const std::size_t hash = std::hash<std::string>{}(conditions_text("GPU", conditions_) + key);
-  return *folder_ / "plans" / fmt::format("{:016x}.json", hash);
+  const std::string name = conditions_text("GPU", conditions_) + key;
+  return *folder_ / "plans" / fmt::format("{:016x}.json", fnv1a(name));
 }
 
 PlanCache::Answer PlanCache::find(const std::string& key) const {

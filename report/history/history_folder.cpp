@@ -144,8 +144,6 @@ OpenFile locked(const fs::path& folder) {
 void put(const fs::path& path, std::string_view content) {
   make_folder(path.parent_path());
   if (const int error = write_whole(path, content); error != 0) refuse(path, error);
-  const OpenFile file(path, O_RDONLY);
-  if (!file.is_open() || ::fsync(file.get()) != 0) refuse(path, errno);
   sync_folder(path.parent_path());
 }
 

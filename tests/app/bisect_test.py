@@ -161,6 +161,31 @@ class Executed(Bisect):
         self.assertRegex(failed.stderr, r"the run of \w+ in round 1 ended with exit code 2(.|\n)*the gate of \w+ ended with exit code 2")
 
 
+class Builds(Bisect):
+    def gate(self, compiler):
+        """Of one commit against itself, and the folders that its builds are in."""
+        cache = self.folder / "cache"
+        done = run("gate", "--base-commit", "HEAD", "--new-commit", "HEAD", "--repository", self.repository, "--cache", cache,
+                   "--rounds", 5, "--", "bench", "gemm", "--sizes", "16x16x16", variables={"CXX": str(compiler)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sorted(path for path in cache.iterdir() if path.is_dir())
+
+    def test_by_another_compiler_are_others(self):
+        compiler = self.folder / "compiler"
+        for version, builds in [(1, 1), (1, 1), (2, 2)]:
+            compiler.write_text(f"#!/bin/sh\necho version {version}\n")
+            compiler.chmod(0o755)
+            self.assertEqual(len(self.gate(compiler)), builds)
+
+    def test_are_brought_up_to_date(self):
+        """As where a library that they use has changed."""
+        [build] = self.gate("c++")
+        program = build / "build" / "release" / "dlscale"
+        program.unlink()
+        self.assertEqual(self.gate("c++"), [build])
+        self.assertTrue(program.exists())
+
+
 class BrokenBuilds(Bisect):
     made = []
     BROKEN = range(12, 18)

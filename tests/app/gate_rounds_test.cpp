@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -382,6 +383,20 @@ TEST_F(RunFiles, AreLockedWhereTheFileSystemHasLocksAndWrittenWhereItHasNone) {
   }
   flock_error = EWOULDBLOCK;
   EXPECT_THAT(refusal(folder_), HasSubstr("another dlscale is at work"));
+}
+
+/// Descriptors of this process.
+std::size_t open_files() {
+  const fs::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// The lock goes with the descriptor, and must not last as long as the program.
+TEST_F(RunFiles, AreLetGoWhereTheirRoundsAreRefused) {
+  std::ofstream(folder_ / "rounds.jsonl") << question_line("1");
+  const std::size_t before = open_files();
+  EXPECT_THAT(refusal(folder_), HasSubstr("another question"));
+  EXPECT_EQ(open_files(), before);
 }
 
 /// Why a round of a command that writes `text` in place of results cannot be compared.

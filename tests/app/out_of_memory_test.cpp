@@ -53,5 +53,14 @@ TEST(OutOfMemory, IsSaidInOneSentence) {
             "batches or layers, or fewer ranks.\n");
 }
 
+/// More memory would not help.
+TEST(TooLarge, IsSaidInASentenceOfItsOwn) {
+  testing::internal::CaptureStderr();
+  say_too_large();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "dlscale: what was asked for is larger than the memory of any machine. Choose smaller "
+            "sizes, batches or layers.\n");
+}
+
 }  // namespace
 }  // namespace dlscale::app

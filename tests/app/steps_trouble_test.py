@@ -7,10 +7,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
+import subprocess
 import time
 
-from program import ProgramTest, main, run, start
+from program import PROGRAM, ProgramTest, environment, main, run, start
 
 GEMM = "bench gemm --backend reference --warm-ups 1"
 SHORT = "bench memory --operations copy --sizes 64KiB --threads 1 --samples 2 --warm-ups 1"
@@ -69,6 +71,20 @@ class StepsTrouble(ProgramTest):
         self.assertEqual(begun, ["first", "data", "io", "report"])
         self.assertEqual({name: (self.out / f"{name}.jsonl").read_bytes() for name in before}, before, "measured once")
         self.assertEqual(self.carry_out(self.suite(long(5), timeout=200), 0)[0], ["report"])
+
+    def test_a_rebuild_meanwhile_is_in_no_step_s_way(self):
+        program = self.folder / "dlscale"
+        shutil.copy(PROGRAM, program)
+        rebuilt = shutil.copy(PROGRAM, self.folder / "rebuilt")
+        process = subprocess.Popen([program, "run", self.suite(long(1)), "-o", self.out], env=environment(), text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not self.at_work():
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
+        os.replace(rebuilt, program)
+        _, said = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertTrue((self.out / "last.jsonl").exists())
 
     def test_a_step_that_fails_again_fails_alone_again(self):
         suite = self.suite(long(5), timeout=1)

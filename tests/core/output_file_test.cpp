@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -12,9 +13,29 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "tests/core/full_disk.hpp"
 #include "tests/core/support.hpp"
+
+namespace {
+
+std::vector<std::string> calls;
+int sync_error = 0;
+
+}  // namespace
+
+/// In place of those of the C library, for the whole program: they keep the order of the calls.
+extern "C" int fsync(int file) {
+  calls.emplace_back("fsync");
+  if (sync_error == 0) return static_cast<int>(syscall(SYS_fsync, file));
+  errno = sync_error;
+  return -1;
+}
+extern "C" int rename(const char* from, const char* to) {
+  calls.emplace_back("rename");
+  return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace dlscale {
 namespace {
@@ -72,6 +93,25 @@ TEST_F(WriteWhole, LeavesTheOldFileWhenTheDiskIsFull) {
   }
   EXPECT_EQ(read_file(file_), "first");
   EXPECT_EQ(files(), 1U);
+}
+
+/// After the rename a crash would find the name of the old file on content that never arrived.
+TEST_F(WriteWhole, IsOnTheDiskBeforeItTakesTheName) {
+  calls.clear();
+  ASSERT_EQ(write_whole(file_, "text"), 0);
+  EXPECT_EQ(calls, (std::vector<std::string>{"fsync", "rename"}));
+}
+
+TEST_F(WriteWhole, LeavesTheOldFileWhenTheDiskDoesNotTakeTheNewOne) {
+  ASSERT_EQ(write_whole(file_, "first"), 0);
+  sync_error = EIO;
+  EXPECT_EQ(write_whole(file_, "second"), EIO);
+  EXPECT_EQ(read_file(file_), "first");
+  EXPECT_EQ(files(), 1U);
+  sync_error = EINVAL;  // of a file system that has nothing to flush
+  EXPECT_EQ(write_whole(file_, "third"), 0);
+  EXPECT_EQ(read_file(file_), "third");
+  sync_error = 0;
 }
 
 TEST_F(WriteWhole, FollowsLinks) {

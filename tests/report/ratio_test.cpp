@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace dlscale::report {
 namespace {
@@ -29,6 +32,50 @@ TEST(MannWhitney, AgreesWithPublishedCriticalValues) {
   EXPECT_EQ(mann_whitney_trim(8, 8), 13);
   EXPECT_EQ(mann_whitney_trim(10, 10), 23);
   EXPECT_EQ(mann_whitney_trim(20, 20), 127);
+}
+
+/// P(U = 0), P(U = 1), …, of probabilities, which do not overflow: the largest of the n + m values
+/// is one of the m with probability m / (n + m), and then U counts all n below it.
+std::vector<double> exact_shares(int n, int m) {
+  std::vector<std::vector<double>> shares(n + 1, std::vector<double>{1});
+  for (int j = 1; j <= m; ++j) {
+    for (int i = 1; i <= n; ++i) {
+      const std::vector<double> without_second = shares[i];  // of i and j - 1 values
+      std::vector<double> both(static_cast<std::size_t>(i) * j + 1, 0);
+      const double second = static_cast<double>(j) / (i + j);
+      for (std::size_t u = 0; u < without_second.size(); ++u) {
+        both[u + i] += second * without_second[u];
+      }
+      for (std::size_t u = 0; u < shares[i - 1].size(); ++u) {
+        both[u] += (1 - second) * shares[i - 1][u];
+      }
+      shares[i] = std::move(both);
+    }
+  }
+  return shares[n];
+}
+
+TEST(MannWhitney, IsApproximatedWhereCountingTakesTooLong) {
+  for (const auto& [n, m] :
+       {std::pair{51, 50}, std::pair{50, 51}, std::pair{5, 501}, std::pair{120, 30}}) {
+    const std::vector<double> shares = exact_shares(n, m);
+    const int trim = mann_whitney_trim(n, m);
+    ASSERT_GT(trim, 0);
+    const double below = std::accumulate(shares.begin(), shares.begin() + trim + 1, 0.0);
+    EXPECT_NEAR(below, 0.025, 0.0015) << n << " and " << m;
+  }
+}
+
+TEST(MannWhitney, KnowsNoNumberOfRepeatsTooMany) {
+  const int trim = mann_whitney_trim(600, 600);  // counts of so many overflow a double
+  EXPECT_GT(trim, 160'000);
+  EXPECT_LT(trim, 180'000);
+  const Ratio ratio = ratio_of_medians(noisy(520, 1, 1.0, 1), noisy(520, 1, 1.1, 2), 0.01);
+  EXPECT_NEAR(ratio.value, 1.1, 0.01);
+  EXPECT_LT(ratio.low, ratio.value);
+  EXPECT_GT(ratio.high, ratio.value);
+  EXPECT_LT(ratio.p_larger, 1e-6);
+  EXPECT_GT(ratio.p_smaller, 1 - 1e-6);
 }
 
 TEST(Ratio, FromRepeatsCoversTheTruthNineteenTimesInTwenty) {

@@ -32,12 +32,6 @@ int milliseconds(Seconds time) {
   return static_cast<int>(std::max(0.0, time.si() * 1e3));
 }
 
-int check(int result, const char* call) {
-  if (result >= 0) return result;
-  throw LibraryError(
-      fmt::format("{} failed for the watchdog of the ranks: {}.", call, std::strerror(errno)));
-}
-
 /// A name that needs no file (unix(7), "abstract").
 struct LocalAddress {
   sockaddr_un address{};
@@ -157,8 +151,15 @@ std::uint64_t random_token() {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
+int check(int result, const char* call) {
+  if (result >= 0) return result;
+  throw LibraryError(
+      fmt::format("{} failed for the watchdog of the ranks: {}.{}", call, std::strerror(errno),
+                  errno == EMFILE ? " Allow each process more open files (ulimit -n)." : ""));
+}
+
+bool is_possible(const News& news, std::size_t ranks) {
+  return news.rank >= 0 && static_cast<std::size_t>(news.rank) < ranks && news.fate <= Fate::silent;
 }
 
 void Line::send(const News& news) const {

@@ -7,30 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::backend {
 
-/// A file descriptor, closed with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
+/// What a call of the system returned. Throws LibraryError, naming the call, if that is below 0.
+int check(int result, const char* call);
 
 /// What is said of a rank.
 enum class Fate : std::uint32_t {
@@ -51,6 +35,9 @@ struct News {
   Fate fate = Fate::well;
   std::int64_t signal = 0;  ///< of Fate::signalled and interrupted
 };
+
+/// Whether a rank of so many can have sent it: it is not checked on its way.
+[[nodiscard]] bool is_possible(const News& news, std::size_t ranks);
 
 /// A connection between two watchdogs. Never blocks.
 class Line {

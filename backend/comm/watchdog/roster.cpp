@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "core/fnv1a.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -19,7 +20,7 @@ std::uint64_t node_key() {
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   std::error_code none;
   const auto space = std::filesystem::read_symlink("/proc/self/ns/net", none);
-  return std::hash<std::string>{}(boot + ' ' + space.string());
+  return fnv1a(boot + ' ' + space.string());
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ class WithoutSignals {
 }  // namespace
 
 Watch::Watch(Setting setting, std::vector<Peer> peers)
-    : setting_(std::move(setting)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  EXPECT(wake_);
+    : setting_(std::move(setting)),
+      wake_(check(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
   const Clock::time_point now = Clock::now();
   for (Peer& peer : peers) peers_.push_back({std::move(peer), Fate::well, now});
   last_beat_ = now;
@@ -97,7 +97,9 @@ void Watch::wait_for_events() {
 
 void Watch::listen_to(Watched& watched) {
   for (const News& news : watched.peer.line.receive()) {
-    if (news.token == setting_.token) hear(watched, news);
+    if (news.token == setting_.token && is_possible(news, setting_.roster.size())) {
+      hear(watched, news);
+    }
   }
   const bool unexplained = watched.fate == Fate::well;
   if (watched.peer.line.ended() && unexplained) return learn(watched.peer.rank, Fate::died);

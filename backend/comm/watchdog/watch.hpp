@@ -30,6 +30,7 @@ class Watch {
     WatchdogOptions options;
   };
 
+  /// Throws LibraryError naming the call that failed.
   Watch(Setting setting, std::vector<Peer> peers);
   ~Watch();
   Watch(const Watch&) = delete;

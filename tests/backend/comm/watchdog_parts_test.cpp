@@ -1,15 +1,22 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "backend/comm/watchdog.hpp"
 #include "backend/comm/watchdog/line.hpp"
 #include "backend/comm/watchdog/roster.hpp"
+#include "backend/comm/watchdog/watch.hpp"
+#include "core/error.hpp"
+#include "core/fnv1a.hpp"
 #include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::backend {
@@ -31,6 +38,14 @@ TEST(Roster, NamesTheRanksOfEachNode) {
   EXPECT_EQ(ranks_by_host({card_on("n1")}), "n1: 0");
   EXPECT_EQ(ranks_by_host({card_on("n1"), card_on("n1"), card_on("n2"), card_on("n1")}),
             "n1: 0-1, 3, n2: 2");
+}
+
+/// Two programs of one job may be built with different standard libraries.
+TEST(Roster, TellsNodesByANumberThatNoLibraryChooses) {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/net");
+  EXPECT_EQ(own_card().node, fnv1a(boot + ' ' + space.string()));
 }
 
 TEST(Door, LetsInRanksThatKnowTheToken) {
@@ -146,6 +161,43 @@ TEST(Notice, TellsSilenceAndFailureFromDeath) {
   const std::string failed = notice(two_ranks(), 0, Fate::failed, long_enough, "");
   EXPECT_THAT(failed, HasSubstr("the error it printed"));
   EXPECT_THAT(failed, Not(HasSubstr("kept in")));
+}
+
+/// Nothing can be said of a rank or in words that there are not.
+TEST(News, IsOfARankAndAFateThatThereAre) {
+  EXPECT_TRUE(is_possible({7, 0, Fate::well}, 2));
+  EXPECT_TRUE(is_possible({7, 1, Fate::silent}, 2));
+  EXPECT_FALSE(is_possible({7, 2, Fate::failed}, 2));
+  EXPECT_FALSE(is_possible({7, -1, Fate::failed}, 2));
+  EXPECT_FALSE(is_possible({7, 1, static_cast<Fate>(7)}, 2));
+  EXPECT_FALSE(is_possible({7, 1, static_cast<Fate>(0xffffffffU)}, 2));
+}
+
+/// As long as it lives, this process can open no further file.
+class NoFurtherFiles {
+ public:
+  NoFurtherFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoFurtherFiles() { (void)setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFurtherFiles(const NoFurtherFiles&) = delete;
+  NoFurtherFiles& operator=(const NoFurtherFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Watch, SaysThatThereAreTooManyOpenFiles) {
+  const NoFurtherFiles full;
+  try {
+    const Watch watch({two_ranks(), 0, 7, "", {}}, {});
+    FAIL() << "it needs a descriptor";
+  } catch (const LibraryError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("eventfd failed for the watchdog of the ranks"));
+    EXPECT_THAT(error.what(), HasSubstr("Too many open files"));
+  }
 }
 
 /// In one process: what counts is that everybody leaves, and the thread sanitizer's opinion.

@@ -1,9 +1,11 @@
 #include "backend/compute/plan_cache.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -11,6 +13,7 @@
 
 #include "core/build_id.hpp"
 #include "core/build_info.hpp"
+#include "core/fnv1a.hpp"
 
 /// How choices are kept between processes, with choosers that need no device.
 namespace dlscale::backend {
@@ -177,6 +180,20 @@ TEST_F(PlanCaches, KeepTheChoicesOfEachGpu) {
   EXPECT_EQ(chooser.run(other).remark(), "");
   EXPECT_EQ(files().size(), 2U);
   EXPECT_TRUE(cache().find("some work").choice);
+}
+
+/// A program built with another standard library finds them, and finds them whole.
+TEST_F(PlanCaches, HaveNamesAndChecksThatNoLibraryChooses) {
+  FakeChooser chooser;
+  PlanCache one = cache();
+  static_cast<void>(chooser.run(one));
+  const fs::path file = files().at(0);
+  EXPECT_EQ(file.filename(), "09aa459efa44eb41.json");  // FNV-1a of "GPU a GPUsome work"
+  std::ifstream stream(file);
+  auto json = nlohmann::ordered_json::parse(stream);
+  const auto check = json.at("check").get<std::string>();
+  json.erase("check");
+  EXPECT_EQ(check, fmt::format("{:016x}", fnv1a(json.dump())));
 }
 
 TEST_F(PlanCaches, MeasureAgainWhereAFileIsBroken) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -279,6 +280,21 @@ TEST(Trainer, RefusesRanksThatTrainDifferentNetworks) {
     const Network network = communicator.rank() == 0 ? chain_network() : branched_network();
     EXPECT_THROW(Worker(network, communicator, 2, with(Schedule::wait_free)), ConfigError);
   });
+}
+
+/// They would train on and differ at the end only.
+TEST(Trainer, RefusesRanksThatTrainByDifferentOptions) {
+  const std::array<void (*)(TrainOptions&), 3> changes{
+      [](TrainOptions& options) { options.sgd.rate = 0.02F; },
+      [](TrainOptions& options) { options.sgd.momentum = 0.8F; },
+      [](TrainOptions& options) { options.sgd.weight_decay = 0; }};
+  for (const auto& change : changes) {
+    on_ranks(2, [&change](backend::Communicator& communicator) {
+      TrainOptions options = with(Schedule::wait_free);
+      if (communicator.rank() == 1) change(options);
+      EXPECT_THROW(Worker(chain_network(), communicator, 2, options), ConfigError);
+    });
+  }
 }
 
 }  // namespace
