@@ -79,7 +79,7 @@ TEST(ReportFigures, HaveAPlaceOnTheirPageAndAFile) {
     for (const Figure& figure : figures) {
       EXPECT_TRUE(contains(page, figure.title)) << figure.name;
       const std::vector<std::string> files = figure_files();
-      EXPECT_EQ(std::ranges::count(files, figure.file), 1) << figure.name;
+      EXPECT_EQ(std::ranges::count(files, figure.file.string()), 1) << figure.name;
     }
   }
 }
