@@ -1,5 +1,5 @@
 // dlscale bench: runs one benchmark on the ranks this process was launched with.
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,29 +16,29 @@
 #include <string>
 #include <vector>
 
-#include "app/bench_output.hpp"
-#include "app/bench_suite.hpp"
-#include "app/option_file.hpp"
-#include "app/positive.hpp"
-#include "app/row_shares.hpp"
-#include "app/said_once.hpp"
-#include "app/session.hpp"
-#include "app/verb.hpp"
+#include "app/cli/option_file.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/said_once.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/bench_output.hpp"
+#include "app/measure/bench_suite.hpp"
+#include "app/measure/row_shares.hpp"
+#include "app/measure/session.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/together.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "backend/power/gpu_facts.hpp"
 #include "bench/e2e/trace_path.hpp"
-#include "bench/extra_work.hpp"
-#include "core/build_id.hpp"
-#include "core/fnv1a.hpp"
-#include "core/interrupt.hpp"
-#include "core/measurement.hpp"
-#include "core/own_command.hpp"
-#include "core/result_json.hpp"
-#include "core/usable_rows.hpp"
-#include "model/roofline/measured_roofline.hpp"
+#include "bench/engine/extra_work.hpp"
+#include "core/base/fnv1a.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/result_json.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/own_command.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
 
 namespace dlscale::app {
 namespace {

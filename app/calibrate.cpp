@@ -16,25 +16,24 @@
 #include <string_view>
 #include <vector>
 
-#include "app/calibrate_cases.hpp"
-#include "app/inter_node_options.hpp"
-#include "app/measured_gpus.hpp"
-#include "app/output.hpp"
-#include "app/positive.hpp"
-#include "app/result_files.hpp"
-#include "app/verb.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/measured_gpus.hpp"
+#include "app/measure/result_files.hpp"
+#include "app/options/inter_node_options.hpp"
+#include "app/predict/calibrate_cases.hpp"
 #include "backend/host/host.hpp"
-#include "core/replaceable.hpp"
+#include "core/system/output.hpp"
+#include "core/system/replaceable.hpp"
+#include "core/text/numbers.hpp"
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/fitted.hpp"
 #include "model/calibrate/left_out.hpp"
-#include "model/machine.hpp"
-#include "report/numbers.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::app {
 namespace {
 
-using report::counted;
 
 struct CalibrateOptions {
   std::vector<std::string> results;

@@ -11,15 +11,15 @@
 #include <set>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/positive.hpp"
-#include "app/verb.hpp"
-#include "core/input_file.hpp"
-#include "core/quantity_text.hpp"
-#include "core/step.hpp"
-#include "model/roofline/kernel_model.hpp"
-#include "report/numbers.hpp"
-#include "report/roofline_table.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "core/network/step.hpp"
+#include "core/system/input_file.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/roofline/kernels/kernel_model.hpp"
+#include "report/kernels/roofline_table.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -85,7 +85,7 @@ ExitCode choose(const ChooseOptions& options) {
         "{} has no model that tells the time of any convolution of {} with {} and {} "
         "caches. Measure them: dlscale bench conv --algorithms all --threads {} --cache "
         "{}.",
-        options.kernels, network.name(), report::counted(options.threads, "thread"), options.cache,
+        options.kernels, network.name(), counted(options.threads, "thread"), options.cache,
         options.threads, options.cache));
   }
   if (limit) {

@@ -1,5 +1,5 @@
 // dlscale compare: two sets of results, row by row, with a verdict and its exit code.
-#include "report/compare.hpp"
+#include "report/comparison/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -11,19 +11,19 @@
 #include <system_error>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/positive.hpp"
-#include "app/result_files.hpp"
-#include "app/verb.hpp"
-#include "core/error.hpp"
-#include "core/measurement.hpp"
-#include "core/result_paths.hpp"
-#include "core/shown_text.hpp"
-#include "model/machine.hpp"
-#include "report/attribution.hpp"
-#include "report/comparison_table.hpp"
-#include "report/google_results.hpp"
-#include "report/table.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/result_files.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/result_paths.hpp"
+#include "core/text/shown_text.hpp"
+#include "model/machine/machine.hpp"
+#include "report/comparison/attribution.hpp"
+#include "report/comparison/comparison_table.hpp"
+#include "report/comparison/google_results.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::app {
 namespace {

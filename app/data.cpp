@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/positive.hpp"
-#include "app/verb.hpp"
-#include "core/quantity_text.hpp"
-#include "train/data.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "core/text/quantity_text.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -1,5 +1,5 @@
 // dlscale doctor: what this machine and this build lack, and what to do about it.
-#include "app/doctor.hpp"
+#include "app/doctor/doctor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/document_output.hpp"
-#include "app/verb.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/verb.hpp"
 #include "backend/host/host.hpp"
-#include "bench/speed_witness.hpp"
-#include "core/error.hpp"
-#include "report/record_columns.hpp"
+#include "bench/engine/speed_witness.hpp"
+#include "core/base/error.hpp"
+#include "report/table/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -14,25 +14,25 @@
 #include <string>
 #include <vector>
 
-#include "app/child_process.hpp"
-#include "app/document_output.hpp"
-#include "app/gate_builds.hpp"
-#include "app/gate_verdict.hpp"
-#include "app/interleaved.hpp"
-#include "app/output.hpp"
-#include "app/output_words.hpp"
-#include "app/positive.hpp"
-#include "app/progress_line.hpp"
-#include "app/round_progress.hpp"
-#include "app/session_folder.hpp"
-#include "app/verb.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
-#include "core/shown_text.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/gate/gate_builds.hpp"
+#include "app/gate/gate_verdict.hpp"
+#include "app/gate/interleaved.hpp"
+#include "app/gate/output_words.hpp"
+#include "app/gate/round_progress.hpp"
+#include "app/gate/session_folder.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/child_process.hpp"
+#include "core/system/environment.hpp"
+#include "core/system/output.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/progress_line.hpp"
+#include "core/text/shown_text.hpp"
 #include "report/format/format.hpp"
-#include "report/gate_sections.hpp"
-#include "report/numbers.hpp"
+#include "report/sections/gate_sections.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -236,7 +236,7 @@ GateExit exits_of(const GateOptions& options) {
 
 std::string machine_text() {
   const Environment environment = capture_environment();
-  return fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
+  return fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
 }
 
 void refuse_too_few(int rounds) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/command_tree.hpp"
-#include "app/output.hpp"
-#include "app/verb.hpp"
-#include "core/error.hpp"
-#include "core/suggest.hpp"
+#include "app/cli/command_tree.hpp"
+#include "app/cli/verb.hpp"
+#include "core/base/error.hpp"
+#include "core/system/output.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::app {
 namespace {

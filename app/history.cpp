@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/history_explanation.hpp"
-#include "app/history_options.hpp"
-#include "app/output.hpp"
-#include "app/positive.hpp"
-#include "app/verb.hpp"
-#include "core/error.hpp"
-#include "core/shown_text.hpp"
-#include "report/history/check.hpp"
-#include "report/history/listing.hpp"
-#include "report/history/time_text.hpp"
-#include "report/history_table.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/history/history_explanation.hpp"
+#include "app/history/history_options.hpp"
+#include "core/base/error.hpp"
+#include "core/system/output.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/check/check.hpp"
+#include "regression/history/listing.hpp"
+#include "regression/history/time_text.hpp"
+#include "report/history/history_table.hpp"
 
 namespace dlscale::app {
 namespace {

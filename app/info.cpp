@@ -4,19 +4,19 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/doctor.hpp"
-#include "app/info_sheets.hpp"
-#include "app/verb.hpp"
+#include "app/cli/verb.hpp"
+#include "app/doctor/doctor.hpp"
+#include "app/history/info_sheets.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/plan_cache.hpp"
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/config_path.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/system/environment.hpp"
 
 namespace dlscale::app {
 namespace {

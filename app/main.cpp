@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "app/command_tree.hpp"
-#include "app/hidden.hpp"
-#include "app/output.hpp"
-#include "app/said_once.hpp"
-#include "core/error.hpp"
-#include "core/own_command.hpp"
+#include "app/cli/command_tree.hpp"
+#include "app/cli/said_once.hpp"
+#include "app/help/hidden.hpp"
+#include "core/base/error.hpp"
+#include "core/system/output.hpp"
+#include "core/system/own_command.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ ExitCode fail(ExitCode code, const std::string& sentence) {
 }
 
 ExitCode fail_without_memory() {
-  app::say_out_of_memory();
+  say_out_of_memory();
   return ExitCode::wrong_result;
 }
 
@@ -34,7 +34,7 @@ ExitCode fail_without_memory() {
 ExitCode check_output(ExitCode code) {
   const bool answered =
       code == ExitCode::ok || code == ExitCode::regression || code == ExitCode::inconclusive;
-  if (answered) app::check_standard_output();
+  if (answered) check_standard_output();
   return code;
 }
 
@@ -52,7 +52,7 @@ ExitCode run(const std::vector<std::string>& words) {
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {
-    app::say_too_large();
+    say_too_large();
     return ExitCode::wrong_result;
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.

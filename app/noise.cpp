@@ -14,24 +14,24 @@
 #include <utility>
 #include <vector>
 
-#include "app/child_process.hpp"
-#include "app/document_output.hpp"
-#include "app/interleaved.hpp"
-#include "app/noise_study.hpp"
-#include "app/output.hpp"
-#include "app/positive.hpp"
-#include "app/progress_line.hpp"
-#include "app/round_progress.hpp"
-#include "app/session_folder.hpp"
-#include "app/verb.hpp"
-#include "core/build_id.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
-#include "core/own_command.hpp"
-#include "core/suggest.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/gate/interleaved.hpp"
+#include "app/gate/noise_study.hpp"
+#include "app/gate/round_progress.hpp"
+#include "app/gate/session_folder.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/child_process.hpp"
+#include "core/system/environment.hpp"
+#include "core/system/output.hpp"
+#include "core/system/own_command.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/progress_line.hpp"
+#include "core/text/suggest.hpp"
 #include "report/format/format.hpp"
-#include "report/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -162,7 +162,7 @@ ExitCode noise(NoiseOptions& options) {
   }
   const Environment environment = capture_environment();
   study.machine =
-      fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
+      fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
   const report::Document document = noise_document(study);
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json());

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/framework_option.hpp"
-#include "app/plan_options.hpp"
-#include "app/training_options.hpp"
-#include "app/verb.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/verb.hpp"
+#include "app/options/framework_option.hpp"
+#include "app/options/training_options.hpp"
+#include "app/predict/plan_options.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
 #include "model/plan/training_plan.hpp"
-#include "report/plan_table.hpp"
+#include "report/prediction/plan_table.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -1,6 +1,6 @@
 // dlscale predict: the phases of an iteration on N workers, their speed-up, and what bounds it.
+#include "app/cli/option_values.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "app/option_values.hpp"
 
 #include <fmt/format.h>
 
@@ -11,31 +11,31 @@
 #include <utility>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/explain_options.hpp"
-#include "app/framework_option.hpp"
-#include "app/global_batch.hpp"
-#include "app/number_sweep.hpp"
-#include "app/predict_cases.hpp"
-#include "app/predict_sweep.hpp"
-#include "app/predict_timed.hpp"
-#include "app/straggler_options.hpp"
-#include "app/trace_option.hpp"
-#include "app/training_options.hpp"
-#include "app/training_time_options.hpp"
-#include "app/verb.hpp"
-#include "app/what_if_options.hpp"
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/number_sweep.hpp"
+#include "app/cli/verb.hpp"
+#include "app/options/framework_option.hpp"
+#include "app/options/global_batch.hpp"
+#include "app/options/straggler_options.hpp"
+#include "app/options/training_options.hpp"
+#include "app/options/training_time_options.hpp"
+#include "app/options/what_if_options.hpp"
+#include "app/predict/explain_options.hpp"
+#include "app/predict/predict_cases.hpp"
+#include "app/predict/predict_sweep.hpp"
+#include "app/predict/predict_timed.hpp"
+#include "app/predict/trace_option.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/layer_times.hpp"
-#include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
-#include "report/layer_table.hpp"
-#include "report/prediction_table.hpp"
-#include "report/sweep_table.hpp"
-#include "report/training_time_table.hpp"
+#include "report/prediction/layer_table.hpp"
+#include "report/prediction/prediction_table.hpp"
+#include "report/prediction/sweep_table.hpp"
+#include "report/prediction/training_time_table.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -1,7 +1,7 @@
 // dlscale report: one page that says how fast, what bounds it, and how far the predictions were
 // off; of results without training runs, which convolution is fastest, what the processor can do
 // and what messages take.
-#include "report/report.hpp"
+#include "report/sections/report.hpp"
 
 #include <fmt/format.h>
 
@@ -15,29 +15,29 @@
 #include <utility>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/history_explanation.hpp"
-#include "app/history_options.hpp"
-#include "app/inter_node_options.hpp"
-#include "app/option_values.hpp"
-#include "app/output.hpp"
-#include "app/positive.hpp"
-#include "app/report_sources.hpp"
-#include "app/report_suites.hpp"
-#include "app/result_files.hpp"
-#include "app/verb.hpp"
-#include "core/replaceable.hpp"
-#include "model/machine.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/history/history_explanation.hpp"
+#include "app/history/history_options.hpp"
+#include "app/history/report_sources.hpp"
+#include "app/history/report_suites.hpp"
+#include "app/measure/result_files.hpp"
+#include "app/options/inter_node_options.hpp"
+#include "core/system/output.hpp"
+#include "core/system/replaceable.hpp"
+#include "model/machine/machine.hpp"
+#include "regression/gate/gate_report.hpp"
+#include "report/comparison/side_by_side.hpp"
 #include "report/format/format.hpp"
-#include "report/gate_sections.hpp"
-#include "report/history_section.hpp"
-#include "report/history_table.hpp"
-#include "report/history_view.hpp"
-#include "report/regression/gate_report.hpp"
-#include "report/sections.hpp"
-#include "report/side_by_side.hpp"
-#include "report/speedup_curves.hpp"
-#include "report/summary.hpp"
+#include "report/history/history_table.hpp"
+#include "report/history/history_view.hpp"
+#include "report/sections/gate_sections.hpp"
+#include "report/sections/history_section.hpp"
+#include "report/sections/sections.hpp"
+#include "report/sections/summary.hpp"
+#include "report/validation/speedup_curves.hpp"
 
 namespace dlscale::app {
 namespace {

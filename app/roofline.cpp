@@ -6,20 +6,20 @@
 #include <optional>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/output.hpp"
-#include "app/positive.hpp"
-#include "app/result_files.hpp"
-#include "app/verb.hpp"
-#include "core/cluster.hpp"
-#include "core/replaceable.hpp"
-#include "model/roofline/kernel_fit.hpp"
-#include "model/roofline/measured_roofline.hpp"
-#include "report/choice_evidence.hpp"
-#include "report/kernel_study.hpp"
-#include "report/numbers.hpp"
-#include "report/placed_table.hpp"
-#include "report/roofline_table.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/result_files.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/system/output.hpp"
+#include "core/system/replaceable.hpp"
+#include "core/text/numbers.hpp"
+#include "model/roofline/fit/kernel_fit.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
+#include "report/kernels/choice_evidence.hpp"
+#include "report/kernels/kernel_study.hpp"
+#include "report/kernels/placed_table.hpp"
+#include "report/kernels/roofline_table.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -105,7 +105,7 @@ std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
 }
 
 ConfigError nothing_to_place(int threads, int unbounded) {
-  const std::string with = report::counted(threads, "thread");
+  const std::string with = counted(threads, "thread");
   if (unbounded > 0) {
     return ConfigError(fmt::format(
         "all convolutions measured with {} on the processor ran right behind what wrote their "

@@ -9,28 +9,27 @@
 #include <memory>
 #include <system_error>
 
-#include "app/child_process.hpp"
-#include "app/positive.hpp"
-#include "app/run_steps.hpp"
-#include "app/run_suite.hpp"
-#include "app/suite.hpp"
-#include "app/suite_findings.hpp"
-#include "app/suite_list.hpp"
-#include "app/suite_outputs.hpp"
-#include "app/suite_progress.hpp"
-#include "app/time_budget.hpp"
-#include "app/verb.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/suite/definition/suite.hpp"
+#include "app/suite/definition/suite_list.hpp"
+#include "app/suite/definition/suite_progress.hpp"
+#include "app/suite/run_suite.hpp"
+#include "app/suite/steps/run_steps.hpp"
+#include "app/suite/steps/suite_findings.hpp"
+#include "app/suite/steps/suite_outputs.hpp"
+#include "app/suite/steps/time_budget.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/host/host.hpp"
-#include "core/build_id.hpp"
-#include "core/build_info.hpp"
-#include "report/numbers.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
+#include "core/system/child_process.hpp"
+#include "core/text/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-using report::counted;
 
 /// Those of a worker, which is an even share of this machine.
 int cores_of(const SuiteRun& options) {

@@ -1,5 +1,5 @@
 // dlscale validate: predictions held against measured training runs.
-#include "report/validate.hpp"
+#include "report/validation/validate.hpp"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/positive.hpp"
-#include "app/result_files.hpp"
-#include "app/validate_cases.hpp"
-#include "app/verb.hpp"
-#include "model/machine.hpp"
-#include "report/validation_table.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/result_files.hpp"
+#include "app/predict/validate_cases.hpp"
+#include "model/machine/machine.hpp"
+#include "report/validation/validation_table.hpp"
 
 namespace dlscale::app {
 namespace {

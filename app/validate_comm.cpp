@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "app/document_output.hpp"
-#include "app/positive.hpp"
-#include "app/result_files.hpp"
-#include "app/verb.hpp"
-#include "core/error.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/positive.hpp"
+#include "app/cli/verb.hpp"
+#include "app/measure/result_files.hpp"
+#include "core/base/error.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/communication/message_judge.hpp"
-#include "report/message_table.hpp"
+#include "report/messages/message_table.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -45,7 +45,7 @@ if(DLSCALE_SANITIZE)
   # that may lie anywhere in memory; at a fixed address the linker has done it.
   target_link_options(dlscale_flags INTERFACE "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>")
 endif()
-# By which a program knows its own build (core/build_id.hpp); of most compilers the default.
+# By which a program knows its own build (core/system/build_id.hpp); of most compilers the default.
 target_link_options(dlscale_flags INTERFACE LINKER:--build-id=sha1)
 target_compile_options(dlscale_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"

@@ -1,5 +1,6 @@
 """The rules of the source tree that no compiler checks: who may include whom, where vendor headers and hardware
-conditions may stand, no include cycles, short files, headers that say what they are for.
+conditions may stand, no include cycles, no folders that include each other, small folders, short files, headers that say
+what they are for.
 
     layering_test.py ROOT          checks the tree and lists what breaks a rule
     layering_test.py ROOT --compiled compile_commands.json --absent cuda nccl
@@ -21,9 +22,10 @@ MAY_INCLUDE = {
     "backend": {"core"},
     "train": {"core", "backend"},
     "bench": {"core", "backend", "train"},
-    "report": {"core", "model"},
-    "app": {"core", "model", "backend", "train", "bench", "report"},
-    "tests": {"core", "model", "backend", "train", "bench", "report", "app"},
+    "regression": {"core"},
+    "report": {"core", "model", "regression"},
+    "app": {"core", "model", "backend", "train", "bench", "regression", "report"},
+    "tests": {"core", "model", "backend", "train", "bench", "regression", "report", "app"},
 }
 
 # Headers of libraries that tie code to hardware or to a launcher, and the only folders that may see them.
@@ -44,6 +46,16 @@ HARDWARE_CONDITION = re.compile(
     re.MULTILINE)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 MOST_LINES = 500
+MOST_FILES = 25
+# Folders over that limit, each with the number of files that it must not exceed. Lower a number when its folder shrinks.
+CROWDED = {
+    "backend/comm/nccl": 31,
+    "backend/compute/cuda/probes": 31,
+    "bench/conv": 26,
+    "bench/memory/host": 27,
+}
+# Pairs of folders that still include each other. Remove a pair with its last include; add none.
+TIES = set()
 
 
 def sources(root):
@@ -136,6 +148,41 @@ def find_cycles(files):
     return cycles
 
 
+def check_crowds(root):
+    """The folders of the product with too many source files at their level."""
+    for top in MAY_INCLUDE:
+        if top == "tests":
+            continue
+        counts = {}
+        for path in (root / top).rglob("*"):
+            if path.suffix in (".cpp", ".hpp", ".cu", ".cuh", ".py"):
+                folder = path.parent.relative_to(root).as_posix()
+                counts[folder] = counts.get(folder, 0) + 1
+        for folder, count in sorted(counts.items()):
+            limit = CROWDED.get(folder, MOST_FILES)
+            if count > limit:
+                yield f"{folder}: {count} source files; at most {limit} may stand at one level"
+            if folder in CROWDED and count < limit:
+                yield f"{folder}: {count} source files; lower its number in CROWDED, or remove it"
+
+
+def find_ties(files):
+    """Pairs of folders that include each other."""
+    uses = {}
+    for path, text in files.items():
+        folder = path.rpartition("/")[0]
+        for quote, header in INCLUDE.findall(text):
+            other = header.rpartition("/")[0]
+            if quote == '"' and header in files and other != folder and not path.startswith("tests/"):
+                uses.setdefault((folder, other), f"{path} -> {header}")
+    pairs = {(a, b) for a, b in uses if a < b and (b, a) in uses}
+    for a, b in sorted(pairs - TIES):
+        yield f"{a} and {b} include each other: {uses[a, b]}, {uses[b, a]}"
+    for a, b in sorted(TIES - pairs):
+        if any(path.startswith((f"{a}/", f"{b}/")) for path in files):
+            yield f"{a} and {b} include each other no longer; remove them from TIES"
+
+
 def check_tree(root):
     files = sources(root)
     problems = [] if files else [f"{root} holds no sources"]
@@ -144,7 +191,7 @@ def check_tree(root):
             problems += check_include(path, quote, header, files)
         problems += check_own_header_first(path, text, files)
         problems += check_form(path, text)
-    return problems + find_cycles(files)
+    return problems + find_cycles(files) + list(find_ties(files)) + list(check_crowds(root))
 
 
 def includes_of(path, root):
@@ -239,7 +286,7 @@ COMPILED = {
     "backend/compute/cuda/shape.cpp": '#include "backend/compute/cuda/shape.hpp"\n',
     "backend/compute/cuda/shape.hpp": '#pragma once\n#include "backend/compute/cuda/cuda_names.hpp"\n',
     "backend/compute/cuda/cuda_names.hpp": "#pragma once\n#include <string>\n",
-    "backend/compute/cuda/context.hpp": "#pragma once\n#include <cublasLt.h>\n",
+    "backend/compute/cuda/runtime/context.hpp": "#pragma once\n#include <cublasLt.h>\n",
     "backend/comm/mpi/ok.cpp": "#include <mpi.h>\n",
     "tests/backend/shape_test.cpp": '#include "helper.hpp"\n',
     "tests/backend/helper.hpp": "#pragma once\n",
@@ -247,8 +294,8 @@ COMPILED = {
 # A change of one of these files, and the chain that must be complained of.
 REACHED = [
     ({"backend/compute/cuda/shape.cpp": "#include <cuda_runtime.h>\n"}, "cuda/shape.cpp -> cuda_runtime.h: "),
-    ({"backend/compute/cuda/shape.hpp": '#include "backend/compute/cuda/context.hpp"\n'},
-     "cuda/shape.cpp -> backend/compute/cuda/shape.hpp -> backend/compute/cuda/context.hpp -> cublasLt.h: "),
+    ({"backend/compute/cuda/shape.hpp": '#include "backend/compute/cuda/runtime/context.hpp"\n'},
+     "cuda/shape.cpp -> backend/compute/cuda/shape.hpp -> backend/compute/cuda/runtime/context.hpp -> cublasLt.h: "),
     ({"tests/backend/helper.hpp": "#include <nccl.h>\n"}, "tests/backend/shape_test.cpp -> tests/backend/helper.hpp -> nccl.h: "),
 ]
 
@@ -284,6 +331,13 @@ def self_test():
     long_cycle = [(f"core/{a}.hpp", f'#pragma once\n#include "core/{b}.hpp"\n') for a, b in ("xy", "yz", "zx")]
     if sum("include cycle" in line for line in complaints_about(long_cycle)) != 1:
         failures.append("a cycle of three headers was not reported once")
+    tie = [("core/a/x.hpp", GOOD_HEADER + '#include "core/b/y.hpp"\n'), ("core/b/y.hpp", GOOD_HEADER),
+           ("core/b/z.cpp", '#include "core/a/x.hpp"\n')]
+    if sum("core/a and core/b include each other" in line for line in complaints_about(tie)) != 1:
+        failures.append("two folders that include each other were not reported once")
+    crowd = [(f"core/crowd/f{i}.cpp", "") for i in range(MOST_FILES + 1)]
+    if sum(f"core/crowd: {MOST_FILES + 1} source files" in line for line in complaints_about(crowd)) != 1:
+        failures.append("a crowded folder was not reported")
     return failures + self_test_of_compiled()
 
 

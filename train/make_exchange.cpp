@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/merge.hpp"
-#include "train/carriages.hpp"
-#include "train/collective_memory.hpp"
-#include "train/cycle_exchange.hpp"
-#include "train/host_mirror.hpp"
-#include "train/priority_exchange.hpp"
+#include "core/base/error.hpp"
+#include "core/network/merge.hpp"
+#include "train/exchange/carriages.hpp"
+#include "train/exchange/collective_memory.hpp"
+#include "train/exchange/cycle_exchange.hpp"
+#include "train/exchange/host_mirror.hpp"
+#include "train/exchange/priority_exchange.hpp"
 
 namespace dlscale::train {
 namespace {

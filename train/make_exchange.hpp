@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "train/exchange.hpp"
+#include "train/engine/program.hpp"
+#include "train/exchange/exchange.hpp"
 #include "train/messages.hpp"
-#include "train/program.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/schedule_settings.hpp"
-#include "train/random.hpp"
+#include "core/base/error.hpp"
+#include "core/run/schedule_settings.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::train {
 namespace {

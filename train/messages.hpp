@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "core/merge.hpp"
-#include "core/step.hpp"
-#include "train/program.hpp"
+#include "core/network/merge.hpp"
+#include "core/network/step.hpp"
+#include "train/engine/program.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

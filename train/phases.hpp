@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "train/busy_time.hpp"
+#include "train/exchange/busy_time.hpp"
 
 namespace dlscale::train {
 

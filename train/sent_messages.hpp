@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "train/exchange.hpp"
+#include "train/exchange/exchange.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "train/data.hpp"
-#include "train/exchange.hpp"
+#include "train/data/data.hpp"
+#include "train/exchange/exchange.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

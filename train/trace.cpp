@@ -6,10 +6,10 @@
 #include <map>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "core/output_file.hpp"
-#include "core/replaceable.hpp"
-#include "core/trace_event.hpp"
+#include "core/base/error.hpp"
+#include "core/results/trace_event.hpp"
+#include "core/system/output_file.hpp"
+#include "core/system/replaceable.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

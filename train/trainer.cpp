@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "core/error.hpp"
-#include "train/busy_time.hpp"
-#include "train/carriages.hpp"
-#include "train/collective_memory.hpp"
+#include "core/base/error.hpp"
+#include "train/exchange/busy_time.hpp"
+#include "train/exchange/carriages.hpp"
+#include "train/exchange/collective_memory.hpp"
 #include "train/make_exchange.hpp"
 #include "train/trainer_impl.hpp"
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "core/ids.hpp"
-#include "core/merge.hpp"
-#include "core/run.hpp"
-#include "core/units.hpp"
-#include "train/data.hpp"
-#include "train/merge_profile.hpp"
-#include "train/program.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/network/merge.hpp"
+#include "core/run/run.hpp"
+#include "train/data/data.hpp"
+#include "train/engine/program.hpp"
+#include "train/exchange/merge_profile.hpp"
 
 namespace dlscale::train {
 
@@ -54,7 +54,7 @@ struct Span {
 /// A message of an iteration on this rank.
 struct SentMessage {
   backend::Collective kind = backend::Collective::all_reduce;
-  std::size_t bytes = 0;          ///< counted as core/bandwidths.hpp does
+  std::size_t bytes = 0;          ///< counted as core/results/bandwidths.hpp does
   std::optional<Rank> root = {};  ///< of a reduce or broadcast
   std::size_t under_way = 0;      ///< messages that had begun before and were not done yet
   std::size_t layers = 0;         ///< whose gradients or parameters it carries; above 1 it is fused

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/merge.hpp"
-#include "core/ranks_apart.hpp"
-#include "train/carriages.hpp"
+#include "core/base/error.hpp"
+#include "core/base/ranks_apart.hpp"
+#include "core/network/merge.hpp"
+#include "train/exchange/carriages.hpp"
 #include "train/make_exchange.hpp"
 #include "train/trainer_impl.hpp"
 
@@ -30,7 +30,7 @@ std::vector<std::optional<std::size_t>> index_layers(const Network& network,
 }
 
 /// Runs what ranks do together. Whatever fails in it leaves this rank apart from the others
-/// (core/ranks_apart.hpp), so that it is thrown as the failure of a library; a signal comes to all.
+/// (core/base/ranks_apart.hpp), so that it is thrown as the failure of a library; a signal comes to all.
 template <class Work>
 auto with_others(const Work& work) {
   try {

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/step.hpp"
-#include "train/exchange.hpp"
+#include "core/network/step.hpp"
+#include "train/engine/replay.hpp"
+#include "train/exchange/exchange.hpp"
+#include "train/exchange/staging.hpp"
 #include "train/messages.hpp"
 #include "train/phases.hpp"
-#include "train/replay.hpp"
 #include "train/sent_messages.hpp"
-#include "train/staging.hpp"
 #include "train/timeline.hpp"
 #include "train/trainer.hpp"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "backend/comm/elements.hpp"
+#include "core/base/ids.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::backend {
 

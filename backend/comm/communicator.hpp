@@ -11,9 +11,9 @@
 #include "backend/comm/collective.hpp"
 #include "backend/comm/elements.hpp"
 #include "backend/comm/messages.hpp"
-#include "core/family.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/base/family.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::backend {
 

@@ -10,7 +10,7 @@
 #include "backend/comm/choose.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/launch.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

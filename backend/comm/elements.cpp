@@ -8,7 +8,7 @@
 
 #include "backend/compute/bfloat16.hpp"
 #include "backend/compute/float16.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

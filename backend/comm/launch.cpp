@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/shell_words.hpp"
+#include "core/text/shell_words.hpp"
 
 namespace dlscale::backend {
 namespace {

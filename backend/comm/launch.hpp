@@ -40,7 +40,7 @@ struct World {
 /// One or two sentences about a mismatch, with the command to type; empty if all agree.
 std::string world_problem(const World& world);
 
-/// Arguments joined so that a shell would read them back (core/shell_words.hpp).
+/// Arguments joined so that a shell would read them back (core/text/shell_words.hpp).
 std::string shell_text(std::string_view nul_separated);
 
 }  // namespace dlscale::backend

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::backend {
 

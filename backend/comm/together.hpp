@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 
@@ -25,7 +25,7 @@ std::int32_t exit_code_of(const std::exception_ptr& failure);
 Ending agree(Communicator& communicator, const std::exception_ptr& mine);
 
 /// If `ending` stops: throws `mine` (as an Error if it is a LibraryError, which only one rank knows
-/// of: see core/ranks_apart.hpp), or Interrupted, or an Error with the exit code and the message
+/// of: see core/base/ranks_apart.hpp), or Interrupted, or an Error with the exit code and the message
 /// of the rank that failed (Unsupported if it threw that, so that all ranks catch it in the same
 /// place). The launcher ends all ranks when the first one leaves, so each must be able to say why.
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
@@ -33,7 +33,7 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 /// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
 /// on one. For what may fail between two collective calls: a file to read, memory, a library. What
 /// is no Error of ours, such as std::bad_alloc, stays what it is on its rank, for which the program
-/// has a sentence, and takes it out of step (core/ranks_apart.hpp).
+/// has a sentence, and takes it out of step (core/base/ranks_apart.hpp).
 void together(Communicator& communicator, const std::function<void()>& work);
 
 /// What all of several ranks threw, in the same words: bad input that every rank was given, or that

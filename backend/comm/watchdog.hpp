@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "backend/comm/communicator.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::backend {
 

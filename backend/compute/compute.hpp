@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/family.hpp"
-#include "core/gemm.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "core/step.hpp"
-#include "core/units.hpp"
+#include "core/base/family.hpp"
+#include "core/base/units.hpp"
+#include "core/network/gemm.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::backend {
 
@@ -101,10 +101,10 @@ struct Operands {
 /// Loss layers: output is N × 1 × 1 × 1, the unweighted -log p[label] of each image in f32;
 /// backward_data needs no output_gradient and writes loss_weight / N · (p - onehot).
 /// Batch norm: backward_data writes both input and parameter gradients; parameters are
-/// scale, shift. Concat and Sum: backward_data of Sum is never called (see core/step.hpp).
+/// scale, shift. Concat and Sum: backward_data of Sum is never called (see core/network/step.hpp).
 ///
 /// Layers with a ReLU (Layer::relu): output and output_gradient are those of the ReLU. Their first
-/// backward pass (in the order of core/step.hpp) takes output_gradient for zero where output is not
+/// backward pass (in the order of core/network/step.hpp) takes output_gradient for zero where output is not
 /// positive, and may set it to zero there. backward_filter of a convolution always does, once for
 /// both of its passes: backward_data has to come after it, on what it left. A sum has
 /// backward_data, which writes one input gradient, with the desc of the first input, for all.

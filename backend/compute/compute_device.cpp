@@ -2,7 +2,7 @@
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/build_id.hpp"
-#include "core/build_info.hpp"
-#include "core/fnv1a.hpp"
+#include "core/base/fnv1a.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 
 namespace dlscale::backend {
 namespace {

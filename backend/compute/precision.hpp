@@ -4,7 +4,7 @@
 
 #include "backend/compute/bfloat16.hpp"
 #include "backend/compute/float16.hpp"
-#include "core/run.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::backend {
 

@@ -18,8 +18,8 @@
 #include "backend/host/data_caches.hpp"
 #include "backend/host/memory_nodes.hpp"
 #include "backend/host/topology.hpp"
-#include "core/error.hpp"
-#include "core/physical_memory.hpp"
+#include "core/base/error.hpp"
+#include "core/system/physical_memory.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/cluster.hpp"
 
 namespace dlscale::backend {
 

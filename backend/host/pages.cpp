@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backend/host/data_caches.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::backend {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "backend/power/nvml_library.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/facts.hpp"
+#include "core/system/facts.hpp"
 
 namespace dlscale::backend {
 

@@ -2,7 +2,7 @@
 
 #include "backend/power/device_monitor.hpp"
 #include "backend/power/nvml_library.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -9,13 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "backend/compute/compute.hpp"
-#include "bench/comm/beside_work.hpp"
-#include "bench/comm/messages.hpp"
-#include "bench/comm/traffic.hpp"
+#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/traffic/messages.hpp"
+#include "bench/comm/traffic/traffic.hpp"
 #include "bench/conv/workbench.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/suggest.hpp"
-#include "core/usable_rows.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {

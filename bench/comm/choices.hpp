@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/benchmark.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 

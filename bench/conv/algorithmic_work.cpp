@@ -1,6 +1,6 @@
 #include "bench/conv/algorithmic_work.hpp"
 
-#include "core/lowering/work.hpp"
+#include "core/convolution/work.hpp"
 
 namespace dlscale::bench {
 namespace {

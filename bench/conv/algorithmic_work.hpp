@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/step.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <variant>
 
-#include "backend/compute/check_data.hpp"
-#include "backend/compute/filter_sample.hpp"
+#include "backend/compute/check/check_data.hpp"
+#include "backend/compute/check/filter_sample.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include "backend/compute/compute.hpp"
-#include "core/step.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <array>
 
-#include "bench/cache.hpp"
 #include "bench/conv/values.hpp"
+#include "bench/engine/cache.hpp"
 
 namespace dlscale::bench {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "backend/comm/together.hpp"
-#include "backend/compute/check.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "train/free_memory.hpp"
+#include "backend/compute/check/check.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "train/engine/free_memory.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
-#include "core/measurement.hpp"
-#include "core/run.hpp"
+#include "core/results/measurement.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::bench {
 

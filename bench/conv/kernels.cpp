@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/suggest.hpp"
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/step.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "backend/compute/specification.hpp"
-#include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "bench/conv/listed_cells.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/suggest.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/network/fuse.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {

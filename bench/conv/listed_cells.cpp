@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/listed_network.hpp"
+#include "core/network/listed_network.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/config_file.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
-#include "core/listed_network.hpp"
-#include "core/step.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_file.hpp"
+#include "core/config/config_path.hpp"
+#include "core/network/listed_network.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/network.hpp"
+#include "core/network/network.hpp"
 
 namespace dlscale::bench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -2,10 +2,10 @@
 #include <functional>
 #include <memory>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/step_run.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 

@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "backend/compute/specification.hpp"
 #include "bench/conv/algorithmic_work.hpp"
 #include "bench/conv/check_memory.hpp"
 #include "bench/conv/operand_sets.hpp"
-#include "bench/timed.hpp"
-#include "core/error.hpp"
+#include "bench/engine/timed.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -3,13 +3,13 @@
 #include <optional>
 #include <string>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/conditions.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/kernels.hpp"
 #include "bench/conv/step_run.hpp"
 #include "bench/conv/values.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 

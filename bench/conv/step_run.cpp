@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/compute.hpp"
-#include "backend/compute/operation_memory.hpp"
 #include "bench/conv/values.hpp"
-#include "core/step.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 

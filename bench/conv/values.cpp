@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/error.hpp"
-#include "core/suggest.hpp"
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/host_doubts.hpp"
-#include "core/error.hpp"
-#include "core/fingerprint.hpp"
-#include "core/suggest.hpp"
+#include "bench/quiet/host_doubts.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fingerprint.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
 

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/compute/check/reference_answers.hpp"
 #include "backend/compute/compute.hpp"
-#include "backend/compute/reference_answers.hpp"
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/cache.hpp"
 #include "bench/conv/values.hpp"
-#include "bench/device_watch.hpp"
-#include "core/network.hpp"
-#include "core/units.hpp"
-#include "train/program_plan.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/cache.hpp"
+#include "bench/quiet/device_watch.hpp"
+#include "core/base/units.hpp"
+#include "core/network/network.hpp"
+#include "train/engine/program_plan.hpp"
 
 namespace dlscale::bench {
 
@@ -71,7 +71,7 @@ class Workbench {
   /// (of CacheState::rotating `work` takes care itself) and the ranks meet. `produced`: what the
   /// step before has just written. On a device that runs beside the host there is a second series,
   /// "give": the host's time to give it the work; and of one with memory of its own the conditions,
-  /// read meanwhile (bench/device_watch.hpp).
+  /// read meanwhile (bench/quiet/device_watch.hpp).
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);

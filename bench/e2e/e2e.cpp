@@ -10,15 +10,15 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/profile_file.hpp"
 #include "bench/e2e/training.hpp"
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "core/schedule_settings.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "core/run/schedule_settings.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "backend/comm/together.hpp"
-#include "core/interrupt.hpp"
-#include "core/ranks_apart.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/base/ranks_apart.hpp"
 
 namespace dlscale::bench {
 

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "backend/comm/communicator.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 

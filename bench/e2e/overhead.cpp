@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
-#include "bench/host_doubts.hpp"
-#include "core/error.hpp"
-#include "core/run.hpp"
-#include "train/program.hpp"
-#include "train/random.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/quiet/host_doubts.hpp"
+#include "core/base/error.hpp"
+#include "core/run/run.hpp"
+#include "train/data/random.hpp"
+#include "train/engine/program.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::bench {

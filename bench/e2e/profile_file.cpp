@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "bench/gather.hpp"
-#include "core/build_id.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
-#include "core/output_file.hpp"
-#include "core/own_command.hpp"
-#include "train/random.hpp"
+#include "bench/engine/gather.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/output_file.hpp"
+#include "core/system/own_command.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::bench {
 namespace {

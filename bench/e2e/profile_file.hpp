@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "core/communication_profile.hpp"
-#include "core/measurement.hpp"
+#include "core/results/communication_profile.hpp"
+#include "core/results/measurement.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::bench {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/speed_looks.hpp"
-#include "core/measurement.hpp"
+#include "bench/engine/speed_looks.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/e2e/jointly.hpp"
-#include "core/fnv1a.hpp"
-#include "train/host_mirror.hpp"
+#include "core/base/fnv1a.hpp"
+#include "train/exchange/host_mirror.hpp"
 
 namespace dlscale::bench {
 namespace {

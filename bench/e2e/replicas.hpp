@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
-#include "train/program.hpp"
+#include "train/engine/program.hpp"
 
 namespace dlscale::bench {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 
-#include "bench/comm/stragglers.hpp"
-#include "core/slowest_rank.hpp"
-#include "core/statistics.hpp"
+#include "bench/comm/traffic/stragglers.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::bench {
 namespace {

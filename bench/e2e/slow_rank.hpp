@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 

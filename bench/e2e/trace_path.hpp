@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::bench {
 

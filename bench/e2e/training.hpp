@@ -7,11 +7,11 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
-#include "bench/benchmark.hpp"
 #include "bench/e2e/profile_file.hpp"
-#include "core/measurement.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/network/network.hpp"
+#include "core/results/measurement.hpp"
+#include "core/run/run.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::bench {

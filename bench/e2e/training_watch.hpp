@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/device_watch.hpp"
-#include "core/measurement.hpp"
+#include "bench/quiet/device_watch.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 

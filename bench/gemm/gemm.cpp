@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/benchmark.hpp"
-#include "bench/combinations.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/combinations.hpp"
 #include "bench/gemm/network_products.hpp"
 #include "bench/gemm/product_bench.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -7,12 +7,12 @@
 #include <variant>
 
 #include "bench/conv/kernels.hpp"
-#include "core/config_path.hpp"
-#include "core/convolution_shape.hpp"
-#include "core/error.hpp"
-#include "core/lowering/lowered_products.hpp"
-#include "core/network.hpp"
-#include "core/step.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/convolution/lowered_products.hpp"
+#include "core/network/convolution_shape.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 namespace {

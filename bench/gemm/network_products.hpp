@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gemm.hpp"
+#include "core/network/gemm.hpp"
 
 namespace dlscale::bench {
 

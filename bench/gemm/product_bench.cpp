@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "bench/conv/operand_sets.hpp"
+#include "bench/engine/timed.hpp"
 #include "bench/gemm/product_memory.hpp"
-#include "bench/timed.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 

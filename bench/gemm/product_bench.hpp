@@ -3,12 +3,12 @@
 #include <optional>
 #include <string>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/conditions.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/gemm/product_check.hpp"
-#include "core/gemm.hpp"
+#include "core/network/gemm.hpp"
 
 namespace dlscale::bench {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

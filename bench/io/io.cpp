@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "bench/benchmark.hpp"
-#include "bench/combinations.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/combinations.hpp"
 #include "bench/io/io_cell.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

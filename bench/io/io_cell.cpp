@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "bench/host_doubts.hpp"
 #include "bench/io/page_cache.hpp"
-#include "core/physical_memory.hpp"
-#include "train/file.hpp"
-#include "train/jpeg.hpp"
-#include "train/picture_loader.hpp"
+#include "bench/quiet/host_doubts.hpp"
+#include "core/system/physical_memory.hpp"
+#include "train/data/file.hpp"
+#include "train/data/jpeg.hpp"
+#include "train/data/picture_loader.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -2,9 +2,9 @@
 #include <memory>
 #include <optional>
 
-#include "bench/benchmark.hpp"
-#include "core/network.hpp"
-#include "train/data.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/network/network.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::bench {
 

@@ -13,8 +13,8 @@
 #include "backend/comm/together.hpp"
 #include "backend/compute/precision.hpp"
 #include "bench/conv/finding.hpp"
-#include "bench/unsupported.hpp"
-#include "core/error.hpp"
+#include "bench/engine/unsupported.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

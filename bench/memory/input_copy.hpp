@@ -1,9 +1,9 @@
 #pragma once
 #include <cstddef>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
-#include "core/network.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/network/network.hpp"
 
 namespace dlscale::bench {
 

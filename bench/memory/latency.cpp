@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/combinations.hpp"
-#include "bench/memory/axes_of_operations.hpp"
-#include "bench/memory/host_latency.hpp"
-#include "bench/memory/host_sweep.hpp"
-#include "bench/memory/named.hpp"
-#include "bench/memory/room.hpp"
-#include "bench/memory/size_axis.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/combinations.hpp"
+#include "bench/memory/axes/axes_of_operations.hpp"
+#include "bench/memory/axes/named.hpp"
+#include "bench/memory/axes/room.hpp"
+#include "bench/memory/axes/size_axis.hpp"
+#include "bench/memory/host/host_latency.hpp"
+#include "bench/memory/host/host_sweep.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::bench {
 namespace {

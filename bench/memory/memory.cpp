@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/combinations.hpp"
-#include "bench/host_doubts.hpp"
-#include "bench/memory/axes_of_operations.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/combinations.hpp"
+#include "bench/engine/unsupported.hpp"
+#include "bench/memory/axes/axes_of_operations.hpp"
+#include "bench/memory/axes/isa_axis.hpp"
+#include "bench/memory/axes/named.hpp"
+#include "bench/memory/axes/room.hpp"
+#include "bench/memory/axes/size_axis.hpp"
 #include "bench/memory/input_copy.hpp"
-#include "bench/memory/isa_axis.hpp"
-#include "bench/memory/named.hpp"
-#include "bench/memory/room.hpp"
-#include "bench/memory/size_axis.hpp"
 #include "bench/memory/stream.hpp"
-#include "bench/unsupported.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
+#include "bench/quiet/host_doubts.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "bench/combinations.hpp"
+#include "bench/engine/combinations.hpp"
+#include "bench/engine/unsupported.hpp"
 #include "bench/gemm/product_bench.hpp"
-#include "bench/unsupported.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 

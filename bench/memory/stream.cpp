@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/gather.hpp"
-#include "bench/memory/array.hpp"
-#include "bench/memory/passes.hpp"
-#include "bench/memory/team.hpp"
-#include "core/error.hpp"
+#include "bench/engine/gather.hpp"
+#include "bench/memory/axes/passes.hpp"
+#include "bench/memory/host/array.hpp"
+#include "bench/memory/host/team.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

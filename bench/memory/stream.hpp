@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/memory/stream_operations.hpp"
 
 namespace dlscale::bench {

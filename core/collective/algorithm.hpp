@@ -3,11 +3,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/family.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
 #include "core/collective/link.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/family.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
 
 namespace dlscale::collective {
 

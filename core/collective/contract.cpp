@@ -1,6 +1,6 @@
 #include "core/collective/contract.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
+#include "core/base/ids.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::collective {
 

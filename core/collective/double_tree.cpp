@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

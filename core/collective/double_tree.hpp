@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::collective {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::collective {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.hpp"
 #include "core/collective/rounds.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

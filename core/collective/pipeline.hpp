@@ -1,6 +1,6 @@
 #pragma once
+#include "core/base/units.hpp"
 #include "core/collective/link.hpp"
-#include "core/units.hpp"
 
 namespace dlscale::collective {
 

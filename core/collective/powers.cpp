@@ -3,7 +3,7 @@
 #include <bit>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::collective {
 

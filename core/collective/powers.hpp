@@ -1,6 +1,6 @@
 #pragma once
+#include "core/base/ids.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::collective {
 

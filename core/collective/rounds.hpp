@@ -1,10 +1,10 @@
 #pragma once
 #include <vector>
 
+#include "core/base/ids.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/contract.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::collective {
 

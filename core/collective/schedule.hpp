@@ -2,9 +2,9 @@
 #include <functional>
 #include <vector>
 
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
 #include "core/collective/link.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
 
 namespace dlscale::collective {
 

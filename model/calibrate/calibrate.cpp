@@ -11,18 +11,18 @@
 #include <set>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "model/calibrate/contention.hpp"
-#include "model/calibrate/fit.hpp"
 #include "model/calibrate/graph_launch.hpp"
-#include "model/calibrate/links.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/message_memory.hpp"
-#include "model/calibrate/pool.hpp"
 #include "model/calibrate/training_rows.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "model/communication/reduction.hpp"
+#include "model/fits/fit.hpp"
+#include "model/fits/links.hpp"
+#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 namespace {

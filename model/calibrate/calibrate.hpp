@@ -2,8 +2,8 @@
 #include <span>
 #include <string>
 
-#include "core/measurement.hpp"
-#include "model/machine.hpp"
+#include "core/results/measurement.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

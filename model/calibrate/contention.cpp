@@ -16,11 +16,11 @@
 #include <tuple>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/slowest_rank.hpp"
-#include "core/statistics.hpp"
-#include "core/usable_rows.hpp"
-#include "model/calibrate/pool.hpp"
+#include "core/base/error.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
+#include "core/results/usable_rows.hpp"
+#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/communication/contention.hpp"
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 
@@ -14,7 +14,7 @@ namespace dlscale::model {
 /// ranks, ranks on a node, waiting, kind of work, its threads and the cores of a rank.
 ///
 /// Of each sample, T_c and T_m are the times of work and messages alone, C_o and M_o beside each
-/// other, and T_o that of both together, each of the longest of the ranks (bench/comm/overlap.hpp).
+/// other, and T_o that of both together, each of the longest of the ranks (bench/comm/overlap/overlap.hpp).
 /// Both go on for
 ///   V = M_o - max(0, T_o - C_o)
 /// and what each of them is then short of, it does alone before or after:

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

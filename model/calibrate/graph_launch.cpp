@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/usable_rows.hpp"
-#include "model/calibrate/fit.hpp"
-#include "model/calibrate/pool.hpp"
+#include "core/results/usable_rows.hpp"
+#include "model/fits/fit.hpp"
+#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/usable_rows.hpp"
+#include "core/results/usable_rows.hpp"
 #include "model/calibrate/message_memory.hpp"
 #include "model/calibrate/training_rows.hpp"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
-#include "model/calibrate/links.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
+#include "model/fits/links.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -2,9 +2,9 @@
 #include <span>
 #include <string>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 #include "model/calibrate/message_memory.hpp"
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

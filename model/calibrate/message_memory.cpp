@@ -5,8 +5,8 @@
 #include <iterator>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -3,13 +3,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/measurement.hpp"
-#include "model/calibrate/pool.hpp"
+#include "core/results/measurement.hpp"
+#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 
 /// Where messages lie: in the host's memory, or in a device's, from where they take another way and
-/// which `bench comm` measures apart (core/usable_rows.hpp). A machine is of one of them.
+/// which `bench comm` measures apart (core/results/usable_rows.hpp). A machine is of one of them.
 enum class MessageMemory { host, device };
 std::string_view to_string(MessageMemory memory);  ///< "host"
 MessageMemory memory_of(const Measurement& measurement);

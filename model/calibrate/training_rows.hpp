@@ -2,8 +2,8 @@
 #include <set>
 #include <string>
 
-#include "core/measurement.hpp"
-#include "core/usable_rows.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/usable_rows.hpp"
 
 namespace dlscale::model {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -7,7 +7,7 @@
 #include "model/communication/carrier.hpp"
 #include "model/communication/form_ratio.hpp"
 #include "model/communication/range_fit.hpp"
-#include "model/piecewise.hpp"
+#include "model/fits/piecewise.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -4,10 +4,10 @@
 
 #include <functional>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 #include "model/communication/open_mpi.hpp"
 #include "model/communication/schedule_counts.hpp"
 

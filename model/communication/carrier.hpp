@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.hpp"
-#include "model/piecewise.hpp"
+#include "core/base/units.hpp"
+#include "model/fits/piecewise.hpp"
 
 namespace dlscale::model {
 

@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
-#include "core/usable_rows.hpp"
-#include "model/calibrate/fit.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/results/usable_rows.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

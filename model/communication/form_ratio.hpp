@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::model {
 

@@ -6,11 +6,11 @@
 #include <array>
 #include <tuple>
 
-#include "core/bandwidths.hpp"
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
-#include "model/calibrate/links.hpp"
+#include "core/results/bandwidths.hpp"
+#include "core/results/usable_rows.hpp"
+#include "model/fits/links.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/measurement.hpp"
-#include "model/calibrate/pool.hpp"
+#include "core/results/measurement.hpp"
 #include "model/communication/size_split.hpp"
-#include "model/piecewise.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/fits/pool.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "core/base/error.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::model {
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <numeric>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
-#include "model/calibrate/fit.hpp"
-#include "model/roofline/least_squares.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "model/fits/fit.hpp"
+#include "model/roofline/kernels/least_squares.hpp"
 
 namespace dlscale::model {
 namespace {

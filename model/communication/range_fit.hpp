@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/communication/carrier.hpp"
-#include "model/piecewise.hpp"
+#include "model/fits/piecewise.hpp"
 
 namespace dlscale::model {
 

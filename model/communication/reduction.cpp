@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 #include "model/communication/algorithm_fit.hpp"
 
 namespace dlscale::model {

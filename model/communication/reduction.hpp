@@ -4,7 +4,7 @@
 
 #include "model/communication/message_family.hpp"
 #include "model/communication/range_fit.hpp"
-#include "model/piecewise.hpp"
+#include "model/fits/piecewise.hpp"
 
 namespace dlscale::model {
 

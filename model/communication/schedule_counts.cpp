@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/units.hpp"
-#include "model/roofline/split.hpp"
+#include "core/base/units.hpp"
+#include "model/roofline/fit/split.hpp"
 
 namespace dlscale::model {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/quantity_text.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::model {
 

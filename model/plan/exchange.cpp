@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/bucket_limits.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
+#include "core/base/error.hpp"
+#include "core/run/bucket_limits.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::model {
 namespace {

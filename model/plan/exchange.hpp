@@ -2,9 +2,9 @@
 #include <optional>
 #include <string>
 
-#include "core/run.hpp"
-#include "core/units.hpp"
-#include "model/fast/profile.hpp"
+#include "core/base/units.hpp"
+#include "core/run/run.hpp"
+#include "model/plan/profile.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

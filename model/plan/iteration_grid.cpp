@@ -10,18 +10,18 @@
 #include <span>
 #include <utility>
 
+#include "core/base/error.hpp"
 #include "core/collective/selection/parameter_servers.hpp"
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/step.hpp"
-#include "model/fast/batched_form.hpp"
-#include "model/fast/merged_cut.hpp"
+#include "core/network/fuse.hpp"
+#include "core/network/step.hpp"
+#include "model/plan/batched_form.hpp"
+#include "model/plan/merged_cut.hpp"
 #include "model/plan/placed_messages.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/memory.hpp"
-#include "model/sgd_iter/server_traffic.hpp"
-#include "model/sgd_iter/sharding.hpp"
-#include "model/sgd_iter/storage_time.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/costs/storage_time.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/messages/server_traffic.hpp"
+#include "model/sgd_iter/messages/sharding.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

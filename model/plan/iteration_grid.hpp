@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
 #include "model/plan/exchange.hpp"
 
 namespace dlscale::model {

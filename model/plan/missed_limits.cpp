@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "model/plan/duration_text.hpp"
 #include "model/plan/training_plan.hpp"
 #include "model/sgd_iter/time_to_train.hpp"

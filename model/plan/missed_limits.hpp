@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 #include "model/plan/training_plan.hpp"
 
 namespace dlscale::model {

@@ -4,11 +4,11 @@
 #include <limits>
 #include <unordered_map>
 
-#include "model/fast/all_reduce_line.hpp"
-#include "model/sgd_iter/collective_time.hpp"
-#include "model/sgd_iter/meeting_time.hpp"
-#include "model/sgd_iter/message_time.hpp"
-#include "model/sgd_iter/notes.hpp"
+#include "model/plan/all_reduce_line.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/messages/collective_time.hpp"
+#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 
 namespace dlscale::model {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/merge.hpp"
-#include "model/fast/profile.hpp"
-#include "model/machine.hpp"
+#include "core/network/merge.hpp"
+#include "model/machine/machine.hpp"
+#include "model/plan/profile.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

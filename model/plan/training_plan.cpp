@@ -7,14 +7,14 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/parse_word.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "core/text/parse_word.hpp"
 #include "model/plan/missed_limits.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
-#include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "core/units.hpp"
-#include "model/machine.hpp"
+#include "core/base/units.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
 #include "model/plan/iteration_grid.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
-#include "model/piecewise.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/base/error.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/joint_interval.hpp"
 
 namespace dlscale::model {

@@ -7,12 +7,12 @@
 #include <span>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/merge.hpp"
-#include "core/step.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration_graph.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "core/network/merge.hpp"
+#include "core/network/step.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration_graph.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <numbers>
 
-#include "core/error.hpp"
-#include "model/piecewise.hpp"
+#include "core/base/error.hpp"
+#include "model/fits/piecewise.hpp"
 
 namespace dlscale::model {
 namespace {

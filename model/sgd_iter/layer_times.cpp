@@ -1,12 +1,12 @@
 #include "model/sgd_iter/layer_times.hpp"
 
-#include "core/fuse.hpp"
-#include "core/step.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/exchange_costs.hpp"
-#include "model/sgd_iter/kernel_time.hpp"
-#include "model/sgd_iter/memory.hpp"
-#include "model/sgd_iter/message_plan.hpp"
+#include "core/network/fuse.hpp"
+#include "core/network/step.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/kernels/kernel_time.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
+#include "model/sgd_iter/messages/message_plan.hpp"
 
 namespace dlscale::model {
 namespace {

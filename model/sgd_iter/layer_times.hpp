@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/time_source.hpp"
+#include "core/base/ids.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/evidence/time_source.hpp"
 
 namespace dlscale::model {
 

@@ -9,17 +9,17 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "core/quantity_text.hpp"
-#include "model/data_sheet_shares.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/evidence/sheet_evidence.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
-#include "model/sgd_iter/sheet_evidence.hpp"
+#include "model/sgd_iter/messages/sheet_links.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
-#include "model/topology/sheet_links.hpp"
+#include "model/topology/data_sheet_shares.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/contention_costs.hpp"
-#include "model/sgd_iter/iteration_time.hpp"
-#include "model/sgd_iter/notes.hpp"
-#include "model/sgd_iter/time_source.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/costs/contention_costs.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/evidence/time_source.hpp"
+#include "model/sgd_iter/graph/iteration_time.hpp"
 
 namespace dlscale::model {
 

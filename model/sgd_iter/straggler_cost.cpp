@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "model/sgd_iter/cluster_iteration.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/cluster/cluster_iteration.hpp"
 
 namespace dlscale::model {
 namespace {

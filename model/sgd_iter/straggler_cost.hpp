@@ -1,7 +1,7 @@
 #pragma once
-#include "model/sgd_iter/compute_factors.hpp"
-#include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/topology.hpp"
 

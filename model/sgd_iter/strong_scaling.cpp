@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/memory.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 
 namespace dlscale::model {
 namespace {

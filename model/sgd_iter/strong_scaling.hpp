@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/compute_factors.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/compute_factors.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::model {
 

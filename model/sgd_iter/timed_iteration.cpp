@@ -11,22 +11,22 @@
 #include <utility>
 #include <vector>
 
-#include "core/bucket_limits.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "core/statistics.hpp"
-#include "model/piecewise.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/meeting_time.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/run/bucket_limits.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/sgd_iter/evidence/time_source.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
-#include "model/sgd_iter/time_source.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
 
-/// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp]
+/// What a vote on which gradients are ready sends. [train/exchange/cycle_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
 /// The gradients of a list and which layer has computed when each is ready, an index from the last
@@ -49,7 +49,7 @@ Gradients gradients_of(const TimedLayers& timed) {
   return gradients;
 }
 
-/// As gradient_buckets() of core/step.hpp closes them.
+/// As gradient_buckets() of core/network/step.hpp closes them.
 Groups filled(std::span<const ReadyGradient> gradients, std::optional<Bytes> bucket) {
   Groups groups;
   Bytes held;

@@ -3,14 +3,14 @@
 #include <optional>
 #include <span>
 
-#include "core/merge.hpp"
-#include "core/run.hpp"
-#include "core/timed_layers.hpp"
-#include "core/units.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/compute_factors.hpp"
-#include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/notes.hpp"
+#include "core/base/units.hpp"
+#include "core/network/merge.hpp"
+#include "core/network/timed_layers.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

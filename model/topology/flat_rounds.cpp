@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/error.hpp"
 #include "core/collective/double_tree.hpp"
 #include "core/collective/powers.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -2,9 +2,9 @@
 #include <compare>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/link.hpp"
-#include "core/units.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

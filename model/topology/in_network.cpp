@@ -1,6 +1,6 @@
 #include "model/topology/in_network.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::model {
 

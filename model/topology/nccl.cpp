@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/error.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 #include "model/topology/nccl_constants.hpp"
 
 namespace dlscale::model {

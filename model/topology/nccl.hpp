@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/units.hpp"
+#include "core/cluster/nccl_facts.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/nccl_facts.hpp"
-#include "core/units.hpp"
 #include "model/topology/nccl_channels.hpp"
 #include "model/topology/topology.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/nccl_facts.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/nccl_facts.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "core/node_links.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/node_links.hpp"
 
 namespace dlscale::model {
 
@@ -16,7 +16,7 @@ struct NodeRing {
 
 /// What a ring over the first k ≥ 2 devices of a node carries:
 ///   switches:                     links of a device · b
-///   a mesh with rings among them: R(k) · b, R the most that share no link (core/nvlink_rings.hpp)
+///   a mesh with rings among them: R(k) · b, R the most that share no link (core/cluster/nvlink_rings.hpp)
 ///   else, and without NVLinks:    the least of the links of the tree that lie between two of them
 /// with b of one NVLink. A ring in the order of the tree crosses each of its links at most once
 /// each way, and no ring avoids one that lies between its devices; a ring is taken to cross the

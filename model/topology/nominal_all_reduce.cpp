@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/error.hpp"
 #include "core/collective/link.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::model {
 namespace {

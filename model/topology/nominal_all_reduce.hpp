@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/merge.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/merge.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/topology/node_paths.hpp"
 
 namespace dlscale::model {

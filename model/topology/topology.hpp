@@ -1,9 +1,9 @@
 #pragma once
 #include <string>
 
-#include "core/cluster.hpp"
+#include "core/base/ids.hpp"
+#include "core/cluster/cluster.hpp"
 #include "core/collective/link.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::model {
 

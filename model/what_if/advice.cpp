@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/quantity_text.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "core/run.hpp"
-#include "model/machine.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

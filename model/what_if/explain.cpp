@@ -4,11 +4,11 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/topology/topology.hpp"
 #include "model/what_if/advice.hpp"
 #include "model/what_if/faster.hpp"

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/roofline/roofline.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/roofline/kernels/roofline.hpp"
 
 namespace dlscale::model {
 

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "core/quantity_text.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
+#include "model/sgd_iter/costs/storage_time.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/storage_time.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.hpp"
-#include "model/roofline/roofline.hpp"
+#include "core/base/error.hpp"
+#include "model/roofline/kernels/roofline.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "core/device_file.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/what_if/explain.hpp"
 
 namespace dlscale::model {

@@ -8,9 +8,9 @@
 #include <set>
 #include <system_error>
 
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "core/suggest.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "core/text/suggest.hpp"
 #include "model/what_if/faster.hpp"
 
 namespace dlscale::model {

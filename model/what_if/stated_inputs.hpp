@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text/numbers.hpp"
 #include "report/format/text_width.hpp"
-#include "report/numbers.hpp"
 
 namespace dlscale::report::figure {
 namespace {

@@ -10,14 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "core/bandwidths.hpp"
-#include "core/usable_rows.hpp"
+#include "core/results/bandwidths.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/numbers.hpp"
 #include "model/calibrate/message_memory.hpp"
-#include "report/axes.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
-#include "report/message_rows.hpp"
-#include "report/numbers.hpp"
+#include "report/messages/message_rows.hpp"
+#include "report/results/axes.hpp"
 
 namespace dlscale::report::figure {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
-#include "report/numbers.hpp"
 
 namespace dlscale::report::figure {
 namespace {

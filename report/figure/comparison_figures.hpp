@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "report/figures.hpp"
-#include "report/regression/change_points.hpp"
+#include "regression/statistics/change_points.hpp"
+#include "report/figure/figures.hpp"
 
 namespace dlscale::report::figure {
 

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/format/text_width.hpp"
-#include "report/numbers.hpp"
 
 namespace dlscale::report::figure {
 namespace {

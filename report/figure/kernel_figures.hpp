@@ -2,9 +2,9 @@
 #include <optional>
 #include <span>
 
-#include "core/measurement.hpp"
-#include "report/figures.hpp"
-#include "report/kernel_study.hpp"
+#include "core/results/measurement.hpp"
+#include "report/figure/figures.hpp"
+#include "report/kernels/kernel_study.hpp"
 
 namespace dlscale::report::figure {
 

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "core/quantity_text.hpp"
-#include "core/usable_rows.hpp"
-#include "report/axes.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/kernel_figures.hpp"
-#include "report/numbers.hpp"
+#include "report/results/axes.hpp"
 
 namespace dlscale::report::figure {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/training_figures.hpp"
-#include "report/numbers.hpp"
-#include "report/phases.hpp"
-#include "report/schedule_text.hpp"
+#include "report/table/phases.hpp"
+#include "report/table/schedule_text.hpp"
 
 namespace dlscale::report::figure {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/training_figures.hpp"
-#include "report/numbers.hpp"
-#include "report/step_parts.hpp"
+#include "report/results/step_parts.hpp"
 
 namespace dlscale::report::figure {
 namespace {

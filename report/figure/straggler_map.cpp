@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "core/statistics.hpp"
-#include "report/axes.hpp"
+#include "core/base/statistics.hpp"
+#include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/training_figures.hpp"
-#include "report/numbers.hpp"
+#include "report/results/axes.hpp"
 
 namespace dlscale::report::figure {
 namespace {

@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "report/figures.hpp"
-#include "report/validate.hpp"
+#include "report/figure/figures.hpp"
+#include "report/validation/validate.hpp"
 
 namespace dlscale::report::figure {
 

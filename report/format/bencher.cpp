@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
-#include "core/shown_text.hpp"
+#include "core/base/error.hpp"
+#include "core/text/shown_text.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/kind_of.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <istream>
 
-#include "core/replaceable.hpp"
+#include "core/system/replaceable.hpp"
 #include "report/format/bencher_shape.hpp"
 
 namespace dlscale::report::format {

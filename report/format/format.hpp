@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/family.hpp"
-#include "report/table.hpp"
+#include "core/base/family.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report::format {
 

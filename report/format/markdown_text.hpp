@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report::format {
 

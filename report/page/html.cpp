@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "report/page/html_text.hpp"
 #include "report/page/style.hpp"
-#include "report/report.hpp"
-#include "report/sections.hpp"
+#include "report/sections/report.hpp"
+#include "report/sections/sections.hpp"
 
 namespace dlscale::report {
 namespace {

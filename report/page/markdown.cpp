@@ -8,8 +8,8 @@
 
 #include "report/format/markdown_text.hpp"
 #include "report/page/html_text.hpp"
-#include "report/report.hpp"
-#include "report/sections.hpp"
+#include "report/sections/report.hpp"
+#include "report/sections/sections.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/suggest.hpp"
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
-#include "core/cases/prediction.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction.hpp"
 
 namespace dlscale::report {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
-#include "core/cases/prediction.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/score/score.hpp"
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
 

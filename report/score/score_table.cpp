@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/field_table.hpp"
-#include "report/numbers.hpp"
+#include "core/text/numbers.hpp"
 #include "report/score/score_report.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 namespace {

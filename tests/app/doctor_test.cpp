@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "app/doctor.hpp"
+#include "app/doctor/doctor.hpp"
 #include "backend/host/quota.hpp"
-#include "core/units.hpp"
-#include "report/table.hpp"
+#include "core/base/units.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::app {
 namespace {

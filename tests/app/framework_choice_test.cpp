@@ -1,4 +1,4 @@
-#include "app/framework_choice.hpp"
+#include "app/options/framework_choice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "app/framework_option.hpp"
-#include "core/bucket_limits.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "core/schedule_settings.hpp"
+#include "app/options/framework_option.hpp"
+#include "core/base/error.hpp"
+#include "core/run/bucket_limits.hpp"
+#include "core/run/schedule_settings.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -13,17 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "app/gate_verdict.hpp"
-#include "app/interleaved.hpp"
-#include "app/noise_study.hpp"
-#include "app/round_lines.hpp"
-#include "app/round_progress.hpp"
-#include "app/run_values.hpp"
-#include "core/error.hpp"
-#include "core/measurement.hpp"
+#include "app/gate/gate_verdict.hpp"
+#include "app/gate/interleaved.hpp"
+#include "app/gate/noise_study.hpp"
+#include "app/gate/round_lines.hpp"
+#include "app/gate/round_progress.hpp"
+#include "app/gate/run_values.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
-#include "report/gate_sections.hpp"
+#include "report/sections/gate_sections.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "app/measured_gpus.hpp"
+#include "app/measure/measured_gpus.hpp"
 
 #include <gtest/gtest.h>
 

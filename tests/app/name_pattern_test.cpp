@@ -1,10 +1,10 @@
-#include "app/name_pattern.hpp"
+#include "app/cli/name_pattern.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::app {
 namespace {

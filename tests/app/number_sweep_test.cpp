@@ -1,4 +1,4 @@
-#include "app/number_sweep.hpp"
+#include "app/cli/number_sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "app/inter_node_options.hpp"
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
+#include "app/options/inter_node_options.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "app/output.hpp"
+#include "core/system/output.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "app/output_place.hpp"
+#include "app/cli/output_place.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/suite.hpp"
-#include "core/error.hpp"
+#include "app/suite/definition/suite.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

@@ -1,4 +1,4 @@
-#include "app/output_words.hpp"
+#include "app/gate/output_words.hpp"
 
 #include <gtest/gtest.h>
 

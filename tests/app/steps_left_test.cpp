@@ -1,4 +1,4 @@
-#include "app/steps_left.hpp"
+#include "app/suite/steps/steps_left.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/suite_outputs.hpp"
-#include "core/error.hpp"
-#include "core/measurement.hpp"
+#include "app/suite/steps/suite_outputs.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

@@ -1,4 +1,4 @@
-#include "app/suite_cells.hpp"
+#include "app/suite/definition/suite_cells.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "app/suite.hpp"
-#include "app/suite_options.hpp"
-#include "core/error.hpp"
+#include "app/suite/definition/suite.hpp"
+#include "app/suite/definition/suite_options.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

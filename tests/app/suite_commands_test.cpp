@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "app/suite.hpp"
-#include "app/verb.hpp"
+#include "app/cli/verb.hpp"
+#include "app/suite/definition/suite.hpp"
 #include "backend/comm/communicator.hpp"
-#include "bench/benchmark.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
 
 /// The commands of the suites that come with the program, read as the program reads them, without
 /// doing what they say: a misspelt option must not be found after hours.

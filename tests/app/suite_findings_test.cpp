@@ -1,4 +1,4 @@
-#include "app/suite_findings.hpp"
+#include "app/suite/steps/suite_findings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::app {
 namespace {

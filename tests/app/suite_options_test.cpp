@@ -1,4 +1,4 @@
-#include "app/suite_options.hpp"
+#include "app/suite/definition/suite_options.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/suite_outputs.hpp"
+#include "app/suite/steps/suite_outputs.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/measurement.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -1,11 +1,11 @@
-#include "app/suite_progress.hpp"
+#include "app/suite/definition/suite_progress.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::app {
 namespace {

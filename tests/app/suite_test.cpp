@@ -1,4 +1,4 @@
-#include "app/suite.hpp"
+#include "app/suite/definition/suite.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <set>
 
-#include "bench/benchmark.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
 
 namespace dlscale::app {
 namespace {

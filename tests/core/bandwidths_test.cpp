@@ -1,4 +1,4 @@
-#include "core/bandwidths.hpp"
+#include "core/results/bandwidths.hpp"
 
 #include <fstream>
 #include <map>

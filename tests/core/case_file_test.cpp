@@ -1,4 +1,4 @@
-#include "core/cases/case_file.hpp"
+#include "model/published/cases/case_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cases/prediction.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/core/support.hpp"
 

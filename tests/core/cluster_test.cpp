@@ -1,11 +1,11 @@
-#include "core/cluster.hpp"
+#include "core/cluster/cluster.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/config_path.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

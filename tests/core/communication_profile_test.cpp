@@ -1,4 +1,4 @@
-#include "core/communication_profile.hpp"
+#include "core/results/communication_profile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale {
 namespace {

@@ -2,7 +2,7 @@
 #include <fenv.h>
 #include <gtest/gtest.h>
 
-#include "core/environment.hpp"
+#include "core/system/environment.hpp"
 
 namespace dlscale {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/device_file.hpp"
+#include "core/cluster/device_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/config_path.hpp"
-#include "core/link_kind.hpp"
+#include "core/cluster/link_kind.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/mutated.hpp"
 #include "tests/core/support.hpp"
 

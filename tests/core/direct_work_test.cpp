@@ -3,8 +3,8 @@
 #include <array>
 #include <string_view>
 
-#include "core/convolution_shape.hpp"
-#include "core/lowering/work.hpp"
+#include "core/convolution/work.hpp"
+#include "core/network/convolution_shape.hpp"
 
 namespace dlscale::lowering {
 namespace {

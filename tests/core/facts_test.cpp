@@ -1,4 +1,4 @@
-#include "core/facts.hpp"
+#include "core/system/facts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "core/fingerprint.hpp"
+#include "core/network/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "core/config_path.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

@@ -1,4 +1,4 @@
-#include "core/framework_file.hpp"
+#include "core/run/framework_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config_path.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/mutated.hpp"
 #include "tests/core/support.hpp"
 

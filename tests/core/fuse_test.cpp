@@ -1,4 +1,4 @@
-#include "core/fuse.hpp"
+#include "core/network/fuse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/config_path.hpp"
-#include "core/fingerprint.hpp"
-#include "core/step.hpp"
+#include "core/config/config_path.hpp"
+#include "core/network/fingerprint.hpp"
+#include "core/network/step.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

@@ -1,4 +1,4 @@
-#include "core/gemm.hpp"
+#include "core/network/gemm.hpp"
 
 #include <gtest/gtest.h>
 

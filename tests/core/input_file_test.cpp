@@ -1,4 +1,4 @@
-#include "core/input_file.hpp"
+#include "core/system/input_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

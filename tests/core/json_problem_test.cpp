@@ -1,4 +1,4 @@
-#include "core/json_problem.hpp"
+#include "core/text/json_problem.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "core/link_kind.hpp"
+#include "core/cluster/link_kind.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-#include "core/config_path.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/mutated.hpp"
 #include "tests/core/support.hpp"
 

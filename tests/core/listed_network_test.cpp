@@ -1,4 +1,4 @@
-#include "core/listed_network.hpp"
+#include "core/network/listed_network.hpp"
 
 #include <gtest/gtest.h>
 

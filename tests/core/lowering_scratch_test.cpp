@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/convolution_shape.hpp"
-#include "core/lowering/method.hpp"
-#include "core/lowering/work.hpp"
+#include "core/convolution/method.hpp"
+#include "core/convolution/work.hpp"
+#include "core/network/convolution_shape.hpp"
 
 namespace dlscale::lowering {
 namespace {

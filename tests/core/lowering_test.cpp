@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
-#include "core/convolution_shape.hpp"
-#include "core/gemm.hpp"
-#include "core/lowering/lowered_products.hpp"
-#include "core/lowering/method.hpp"
-#include "core/lowering/spectra.hpp"
-#include "core/lowering/tile_blocks.hpp"
-#include "core/lowering/work.hpp"
+#include "core/convolution/lowered_products.hpp"
+#include "core/convolution/method.hpp"
+#include "core/convolution/spectra.hpp"
+#include "core/convolution/tile_blocks.hpp"
+#include "core/convolution/work.hpp"
+#include "core/network/convolution_shape.hpp"
+#include "core/network/gemm.hpp"
 
 namespace dlscale::lowering {
 namespace {

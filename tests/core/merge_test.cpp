@@ -1,4 +1,4 @@
-#include "core/merge.hpp"
+#include "core/network/merge.hpp"
 
 #include <gtest/gtest.h>
 

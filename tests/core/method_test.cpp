@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "core/convolution_shape.hpp"
-#include "core/error.hpp"
-#include "core/lowering/method.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/method.hpp"
+#include "core/network/convolution_shape.hpp"
 
 namespace dlscale::lowering {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::test {

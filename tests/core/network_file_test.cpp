@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/network.hpp"
+#include "core/network/network.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/config_path.hpp"
-#include "core/network.hpp"
-#include "core/step.hpp"
+#include "core/config/config_path.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
 #include "tests/core/csv_fields.hpp"
 
 namespace dlscale {

@@ -1,4 +1,4 @@
-#include "core/node_links.hpp"
+#include "core/cluster/node_links.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/config_path.hpp"
-#include "core/link_kind.hpp"
-#include "core/nvlink_rings.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/link_kind.hpp"
+#include "core/cluster/nvlink_rings.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

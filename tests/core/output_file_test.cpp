@@ -1,4 +1,4 @@
-#include "core/output_file.hpp"
+#include "core/system/output_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/own_command.hpp"
+#include "core/system/own_command.hpp"
 
 #include <gtest/gtest.h>
 

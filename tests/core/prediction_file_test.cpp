@@ -1,4 +1,4 @@
-#include "core/cases/prediction_file.hpp"
+#include "model/published/cases/prediction_file.hpp"
 
 #include <gtest/gtest.h>
 

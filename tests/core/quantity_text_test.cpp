@@ -1,4 +1,4 @@
-#include "core/quantity_text.hpp"
+#include "core/text/quantity_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/replaceable.hpp"
+#include "core/system/replaceable.hpp"
 
 #include <gtest/gtest.h>
 

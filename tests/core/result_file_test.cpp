@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
-#include "core/result_json.hpp"
-#include "core/usable_rows.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/result_json.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
 #include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/result_resume.hpp"
+#include "core/results/result_resume.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "core/build_id.hpp"
-#include "core/locked_results.hpp"
-#include "core/result_json.hpp"
+#include "core/results/locked_results.hpp"
+#include "core/results/result_json.hpp"
+#include "core/system/build_id.hpp"
 #include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 

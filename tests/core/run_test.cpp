@@ -1,4 +1,4 @@
-#include "core/run.hpp"
+#include "core/run/run.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/build_info.hpp"
-#include "core/config_path.hpp"
-#include "core/environment.hpp"
-#include "core/interrupt.hpp"
-#include "core/suggest.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/config/config_path.hpp"
+#include "core/system/build_info.hpp"
+#include "core/system/environment.hpp"
+#include "core/text/suggest.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

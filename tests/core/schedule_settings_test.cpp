@@ -1,4 +1,4 @@
-#include "core/schedule_settings.hpp"
+#include "core/run/schedule_settings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/shell_words.hpp"
+#include "core/text/shell_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/shown_text.hpp"
+#include "core/text/shown_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/signal_thread.hpp"
+#include "core/base/signal_thread.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 #include <csignal>
 #include <thread>
 
-#include "core/interrupt.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/step.hpp"
+#include "core/network/step.hpp"
 
 #include <gtest/gtest.h>
 

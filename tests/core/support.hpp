@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::test {
 

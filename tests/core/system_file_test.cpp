@@ -1,4 +1,4 @@
-#include "core/system_file.hpp"
+#include "core/config/system_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/config_path.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

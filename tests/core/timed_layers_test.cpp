@@ -1,4 +1,4 @@
-#include "core/timed_layers.hpp"
+#include "core/network/timed_layers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/csv_table.hpp"
+#include "core/text/csv_table.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

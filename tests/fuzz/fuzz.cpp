@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/mutator.hpp"
 #include "tests/fuzz/targets.hpp"
 

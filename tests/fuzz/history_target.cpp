@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "report/history/run.hpp"
+#include "regression/history/run.hpp"
 
 namespace dlscale::fuzz {
 

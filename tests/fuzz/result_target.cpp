@@ -10,15 +10,15 @@
 #include <string_view>
 #include <utility>
 
-#include "core/cluster.hpp"
-#include "core/error.hpp"
-#include "core/input_file.hpp"
-#include "core/measurement.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/results/measurement.hpp"
+#include "core/system/input_file.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/machine.hpp"
-#include "report/compare.hpp"
-#include "report/result_records.hpp"
-#include "report/result_table.hpp"
+#include "model/machine/machine.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/results/result_records.hpp"
+#include "report/results/result_table.hpp"
 
 namespace dlscale::fuzz {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/error.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {

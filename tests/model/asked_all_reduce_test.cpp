@@ -1,5 +1,5 @@
 // All-reduces by the algorithm that somebody asks for.
-#include "model/sgd_iter/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
 #include "core/collective/pipeline.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/meeting_time.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"

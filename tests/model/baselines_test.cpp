@@ -1,4 +1,4 @@
-#include "model/baselines/baselines.hpp"
+#include "model/published/baselines/baselines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
+#include "model/published/cases/case_file.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/core/support.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/roofline/beyond_fits.hpp"
+#include "model/roofline/fit/beyond_fits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/roofline/kernel_fit.hpp"
+#include "model/roofline/fit/kernel_fit.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

@@ -1,11 +1,11 @@
-#include "model/roofline/ceilings.hpp"
+#include "model/roofline/kernels/ceilings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::model {
 namespace {

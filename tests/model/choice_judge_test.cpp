@@ -1,4 +1,4 @@
-#include "model/roofline/choice_judge.hpp"
+#include "model/roofline/fit/choice_judge.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "model/roofline/choice_question.hpp"
+#include "model/roofline/fit/choice_question.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

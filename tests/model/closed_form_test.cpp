@@ -1,4 +1,4 @@
-#include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "tests/model/nominal_ring.hpp"
 
 #include <gtest/gtest.h>

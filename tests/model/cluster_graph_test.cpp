@@ -1,4 +1,4 @@
-#include "model/sgd_iter/cluster_graph.hpp"
+#include "model/sgd_iter/cluster/cluster_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/independent_forms.hpp"
 

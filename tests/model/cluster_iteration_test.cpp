@@ -1,4 +1,4 @@
-#include "model/sgd_iter/cluster_iteration.hpp"
+#include "model/sgd_iter/cluster/cluster_iteration.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "core/base/error.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "tests/model/expect_iteration.hpp"

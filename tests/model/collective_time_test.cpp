@@ -1,5 +1,5 @@
 // Collectives other than all-reduce.
-#include "model/sgd_iter/collective_time.hpp"
+#include "model/sgd_iter/messages/collective_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "core/collective/algorithm.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/fair_links.hpp"
+#include "model/sgd_iter/cluster/fair_links.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/framework_file.hpp"
-#include "core/merge.hpp"
-#include "core/run.hpp"
-#include "model/sgd_iter/closed_form.hpp"
+#include "core/network/merge.hpp"
+#include "core/run/framework_file.hpp"
+#include "core/run/run.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "tests/model/computed_checks.hpp"
 #include "tests/model/googlenet_trace.hpp"
 #include "tests/model/nominal_ring.hpp"

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/bandwidths.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/pipeline.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "model/calibrate/fit.hpp"
+#include "core/results/bandwidths.hpp"
+#include "model/fits/fit.hpp"
 #include "model/topology/in_network.hpp"
 #include "model/topology/nccl.hpp"
 #include "tests/model/computed_checks.hpp"

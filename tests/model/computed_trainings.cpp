@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/device_file.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/stragglers.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "model/what_if/other_device.hpp"
 #include "tests/model/computed_checks.hpp"

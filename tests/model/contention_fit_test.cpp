@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/calibrate/contention.hpp"
 #include "tests/model/synthetic.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/step.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/contention_costs.hpp"
-#include "model/sgd_iter/costs.hpp"
+#include "core/network/step.hpp"
+#include "model/sgd_iter/costs/contention_costs.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/independent_forms.hpp"

@@ -1,5 +1,5 @@
 // Computing and messages that slow each other down: the task graph, and its closed forms.
-#include "model/sgd_iter/contention.hpp"
+#include "model/sgd_iter/graph/contention.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/task_graph.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/graph/task_graph.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/independent_forms.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/roofline/correction.hpp"
+#include "model/roofline/kernels/correction.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
-#include "model/roofline/kernel_fit.hpp"
-#include "model/roofline/split.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "model/roofline/fit/kernel_fit.hpp"
+#include "model/roofline/fit/split.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/cases/prediction.hpp"
-#include "model/curves/link_rings.hpp"
-#include "model/curves/node_step.hpp"
-#include "model/curves/predict.hpp"
-#include "model/curves/rank_laws.hpp"
-#include "model/curves/size_curve.hpp"
+#include "model/published/cases/prediction.hpp"
+#include "model/published/curves/link_rings.hpp"
+#include "model/published/curves/node_step.hpp"
+#include "model/published/curves/predict.hpp"
+#include "model/published/curves/rank_laws.hpp"
+#include "model/published/curves/size_curve.hpp"
 
 namespace dlscale::model {
 namespace {

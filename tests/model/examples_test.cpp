@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/merge.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/merge.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/stragglers.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "tests/model/googlenet_trace.hpp"
 #include "tests/model/independent_forms.hpp"

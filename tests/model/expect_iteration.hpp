@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/memory.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 #include "model/what_if/faster.hpp"
 #include "tests/model/synthetic.hpp"
 

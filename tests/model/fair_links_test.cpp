@@ -1,4 +1,4 @@
-#include "model/sgd_iter/fair_links.hpp"
+#include "model/sgd_iter/cluster/fair_links.hpp"
 
 #include <gtest/gtest.h>
 

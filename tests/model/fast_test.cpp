@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
-#include "core/merge.hpp"
-#include "model/fast/all_reduce_line.hpp"
-#include "model/fast/batched_form.hpp"
-#include "model/fast/merged_cut.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "core/network/merge.hpp"
+#include "model/plan/all_reduce_line.hpp"
+#include "model/plan/batched_form.hpp"
+#include "model/plan/merged_cut.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {

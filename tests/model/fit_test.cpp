@@ -1,4 +1,4 @@
-#include "model/calibrate/fit.hpp"
+#include "model/fits/fit.hpp"
 
 #include <gtest/gtest.h>
 

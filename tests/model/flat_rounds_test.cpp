@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/ids.hpp"
 #include "core/collective/powers.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
-#include "model/sgd_iter/fair_links.hpp"
+#include "model/sgd_iter/cluster/fair_links.hpp"
 
 namespace dlscale::model {
 namespace {

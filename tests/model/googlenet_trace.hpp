@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "core/merge.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/network/merge.hpp"
 
 namespace dlscale::model {
 

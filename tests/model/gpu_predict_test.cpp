@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "core/error.hpp"
-#include "core/step.hpp"
+#include "core/base/error.hpp"
+#include "core/network/step.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"

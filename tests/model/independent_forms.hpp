@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/units.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/stragglers.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 
 namespace dlscale::model {
 

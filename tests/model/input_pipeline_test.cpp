@@ -1,4 +1,4 @@
-#include "model/sgd_iter/input_pipeline.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/cluster.hpp"
-#include "core/network.hpp"
-#include "core/units.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/what_if/input_bound.hpp"
 #include "tests/model/independent_forms.hpp"

@@ -1,10 +1,10 @@
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/random_plan.hpp"
 

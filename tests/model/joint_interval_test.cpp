@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/piecewise.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
 
 namespace dlscale::model {

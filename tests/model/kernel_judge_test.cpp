@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/convolution_shape.hpp"
-#include "model/roofline/kernel_fit.hpp"
-#include "model/roofline/split.hpp"
+#include "core/network/convolution_shape.hpp"
+#include "model/roofline/fit/kernel_fit.hpp"
+#include "model/roofline/fit/split.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -1,11 +1,11 @@
-#include "model/roofline/kernel_sample.hpp"
+#include "model/roofline/kernels/kernel_sample.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

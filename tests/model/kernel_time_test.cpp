@@ -1,4 +1,4 @@
-#include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/kernels/kernel_time.hpp"
 
 #include <gtest/gtest.h>
 

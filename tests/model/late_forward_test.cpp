@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {

@@ -1,4 +1,4 @@
-#include "model/roofline/least_squares.hpp"
+#include "model/roofline/kernels/least_squares.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/machine.hpp"
+#include "model/machine/machine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/cluster.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "tests/core/full_disk.hpp"

@@ -1,12 +1,12 @@
-#include "model/roofline/measured_roofline.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "model/roofline/memory_levels.hpp"
+#include "core/base/error.hpp"
+#include "model/roofline/kernels/memory_levels.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/network.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/meeting_time.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/messages/meeting_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"

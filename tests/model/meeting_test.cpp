@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/task_graph.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/graph/task_graph.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {

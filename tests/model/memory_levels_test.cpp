@@ -1,11 +1,11 @@
-#include "model/roofline/memory_levels.hpp"
+#include "model/roofline/kernels/memory_levels.hpp"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::model {
 namespace {

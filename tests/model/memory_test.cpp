@@ -1,16 +1,16 @@
-#include "model/sgd_iter/memory.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "backend/compute/compute.hpp"
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
+#include "core/base/error.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "tests/model/notes_of.hpp"
-#include "train/program_plan.hpp"
+#include "train/engine/program_plan.hpp"
 
 namespace dlscale::model {
 namespace {

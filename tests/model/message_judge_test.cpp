@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {

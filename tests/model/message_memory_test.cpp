@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/calibrate/left_out.hpp"
 #include "tests/model/synthetic.hpp"

@@ -1,4 +1,4 @@
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 
 #include <gtest/gtest.h>
 

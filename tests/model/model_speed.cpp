@@ -11,13 +11,13 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/cluster.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/cluster_iteration.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/cluster_iteration.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 
 namespace {
 

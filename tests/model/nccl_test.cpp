@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "core/cluster.hpp"
+#include "core/cluster/cluster.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

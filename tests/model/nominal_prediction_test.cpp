@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "model/data_sheet_shares.hpp"
-#include "model/sgd_iter/collective_time.hpp"
+#include "core/config/config_path.hpp"
+#include "core/network/network.hpp"
+#include "model/sgd_iter/evidence/sheet_evidence.hpp"
 #include "model/sgd_iter/layer_times.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/messages/collective_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/messages/sheet_links.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/sheet_evidence.hpp"
+#include "model/topology/data_sheet_shares.hpp"
 #include "model/topology/nccl.hpp"
-#include "model/topology/sheet_links.hpp"
 #include "tests/model/notes_of.hpp"
 
 /// Predictions from data sheets.

@@ -1,9 +1,9 @@
 #pragma once
-#include "core/cluster.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/message_time.hpp"
-#include "model/sgd_iter/notes.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 
 namespace dlscale::model {
 

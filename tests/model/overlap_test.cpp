@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/given.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/given.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "model/sgd_iter/iteration_graph.hpp"
+#include "model/sgd_iter/graph/iteration_graph.hpp"
 #include "tests/model/random_plan.hpp"
 
 namespace dlscale::model {

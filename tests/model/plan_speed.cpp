@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/fast/all_reduce_line.hpp"
-#include "model/fast/batched_form.hpp"
-#include "model/fast/merged_cut.hpp"
+#include "model/plan/all_reduce_line.hpp"
+#include "model/plan/batched_form.hpp"
+#include "model/plan/merged_cut.hpp"
 #include "model/plan/training_plan.hpp"
-#include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
 namespace dlscale::model {

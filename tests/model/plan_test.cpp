@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "model/plan/duration_text.hpp"
 #include "model/plan/training_plan.hpp"
-#include "model/sgd_iter/memory.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "tests/model/two_ranks.hpp"

@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "core/error.hpp"
-#include "core/fuse.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "tests/model/notes_of.hpp"

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
-#include "model/baselines/baselines.hpp"
-#include "model/curves/predict.hpp"
+#include "model/published/baselines/baselines.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/curves/predict.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/collective/algorithm.hpp"
-#include "core/merge.hpp"
+#include "core/network/merge.hpp"
 #include "model/topology/in_network.hpp"
 #include "tests/model/googlenet_trace.hpp"
 #include "tests/model/nominal_ring.hpp"

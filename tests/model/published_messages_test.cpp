@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "core/statistics.hpp"
-#include "model/calibrate/fit.hpp"
+#include "core/base/statistics.hpp"
 #include "model/communication/fit_algorithm.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/merge.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/network/merge.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "tests/model/googlenet_trace.hpp"
 
 namespace dlscale::model {

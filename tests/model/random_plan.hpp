@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <random>
 
-#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 
 namespace dlscale::model {
 

@@ -1,4 +1,4 @@
-#include "model/roofline/roofline.hpp"
+#include "model/roofline/kernels/roofline.hpp"
 
 #include <gtest/gtest.h>
 

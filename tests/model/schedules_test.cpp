@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/merge.hpp"
-#include "core/network.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/costs.hpp"
+#include "core/base/error.hpp"
+#include "core/network/merge.hpp"
+#include "core/network/network.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"

@@ -1,5 +1,5 @@
 // What ranks, or nodes, and servers send that talk to each other by calls.
-#include "model/sgd_iter/server_traffic.hpp"
+#include "model/sgd_iter/messages/server_traffic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
 #include "model/plan/exchange.hpp"
 #include "model/plan/iteration_grid.hpp"
-#include "model/sgd_iter/fair_links.hpp"
-#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/cluster/fair_links.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

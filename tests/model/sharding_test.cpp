@@ -1,15 +1,15 @@
 // What parameter servers own by the rules of frameworks.
-#include "model/sgd_iter/sharding.hpp"
+#include "model/sgd_iter/messages/sharding.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "core/step.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "model/roofline/kernel_fit.hpp"
-#include "model/roofline/kernel_terms.hpp"
-#include "model/roofline/term_fit.hpp"
+#include "model/roofline/fit/kernel_fit.hpp"
+#include "model/roofline/kernels/kernel_terms.hpp"
+#include "model/roofline/kernels/term_fit.hpp"
 
 namespace dlscale::model {
 namespace {

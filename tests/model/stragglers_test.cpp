@@ -1,4 +1,4 @@
-#include "model/sgd_iter/stragglers.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "tests/model/independent_forms.hpp"
 
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/network.hpp"
-#include "model/machine.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dlscale::model {
 namespace {

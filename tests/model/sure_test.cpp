@@ -1,9 +1,9 @@
 // How sure predictions are, and of what: intervals and the sources of phases.
 #include <gtest/gtest.h>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/time_source.hpp"
 #include "tests/model/two_ranks.hpp"
 
 namespace dlscale::model {

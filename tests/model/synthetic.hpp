@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/measurement.hpp"
-#include "core/network.hpp"
-#include "core/step.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+#include "core/results/measurement.hpp"
 
 // A machine whose true parameters are known, and the results it would give.
 namespace dlscale::model::synthetic {

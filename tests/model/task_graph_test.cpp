@@ -1,4 +1,4 @@
-#include "model/sgd_iter/task_graph.hpp"
+#include "model/sgd_iter/graph/task_graph.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/timed_layers.hpp"
-#include "model/sgd_iter/closed_form.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/timed_layers.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/core/support.hpp"
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/config_path.hpp"
-#include "core/error.hpp"
-#include "model/fast/all_reduce_line.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/asked_all_reduce.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "model/machine/machine.hpp"
+#include "model/plan/all_reduce_line.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/node_paths.hpp"
 #include "model/what_if/faster.hpp"
 

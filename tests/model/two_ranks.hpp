@@ -1,7 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "core/network.hpp"
+#include "core/network/network.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/synthetic.hpp"

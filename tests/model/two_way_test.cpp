@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/calibrate/links.hpp"
 #include "model/communication/fit_algorithm.hpp"
+#include "model/fits/links.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/asked_all_reduce.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/in_network.hpp"
 #include "model/what_if/faster.hpp"

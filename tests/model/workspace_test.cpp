@@ -1,4 +1,4 @@
-#include "model/roofline/workspace.hpp"
+#include "model/roofline/kernels/workspace.hpp"
 
 #include <gtest/gtest.h>
 

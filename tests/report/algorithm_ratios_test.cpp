@@ -1,4 +1,4 @@
-#include "report/algorithm_ratios.hpp"
+#include "report/kernels/algorithm_ratios.hpp"
 
 #include <gtest/gtest.h>
 

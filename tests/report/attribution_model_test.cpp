@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "report/attribution.hpp"
+#include "report/comparison/attribution.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::report {

@@ -1,4 +1,4 @@
-#include "report/attribution.hpp"
+#include "report/comparison/attribution.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
-#include "report/compare.hpp"
-#include "report/comparison_table.hpp"
+#include "core/base/error.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/comparison/comparison_table.hpp"
 #include "samples.hpp"
 
 namespace dlscale::report {

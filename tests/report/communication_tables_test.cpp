@@ -1,14 +1,14 @@
-#include "report/communication_tables.hpp"
+#include "report/sections/communication_tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/communication_profile.hpp"
-#include "core/error.hpp"
-#include "report/numbers.hpp"
-#include "report/sections.hpp"
+#include "core/base/error.hpp"
+#include "core/results/communication_profile.hpp"
+#include "core/text/numbers.hpp"
+#include "report/sections/sections.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/compare.hpp"
+#include "report/comparison/compare.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/comparison_table.hpp"
+#include "report/comparison/comparison_table.hpp"
 #include "report/format/format.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"

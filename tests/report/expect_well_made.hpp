@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 #include "tests/report/records_declared.hpp"
 
 namespace dlscale::report {

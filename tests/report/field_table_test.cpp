@@ -1,4 +1,4 @@
-#include "report/field_table.hpp"
+#include "report/table/field_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 #include "report/format/format.hpp"
 #include "report/format/kind_of.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/markdown_text.hpp"
 #include "report/format/text_width.hpp"

@@ -1,4 +1,4 @@
-#include "report/google_results.hpp"
+#include "report/comparison/google_results.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/error.hpp"
-#include "report/compare.hpp"
+#include "core/base/error.hpp"
+#include "report/comparison/compare.hpp"
 
 namespace dlscale::report {
 namespace {

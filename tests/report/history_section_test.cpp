@@ -1,4 +1,4 @@
-#include "report/history_section.hpp"
+#include "report/sections/history_section.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/error.hpp"
-#include "report/history/result_run.hpp"
-#include "report/history_view.hpp"
+#include "core/base/error.hpp"
+#include "regression/import/result_run.hpp"
+#include "report/history/history_view.hpp"
 #include "tests/report/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"

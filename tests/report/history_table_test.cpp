@@ -1,4 +1,4 @@
-#include "report/history_table.hpp"
+#include "report/history/history_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "regression/check/check.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
-#include "report/history/check.hpp"
 #include "tests/report/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/series_of.hpp"

@@ -1,4 +1,4 @@
-#include "report/kernel_study.hpp"
+#include "report/kernels/kernel_study.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/placed_table.hpp"
+#include "report/kernels/placed_table.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

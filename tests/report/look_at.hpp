@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
 

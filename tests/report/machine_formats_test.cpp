@@ -5,15 +5,15 @@
 #include <sstream>
 #include <string>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "regression/gate/gate_report.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
 #include "report/format/utf8.hpp"
-#include "report/gate_sections.hpp"
-#include "report/regression/gate_report.hpp"
-#include "report/report.hpp"
-#include "report/suite_record.hpp"
-#include "report/summary.hpp"
+#include "report/results/suite_record.hpp"
+#include "report/sections/gate_sections.hpp"
+#include "report/sections/report.hpp"
+#include "report/sections/summary.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"

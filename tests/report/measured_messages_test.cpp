@@ -1,4 +1,4 @@
-#include "report/measured_messages.hpp"
+#include "report/sections/measured_messages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "report/numbers.hpp"
-#include "report/sections.hpp"
-#include "report/summary.hpp"
+#include "core/text/numbers.hpp"
+#include "report/sections/sections.hpp"
+#include "report/sections/summary.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/message_table.hpp"
+#include "report/messages/message_table.hpp"
 #include "tests/model/synthetic_messages.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/series_of.hpp"

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/convolution_shape.hpp"
-#include "report/sections.hpp"
+#include "core/network/convolution_shape.hpp"
+#include "report/sections/sections.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
-#include "core/cases/prediction_file.hpp"
-#include "core/error.hpp"
-#include "model/baselines/baselines.hpp"
+#include "core/base/error.hpp"
+#include "model/published/baselines/baselines.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction_file.hpp"
 #include "report/score/score_report.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/core/mutator.hpp"

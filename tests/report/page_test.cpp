@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "report/page/html_text.hpp"
-#include "report/report.hpp"
+#include "report/sections/report.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

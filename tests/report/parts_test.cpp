@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "report/algorithm_summary.hpp"
-#include "report/algorithm_tables.hpp"
-#include "report/figures.hpp"
-#include "report/measured_cases.hpp"
-#include "report/rates.hpp"
-#include "report/report.hpp"
-#include "report/summary.hpp"
+#include "core/base/error.hpp"
+#include "report/figure/figures.hpp"
+#include "report/kernels/algorithm_summary.hpp"
+#include "report/kernels/algorithm_tables.hpp"
+#include "report/kernels/measured_cases.hpp"
+#include "report/results/rates.hpp"
+#include "report/sections/report.hpp"
+#include "report/sections/summary.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -1,5 +1,5 @@
 // Documents of plans.
-#include "report/plan_table.hpp"
+#include "report/prediction/plan_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "report/processor_tables.hpp"
+#include "report/kernels/processor_tables.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/quantity_text.hpp"
+#include "core/text/quantity_text.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/quality.hpp"
+#include "report/sections/quality.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "report/environment_rows.hpp"
-#include "report/suite_record.hpp"
+#include "report/results/environment_rows.hpp"
+#include "report/results/suite_record.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/ratio.hpp"
+#include "report/comparison/ratio.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
 
@@ -10,7 +10,7 @@ inline void expect_declared(const Document& document) {
   for (const Table* records : {&document.records, &document.cells}) {
     for (const Column& column : records->columns) {
       EXPECT_NE(column.meaning, Meaning::by_name)
-          << column.heading << " is a key or a value: see report/record_columns.hpp";
+          << column.heading << " is a key or a value: see report/table/record_columns.hpp";
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "report/roofline_table.hpp"
+#include "report/kernels/roofline_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "model/roofline/memory_levels.hpp"
-#include "report/placed_table.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/roofline/kernels/memory_levels.hpp"
+#include "report/kernels/placed_table.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/series_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/run_networks.hpp"
+#include "report/validation/run_networks.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/cluster.hpp"
-#include "core/error.hpp"
-#include "core/fingerprint.hpp"
-#include "report/validate.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/fingerprint.hpp"
+#include "report/validation/validate.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
-#include "model/machine.hpp"
+#include "core/results/measurement.hpp"
+#include "model/machine/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "report/regression/gate_report.hpp"
-#include "report/report.hpp"
+#include "regression/gate/gate_report.hpp"
+#include "report/sections/report.hpp"
 
 namespace dlscale::report::samples {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "report/validate.hpp"
-#include "report/validate_order.hpp"
-#include "report/validate_order_table.hpp"
-#include "report/validation_table.hpp"
+#include "report/validation/validate.hpp"
+#include "report/validation/validate_order.hpp"
+#include "report/validation/validate_order_table.hpp"
+#include "report/validation/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -1,5 +1,5 @@
 // How gradients travel, in tables and in documents for programs.
-#include "report/schedule_text.hpp"
+#include "report/table/schedule_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/iteration_fields.hpp"
-#include "report/prediction_table.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
+#include "model/published/cases/case_file.hpp"
 #include "report/score/score_report.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/core/support.hpp"

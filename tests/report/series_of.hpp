@@ -7,7 +7,7 @@
 #include <string>
 
 #include "report/format/format.hpp"
-#include "report/table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
 

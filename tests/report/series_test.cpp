@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "report/comparison_table.hpp"
-#include "report/plan_table.hpp"
-#include "report/prediction_table.hpp"
-#include "report/result_table.hpp"
-#include "report/side_by_side.hpp"
-#include "report/summary.hpp"
-#include "report/sweep_table.hpp"
-#include "report/validation_table.hpp"
+#include "report/comparison/comparison_table.hpp"
+#include "report/comparison/side_by_side.hpp"
+#include "report/prediction/plan_table.hpp"
+#include "report/prediction/prediction_table.hpp"
+#include "report/prediction/sweep_table.hpp"
+#include "report/results/result_table.hpp"
+#include "report/sections/summary.hpp"
+#include "report/validation/validation_table.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
 #include "tests/report/series_of.hpp"

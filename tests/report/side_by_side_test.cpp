@@ -1,9 +1,9 @@
-#include "report/side_by_side.hpp"
+#include "report/comparison/side_by_side.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
-#include "report/prediction_table.hpp"
+#include "core/base/error.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "tests/report/expect_well_made.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"

@@ -1,12 +1,12 @@
-#include "report/speedup_curves.hpp"
+#include "report/validation/speedup_curves.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-#include "core/cluster.hpp"
-#include "model/sgd_iter/memory.hpp"
+#include "core/cluster/cluster.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -1,5 +1,5 @@
 // Documents of sweeps.
-#include "report/sweep_table.hpp"
+#include "report/prediction/sweep_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/quantity_text.hpp"
-#include "report/comparison_table.hpp"
-#include "report/layer_table.hpp"
-#include "report/numbers.hpp"
-#include "report/prediction_table.hpp"
-#include "report/rates.hpp"
-#include "report/remarks.hpp"
-#include "report/result_table.hpp"
-#include "report/summary.hpp"
-#include "report/validation_table.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/comparison/comparison_table.hpp"
+#include "report/prediction/layer_table.hpp"
+#include "report/prediction/prediction_table.hpp"
+#include "report/results/rates.hpp"
+#include "report/results/remarks.hpp"
+#include "report/results/result_table.hpp"
+#include "report/sections/summary.hpp"
+#include "report/validation/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -1,13 +1,13 @@
-#include "report/validate.hpp"
+#include "report/validation/validate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/machine_match.hpp"
-#include "report/measured_runs.hpp"
-#include "report/validation_table.hpp"
+#include "report/validation/machine_match.hpp"
+#include "report/validation/measured_runs.hpp"
+#include "report/validation/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/explanation_table.hpp"
-#include "report/prediction_trace.hpp"
-#include "report/training_time_table.hpp"
+#include "report/prediction/explanation_table.hpp"
+#include "report/prediction/prediction_trace.hpp"
+#include "report/prediction/training_time_table.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"

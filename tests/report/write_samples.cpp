@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.hpp"
+#include "core/results/measurement.hpp"
+#include "report/comparison/side_by_side.hpp"
 #include "report/format/format.hpp"
-#include "report/gate_sections.hpp"
-#include "report/history_section.hpp"
-#include "report/history_view.hpp"
-#include "report/report.hpp"
-#include "report/sections.hpp"
-#include "report/side_by_side.hpp"
-#include "report/validation_table.hpp"
+#include "report/history/history_view.hpp"
+#include "report/sections/gate_sections.hpp"
+#include "report/sections/history_section.hpp"
+#include "report/sections/report.hpp"
+#include "report/sections/sections.hpp"
+#include "report/validation/validation_table.hpp"
 #include "tests/report/history/histories.hpp"
 #include "tests/report/samples.hpp"
 

@@ -118,7 +118,7 @@ class CudaStep(CiTest):
         self.write("bin/ctest", CTEST)
         self.write("checkout/scripts/setup", "#!/bin/sh\n")
         self.nvcc("12.4")
-        self.write("checkout/backend/compute/cuda/gemm.cpp", '#include "core/units.hpp"\n')
+        self.write("checkout/backend/compute/cuda/gemm.cpp", '#include "core/base/units.hpp"\n')
         self.write("checkout/core/units.hpp", "")
         self.write("checkout/core/network.hpp", "")
         git(self.checkout, "init", "-q")
@@ -152,8 +152,8 @@ class CudaStep(CiTest):
         self.assertRegex(called, "--target dlscale_cuda_tests\n(.|\n)*ctest .*-L .cuda")
         self.assert_skipped(self.step(), "nothing changed")
         self.assertFalse(self.calls.exists())
-        for changed in ["backend/compute/cuda/gemm.cpp", "core/units.hpp", "cmake/New.cmake", "tests/backend/comm/nccl/new_test.cpp"]:
-            path = self.write(f"checkout/{changed}", '#include "core/units.hpp"\n// changed\n')
+        for changed in ["backend/compute/cuda/gemm/gemm.cpp", "core/base/units.hpp", "cmake/New.cmake", "tests/backend/comm/nccl/new_test.cpp"]:
+            path = self.write(f"checkout/{changed}", '#include "core/base/units.hpp"\n// changed\n')
             self.commit()
             self.assert_built(self.step(), "files, interfaces or compilers changed")
             path.touch()

@@ -5,7 +5,7 @@
 #include "backend/comm/local/collective.hpp"
 #include "backend/comm/local/exchange.hpp"
 #include "backend/comm/local/group.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

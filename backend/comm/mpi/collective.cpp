@@ -10,7 +10,7 @@
 #endif
 
 #include "backend/comm/mpi/chunks.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 // Persistent collectives are part of MPI 4. Open MPI has had them since 4.0 as an extension, under
 // names that begin with MPIX [Open MPI 4.1, ompi/mpiext/pcollreq].

@@ -9,7 +9,7 @@
 #include "backend/comm/messages.hpp"
 #include "backend/comm/mpi/collective.hpp"
 #include "backend/comm/mpi/session.hpp"
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::backend {
 

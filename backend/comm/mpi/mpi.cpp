@@ -9,7 +9,7 @@
 #include "backend/comm/mpi/exchange.hpp"
 #include "backend/comm/mpi/session.hpp"
 #include "backend/comm/sleeping_wait.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -11,7 +11,7 @@
 #include <mpi-ext.h>
 #endif
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::backend::gpu_comm {
 

@@ -14,7 +14,7 @@
 #include "backend/comm/nccl/link.hpp"
 #include "backend/comm/nccl/on_all.hpp"
 #include "backend/comm/nccl/profile.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

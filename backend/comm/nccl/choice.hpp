@@ -4,7 +4,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/nccl/exchange.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 // What NCCL tells of an operation beside doing it.
 namespace dlscale::backend::gpu_comm {

@@ -9,7 +9,7 @@
 #include "backend/comm/nccl/device.hpp"
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/profile.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

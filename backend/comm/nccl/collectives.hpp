@@ -8,7 +8,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/exchange.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 struct CUstream_st;  ///< cudaStream_t points to it
 

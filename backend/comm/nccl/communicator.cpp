@@ -18,7 +18,7 @@
 #include "backend/comm/nccl/prepared.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/queues.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "backend/comm/nccl/call.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/ids.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::backend::gpu_comm {
 

@@ -13,8 +13,8 @@
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/device.hpp"
 #include "backend/comm/sleeping_wait.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/exchange_of.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

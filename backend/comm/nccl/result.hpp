@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "core/error.hpp"
-#include "core/ids.hpp"
+#include "core/base/error.hpp"
+#include "core/base/ids.hpp"
 
 namespace dlscale::backend::gpu_comm {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "backend/comm/schedule/layout.hpp"
+#include "core/base/ids.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::backend {
 

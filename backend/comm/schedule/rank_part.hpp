@@ -7,9 +7,9 @@
 #include "backend/comm/messages.hpp"
 #include "backend/comm/schedule/layout.hpp"
 #include "backend/comm/schedule/plan.hpp"
+#include "core/base/ids.hpp"
 #include "core/collective/contract.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/ids.hpp"
 
 namespace dlscale::backend {
 

@@ -7,7 +7,7 @@
 
 #include "backend/comm/schedule/rank_part.hpp"
 #include "backend/comm/schedule/schedule.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

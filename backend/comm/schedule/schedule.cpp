@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "backend/comm/schedule/rank_part.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -5,7 +5,7 @@
 #include "backend/comm/communicator.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
-#include "core/step.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::backend {
 

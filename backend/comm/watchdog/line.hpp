@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/descriptor.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace dlscale::backend {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/fnv1a.hpp"
+#include "core/base/fnv1a.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -8,8 +8,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/comm/watchdog/watch.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -7,12 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/graph_convolution.hpp"
-#include "backend/compute/cuda/legacy_convolution.hpp"
-#include "backend/compute/cuda/offered.hpp"
-#include "backend/compute/cuda/transforms/ways.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/cudnn/graph_convolution.hpp"
+#include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
+#include "backend/compute/cuda/cudnn/offered.hpp"
+#include "backend/compute/cuda/cudnn/ways.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

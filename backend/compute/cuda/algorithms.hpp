@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -1,5 +1,5 @@
-#include "backend/compute/cuda/open.hpp"
 #include "backend/compute/cuda/probes/open.hpp"
+#include "backend/compute/cuda/runtime/open.hpp"
 
 namespace dlscale::backend {
 

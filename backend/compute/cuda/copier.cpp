@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/kernels.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

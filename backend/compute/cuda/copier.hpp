@@ -2,8 +2,8 @@
 #include <cstddef>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/context.hpp"
-#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
 
 namespace dlscale::backend::cuda {
 

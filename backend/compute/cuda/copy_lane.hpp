@@ -1,8 +1,8 @@
 #pragma once
 #include <cstddef>
 
-#include "backend/compute/cuda/context.hpp"
-#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
 
 namespace dlscale::backend::cuda {
 

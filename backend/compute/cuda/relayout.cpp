@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/cuda/convolution_pass.hpp"
-#include "backend/compute/cuda/handles.hpp"
-#include "backend/compute/cuda/kernels.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

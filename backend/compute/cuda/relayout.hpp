@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <vector>
 
-#include "backend/compute/native/fft_convolution.hpp"
+#include "backend/compute/native/fft/fft_convolution.hpp"
 #include "backend/compute/native/im2col.hpp"
-#include "backend/compute/native/winograd.hpp"
-#include "core/error.hpp"
+#include "backend/compute/native/winograd/winograd.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::native_device {
 

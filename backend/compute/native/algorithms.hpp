@@ -2,7 +2,7 @@
 #include <span>
 #include <string_view>
 
-#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
 
 namespace dlscale::backend::native_device {
 

@@ -6,10 +6,10 @@
 
 #include "backend/compute/host_device.hpp"
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/host_product.hpp"
-#include "backend/compute/native/operation.hpp"
+#include "backend/compute/native/convolution/host_product.hpp"
+#include "backend/compute/native/convolution/operation.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

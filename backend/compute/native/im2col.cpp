@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "backend/compute/host_gemm.hpp"
-#include "backend/compute/native/patches.hpp"
-#include "backend/compute/native/workers.hpp"
-#include "core/error.hpp"
-#include "core/lowering/pixel_blocks.hpp"
+#include "backend/compute/native/convolution/patches.hpp"
+#include "backend/compute/native/convolution/workers.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/pixel_blocks.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
 
 namespace dlscale::backend::native_device {
 

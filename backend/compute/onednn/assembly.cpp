@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

@@ -3,7 +3,7 @@
 #include <dnnl_debug.h>
 #include <fmt/format.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "backend/compute/onednn/assembly.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

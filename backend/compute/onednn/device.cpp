@@ -9,7 +9,7 @@
 #include "backend/compute/onednn/context.hpp"
 #include "backend/compute/onednn/layout.hpp"
 #include "backend/compute/onednn/matrix_product.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

@@ -106,7 +106,7 @@ void assemble_sum_relu(Assembly& assembly) {
 }
 
 /// In the layout of the first input. Backward is no operation, but that of a ReLU: see
-/// core/step.hpp.
+/// core/network/step.hpp.
 void assemble_sum(Assembly& assembly) {
   if (assembly.then() == Then::relu) return assemble_sum_relu(assembly);
   const Desc y = assembly.input().desc;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/error.hpp"
-#include "core/run.hpp"
+#include "core/base/error.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::backend::onednn_device {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "backend/compute/onednn/assembly.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

@@ -6,7 +6,7 @@
 
 #include "backend/compute/onednn/layout.hpp"
 #include "backend/compute/onednn/plan.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

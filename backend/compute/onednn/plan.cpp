@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "backend/compute/onednn/layout.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 

@@ -7,7 +7,7 @@
 #include "backend/compute/host_device.hpp"
 #include "backend/compute/reference/matrix_product.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

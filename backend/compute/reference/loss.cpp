@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "backend/compute/reference/plain_operation.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::reference_loops {
 

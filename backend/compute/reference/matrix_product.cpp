@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::reference_loops {
 

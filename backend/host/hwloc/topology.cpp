@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backend/host/simd/bf16_kernels.hpp"
 #include "backend/host/simd/vector_kernels.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::simd {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/double_tree.hpp"
 #include "core/collective/powers.hpp"
 #include "core/collective/rounds.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -1,8 +1,8 @@
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/rounds.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

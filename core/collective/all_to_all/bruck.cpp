@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/collective/powers.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

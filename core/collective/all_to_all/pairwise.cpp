@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

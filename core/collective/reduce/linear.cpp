@@ -1,5 +1,5 @@
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

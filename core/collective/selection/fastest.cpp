@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -1,6 +1,6 @@
+#include "core/base/error.hpp"
 #include "core/collective/powers.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

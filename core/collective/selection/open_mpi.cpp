@@ -1,8 +1,8 @@
 #include <array>
 
+#include "core/base/error.hpp"
 #include "core/collective/selection/open_mpi_table.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "core/error.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 /// The rules of Open MPI's coll_tuned_decision_fixed.c at commit 8efebee, for commutative
 /// operations.

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/error.hpp"
-#include "core/ids.hpp"
-#include "core/merge.hpp"
+#include "core/base/error.hpp"
+#include "core/base/ids.hpp"
+#include "core/network/merge.hpp"
 
 namespace dlscale::collective {
 namespace {

@@ -2,8 +2,8 @@
 #include <span>
 #include <vector>
 
-#include "core/run.hpp"
-#include "core/units.hpp"
+#include "core/base/units.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::collective {
 

@@ -2,8 +2,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/units.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/units.hpp"
 
 namespace dlscale::collective {
 

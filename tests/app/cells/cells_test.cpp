@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "app/cells/canary.hpp"
-#include "app/cells/canary_record.hpp"
-#include "app/cells/conditions.hpp"
-#include "app/cells/durable.hpp"
-#include "app/cells/plan.hpp"
-#include "app/cells/row.hpp"
-#include "app/cells/store.hpp"
-#include "app/progress_line.hpp"
-#include "core/error.hpp"
-#include "core/measurement.hpp"
+#include "app/suite/cells/canary.hpp"
+#include "app/suite/cells/canary_record.hpp"
+#include "app/suite/cells/conditions.hpp"
+#include "app/suite/cells/plan.hpp"
+#include "app/suite/cells/row.hpp"
+#include "app/suite/cells/store.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
+#include "core/system/durable.hpp"
+#include "core/text/progress_line.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

@@ -1,4 +1,4 @@
-#include "app/launch/job_options.hpp"
+#include "app/suite/launch/job_options.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "app/launch/allocation.hpp"
-#include "app/launch/batch_script.hpp"
-#include "core/error.hpp"
+#include "app/suite/launch/allocation.hpp"
+#include "app/suite/launch/batch_script.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

@@ -5,13 +5,13 @@
 #include <map>
 #include <string>
 
-#include "app/launch/allocation.hpp"
-#include "app/launch/batch_script.hpp"
-#include "app/launch/launch_command.hpp"
-#include "app/launch/patience.hpp"
-#include "app/launch/program_output.hpp"
-#include "app/launch/slurm.hpp"
-#include "core/error.hpp"
+#include "app/suite/launch/allocation.hpp"
+#include "app/suite/launch/batch_script.hpp"
+#include "app/suite/launch/launch_command.hpp"
+#include "app/suite/launch/patience.hpp"
+#include "app/suite/launch/program_output.hpp"
+#include "app/suite/launch/slurm.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::app {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/comm/communicator.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/backend/comm/trial.hpp"
 

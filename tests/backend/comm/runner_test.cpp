@@ -9,8 +9,8 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/schedule/schedule.hpp"
+#include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/backend/comm/runnable.hpp"
 #include "tests/backend/comm/trial.hpp"

@@ -10,7 +10,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/schedule/layout.hpp"
 #include "backend/comm/schedule/plan.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/backend/comm/runnable.hpp"
 #include "tests/backend/comm/trial.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "core/error.hpp"
-#include "core/ranks_apart.hpp"
+#include "core/base/error.hpp"
+#include "core/base/ranks_apart.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -49,7 +49,7 @@ TEST(Together, MemoryThatRanOutEverywhereStaysThat) {
   }
 }
 
-/// It must not be taken for one that nobody else knows of (core/ranks_apart.hpp).
+/// It must not be taken for one that nobody else knows of (core/base/ranks_apart.hpp).
 TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
   const auto errors = thrown([](int rank) {
     if (rank == 1) throw LibraryError("cudaMalloc failed.");

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/comm/collective.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 /// One collective with numbers of which the result is known: by a plain loop over those of all
 /// ranks.

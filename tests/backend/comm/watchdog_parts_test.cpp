@@ -15,8 +15,8 @@
 #include "backend/comm/watchdog/line.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/comm/watchdog/watch.hpp"
-#include "core/error.hpp"
-#include "core/fnv1a.hpp"
+#include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
 #include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::backend {

@@ -9,8 +9,8 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/watchdog.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend {
 namespace {

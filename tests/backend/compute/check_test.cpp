@@ -1,4 +1,4 @@
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/compute/host_device.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// A check that cannot fail proves nothing: here it meets devices that are wrong.

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 

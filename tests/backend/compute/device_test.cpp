@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/compute/bfloat16.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 

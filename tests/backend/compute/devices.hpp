@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "core/error.hpp"
-#include "core/gemm.hpp"
+#include "core/base/error.hpp"
+#include "core/network/gemm.hpp"
 
 namespace dlscale::backend {
 

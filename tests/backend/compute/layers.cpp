@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "core/layer_shape.hpp"
+#include "core/network/layer_shape.hpp"
 
 namespace dlscale::backend {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/compute.hpp"
-#include "backend/compute/operation_memory.hpp"
 
 namespace dlscale::backend {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 

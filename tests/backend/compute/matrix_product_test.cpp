@@ -13,7 +13,7 @@
 #include "backend/compute/compute.hpp"
 #include "backend/compute/host_device.hpp"
 #include "backend/compute/precision.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 
 /// Matrix products of every backend that offers them, held against reference, and reference against

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backend/compute/host_device.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

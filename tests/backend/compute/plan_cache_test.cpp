@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/build_id.hpp"
-#include "core/build_info.hpp"
-#include "core/fnv1a.hpp"
+#include "core/base/fnv1a.hpp"
+#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 
 /// How choices are kept between processes, with choosers that need no device.
 namespace dlscale::backend {

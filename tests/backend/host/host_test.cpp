@@ -11,7 +11,7 @@
 
 #include "backend/host/bound_thread.hpp"
 #include "backend/host/topology.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

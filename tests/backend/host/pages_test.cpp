@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backend/host/core_clock.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -6,8 +6,8 @@
 #include "backend/power/device_monitor.hpp"
 #include "backend/power/gpu_facts.hpp"
 #include "backend/power/nvml_library.hpp"
-#include "core/throttling.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/results/throttling.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/comm/beside.hpp"
+#include "bench/comm/overlap/beside.hpp"
 
 #include <map>
 #include <set>
@@ -7,13 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/comm/overlap.hpp"
-#include "core/error.hpp"
-#include "core/slowest_rank.hpp"
-#include "core/usable_rows.hpp"
+#include "bench/comm/overlap/overlap.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/engine/quick.hpp"
 

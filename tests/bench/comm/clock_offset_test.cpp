@@ -1,4 +1,4 @@
-#include "bench/comm/clock_offset.hpp"
+#include "bench/comm/clock/clock_offset.hpp"
 
 #include <cmath>
 #include <random>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/comm/start_skew.hpp"
+#include "bench/comm/traffic/start_skew.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/benchmark.hpp"
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/wrong_communicator.hpp"
 

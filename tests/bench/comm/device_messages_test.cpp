@@ -13,14 +13,14 @@
 #include <gtest/gtest.h>
 
 #include "backend/compute/compute.hpp"
-#include "bench/benchmark.hpp"
 #include "bench/comm/choices.hpp"
-#include "bench/comm/measure.hpp"
-#include "bench/comm/rotating_buffers.hpp"
-#include "bench/comm/traffic.hpp"
+#include "bench/comm/traffic/measure.hpp"
+#include "bench/comm/traffic/rotating_buffers.hpp"
+#include "bench/comm/traffic/traffic.hpp"
 #include "bench/conv/workbench.hpp"
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/backend/compute/near_device.hpp"
 #include "tests/backend/compute/remote_device.hpp"
@@ -236,7 +236,7 @@ TEST(DeviceMessages, AreOutOfPlaceInBlocksUnlessToldOtherwise) {
 }
 
 /// What a communicator was asked for while messages of 4 KiB were measured once checked and twice
-/// sampled: the calls of training (train/exchange.hpp, train/carriages.hpp).
+/// sampled: the calls of training (train/exchange/exchange.hpp, train/exchange/carriages.hpp).
 struct Asked {
   std::size_t sums = 0;        ///< all_reduce() of floats
   std::size_t broadcasts = 0;  ///< of so many bytes

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 

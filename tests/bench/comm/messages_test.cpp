@@ -1,4 +1,4 @@
-#include "bench/comm/messages.hpp"
+#include "bench/comm/traffic/messages.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/comm/rotating_buffers.hpp"
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "core/step.hpp"
+#include "bench/comm/traffic/rotating_buffers.hpp"
+#include "core/base/error.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/comm/overlap.hpp"
+#include "bench/comm/overlap/overlap.hpp"
 
 #include <atomic>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/comm/message_thread.hpp"
+#include "bench/comm/overlap/message_thread.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/benchmark.hpp"
-#include "bench/comm/traffic.hpp"
-#include "core/usable_rows.hpp"
+#include "bench/comm/traffic/traffic.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 

@@ -1,4 +1,4 @@
-#include "bench/comm/replay.hpp"
+#include "bench/comm/replay/replay.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/communication_profile.hpp"
-#include "core/error.hpp"
-#include "core/usable_rows.hpp"
+#include "core/base/error.hpp"
+#include "core/results/communication_profile.hpp"
+#include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/train/data/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "bench/comm/start_skew.hpp"
+#include "bench/comm/traffic/start_skew.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/benchmark.hpp"
-#include "bench/comm/job_clock.hpp"
-#include "core/slowest_rank.hpp"
+#include "bench/comm/clock/job_clock.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/slowest_rank.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/bench/engine/quick.hpp"

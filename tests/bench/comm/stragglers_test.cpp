@@ -1,4 +1,4 @@
-#include "bench/comm/stragglers.hpp"
+#include "bench/comm/traffic/stragglers.hpp"
 
 #include <set>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/comm/traffic.hpp"
+#include "bench/comm/traffic/traffic.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/comm/test_numbers.hpp"
+#include "bench/comm/traffic/test_numbers.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/comm/stragglers.hpp"
-#include "core/error.hpp"
+#include "bench/comm/traffic/stragglers.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::bench {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/check.hpp"
-#include "core/error.hpp"
+#include "backend/compute/check/check.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// Counts what vectors hold. The memory of devices that compute on the host is not among it: see

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/benchmark.hpp"
-#include "core/config_path.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
 /// What the options of bench conv make of networks and lists.

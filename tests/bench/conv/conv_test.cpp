@@ -4,13 +4,13 @@
 #include <optional>
 #include <thread>
 
-#include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
-#include "core/error.hpp"
-#include "core/fuse.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
-#include "train/free_memory.hpp"
+#include "train/engine/free_memory.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -312,7 +312,7 @@ TEST(BenchConv, StopsAllRanksAtTheBrokenDeviceOfOneInTheCheck) {
             (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
 }
 
-/// With others it would leave them to the watchdog (core/ranks_apart.hpp), which ends processes.
+/// With others it would leave them to the watchdog (core/base/ranks_apart.hpp), which ends processes.
 TEST(BenchConv, StopsAtABrokenDeviceInPreparationAndInSamples) {
   LayerSelection in_preparation = everything();
   in_preparation.check = Check::none;

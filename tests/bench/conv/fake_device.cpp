@@ -5,7 +5,7 @@
 
 #include "backend/compute/host_device.hpp"
 #include "bench/conv/workbench.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bench/conv/listed_cells.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
 #include "tests/core/support.hpp"

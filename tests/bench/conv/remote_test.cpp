@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "bench/conv/layer_cells.hpp"
-#include "bench/conv/update_cells.hpp"
 #include "bench/memory/input_copy.hpp"
+#include "bench/update/update_cells.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"
 #include "tests/bench/engine/quick.hpp"

@@ -1,4 +1,4 @@
-#include "bench/conv/update_cells.hpp"
+#include "bench/update/update_cells.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "bench/conv/conditions.hpp"
 #include "bench/conv/workbench.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
 

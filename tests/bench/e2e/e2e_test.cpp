@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "bench/e2e/training.hpp"
-#include "core/error.hpp"
-#include "core/fingerprint.hpp"
+#include "core/base/error.hpp"
+#include "core/network/fingerprint.hpp"
 #include "tests/bench/e2e/setting.hpp"
 
 namespace dlscale::bench {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "core/interrupt.hpp"
+#include "core/base/interrupt.hpp"
 #include "tests/bench/e2e/setting.hpp"
 
 namespace dlscale::bench {

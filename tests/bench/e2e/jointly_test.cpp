@@ -5,7 +5,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
 
 namespace dlscale::bench {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/bench/e2e/setting.hpp"
 
 namespace dlscale::bench {

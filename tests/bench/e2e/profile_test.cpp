@@ -9,8 +9,8 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/e2e/profile_file.hpp"
-#include "core/communication_profile.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/results/communication_profile.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/e2e/setting.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "tests/train/data/temporary_folder.hpp"
-#include "train/data.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::bench {
 

@@ -1,10 +1,10 @@
-#include "bench/cache.hpp"
+#include "bench/engine/cache.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/combinations.hpp"
+#include "bench/engine/combinations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/thread_limit.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/engine/thread_limit.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "bench/device_watch.hpp"
+#include "bench/quiet/device_watch.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"
 
 namespace dlscale::bench {

@@ -1,5 +1,5 @@
 #pragma once
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quiet_machine.hpp"
-#include "bench/speed_witness.hpp"
+#include "bench/engine/quiet_machine.hpp"
+#include "bench/engine/speed_witness.hpp"
 #include "tests/bench/engine/scripted_work.hpp"
 
 namespace dlscale::bench {

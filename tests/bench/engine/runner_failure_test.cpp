@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/benchmark.hpp"
-#include "core/error.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
 
 namespace dlscale::bench {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "bench/runner_flags.hpp"
-#include "bench/runner_names.hpp"
-#include "core/error.hpp"
+#include "bench/runner/runner_flags.hpp"
+#include "bench/runner/runner_names.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

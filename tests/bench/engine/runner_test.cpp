@@ -13,9 +13,9 @@
 #include <set>
 
 #include "backend/comm/together.hpp"
-#include "bench/benchmark.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 // Runs alone and under mpirun: what rank 0 reports is checked on rank 0, what all ranks do on all.
 

@@ -9,9 +9,9 @@
 #include <random>
 #include <thread>
 
-#include "bench/benchmark.hpp"
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
 
 namespace dlscale::bench {

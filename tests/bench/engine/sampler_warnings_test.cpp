@@ -1,4 +1,4 @@
-#include "bench/sampler_warnings.hpp"
+#include "bench/engine/sampler_warnings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/slowest_rank.hpp"
-#include "core/statistics.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::bench {
 namespace {

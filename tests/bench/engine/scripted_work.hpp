@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::bench {
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/gemm/product_bench.hpp"
 #include "bench/gemm/product_memory.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/io/io_cell.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/train/data/message.hpp"
 #include "tests/train/data/small_set.hpp"
 #include "tests/train/data/temporary_folder.hpp"

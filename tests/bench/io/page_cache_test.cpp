@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/train/data/temporary_folder.hpp"
 
 namespace dlscale::bench {

@@ -1,4 +1,4 @@
-#include "bench/memory/cache_levels.hpp"
+#include "bench/memory/host/cache_levels.hpp"
 
 #include <gtest/gtest.h>
 

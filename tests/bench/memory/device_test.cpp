@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "bench/memory/device_cells.hpp"
+#include "bench/memory/device/device_cells.hpp"
 #include "tests/bench/memory/fake_probes.hpp"
 #include "tests/train/data/message.hpp"
 

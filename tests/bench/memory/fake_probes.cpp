@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

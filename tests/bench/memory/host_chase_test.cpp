@@ -1,11 +1,11 @@
-#include "bench/memory/host_chase.hpp"
+#include "bench/memory/host/host_chase.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
-#include "bench/benchmark.hpp"
-#include "bench/memory/host_latency.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/memory/host/host_latency.hpp"
 #include "tests/train/data/message.hpp"
 
 /// The benchmark of the host's latencies.

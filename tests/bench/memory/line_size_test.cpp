@@ -1,4 +1,4 @@
-#include "bench/memory/line_size.hpp"
+#include "bench/memory/host/line_size.hpp"
 
 #include <gtest/gtest.h>
 

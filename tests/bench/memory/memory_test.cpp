@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "backend/host/host.hpp"
-#include "bench/benchmark.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
 #include "bench/memory/stream_operations.hpp"

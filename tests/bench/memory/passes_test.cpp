@@ -1,4 +1,4 @@
-#include "bench/memory/passes.hpp"
+#include "bench/memory/axes/passes.hpp"
 
 #include <gtest/gtest.h>
 

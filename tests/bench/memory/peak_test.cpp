@@ -6,8 +6,8 @@
 
 #include "backend/host/host.hpp"
 #include "backend/host/simd/kernels.hpp"
-#include "bench/benchmark.hpp"
-#include "bench/memory/host_peak.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/memory/host/host_peak.hpp"
 #include "tests/train/data/message.hpp"
 
 /// The benchmark of the processor's arithmetic.

@@ -1,4 +1,4 @@
-#include "bench/memory/straight_stretches.hpp"
+#include "bench/memory/host/straight_stretches.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/memory/team.hpp"
+#include "bench/memory/host/team.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
-#include "bench/thread_limit.hpp"
+#include "bench/engine/thread_limit.hpp"
 #include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {

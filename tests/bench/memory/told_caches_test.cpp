@@ -1,4 +1,4 @@
-#include "bench/memory/told_caches.hpp"
+#include "bench/memory/host/told_caches.hpp"
 
 #include <gtest/gtest.h>
 

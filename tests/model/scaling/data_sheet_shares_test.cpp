@@ -1,4 +1,4 @@
-#include "model/data_sheet_shares.hpp"
+#include "model/topology/data_sheet_shares.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/cases/case_file.hpp"
-#include "core/cluster.hpp"
-#include "core/device_file.hpp"
-#include "core/network.hpp"
-#include "core/run.hpp"
-#include "model/machine.hpp"
-#include "model/scaling/weighted_quantile.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
+#include "model/machine/machine.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/scaling/fit/weighted_quantile.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

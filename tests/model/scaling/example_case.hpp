@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "core/cases/scaling_case.hpp"
-#include "model/scaling/facts.hpp"
+#include "model/published/cases/scaling_case.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 
 namespace dlscale::model::scaling::test {
 

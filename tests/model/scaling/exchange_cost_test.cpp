@@ -1,11 +1,11 @@
-#include "model/scaling/exchange_cost.hpp"
+#include "model/published/scaling/time/exchange_cost.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <utility>
 
-#include "model/scaling/scaled_time.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 namespace dlscale::model::scaling {

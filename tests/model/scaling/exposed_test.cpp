@@ -1,4 +1,4 @@
-#include "model/scaling/exposed.hpp"
+#include "model/published/scaling/time/exposed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "model/sgd_iter/task_graph.hpp"
+#include "model/sgd_iter/graph/task_graph.hpp"
 
 namespace dlscale::model::scaling {
 namespace {

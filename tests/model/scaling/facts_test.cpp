@@ -1,11 +1,11 @@
-#include "model/scaling/facts.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string_view>
 
-#include "core/cases/case_file.hpp"
+#include "model/published/cases/case_file.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {

@@ -1,4 +1,4 @@
-#include "model/scaling/fit.hpp"
+#include "model/published/scaling/fit/fit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/scaling/choose_terms.hpp"
-#include "model/scaling/damped_step.hpp"
+#include "model/published/scaling/fit/choose_terms.hpp"
+#include "model/published/scaling/fit/damped_step.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 namespace dlscale::model::scaling {

@@ -1,4 +1,4 @@
-#include "model/scaling/fitted_file.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
 
 #include <gtest/gtest.h>
 

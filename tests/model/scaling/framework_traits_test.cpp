@@ -1,4 +1,4 @@
-#include "model/scaling/framework_traits.hpp"
+#include "model/published/scaling/facts/framework_traits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/scaling/release_date.hpp"
+#include "model/published/scaling/facts/release_date.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {

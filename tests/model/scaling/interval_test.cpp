@@ -1,4 +1,4 @@
-#include "model/scaling/interval.hpp"
+#include "model/published/scaling/fit/interval.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "model/scaling/scaled_time.hpp"
-#include "model/scaling/weighted_quantile.hpp"
+#include "model/published/scaling/fit/weighted_quantile.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 namespace dlscale::model::scaling {

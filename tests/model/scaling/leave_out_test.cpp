@@ -1,4 +1,4 @@
-#include "model/scaling/leave_out.hpp"
+#include "model/published/scaling/fit/leave_out.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/scaling/predictor.hpp"
+#include "model/published/scaling/predictor.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/scaling/synthetic_study.hpp"
 

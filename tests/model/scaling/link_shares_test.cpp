@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/cluster.hpp"
-#include "core/link_kind.hpp"
-#include "core/node_links.hpp"
-#include "model/data_sheet_shares.hpp"
-#include "model/machine.hpp"
-#include "model/scaling/exchange_cost.hpp"
-#include "model/scaling/fitted_file.hpp"
-#include "model/topology/sheet_links.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/link_kind.hpp"
+#include "core/cluster/node_links.hpp"
+#include "model/machine/machine.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
+#include "model/published/scaling/time/exchange_cost.hpp"
+#include "model/sgd_iter/messages/sheet_links.hpp"
+#include "model/topology/data_sheet_shares.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/scaling/trainings.hpp"
 

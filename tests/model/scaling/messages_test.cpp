@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/scaling/facts.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {

@@ -1,4 +1,4 @@
-#include "model/scaling/predictor.hpp"
+#include "model/published/scaling/predictor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/scaling/scaled_time.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
 
 #include <gtest/gtest.h>
 

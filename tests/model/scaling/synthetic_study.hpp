@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cases/outcome.hpp"
-#include "core/cases/scaling_case.hpp"
-#include "model/scaling/facts.hpp"
-#include "model/scaling/scaled_time.hpp"
+#include "model/published/cases/outcome.hpp"
+#include "model/published/cases/scaling_case.hpp"
+#include "model/published/scaling/facts/facts.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
 
 namespace dlscale::model::scaling::test {
 

@@ -1,4 +1,4 @@
-#include "model/scaling/tensors.hpp"
+#include "model/published/scaling/facts/tensors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/scaling/convolutional.hpp"
+#include "model/published/scaling/facts/convolutional.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/units.hpp"
-#include "model/scaling/facts.hpp"
+#include "core/base/units.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 
 namespace dlscale::model::scaling {
 

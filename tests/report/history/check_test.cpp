@@ -1,4 +1,4 @@
-#include "report/history/check.hpp"
+#include "regression/check/check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "histories.hpp"
-#include "report/history/listing.hpp"
+#include "regression/history/listing.hpp"
 
 namespace dlscale::report::history {
 namespace {

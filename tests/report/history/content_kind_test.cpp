@@ -1,4 +1,4 @@
-#include "report/history/content_kind.hpp"
+#include "regression/import/content_kind.hpp"
 
 #include <gtest/gtest.h>
 

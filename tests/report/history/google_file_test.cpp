@@ -1,4 +1,4 @@
-#include "report/history/google_file.hpp"
+#include "regression/import/google_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "histories.hpp"
-#include "report/history/run.hpp"
+#include "regression/history/run.hpp"
 
 namespace dlscale::report::history {
 namespace {

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::report::history::samples {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/history/run.hpp"
-#include "report/history/store.hpp"
+#include "regression/history/run.hpp"
+#include "regression/history/store.hpp"
 
 namespace dlscale::report::history::samples {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
-#include "report/history/check.hpp"
-#include "report/history/run.hpp"
-#include "report/history/store.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "regression/check/check.hpp"
+#include "regression/history/run.hpp"
+#include "regression/history/store.hpp"
 
 namespace dlscale::report::history {
 namespace {

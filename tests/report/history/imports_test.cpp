@@ -1,4 +1,4 @@
-#include "report/history/imports.hpp"
+#include "regression/import/imports.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <tuple>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/measurement.hpp"
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
 #include "histories.hpp"
-#include "report/history/result_run.hpp"
-#include "report/history/run.hpp"
-#include "report/history/time_text.hpp"
+#include "regression/history/run.hpp"
+#include "regression/history/time_text.hpp"
+#include "regression/import/result_run.hpp"
 
 namespace dlscale::report::history {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/history/point.hpp"
+#include "regression/history/point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error.hpp"
-#include "report/history/time_text.hpp"
+#include "core/base/error.hpp"
+#include "regression/history/time_text.hpp"
 
 namespace dlscale::report::history {
 namespace {

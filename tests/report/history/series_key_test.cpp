@@ -1,12 +1,12 @@
-#include "report/history/series_key.hpp"
+#include "regression/history/series_key.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "histories.hpp"
-#include "report/history/sha256.hpp"
+#include "regression/history/sha256.hpp"
 
 namespace dlscale::report::history {
 namespace {

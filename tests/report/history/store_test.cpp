@@ -1,4 +1,4 @@
-#include "report/history/store.hpp"
+#include "regression/history/store.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "histories.hpp"
 
 namespace dlscale::report::history {

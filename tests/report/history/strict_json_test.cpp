@@ -1,4 +1,4 @@
-#include "report/history/strict_json.hpp"
+#include "regression/import/strict_json.hpp"
 
 #include <gtest/gtest.h>
 

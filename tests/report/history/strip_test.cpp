@@ -1,4 +1,4 @@
-#include "report/history/strip.hpp"
+#include "regression/check/strip.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "histories.hpp"
-#include "report/history/check.hpp"
+#include "regression/check/check.hpp"
 
 namespace dlscale::report::history {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/regression/change_points.hpp"
+#include "regression/statistics/change_points.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 #include "noise_models.hpp"
-#include "report/regression/segment_costs.hpp"
+#include "regression/statistics/segment_costs.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
-#include "report/regression/benjamini_hochberg.hpp"
-#include "report/regression/hodges_lehmann.hpp"
-#include "report/regression/sign_test.hpp"
-#include "report/regression/signed_rank.hpp"
-#include "report/regression/student_t.hpp"
+#include "regression/statistics/benjamini_hochberg.hpp"
+#include "regression/statistics/hodges_lehmann.hpp"
+#include "regression/statistics/sign_test.hpp"
+#include "regression/statistics/signed_rank.hpp"
+#include "regression/statistics/student_t.hpp"
 
 namespace dlscale::report {
 namespace {

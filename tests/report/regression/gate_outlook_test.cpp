@@ -1,11 +1,11 @@
-#include "report/regression/gate_outlook.hpp"
+#include "regression/gate/gate_outlook.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "report/regression/paired_gate.hpp"
+#include "regression/gate/paired_gate.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/regression/gate_report.hpp"
+#include "regression/gate/gate_report.hpp"
 
 #include <gtest/gtest.h>
 

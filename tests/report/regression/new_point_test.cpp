@@ -1,4 +1,4 @@
-#include "report/regression/new_point.hpp"
+#include "regression/statistics/new_point.hpp"
 
 #include <gtest/gtest.h>
 

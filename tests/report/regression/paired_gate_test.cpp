@@ -1,4 +1,4 @@
-#include "report/regression/paired_gate.hpp"
+#include "regression/gate/paired_gate.hpp"
 
 #include <gtest/gtest.h>
 

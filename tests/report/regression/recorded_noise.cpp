@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::report {
 namespace {

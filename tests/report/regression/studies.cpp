@@ -5,7 +5,7 @@
 #include <set>
 #include <span>
 
-#include "report/regression/new_point.hpp"
+#include "regression/statistics/new_point.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "noise_models.hpp"
 #include "recorded_noise.hpp"
-#include "report/regression/change_points.hpp"
-#include "report/regression/paired_gate.hpp"
+#include "regression/gate/paired_gate.hpp"
+#include "regression/statistics/change_points.hpp"
 
 namespace dlscale::report {
 

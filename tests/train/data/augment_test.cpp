@@ -1,12 +1,12 @@
-#include "train/augment.hpp"
+#include "train/data/augment.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
-#include "train/texture.hpp"
+#include "core/base/error.hpp"
+#include "train/data/synthetic/texture.hpp"
 
 namespace dlscale::train {
 namespace {

@@ -7,13 +7,13 @@
 #include <fstream>
 #include <map>
 
-#include "core/interrupt.hpp"
+#include "core/base/interrupt.hpp"
 #include "message.hpp"
 #include "small_set.hpp"
 #include "temporary_folder.hpp"
-#include "train/data.hpp"
-#include "train/file.hpp"
-#include "train/manifest.hpp"
+#include "train/data/data.hpp"
+#include "train/data/file.hpp"
+#include "train/data/manifest.hpp"
 
 namespace dlscale::train {
 namespace {

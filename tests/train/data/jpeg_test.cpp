@@ -1,4 +1,4 @@
-#include "train/jpeg.hpp"
+#include "train/data/jpeg.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 
 #include "jpeg_writer.hpp"
-#include "train/texture.hpp"
+#include "train/data/synthetic/texture.hpp"
 
 namespace dlscale::train {
 namespace {

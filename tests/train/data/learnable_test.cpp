@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "temporary_folder.hpp"
-#include "train/data.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::train {
 namespace {

@@ -8,11 +8,11 @@
 #include "jpeg_writer.hpp"
 #include "message.hpp"
 #include "temporary_folder.hpp"
-#include "train/augment.hpp"
-#include "train/data.hpp"
-#include "train/file.hpp"
-#include "train/jpeg.hpp"
-#include "train/texture.hpp"
+#include "train/data/augment.hpp"
+#include "train/data/data.hpp"
+#include "train/data/file.hpp"
+#include "train/data/jpeg.hpp"
+#include "train/data/synthetic/texture.hpp"
 
 namespace dlscale::train {
 namespace {

@@ -9,7 +9,7 @@
 #include "message.hpp"
 #include "small_set.hpp"
 #include "temporary_folder.hpp"
-#include "train/data.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::train {
 namespace {

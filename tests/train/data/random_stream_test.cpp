@@ -1,4 +1,4 @@
-#include "train/random_stream.hpp"
+#include "train/data/random_stream.hpp"
 
 #include <gtest/gtest.h>
 

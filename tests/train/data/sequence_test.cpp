@@ -1,4 +1,4 @@
-#include "train/sequence.hpp"
+#include "train/data/sequence.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "train/data.hpp"
+#include "train/data/data.hpp"
 
 namespace dlscale::train {
 

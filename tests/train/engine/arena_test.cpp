@@ -1,4 +1,4 @@
-#include "train/arena.hpp"
+#include "train/engine/arena.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "tests/backend/compute/near_device.hpp"
 #include "tests/bench/comm/between_devices.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/carriages.hpp"
+#include "train/exchange/carriages.hpp"
 
 namespace dlscale::train {
 namespace {

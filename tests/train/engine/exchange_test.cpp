@@ -1,4 +1,4 @@
-#include "train/exchange.hpp"
+#include "train/exchange/exchange.hpp"
 
 #include <gtest/gtest.h>
 

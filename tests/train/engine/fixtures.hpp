@@ -10,11 +10,11 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
-#include "core/error.hpp"
-#include "core/network.hpp"
-#include "train/data.hpp"
-#include "train/program.hpp"
-#include "train/random.hpp"
+#include "core/base/error.hpp"
+#include "core/network/network.hpp"
+#include "train/data/data.hpp"
+#include "train/data/random.hpp"
+#include "train/engine/program.hpp"
 
 namespace dlscale::train {
 

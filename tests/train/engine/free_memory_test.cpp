@@ -1,4 +1,4 @@
-#include "train/free_memory.hpp"
+#include "train/engine/free_memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/fuse.hpp"
+#include "core/network/fuse.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/fixtures.hpp"

@@ -1,4 +1,4 @@
-#include "train/gradient_flow.hpp"
+#include "train/engine/gradient_flow.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "core/fuse.hpp"
+#include "core/network/fuse.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/program_plan.hpp"
+#include "train/engine/program_plan.hpp"
 
 namespace dlscale::train {
 namespace {

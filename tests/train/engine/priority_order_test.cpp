@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/sgd_iter/task_graph.hpp"
+#include "model/sgd_iter/graph/task_graph.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/priority_exchange.hpp"
+#include "train/exchange/priority_exchange.hpp"
 
 namespace dlscale::train {
 namespace {

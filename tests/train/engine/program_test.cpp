@@ -1,4 +1,4 @@
-#include "train/program.hpp"
+#include "train/engine/program.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/train/engine/fixtures.hpp"
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/near_device.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/worker.hpp"
-#include "train/staging.hpp"
+#include "train/exchange/staging.hpp"
 
 /// Training on a device with memory and a time line of its own.
 namespace dlscale::train {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/merge.hpp"
+#include "core/network/merge.hpp"
 #include "tests/train/engine/fixtures.hpp"
 #include "tests/train/engine/worker.hpp"
 #include "train/trainer.hpp"

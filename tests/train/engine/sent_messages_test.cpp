@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/step.hpp"
+#include "core/network/step.hpp"
 #include "tests/train/engine/worker.hpp"
 
 namespace dlscale::train {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/graph.hpp"
-#include "backend/compute/cuda/plan.hpp"
+#include "backend/compute/cuda/cudnn/graph.hpp"
+#include "backend/compute/cuda/cudnn/plan.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/compute/cuda/cudnn/graph_convolution.hpp"
+#include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
-#include "backend/compute/cuda/graph_convolution.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "backend/compute/cuda/tuning.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

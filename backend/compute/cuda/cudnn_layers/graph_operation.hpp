@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/cudnn/plan.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
-#include "backend/compute/cuda/plan.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/cudnn_layers/graph_parts.hpp"
 
-#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

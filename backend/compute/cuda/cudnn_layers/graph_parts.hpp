@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/cuda/graph.hpp"
+#include "backend/compute/cuda/cudnn/graph.hpp"
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend::cuda {

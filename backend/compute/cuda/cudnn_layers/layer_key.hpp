@@ -2,7 +2,7 @@
 #include <string>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/order.hpp"
+#include "backend/compute/cuda/runtime/order.hpp"
 
 namespace dlscale::backend::cuda {
 

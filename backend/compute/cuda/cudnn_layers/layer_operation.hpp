@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/alignment.hpp"
+#include "backend/compute/cuda/runtime/alignment.hpp"
 
 namespace dlscale::backend::cuda {
 

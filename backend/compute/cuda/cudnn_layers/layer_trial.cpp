@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/noise.hpp"
-#include "backend/compute/cuda/recording.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/noise.hpp"
+#include "backend/compute/cuda/runtime/recording.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 

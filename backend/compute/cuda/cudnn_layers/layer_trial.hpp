@@ -1,9 +1,9 @@
 #pragma once
 #include <vector>
 
-#include "backend/compute/cuda/context.hpp"
-#include "backend/compute/cuda/examination.hpp"
-#include "backend/compute/operation_memory.hpp"
+#include "backend/compute/check/operation_memory.hpp"
+#include "backend/compute/cuda/cudnn/examination.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 

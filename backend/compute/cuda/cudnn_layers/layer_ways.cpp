@@ -6,18 +6,18 @@
 #include <optional>
 #include <utility>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/cudnn/examination.hpp"
+#include "backend/compute/cuda/cudnn/graph_convolution.hpp"
+#include "backend/compute/cuda/cudnn/offered.hpp"
+#include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
 #include "backend/compute/cuda/cudnn_layers/pooling_ties.hpp"
-#include "backend/compute/cuda/examination.hpp"
-#include "backend/compute/cuda/graph_convolution.hpp"
-#include "backend/compute/cuda/offered.hpp"
-#include "backend/compute/cuda/tuning.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

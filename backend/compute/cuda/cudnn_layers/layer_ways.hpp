@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/cudnn/legacy_tensor.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "backend/compute/cuda/legacy_tensor.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

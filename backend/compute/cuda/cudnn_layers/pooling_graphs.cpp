@@ -6,8 +6,8 @@
 
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_parts.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

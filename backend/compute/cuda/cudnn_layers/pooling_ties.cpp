@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "backend/compute/operation_memory.hpp"
+#include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

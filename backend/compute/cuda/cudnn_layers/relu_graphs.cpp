@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_parts.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -1,9 +1,9 @@
 #include "backend/compute/cuda/cudnn_layers/softmax_loss.hpp"
 
+#include "backend/compute/cuda/cudnn/legacy_tensor.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
-#include "backend/compute/cuda/kernels.hpp"
-#include "backend/compute/cuda/launch.cuh"
-#include "backend/compute/cuda/legacy_tensor.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
+#include "backend/compute/cuda/runtime/launch.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
-#include "backend/compute/cuda/own_operation.hpp"
+#include "backend/compute/cuda/kernels/own_operation.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
 #include "backend/compute/device_probes.hpp"
 
 /// Passes over arrays, and the values they are checked by.

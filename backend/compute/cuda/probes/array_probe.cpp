@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include "backend/compute/cuda/probes/banks.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
 
 /// Which words of shared memory the threads of a warp read in a probe of its banks.
 namespace dlscale::backend::cuda {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

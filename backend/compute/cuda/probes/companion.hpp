@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "core/units.hpp"
+#include "core/base/units.hpp"
 
 struct CUstream_st;  ///< cudaStream_t points to it
 

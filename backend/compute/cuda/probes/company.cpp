@@ -4,8 +4,8 @@
 #include <exception>
 #include <thread>
 
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

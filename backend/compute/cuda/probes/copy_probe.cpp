@@ -1,12 +1,12 @@
 #include <chrono>
 #include <memory>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/company.hpp"
 #include "backend/compute/cuda/probes/copy_way.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

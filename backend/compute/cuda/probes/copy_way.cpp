@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/pattern.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/probes/host_area.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/device_probes.hpp"
 
 namespace dlscale::backend::cuda {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <span>
 
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "backend/compute/cuda/recording.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/recording.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/open.hpp"
 #include "backend/compute/cuda/probes/open.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/open.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace cuda {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/device_probes.hpp"
 
 namespace dlscale::backend::cuda {

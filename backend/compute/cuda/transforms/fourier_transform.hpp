@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/cuda/host_device_code.hpp"
-#include "core/lowering/spectra.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
+#include "core/convolution/spectra.hpp"
 
 /// Fourier transforms of many planes at once, by a library.
 namespace dlscale::backend::cuda::transforms {

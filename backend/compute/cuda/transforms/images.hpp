@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
-#include "backend/compute/cuda/host_device_code.hpp"
-#include "backend/compute/cuda/order.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/order.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

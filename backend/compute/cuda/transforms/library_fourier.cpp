@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/compute/cuda/call.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 
 namespace dlscale::backend::cuda::transforms {

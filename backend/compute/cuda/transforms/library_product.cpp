@@ -1,7 +1,7 @@
 #include "backend/compute/cuda/transforms/library_product.hpp"
 
-#include "backend/compute/cuda/matrix_product.hpp"
-#include "backend/compute/cuda/product_tuning.hpp"
+#include "backend/compute/cuda/gemm/matrix_product.hpp"
+#include "backend/compute/cuda/gemm/product_tuning.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-#include "backend/compute/cuda/context.hpp"
-#include "backend/compute/cuda/transforms/batched_product.hpp"
+#include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

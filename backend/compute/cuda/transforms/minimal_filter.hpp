@@ -1,5 +1,5 @@
 #pragma once
-#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
 #include "backend/compute/winograd_matrices.hpp"
 
 /// The matrices of Winograd's algorithm as code: every coefficient is a constant of an instruction,

@@ -1,10 +1,10 @@
 #pragma once
 #include <memory>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/check/image_tiling.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
-#include "backend/compute/image_tiling.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/transforms/spectral.hpp"
 
-#include "backend/compute/cuda/launch.cuh"
+#include "backend/compute/cuda/runtime/launch.cuh"
 #include "backend/compute/cuda/transforms/on_device.hpp"
 
 namespace dlscale::backend::cuda::transforms {

@@ -5,14 +5,14 @@
 #include <string>
 #include <utility>
 
-#include "backend/compute/cuda/own_operation.hpp"
+#include "backend/compute/cuda/kernels/own_operation.hpp"
 #include "backend/compute/cuda/transforms/spectral_kernels.hpp"
 #include "backend/compute/cuda/transforms/spectral_shape.hpp"
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 
 /// Convolution as a product of spectra [Mathieu, Henaff, LeCun, arXiv:1312.5851; Vasilache et al.,
 /// arXiv:1412.7580], for stride 1. Any padding and batch; kernels that fit into a transform of a
-/// whole image or into a tile (core/lowering/spectra.hpp has their sizes); groups up to
+/// whole image or into a tile (core/convolution/spectra.hpp has their sizes); groups up to
 /// most_device_groups; transformed filters up to filter_limit. Rounding errors grow with the
 /// largest result, not with each.
 namespace dlscale::backend::cuda::transforms {

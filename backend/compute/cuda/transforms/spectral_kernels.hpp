@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 
+#include "backend/compute/check/image_tiling.hpp"
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 #include "backend/compute/cuda/transforms/images.hpp"
-#include "backend/compute/image_tiling.hpp"
 
 /// What moves images into the planes that a Fourier transform takes, and its spectra to where
 /// products find them. A team moves a square through its own memory, so that both reading and

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
-#include "core/lowering/spectra.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/spectra.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {

@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/compute/cuda/convolution_problem.hpp"
-#include "backend/compute/cuda/transforms/batched_product.hpp"
-#include "backend/compute/image_tiling.hpp"
-#include "core/step.hpp"
+#include "backend/compute/check/image_tiling.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
+#include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/lowering/method.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/method.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/cuda/convolution_pass.hpp"
-#include "backend/compute/cuda/convolution_problem.hpp"
-#include "backend/compute/cuda/transforms/batched_product.hpp"
-#include "core/lowering/tile_blocks.hpp"
+#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
+#include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "core/convolution/tile_blocks.hpp"
 
 /// Convolutions as products of transforms: Winograd's and Fourier's differ in the transforms only.
 namespace dlscale::backend::cuda::transforms {

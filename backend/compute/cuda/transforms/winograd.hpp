@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/compute/cuda/own_operation.hpp"
+#include "backend/compute/cuda/kernels/own_operation.hpp"
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 #include "backend/compute/cuda/transforms/winograd_kernels.hpp"
 #include "backend/compute/cuda/transforms/winograd_shape.hpp"

@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/launch.cuh"
+#include "backend/compute/cuda/runtime/launch.cuh"
 #include "backend/compute/cuda/transforms/on_device.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
 #include "backend/compute/cuda/transforms/images.hpp"
 #include "backend/compute/cuda/transforms/minimal_filter.hpp"
 

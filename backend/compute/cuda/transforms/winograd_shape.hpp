@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/compute/cuda/convolution_problem.hpp"
-#include "backend/compute/cuda/transforms/batched_product.hpp"
-#include "core/step.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
+#include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

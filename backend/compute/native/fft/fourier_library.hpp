@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "backend/compute/native/fft/fourier_transform.hpp"
-#include "core/family.hpp"
+#include "core/base/family.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/lowering/spectra.hpp"
+#include "core/convolution/spectra.hpp"
 
 /// Fourier transforms of many small planes at once, as convolutions by FFT need them.
 namespace dlscale::backend::native_device::spectral {

@@ -10,7 +10,7 @@
 
 #include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/plane_pixels.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 

@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 
-#include "backend/compute/image_tiling.hpp"
-#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/check/image_tiling.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
-#include "core/lowering/spectra.hpp"
+#include "core/convolution/spectra.hpp"
 
 /// A pass of a convolution as products of spectra: at every frequency, conj(Â)ᵀ · B̂ (a correlation)
 /// or Âᵀ · B̂ (a convolution), with matrices Â of q × i and B̂ of q × j.

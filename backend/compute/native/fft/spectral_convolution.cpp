@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "backend/compute/host_gemm.hpp"
-#include "backend/compute/native/workers.hpp"
-#include "core/error.hpp"
-#include "core/lowering/tile_blocks.hpp"
+#include "backend/compute/native/convolution/workers.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/tile_blocks.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 

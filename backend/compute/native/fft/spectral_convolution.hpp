@@ -2,10 +2,10 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "backend/compute/native/fft/problem.hpp"
-#include "core/lowering/spectra.hpp"
+#include "core/convolution/spectra.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/error.hpp"
-#include "core/lowering/spectra.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/spectra.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 

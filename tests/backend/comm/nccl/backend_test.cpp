@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/comm/nccl/exchange_of.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/nccl/collectives.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::backend::gpu_comm {

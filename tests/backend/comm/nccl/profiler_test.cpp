@@ -11,7 +11,7 @@
 
 #include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/profiler/plugin_interface.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/device_probes.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 

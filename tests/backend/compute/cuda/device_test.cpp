@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/check.hpp"
-#include "core/error.hpp"
+#include "backend/compute/check/check.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/cuda/equal_elements.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"

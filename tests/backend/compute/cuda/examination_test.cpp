@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/examination.hpp"
+#include "backend/compute/cuda/cudnn/examination.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/cuda/noise.hpp"
+#include "backend/compute/cuda/runtime/noise.hpp"
 
 /// How the answers of two ways are held against each other, without a device to run them on.
 namespace dlscale::backend::cuda {

@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/failure.hpp"
+#include "backend/compute/cuda/runtime/failure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <ostream>
 #include <string>
 
-#include "backend/compute/cuda/call.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
 
 /// What a user reads where there is no device to work on, or not enough of one.
 namespace dlscale::backend::cuda {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/cuda/matrix_product.hpp"
-#include "backend/compute/cuda/product_tuning.hpp"
+#include "backend/compute/cuda/gemm/matrix_product.hpp"
+#include "backend/compute/cuda/gemm/product_tuning.hpp"
 
 /// What cuBLAS is told of row-major matrices, carried out on the host as its manual defines it.
 namespace dlscale::backend::cuda {

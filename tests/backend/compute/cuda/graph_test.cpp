@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/graph.hpp"
+#include "backend/compute/cuda/cudnn/graph.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/cuda/graph_convolution.hpp"
-#include "backend/compute/cuda/plan.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/cudnn/graph_convolution.hpp"
+#include "backend/compute/cuda/cudnn/plan.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/cuda/described_gpus.hpp"
 
 /// Convolutions as cuDNN gets them, held against what it says of them where there is no device: it

@@ -5,7 +5,7 @@
 
 #include "backend/compute/bfloat16.hpp"
 #include "backend/compute/buffer.hpp"
-#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 #include "backend/compute/precision.hpp"
 
 namespace dlscale::backend::cuda {

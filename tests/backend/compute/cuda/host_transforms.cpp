@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/compute/precision.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "backend/compute/cuda/transforms/batched_product.hpp"
+#include "backend/compute/cuda/gemm/batched_product.hpp"
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 
 /// What libraries do for convolutions by transforms, by plain loops on the host.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/runtime/host_device_code.hpp"
 
 namespace dlscale::backend::cuda {
 

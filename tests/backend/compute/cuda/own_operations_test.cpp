@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/compute/check.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "backend/compute/operation_memory.hpp"
+#include "backend/compute/check/check.hpp"
+#include "backend/compute/check/operation_memory.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 #include "tests/backend/compute/cuda/equal_elements.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/layers.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/check.hpp"
-#include "backend/compute/cuda/call.hpp"
-#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/check/check.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/cuda/transforms/on_device.hpp"
 #include "backend/compute/cuda/transforms/spectral.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"

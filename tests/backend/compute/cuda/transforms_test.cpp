@@ -10,13 +10,13 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "backend/compute/cuda/transforms/spectral.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
-#include "core/error.hpp"
-#include "core/lowering/spectra.hpp"
-#include "core/lowering/tile_blocks.hpp"
-#include "core/lowering/work.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/spectra.hpp"
+#include "core/convolution/tile_blocks.hpp"
+#include "core/convolution/work.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/host_transforms.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"

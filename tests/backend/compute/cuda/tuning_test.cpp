@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/tuning.hpp"
+#include "backend/compute/cuda/cudnn/tuning.hpp"
 
 #include <gtest/gtest.h>
 

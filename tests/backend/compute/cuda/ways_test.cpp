@@ -5,13 +5,13 @@
 #include <set>
 #include <string>
 
-#include "backend/compute/cuda/convolution_extras.hpp"
-#include "backend/compute/cuda/graph_convolution.hpp"
-#include "backend/compute/cuda/legacy_convolution.hpp"
+#include "backend/compute/cuda/cudnn/convolution_extras.hpp"
+#include "backend/compute/cuda/cudnn/graph_convolution.hpp"
+#include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
+#include "backend/compute/cuda/cudnn/ways.hpp"
 #include "backend/compute/cuda/relayout.hpp"
-#include "backend/compute/cuda/transforms/ways.hpp"
-#include "core/error.hpp"
-#include "core/lowering/method.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/method.hpp"
 
 /// What is decided before a device is asked.
 namespace dlscale::backend::cuda {
@@ -135,7 +135,7 @@ TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
   EXPECT_TRUE(tried(problem).empty());
 }
 
-/// So that rows by them tell their work: see core/lowering/method.hpp.
+/// So that rows by them tell their work: see core/convolution/method.hpp.
 TEST(OwnAlgorithms, AreKnownByTheirNames) {
   for (const transforms::Way& way : transforms::ways()) {
     const std::string ran = "own " + std::string(way.name) + " …";

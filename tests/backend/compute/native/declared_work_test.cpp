@@ -9,9 +9,9 @@
 #include "backend/compute/native/algorithms.hpp"
 #include "backend/compute/native/fft/stages.hpp"
 #include "backend/compute/winograd_matrices.hpp"
-#include "core/error.hpp"
-#include "core/lowering/spectra.hpp"
-#include "core/lowering/work.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/spectra.hpp"
+#include "core/convolution/work.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
+#include "backend/compute/native/fft/fft_convolution.hpp"
 #include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "backend/compute/native/fft/problem.hpp"
 #include "backend/compute/native/fft/spectral_convolution.hpp"
-#include "backend/compute/native/fft_convolution.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device::spectral {

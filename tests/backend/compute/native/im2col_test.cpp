@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/lowering/pixel_blocks.hpp"
+#include "core/convolution/pixel_blocks.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/compute.hpp"
-#include "backend/compute/operation_memory.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 namespace dlscale::backend {

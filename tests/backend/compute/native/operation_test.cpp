@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/output_planes.hpp"
-#include "core/error.hpp"
-#include "core/lowering/work.hpp"
+#include "backend/compute/native/convolution/output_planes.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/work.hpp"
 #include "tests/backend/compute/layers.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/compute/native/convolution.hpp"
-#include "core/run.hpp"
+#include "backend/compute/native/convolution/convolution.hpp"
+#include "core/run/run.hpp"
 
 namespace dlscale::backend::native_device {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/compute/host_gemm.hpp"
-#include "core/interrupt.hpp"
-#include "core/signal_thread.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/base/signal_thread.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {

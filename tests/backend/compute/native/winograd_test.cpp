@@ -1,4 +1,4 @@
-#include "backend/compute/native/winograd.hpp"
+#include "backend/compute/native/winograd/winograd.hpp"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "backend/compute/winograd_matrices.hpp"
-#include "core/error.hpp"
-#include "core/lowering/limits.hpp"
-#include "core/lowering/method.hpp"
+#include "core/base/error.hpp"
+#include "core/convolution/limits.hpp"
+#include "core/convolution/method.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {

@@ -13,8 +13,8 @@
 
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
-#include "backend/compute/cuda/layout.hpp"
-#include "core/error.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/cuda/cudnn_layers/driver_library.hpp"
 #include "tests/backend/compute/cuda/described_gpus.hpp"
 #include "tests/backend/compute/layers.hpp"

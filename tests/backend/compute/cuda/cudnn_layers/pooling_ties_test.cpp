@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/compute/specification.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// Max poolings that give the gradient of equal elements away otherwise, run by loops on the host.

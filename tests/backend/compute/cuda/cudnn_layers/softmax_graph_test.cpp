@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/compute/cuda/cudnn_layers/graph_parts.hpp"
-#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 #include "tests/backend/compute/cuda/cudnn_layers/driver_library.hpp"
 #include "tests/backend/compute/cuda/described_gpus.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/check.hpp"
+#include "backend/compute/check/check.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"
 #include "tests/backend/compute/layers.hpp"

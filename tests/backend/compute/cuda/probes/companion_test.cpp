@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/error.hpp"
-#include "core/interrupt.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/device_probes.hpp"
-#include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 
 /// The probes of a device that is really there.
 namespace dlscale::backend {

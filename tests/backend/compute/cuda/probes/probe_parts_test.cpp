@@ -8,7 +8,7 @@
 #include "backend/compute/cuda/probes/banks.hpp"
 #include "backend/compute/cuda/probes/cycle.hpp"
 #include "backend/compute/cuda/probes/pattern.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {

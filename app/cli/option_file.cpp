@@ -1,0 +1,118 @@
+#include "app/cli/option_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <istream>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "app/cli/command_tree.hpp"
+#include "app/cli/option_values.hpp"
+#include "core/text/shown_text.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using Names = std::vector<std::string>;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw CLI::ConfigError("--config: " + what);
+}
+
+CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {
+  CLI::App* command = &program;
+  for (const std::string& word : item.parents) {
+    Names known;
+    for (const CLI::App* below : commands_below(*command)) known.push_back(below->get_name());
+    if (std::ranges::find(known, word) == known.end()) {
+      refuse(fmt::format("the section [{}] is not a command. {}",
+                         shown_text(fmt::format("{}", fmt::join(item.parents, "."))),
+                         suggestion(word, known)));
+    }
+    command = command->get_subcommand(word);
+  }
+  return *command;
+}
+
+/// The option that the key names: by its long name, or by the name of its place.
+const CLI::Option& option_of(const CLI::App& command, const CLI::ConfigItem& item) {
+  Names known;
+  for (const CLI::Option* option : command.get_options(
+           [](const auto* it) { return it->get_configurable() && !it->get_group().empty(); })) {
+    Names own = option->get_lnames();
+    if (option->get_positional()) own.push_back(option->get_name());
+    if (std::ranges::find(own, item.name) != own.end()) return *option;
+    known.insert(known.end(), own.begin(), own.end());
+  }
+  refuse(fmt::format("{} is not an option of {}. {}", shown_text(item.fullname()),
+                     command.get_name(), suggestion(item.name, known)));
+}
+
+void check_values(const CLI::Option& option, const CLI::ConfigItem& item) {
+  const std::string key = shown_text(item.fullname());
+  if (!takes_value(option)) {
+    const bool is_flag = item.inputs == Names{"true"} || item.inputs == Names{"false"};
+    if (!is_flag) refuse(fmt::format("{} is there or not. Write true or false", key));
+    return;
+  }
+  if (item.inputs.size() > 1 && !takes_values(option)) {
+    refuse(
+        fmt::format("{} has {} values, and {} takes one. Write a list that is one value in "
+                    "quotes, such as \"1,2\"",
+                    key, item.inputs.size(), option.get_name()));
+  }
+  for (const std::string& input : item.inputs) refuse_empty_item(option, input);
+}
+
+class OptionFile : public CLI::ConfigTOML {
+ public:
+  OptionFile(CLI::App& program, std::function<void()> declare_all)
+      : program_(&program), declare_all_(std::move(declare_all)) {}
+
+  [[nodiscard]] std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    declare_all_();
+    std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(input);
+    std::set<std::string> there;
+    for (const CLI::ConfigItem& item : read) {
+      const CLI::App& command = command_of(*program_, item);
+      if (is_mark(item)) continue;
+      check_values(option_of(command, item), item);
+      if (there.insert(item.fullname()).second) continue;
+      refuse(fmt::format("{} stands there twice. Write it once", shown_text(item.fullname())));
+    }
+    std::erase_if(read, is_mark);
+    return read;
+  }
+
+ private:
+  /// The begin or the end of a section.
+  static bool is_mark(const CLI::ConfigItem& item) {
+    return item.inputs.empty() && (item.name == "++" || item.name == "--");
+  }
+
+  CLI::App* program_;
+  std::function<void()> declare_all_;
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::Config> option_file(CLI::App& program, std::function<void()> declare_all) {
+  return std::make_shared<OptionFile>(program, std::move(declare_all));
+}
+
+std::string set_elsewhere(const CLI::App& command) {
+  const std::vector<CLI::Option*>& typed = command.parse_order();
+  std::string text;
+  for (const CLI::Option* option : command.get_options({})) {
+    if (option->count() == 0 || std::ranges::find(typed, option) != typed.end()) continue;
+    text += fmt::format("{}={}\n", option->get_name(), fmt::join(option->results(), ","));
+  }
+  return text;
+}
+
+}  // namespace dlscale::app

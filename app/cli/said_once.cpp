@@ -1,0 +1,59 @@
+#include "app/cli/said_once.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "core/base/interrupt.hpp"
+#include "core/text/shown_text.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// By the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and Flux (see
+/// backend/comm/launch.cpp).
+bool is_first_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
+                               "JSM_NAMESPACE_RANK", "PALS_RANKID", "FLUX_TASK_RANK"}) {
+    if (const char* rank = std::getenv(variable); rank != nullptr) return std::string(rank) == "0";
+  }
+  return true;
+}
+
+/// Whether the launcher ends this rank within the time that rank 0 may need to say something.
+bool is_ended() {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::seconds(3); Clock::now() < end;) {
+    if (pending_signal() != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string on_one_line(std::string_view sentence) {
+  if (is_plain_line(sentence)) return std::string(sentence);
+  std::string line;
+  for (const char& letter : sentence) line += shown_text(std::string_view(&letter, 1));
+  return line;
+}
+
+void say_for_all_ranks(std::string_view sentence) {
+  if (is_first_rank() || !is_ended()) fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence));
+}
+
+std::optional<ExitCode> refusal(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    say_for_all_ranks(error.what());
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,198 @@
+#include "app/gate/gate_builds.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "backend/host/host.hpp"
+#include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/child_process.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string whole_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The value of an entry of CMakeCache.txt; empty if it is not there.
+std::string cached(const fs::path& folder, const std::string& entry) {
+  std::ifstream file(folder / "CMakeCache.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(entry)) return line.substr(line.find('=') + 1);
+  }
+  return "";
+}
+
+fs::path cache_folder(const fs::path& wanted) {
+  if (!wanted.empty()) return wanted;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0') {
+    return fs::path(xdg) / "dlscale" / "gate";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return fs::path(home) / ".cache" / "dlscale" / "gate";
+  }
+  throw ConfigError(
+      "there is no folder to build the commits in (neither HOME nor XDG_CACHE_HOME is set). Name "
+      "one with --cache.");
+}
+
+/// Held by one process at a time; others wait.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& path)
+      : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (file_ < 0) {
+      throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
+                                    path.string(), std::strerror(errno)));
+    }
+    // File systems without locks have none, and would be asked for ever.
+    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) throw_if_interrupted();
+  }
+  ~FolderLock() { close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_;
+};
+
+ChildExit run_logged(const std::vector<std::string>& command, const fs::path& log) {
+  fs::remove(log);
+  const ChildExit exit = run_child(
+      command, {},
+      {.variables = {}, .log = log, .timeout_s = {}, .signals = ChildOptions::Signals::to_group});
+  throw_if_interrupted();
+  return exit;
+}
+
+std::string resolved(const std::string& commit, const CommitBuilds& builds, const fs::path& log) {
+  const ChildExit exit =
+      run_logged({"git", "-C", builds.repository.string(), "rev-parse", "--verify", "--quiet",
+                  "--end-of-options", commit + "^{commit}"},
+                 log);
+  std::string name = whole_text(log);
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  if (exit.code != 0 || name.size() < 40) {
+    throw ConfigError(
+        fmt::format("\"{}\" is no commit of the git repository {}. Write a branch, a "
+                    "tag or a hash that it has, or name it with --repository.",
+                    commit, fs::absolute(builds.repository).string()));
+  }
+  return name;
+}
+
+void build_step(const std::vector<std::string>& command, const std::string& what,
+                const fs::path& log) {
+  const ChildExit exit = run_logged(command, log);
+  if (exit.code == 0) return;
+  throw Error(ExitCode::wrong_result,
+              fmt::format("{} failed: {} {}. All it said is in {}. Mend the commit, or gate two "
+                          "build trees with --base-build and --new-build.",
+                          what, command.front(), describe(exit), log.string()));
+}
+
+bool on_path(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+/// Options of CMake that choose its generator: Ninja where it is installed, as CMake's usual one
+/// takes make. None where the environment chooses, or an earlier configuration of `folder` did.
+std::vector<std::string> generator_options(const fs::path& folder) {
+  if (std::getenv("CMAKE_GENERATOR") != nullptr || fs::exists(folder / "CMakeCache.txt")) return {};
+  if (on_path("ninja")) return {"-G", "Ninja"};
+  if (on_path("make") || on_path("gmake")) return {};
+  throw ConfigError(
+      "commits cannot be built: neither ninja nor make is on the PATH. Install ninja-build, set "
+      "CMAKE_GENERATOR, or gate two build trees with --base-build and --new-build.");
+}
+
+/// Tells builds by another compiler apart, which CMake would go on with in the same folder. What
+/// else changes on a machine, such as headers and libraries, the build itself looks at.
+std::string compiler_key(const fs::path& log) {
+  const char* named = std::getenv("CXX");
+  const std::string compiler = named != nullptr && *named != '\0' ? named : "c++";
+  const ChildExit exit = run_logged({"/bin/sh", "-c", compiler + " --version"}, log);
+  const std::string said = exit.code == 0 ? whole_text(log) : "";
+  return fmt::format("{:08x}", fnv1a(compiler + ' ' + said) >> 32U);
+}
+
+void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
+  const std::string stem = tree.string();
+  if (!fs::exists(tree / ".git")) {
+    build_step({"git", "-C", builds.repository.string(), "worktree", "add", "--force", "--detach",
+                tree.string(), hash},
+               "the worktree of " + hash, stem + ".checkout.log");
+  }
+  const fs::path folder = tree / "build" / builds.preset;
+  std::vector<std::string> configure{"cmake", "-S", tree.string(), "--preset", builds.preset};
+  std::ranges::copy(generator_options(folder), std::back_inserter(configure));
+  build_step(configure, "the configuration of " + hash, stem + ".configure.log");
+  const int jobs = builds.jobs > 0 ? builds.jobs : static_cast<int>(backend::usable_cores().size());
+  build_step({"cmake", "--build", folder.string(), "--target", "dlscale", "--parallel",
+              std::to_string(jobs)},
+             "the build of " + hash, stem + ".build.log");
+}
+
+}  // namespace
+
+BuiltProgram program_in(const fs::path& folder) {
+  const fs::path program = folder / "dlscale";
+  if (access(program.c_str(), X_OK) != 0 || !fs::is_regular_file(program)) {
+    throw ConfigError(
+        fmt::format("{} is no program ({}). Name a folder that the program was built "
+                    "in, such as build/release.",
+                    program.string(), std::strerror(errno)));
+  }
+  BuiltProgram built;
+  built.program = fs::absolute(program);
+  built.fingerprint = fmt::format("{:016x}", fnv1a(whole_text(program)));
+  const std::string source = cached(folder, "CMAKE_HOME_DIRECTORY:INTERNAL=");
+  if (!source.empty() && fs::is_directory(fs::path(source) / "configs")) {
+    built.variables.emplace_back("DLSCALE_CONFIGS", source + "/configs");
+  }
+  return built;
+}
+
+BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds) {
+  const fs::path cache = fs::absolute(cache_folder(builds.cache));
+  std::error_code error;
+  fs::create_directories(cache, error);
+  if (error) {
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with --cache.",
+                                  cache.string(), error.message()));
+  }
+  const fs::path log = cache / fmt::format("resolve-{}.log", getpid());
+  const std::string hash = resolved(commit, builds, log);
+  const std::string compiler = compiler_key(log);
+  fs::remove(log, error);
+  const fs::path tree =
+      cache / fmt::format("{}-{}-{}", hash.substr(0, 16), builds.preset, compiler);
+  const FolderLock lock(tree.string() + ".lock");
+  fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
+  build(hash, tree, builds);
+  BuiltProgram built = program_in(tree / "build" / builds.preset);
+  built.commit = hash;
+  return built;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,288 @@
+#include "app/gate/interleaved.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <system_error>
+
+#include "app/gate/round_lines.hpp"
+#include "app/suite/cells/conditions.hpp"
+#include "app/suite/cells/orphans.hpp"
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/child_process.hpp"
+#include "core/system/output_file.hpp"
+#include "core/text/replaced.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+/// The end of what a run said, for a message.
+std::string last_line(const fs::path& log) {
+  std::ifstream file(log);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find_first_not_of(" \t") != std::string::npos) last = line;
+  }
+  return last.size() > 300 ? last.substr(0, 300) + " ..." : last;
+}
+
+[[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
+  const std::string said = last_line(log);
+  throw Error(ExitCode::wrong_result,
+              fmt::format("the run of {} in round {} was not done after the {} s of --timeout and "
+                          "was ended{}. All it said is in {}. Give it more time, or find out what "
+                          "it waits for: the rounds so far are kept.",
+                          arm.name, round, arm.timeout_s.value_or(0),
+                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+}
+
+[[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
+  const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
+  // One of ours that "regressed" or "is inconclusive" measured nothing that could be compared.
+  const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
+  const std::string said = last_line(log);
+  throw Error(judged ? ExitCode::wrong_result : code,
+              fmt::format("the run of {} in round {} {}{}. All it said is in {}. Mend it and start "
+                          "again: the rounds so far are kept.",
+                          arm.name, round, describe(exit),
+                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+}
+
+std::string whole_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether what a run wrote ends before it can be whole: nothing that is read here ends in anything
+/// but a brace.
+bool ends_early(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out, error)) return true;  // one of its files may
+  const std::string text = whole_file(out);
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return last == std::string::npos || text[last] != '}';
+}
+
+/// A sentence on a disk that has almost no room, if that may be why what a run wrote ends early:
+/// few programs say that a write failed. Else empty.
+std::string full_disk(const fs::path& out) {
+  constexpr double almost_nothing = 1 << 20;  // bytes
+  const fs::path folder = out.parent_path();
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return "";
+  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (free >= almost_nothing || !ends_early(out)) return "";
+  return fmt::format(" The disk may be full: {:.0f} kB are free in {}.", free / 1000,
+                     folder.string());
+}
+
+/// What the run wrote, or why that is none, with what tells the run from others. In the first round
+/// the command or what it is said to write is to blame, later the run.
+RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs::path& log,
+                       Seconds wall) {
+  try {
+    return read_run(out, arm.measure, wall);
+  } catch (const Error& error) {
+    const bool of_run = error.code() == ExitCode::bad_input && round > 1;
+    throw Error(
+        of_run ? ExitCode::wrong_result : error.code(),
+        fmt::format("the run of {} in round {} cannot be compared (its file is "
+                    "{}, its log {}): {}{}",
+                    arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));
+  }
+}
+
+/// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
+void sync_folder(const fs::path& folder) {
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) (void)opened.sync();
+}
+
+/// The first number of /proc/loadavg: of the last minute.
+std::optional<double> load_of(const Conditions& conditions) {
+  std::istringstream text(conditions.load);
+  double load = 0;
+  if (text >> load) return load;
+  return std::nullopt;
+}
+
+void tell_host(const Conditions& before, const Conditions& after, RunConditions& of_run) {
+  of_run.load = load_of(before);
+  if (before.throttled && after.throttled) {
+    of_run.slowed_by_heat = *after.throttled - *before.throttled;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> order_of_round(const std::vector<Arm>& arms, std::uint64_t seed,
+                                        int number) {
+  std::vector<std::string> order;
+  for (const Arm& arm : arms) order.push_back(arm.name);
+  std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                         static_cast<std::uint32_t>(number)};
+  std::mt19937 generator(sequence);
+  // std::shuffle leaves its use of the generator to the library: the order must not depend on it.
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[generator() % i]);
+  return order;
+}
+
+std::vector<std::string> shell_command(const std::string& text) {
+  return {"/bin/sh", "-c", text};
+}
+
+InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std::uint64_t seed,
+                                     const std::string& question, Start start)
+    : folder_(std::move(folder)), arms_(std::move(arms)), seed_(seed) {
+  std::error_code error;
+  fs::create_directories(folder_ / "runs", error);
+  if (error) {
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with -o.",
+                                  (folder_ / "runs").string(), error.message()));
+  }
+  lock();
+  if (start == Start::fresh && ftruncate(file_.get(), 0) != 0) {
+    throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder with -o.",
+                                  (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
+  }
+  read(question);
+  end_orphans(start);
+}
+
+void InterleavedRounds::lock() {
+  const fs::path path = folder_ / "rounds.jsonl";
+  file_ = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  path.string(), std::strerror(errno)));
+  }
+  // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
+  locked_ = flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
+  if (locked_ || errno != EWOULDBLOCK) return;
+  throw ConfigError(
+      fmt::format("another dlscale is at work in {}. Wait for it, or name another "
+                  "folder with -o.",
+                  folder_.string()));
+}
+
+std::string InterleavedRounds::place_of_run(std::string_view stem) const {
+  return place_of(folder_ / "runs", stem);
+}
+
+/// Of the round that is measured next alone, unless none is kept: what commands have left on
+/// purpose in a round that was done, such as a server, is theirs. Without a lock it might be the
+/// run of another dlscale.
+void InterleavedRounds::end_orphans(Start start) const {
+  if (!locked_) return;
+  const std::string stem =
+      start == Start::fresh ? "round-" : fmt::format("round-{:03}-", rounds_.size() + 1);
+  app::end_orphans(place_of_run(stem), "a run");
+}
+
+void InterleavedRounds::read(const std::string& question) {
+  const fs::path path = folder_ / "rounds.jsonl";
+  const RoundLines lines = parse_round_lines(whole_file(path), path.string());
+  if (!lines.question) return begin(question);
+  if (*lines.question != question) {
+    throw ConfigError(fmt::format(
+        "{} has rounds of another question (other commands, programs or options), and rounds of "
+        "two "
+        "questions are no answer to either. Add --fresh to discard them, or name another folder "
+        "with -o.",
+        folder_.string()));
+  }
+  rounds_ = lines.rounds;
+  if (ftruncate(file_.get(), static_cast<off_t>(lines.whole_bytes)) != 0) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  path.string(), std::strerror(errno)));
+  }
+}
+
+void InterleavedRounds::begin(const std::string& question) {
+  if (ftruncate(file_.get(), 0) != 0) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  folder_.string(), std::strerror(errno)));
+  }
+  append(question_line(question));
+  sync_folder(folder_);
+}
+
+/// Some disks of networks tell only here that they are full.
+void InterleavedRounds::append(const std::string& line) {
+  int error = write_all(file_.get(), line);
+  if (error == 0 && fsync(file_.get()) != 0) error = errno;
+  if (error == 0) return;
+  throw ConfigError(
+      fmt::format("{} cannot be written ({}). Free space and start again: the "
+                  "rounds so far are kept.",
+                  (folder_ / "rounds.jsonl").string(), std::strerror(error)));
+}
+
+RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) const {
+  const std::string stem = fmt::format("round-{:03}-{}", round, arm.name);
+  const fs::path out = fs::absolute(folder_ / "runs" / (stem + ".out"));
+  const fs::path log = folder_ / "runs" / (stem + ".log");
+  fs::remove_all(out);  // of a round that was interrupted
+  fs::remove(log);
+  ChildOptions options;
+  options.variables = {{cell_variable, place_of_run(stem)}};
+  options.log = log;
+  options.timeout_s = arm.timeout_s;
+  options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
+                                               : ChildOptions::Signals::to_group;
+  std::vector<std::string> command;
+  for (const std::string& word : arm.command) {
+    command.push_back(replaced(word, "{out}", out.string()));
+  }
+  const Conditions before = look_at_machine();
+  const auto start = Clock::now();
+  const ChildExit exit = run_child(command, arm.variables, options);
+  const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
+  throw_if_interrupted();
+  if (exit.timed_out) fail_slow_run(arm, round, log);
+  if (exit.code != 0) fail_run(arm, round, exit, log);
+  seconds += wall.si();
+  const Conditions after = look_at_machine();
+  RunOutcome outcome = read_run_of(arm, round, out, log, wall);
+  tell_host(before, after, outcome.conditions);
+  return outcome;
+}
+
+void InterleavedRounds::run_next() {
+  Round round;
+  round.number = static_cast<int>(rounds_.size()) + 1;
+  round.order = order_of_round(arms_, seed_, round.number);
+  for (const std::string& name : round.order) {
+    const auto arm = std::ranges::find(arms_, name, &Arm::name);
+    round.runs[name] = run(*arm, round.number, round.seconds);
+  }
+  round.date = now();
+  append(round_line(round));
+  rounds_.push_back(std::move(round));
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,208 @@
+#include "app/gate/round_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/text/json_problem.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::Direction;
+using report::RunStatistic;
+
+constexpr std::string_view schema = "dlscale.rounds";
+
+template <class Value>
+Json maybe(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json fields(const RunConditions& conditions) {
+  Json gpus = Json::object();
+  for (const auto& [key, gpu] : conditions.gpus) {
+    gpus[key] = {{"slowed_by", gpu.slowed_by},
+                 {"power_limited", gpu.power_limited},
+                 {"clock_Hz", gpu.clock_hz}};
+  }
+  return {{"gpus", gpus},
+          {"unsettled", conditions.unsettled},
+          {"slowed_by_heat", maybe(conditions.slowed_by_heat)},
+          {"load", maybe(conditions.load)}};
+}
+
+Json fields(const RunOutcome& run) {
+  Json values = Json::array();
+  for (const RunValue& value : run.values) {
+    values.push_back({{"key", value.key},
+                      {"series", value.series},
+                      {"unit", value.unit},
+                      {"direction", report::direction_name(value.direction)},
+                      {"statistic", report::run_statistic_name(value.statistic)},
+                      {"value", value.value},
+                      {"samples", value.samples},
+                      {"spread", value.spread}});
+  }
+  Json files = Json::object();
+  for (const auto& [name, facts] : run.files) {
+    files[name] = {{"machine", facts.machine}, {"build", facts.build}};
+  }
+  return {{"values", values},
+          {"machine", run.machine},
+          {"program", run.program},
+          {"files", files},
+          {"conditions", fields(run.conditions)},
+          {"without_times", run.without_times}};
+}
+
+template <class Value, std::size_t n>
+Value named(const Json& json, const char* key, std::string_view (*name)(Value),
+            const std::array<Value, n>& values) {
+  const std::string text = json.at(key).get<std::string>();
+  for (const Value value : values) {
+    if (name(value) == text) return value;
+  }
+  throw ConfigError(fmt::format("\"{}\" is none of its values", key));
+}
+
+RunValue value_of(const Json& json) {
+  RunValue value;
+  value.key = json.at("key").get<std::string>();
+  value.series = json.at("series").get<std::string>();
+  value.unit = json.at("unit").get<std::string>();
+  value.direction = named(json, "direction", report::direction_name,
+                          std::array{Direction::smaller_is_better, Direction::larger_is_better});
+  value.statistic =
+      named(json, "statistic", report::run_statistic_name,
+            std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
+  value.value = json.at("value").get<double>();
+  value.samples = json.at("samples").get<int>();
+  value.spread = json.at("spread").get<double>();
+  if (!std::isfinite(value.value) || !(value.value > 0)) {
+    throw ConfigError("\"value\" is no finite number above 0");
+  }
+  return value;
+}
+
+template <class Value>
+std::optional<Value> maybe(const Json& json, const char* key) {
+  if (json.at(key).is_null()) return std::nullopt;
+  return json.at(key).get<Value>();
+}
+
+RunConditions conditions_of(const Json& json) {
+  RunConditions conditions;
+  for (const auto& [key, gpu] : json.at("gpus").items()) {
+    conditions.gpus[key] = {.slowed_by = gpu.at("slowed_by").get<std::vector<std::string>>(),
+                            .power_limited = gpu.at("power_limited").get<double>(),
+                            .clock_hz = gpu.at("clock_Hz").get<double>()};
+  }
+  conditions.unsettled = json.at("unsettled").get<std::vector<std::string>>();
+  conditions.slowed_by_heat = maybe<std::int64_t>(json, "slowed_by_heat");
+  conditions.load = maybe<double>(json, "load");
+  return conditions;
+}
+
+/// Rounds of before these were written have neither files nor conditions.
+void add_later_fields(const Json& json, RunOutcome& run) {
+  if (json.contains("conditions")) run.conditions = conditions_of(json.at("conditions"));
+  if (!json.contains("files")) return;
+  for (const auto& [name, facts] : json.at("files").items()) {
+    run.files[name] = {.machine = facts.at("machine").get<std::map<std::string, std::string>>(),
+                       .build = facts.at("build").get<std::string>()};
+  }
+}
+
+RunOutcome outcome_of(const Json& json) {
+  RunOutcome run;
+  for (const Json& value : json.at("values")) run.values.push_back(value_of(value));
+  run.machine = json.at("machine").get<std::map<std::string, std::string>>();
+  run.program = json.at("program").get<std::map<std::string, std::string>>();
+  run.without_times = json.at("without_times").get<std::vector<std::string>>();
+  add_later_fields(json, run);
+  return run;
+}
+
+Round round_of(const Json& json, int number) {
+  Round round;
+  round.number = json.at("round").get<int>();
+  if (round.number != number) {
+    throw ConfigError(fmt::format("round {} is where round {} should be", round.number, number));
+  }
+  round.order = json.at("order").get<std::vector<std::string>>();
+  for (const auto& [name, run] : json.at("runs").items()) round.runs[name] = outcome_of(run);
+  for (const std::string& name : round.order) {
+    if (!round.runs.contains(name)) throw ConfigError(fmt::format("\"{}\" has no run", name));
+  }
+  round.seconds = json.at("seconds").get<double>();
+  round.date = json.at("date").get<std::string>();
+  return round;
+}
+
+std::string question_of(const Json& json) {
+  if (!json.is_object() || json.value("schema", "") != schema) {
+    throw ConfigError(fmt::format("it is not of the schema {}", schema));
+  }
+  if (json.value("version", 0) != 1) throw ConfigError("its version is not 1");
+  return json.at("question").dump();
+}
+
+void read_line(const std::string& line, RoundLines& lines) {
+  const Json json = Json::parse(line);
+  if (!lines.question) {
+    lines.question = question_of(json);
+  } else {
+    lines.rounds.push_back(round_of(json, static_cast<int>(lines.rounds.size()) + 1));
+  }
+}
+
+}  // namespace
+
+RoundLines parse_round_lines(std::string_view text, const std::string& name) {
+  RoundLines lines;
+  int number = 1;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
+       end = text.find('\n', lines.whole_bytes), ++number) {
+    const std::string line(text.substr(lines.whole_bytes, end - lines.whole_bytes));
+    std::string problem;
+    try {
+      read_line(line, lines);
+    } catch (const ConfigError& error) {
+      problem = error.what();
+    } catch (const Json::exception& error) {
+      problem = json_problem(error, line);
+    }
+    if (!problem.empty()) {
+      throw ConfigError(
+          fmt::format("{}, line {}: {}. It is no file of rounds, or was changed by "
+                      "hand. Name another folder with -o, or discard it with "
+                      "--fresh.",
+                      name, number, problem));
+    }
+    lines.whole_bytes = end + 1;
+  }
+  return lines;
+}
+
+std::string question_line(const std::string& question) {
+  const Json json{{"schema", schema}, {"version", 1}, {"question", Json::parse(question)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string round_line(const Round& round) {
+  Json runs = Json::object();
+  for (const auto& [name, run] : round.runs) runs[name] = fields(run);
+  const Json json{{"round", round.number},
+                  {"date", round.date},
+                  {"seconds", round.seconds},
+                  {"order", round.order},
+                  {"runs", runs}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlscale::app

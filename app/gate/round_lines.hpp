@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/gate/interleaved.hpp"
+
+namespace dlscale::app {
+
+/// The file of rounds: {"schema": "dlscale.rounds", "version": 1, "question": …}, then a line a
+/// round.
+struct RoundLines {
+  std::optional<std::string> question;  ///< as JSON; absent: an empty file
+  std::vector<Round> rounds;
+  std::uint64_t whole_bytes = 0;  ///< up to the last line that is whole
+};
+
+/// A last line without its end, as a crash or a full disk leaves it, is dropped. Throws ConfigError
+/// naming `name` and the line for anything else.
+RoundLines parse_round_lines(std::string_view text, const std::string& name);
+
+/// `question` is JSON.
+std::string question_line(const std::string& question);
+std::string round_line(const Round& round);
+
+}  // namespace dlscale::app

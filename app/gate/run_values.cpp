@@ -1,0 +1,291 @@
+#include "app/gate/run_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/longest_time.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/system/input_file.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/import/content_kind.hpp"
+#include "regression/import/google_file.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/validation/measured_runs.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace history = report::history;
+using report::RunStatistic;
+
+constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
+
+bool is_training(const std::string& benchmark) {
+  return benchmark == "e2e";
+}
+
+/// The robust coefficient of variation.
+double spread_of(const std::vector<double>& samples) {
+  constexpr double mad_of_normal = 1.4826;
+  const Summary summary = summarize(samples);
+  return summary.median > 0 ? mad_of_normal * summary.mad / summary.median : 0;
+}
+
+double statistic_of(const std::vector<double>& samples, RunStatistic statistic) {
+  if (statistic == RunStatistic::median) return median(samples);
+  return *std::ranges::min_element(samples);
+}
+
+/// Samples of one metric of a run, over its repeats.
+struct Collected {
+  std::string unit;
+  RunStatistic statistic = RunStatistic::minimum;
+  std::vector<double> samples;
+};
+using Metrics = std::map<std::pair<std::string, std::string>, Collected>;
+
+RunOutcome outcome_of(const Metrics& metrics) {
+  RunOutcome outcome;
+  for (const auto& [name, metric] : metrics) {
+    const auto is_number = [](double sample) { return std::isfinite(sample); };
+    const double value = std::ranges::all_of(metric.samples, is_number)
+                             ? statistic_of(metric.samples, metric.statistic)
+                             : std::numeric_limits<double>::quiet_NaN();
+    if (!std::isfinite(value) || !(value > 0) || value >= longest_time_s) {
+      outcome.without_times.push_back(
+          std::isnan(value)
+              ? fmt::format("{} {}: not all of its samples are numbers", name.first, name.second)
+              : fmt::format("{} {}: a time of {} {}", name.first, name.second, value, metric.unit));
+      continue;
+    }
+    outcome.values.push_back({.key = name.first,
+                              .series = name.second,
+                              .unit = metric.unit,
+                              .direction = report::Direction::smaller_is_better,
+                              .statistic = metric.statistic,
+                              .value = value,
+                              .samples = static_cast<int>(metric.samples.size()),
+                              .spread = spread_of(metric.samples)});
+  }
+  return outcome;
+}
+
+void add(const Measurement& row, const std::string& key, Metrics& metrics) {
+  for (const auto& [name, series] : row.series) {
+    if (series.unit != "s" || series.samples.empty() || series.samples.front().empty()) continue;
+    if (report::role_of(row.benchmark, name) != report::Role::judged) continue;
+    Collected& metric = metrics[{key, name}];
+    metric.unit = series.unit;
+    metric.statistic = is_training(row.benchmark) ? RunStatistic::median : RunStatistic::minimum;
+    const std::vector<double> samples = slowest_rank(series.samples);
+    metric.samples.insert(metric.samples.end(), samples.begin(), samples.end());
+  }
+}
+
+using Facts = std::map<std::string, std::string>;
+
+std::string value_in(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+FileFacts facts_of(const ResultHeader& header) {
+  const Environment& environment = header.environment;
+  return {.machine = {{"host", environment.host_hash},
+                      {"cpu", environment.cpu},
+                      {"cores", std::to_string(environment.cores)},
+                      {"affinity", environment.affinity},
+                      {"kernel", environment.kernel},
+                      {"governor", environment.governor},
+                      {"ranks", value_in(header.run, "ranks")}},
+          .build = value_in(header.run, "build")};
+}
+
+Facts program_of(const ResultHeader& header) {
+  const Environment& environment = header.environment;
+  Facts program{
+      {"commit", environment.commit + std::string(environment.dirty ? " with local changes" : "")},
+      {"compiler", environment.compiler},
+      {"flags", environment.flags},
+      {"build", value_in(header.run, "build")}};
+  for (const auto& [name, version] : environment.libraries) program[name] = version;
+  return program;
+}
+
+/// Numbers by size, also where one is a text that is none.
+bool is_fewer(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+/// Takes up what one more file says: what it says otherwise than those before it is of each file.
+void join(const Facts& machine, RunOutcome& outcome) {
+  const std::string ranks =
+      std::max(value_in(outcome.machine, "ranks"), value_in(machine, "ranks"), is_fewer);
+  std::erase_if(outcome.machine, [&machine](const auto& fact) {
+    return value_in(machine, fact.first) != fact.second;
+  });
+  outcome.machine["ranks"] = ranks;
+}
+
+void describe(const std::vector<ResultFile>& files, const fs::path& out, RunOutcome& outcome) {
+  for (const ResultFile& file : files) {
+    const FileFacts facts = facts_of(file.header);
+    if (outcome.files.empty()) {
+      outcome.machine = facts.machine;
+    } else {
+      join(facts.machine, outcome);
+    }
+    outcome.files[file.path.lexically_relative(out).generic_string()] = facts;
+    outcome.program.merge(program_of(file.header));
+  }
+}
+
+RunOutcome read_own(const fs::path& out) {
+  const std::vector<ResultFile> files =
+      fs::is_directory(out) ? read_result_tree(out) : std::vector{read_results(out)};
+  Metrics metrics;
+  std::vector<std::string> without;
+  RunConditions conditions;
+  for (const ResultFile& file : files) {
+    for (const Measurement& row : file.measurements) {
+      const std::string key = report::key_without(row, axes_of_runs);
+      if (row.status == Status::wrong) {
+        throw WrongResult(
+            fmt::format("{} gave a wrong answer ({}), and of what is wrong no speed "
+                        "is compared. Mend it first.",
+                        key, row.reason));
+      }
+      if (row.status == Status::unsupported || row.series.empty()) {
+        without.push_back(fmt::format("{}: {} ({})", key, status_name(row.status), row.reason));
+        continue;
+      }
+      add(row, key, metrics);
+      add_conditions(row, key, conditions);
+    }
+  }
+  RunOutcome outcome = outcome_of(metrics);
+  outcome.without_times.insert(outcome.without_times.end(), without.begin(), without.end());
+  outcome.conditions = std::move(conditions);
+  describe(files, out, outcome);
+  return outcome;
+}
+
+void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& metrics) {
+  if (!row.aggregate.empty()) return;
+  if (row.outcome == history::GoogleRow::Outcome::failed) {
+    throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
+                                  shown_text(row.name), shown_text(row.message)));
+  }
+  if (row.outcome == history::GoogleRow::Outcome::skipped) {
+    outcome.without_times.push_back(row.name + ": skipped");
+    return;
+  }
+  const auto time = row.values.find("real_time");
+  if (time == row.values.end()) {
+    throw ConfigError(fmt::format("{} has no real_time", shown_text(row.name)));
+  }
+  Collected& metric = metrics[{row.name, "real_time"}];
+  metric.unit = "s";
+  metric.samples.push_back(time->second);
+}
+
+RunOutcome google_outcome(const history::GoogleFile& file) {
+  RunOutcome skipped;
+  Metrics metrics;
+  for (const history::GoogleRow& row : file.rows) add_google(row, skipped, metrics);
+  RunOutcome outcome = outcome_of(metrics);
+  outcome.without_times.insert(outcome.without_times.end(), skipped.without_times.begin(),
+                               skipped.without_times.end());
+  for (RunValue& value : outcome.values) {
+    if (value.samples == 1) value.statistic = RunStatistic::single;
+  }
+  for (const auto& [fact, field] :
+       {std::pair{"host", "host_name"}, std::pair{"cores", "num_cpus"}}) {
+    const auto found = file.context.find(field);
+    if (found != file.context.end()) outcome.machine[fact] = found->second;
+  }
+  return outcome;
+}
+
+/// `asked`: whether it was said to be that, and not found to be no result file of ours.
+RunOutcome read_google(const fs::path& out, bool asked) {
+  const std::string text =
+      read_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
+  const auto fail = [&](const std::string& problem) {
+    if (!asked && !text.empty() && text.front() == '{' && !nlohmann::json::accept(text)) {
+      return ConfigError(fmt::format(
+          "{} is JSON that breaks off or is damaged: {}. See the log for what ended the "
+          "command before all was written, and measure again.",
+          out.string(), problem));
+    }
+    return ConfigError(
+        fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
+                    "--benchmark_out_format=json, or say with --measure what the command writes.",
+                    out.string(), asked ? "is no" : "is neither results of dlscale nor", problem));
+  };
+  try {
+    return google_outcome(history::read_google_file(text));
+  } catch (const ConfigError& error) {
+    throw fail(error.what());
+  }
+}
+
+RunOutcome wall_outcome(Seconds wall) {
+  RunOutcome outcome;
+  outcome.values.push_back({.key = "command",
+                            .series = "wall",
+                            .unit = "s",
+                            .direction = report::Direction::smaller_is_better,
+                            .statistic = RunStatistic::single,
+                            .value = wall.si(),
+                            .samples = 1,
+                            .spread = 0});
+  return outcome;
+}
+
+Measure found_in(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out, error)) return Measure::results;
+  return history::kind_of_file(out) == history::ContentKind::result ? Measure::results
+                                                                    : Measure::google;
+}
+
+}  // namespace
+
+Measure parse_measure(std::string_view word) {
+  if (word == "auto") return Measure::automatic;
+  if (word == "results") return Measure::results;
+  if (word == "google") return Measure::google;
+  if (word == "wall") return Measure::wall;
+  throw ConfigError(fmt::format(
+      "--measure is \"{}\". Write results (result files of dlscale), google (JSON of Google "
+      "Benchmark), wall (the time of the process) or auto.",
+      shown_text(word)));
+}
+
+RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
+  if (measure == Measure::wall) return wall_outcome(wall);
+  if (!fs::exists(out)) {
+    throw ConfigError(
+        fmt::format("the command wrote nothing to {}, which {{out}} stands for in it. Let it write "
+                    "there, as in \"dlscale bench gemm -o {{out}}\", or add --measure wall.",
+                    out.string()));
+  }
+  const Measure kind = measure == Measure::automatic ? found_in(out) : measure;
+  return kind == Measure::results ? read_own(out) : read_google(out, measure == Measure::google);
+}
+
+}  // namespace dlscale::app

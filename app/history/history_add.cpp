@@ -1,0 +1,175 @@
+// dlscale history add: results of ours and of other programs become points of a history.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "app/history/history_options.hpp"
+#include "core/base/error.hpp"
+#include "core/results/result_paths.hpp"
+#include "core/system/output.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/history/git_command.hpp"
+#include "regression/history/run.hpp"
+#include "regression/history/time_text.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace history = report::history;
+
+struct AddOptions {
+  HistoryOptions history;
+  std::vector<std::string> files;
+  std::string commit;
+  std::string time;
+  std::string run;
+  std::string repository;
+  std::vector<std::string> axes;
+  std::vector<std::string> machine;
+  std::vector<std::string> environment;
+  std::vector<std::string> launch;
+};
+
+history::Facts facts_of(const std::vector<std::string>& words, const char* option) {
+  history::Facts facts;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw ConfigError(
+          fmt::format("{} {} is no fact. Write {} NAME=VALUE.", option, shown_text(word), option));
+    }
+    facts[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return facts;
+}
+
+/// With --repository the commit is looked up, and its time is that of the commit.
+void look_up(history::RunOptions& run, const AddOptions& options) {
+  if (options.repository.empty()) return;
+  if (options.commit.empty()) {
+    throw ConfigError("--repository looks up a commit, and none is named. Name it with --commit.");
+  }
+  const history::GitCommand git(options.repository);
+  const history::GitAnswer found =
+      git.run({"log", "-1", "--format=%H %ct", "--end-of-options", options.commit, "--"});
+  const std::size_t space = found.output.find(' ');
+  if (found.status != 0 || space == std::string::npos) {
+    throw ConfigError(fmt::format("{} is no commit of {}. See git log there.",
+                                  shown_text(options.commit), options.repository));
+  }
+  run.commit = found.output.substr(0, space);
+  if (!run.time) run.time = std::stoll(found.output.substr(space + 1));
+}
+
+history::RunOptions run_options(const AddOptions& options) {
+  history::RunOptions run;
+  run.commit = options.commit;
+  run.run = options.run;
+  if (!options.time.empty()) run.time = history::parse_time(options.time, "--time");
+  run.axes = facts_of(options.axes, "--axis");
+  run.machine = facts_of(options.machine, "--machine");
+  run.environment = facts_of(options.environment, "--environment");
+  run.launch = facts_of(options.launch, "--launch");
+  look_up(run, options);
+  return run;
+}
+
+/// Files as named, and result files of folders; each once.
+std::vector<std::string> files_among(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  std::set<fs::path> seen;
+  const auto take = [&](const fs::path& path) {
+    std::error_code unknown;
+    const fs::path real = fs::weakly_canonical(path, unknown);
+    if (unknown || seen.insert(real).second) files.push_back(path.string());
+  };
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      take(path);
+      continue;
+    }
+    for (const fs::path& file : result_paths(path)) take(file);
+  }
+  return files;
+}
+
+ExitCode add(const AddOptions& options) {
+  const history::RunOptions run = run_options(options);
+  std::vector<history::ImportedRun> runs;
+  std::size_t points = 0;
+  for (const std::string& file : files_among(options.files)) {
+    runs.push_back(history::read_run(file, run));
+    for (const std::string& note : runs.back().notes) fmt::print(stderr, "dlscale: {}\n", note);
+    points += runs.back().points.size();
+  }
+  if (points == 0) {
+    throw Error(ExitCode::nothing_measured,
+                "there is no measurement in the files named, so nothing was added to the history. "
+                "Name files or folders with results.");
+  }
+  history::Store store = options.history.open();
+  const history::AddReport report = store.add(runs);
+  std::string before =
+      report.there_already.empty()
+          ? ""
+          : fmt::format("; {} of the files were there already", report.there_already.size());
+  if (report.restored > 0) {
+    before +=
+        fmt::format(", and {} points of them that were lost are there again", report.restored);
+  }
+  if (report.restored_files > 0) {
+    before += fmt::format(", and {} of them that the history had lost are kept again",
+                          report.restored_files);
+  }
+  write_output(
+      "-", fmt::format("{} points of {} runs were added to {}, {} new series{}\n", report.points,
+                       report.runs, store.name(), report.new_series, before));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void declare_history_add(CLI::App& verb, ExitCode& result) {
+  CLI::App* command = verb.add_subcommand("add", "Add results to a history");
+  auto options = std::make_shared<AddOptions>();
+  options->history.declare_store(*command);
+  command
+      ->add_option("files", options->files,
+                   "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
+                   "Benchmark and hyperfine; text of nccl-tests; logs of MLPerf")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--commit", options->commit,
+                      "Commit that was measured (default: as the file says)");
+  command->add_option("--time", options->time,
+                      "When that commit was made, such as 2026-01-31T12:00:00Z (default: when it "
+                      "was measured)");
+  command
+      ->add_option("--repository", options->repository,
+                   "Git repository to look --commit up in, for its full name and its time")
+      ->type_name("FOLDER");
+  command->add_option("--run", options->run, "Name of the run for people, such as \"nightly 12\"");
+  command->add_option("--axis", options->axes, "NAME=VALUE that the case has besides; repeatable");
+  command->add_option("--machine", options->machine, "NAME=VALUE of the machine's class");
+  command->add_option("--environment", options->environment,
+                      "NAME=VALUE of drivers, libraries, containers");
+  command->add_option("--launch", options->launch, "NAME=VALUE of the launch's shape");
+  for (const char* name : {"--axis", "--machine", "--environment", "--launch"}) {
+    command->get_option(name)->expected(1)->take_all();
+  }
+  command->footer(
+      "Example: dlscale history add results/local/nightly --store perf-history\nA file that is "
+      "there already is not added again. Exit code 5: there was nothing to add.");
+  command->callback([options, &result] { result = add(*options); });
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,106 @@
+#include "app/measure/bench_suite.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "app/suite/run_suite.hpp"
+#include "core/config/config_path.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale::app {
+namespace {
+
+bool is_path(const std::string& suite) {
+  return suite.find('/') != std::string::npos || suite.ends_with(".yaml");
+}
+
+std::string prefix_of(std::string_view benchmark) {
+  return fmt::format("{}_", benchmark);
+}
+
+/// What --suite may name.
+std::vector<std::string> suites_of(std::string_view benchmark) {
+  std::vector<std::string> names;
+  for (const std::string& name : config_names("suites")) {
+    const std::string prefix = prefix_of(benchmark);
+    if (name.starts_with(prefix)) names.push_back(name.substr(prefix.size()));
+  }
+  return names;
+}
+
+/// The suite in configs/suites, or the path.
+std::string full_name(std::string_view benchmark, const std::string& suite) {
+  if (is_path(suite)) return suite;
+  const std::vector<std::string> known = suites_of(benchmark);
+  if (std::ranges::find(known, suite) != known.end()) return prefix_of(benchmark) + suite;
+  throw ConfigError(fmt::format("--suite is \"{}\" (no such suite of bench {}). {}", suite,
+                                benchmark, suggestion(suite, known)));
+}
+
+constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--fresh", "--output",
+                                                            "--wait-quiet", "--cluster"};
+
+bool is_of_suites(const std::string& option) {
+  return std::ranges::find(options_of_suites, option) != options_of_suites.end();
+}
+
+void refuse_others(const CLI::App& command, const std::string& suite) {
+  std::vector<std::string> others = command.remaining();
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && !is_of_suites(name)) others.push_back(name);
+  }
+  if (others.empty()) return;
+  throw ConfigError(
+      fmt::format("--suite {} is a list of whole commands with options of their own, so {} would "
+                  "have no effect. Leave out the one or the other; what the suite holds is in "
+                  "configs/suites.",
+                  suite, fmt::join(others, ", ")));
+}
+
+}  // namespace
+
+void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite) {
+  command.add_option(
+      "--suite", suite.name,
+      fmt::format(
+          "In place of all other options but --fresh, --wait-quiet and --cluster, which all steps "
+          "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
+          "gone on with where they stopped",
+          benchmark));
+  command.add_flag("--fresh", suite.fresh,
+                   "Of --suite: do every step again, and discard what was measured before");
+}
+
+bool names_suite(const CLI::App& command) {
+  const auto given = [&command](const char* name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+  };
+  if (given("--suite")) return true;
+  if (!given("--fresh")) return false;
+  throw ConfigError(
+      "--fresh has no effect without --suite: what is measured alone is measured anew unless "
+      "--resume is given. Leave it out, or name a suite.");
+}
+
+ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
+                         const SuiteChoice& suite, const SuiteOptions& options,
+                         const std::string& output) {
+  refuse_others(command, suite.name);
+  SuiteRun run;
+  run.suite = full_name(benchmark, suite.name);
+  run.workers = 1;
+  run.fresh = suite.fresh;
+  run.options = options;
+  run.out = !output.empty() ? output
+                            : fmt::format("results/local/{}{}", prefix_of(benchmark),
+                                          is_path(suite.name) ? "suite" : suite.name);
+  return run_suite(run);
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,133 @@
+#include "app/measure/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/comm/launch.hpp"
+#include "backend/comm/watchdog/roster.hpp"
+#include "backend/host/host.hpp"
+#include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// Those of a launcher do not meet by way of "local".
+void refuse_launcher() {
+  const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
+  if (!launch || launch->size <= 1) return;
+  throw ConfigError(
+      fmt::format("--comm local is for one rank by itself, but {} started {} ({}={}), and each "
+                  "would measure alone. Leave --comm out, or start one without the launcher.",
+                  launch->launcher, launch->size, launch->variable, launch->size));
+}
+
+/// The communicator that was named, or the best for what the launcher started. MPI is called after
+/// what it does with memory of GPUs, where there is any.
+backend::Connection connect(const SessionOptions& options) {
+  if (options.comm == "auto") return backend::connect_best(options.ranks, options.gradients);
+  const auto backends = family<backend::CommBackend>();
+  const backend::CommBackend* chosen = backends.find(options.comm);
+  if (chosen == nullptr) {
+    for (const Absent& absent : backends.absent) {
+      if (absent.name != options.comm) continue;
+      throw Unsupported(
+          fmt::format("This build has no communicator \"{}\": {}. Install it and build again, or "
+                      "run one rank without a launcher.",
+                      options.comm, absent.reason));
+    }
+    throw ConfigError(
+        fmt::format("\"{}\" is no communicator. Write auto, local, mpi, mpi_cuda, mpi_staged or "
+                    "nccl.",
+                    options.comm));
+  }
+  if (options.comm == "local") refuse_launcher();
+  backend::Connection connection{chosen->connect(), options.comm, ""};
+  backend::check_world(*connection.communicator, options.ranks);
+  if (options.comm != "nccl") take_gpus(*connection.communicator, options.gradients);
+  if (options.comm == "mpi" && options.gradients == backend::DataPlace::device) {
+    connection.name = connection.communicator->takes_device_memory() ? "mpi_cuda" : "mpi_staged";
+  }
+  return connection;
+}
+
+/// Says what was chosen where there was a choice.
+void announce(const backend::Connection& connection) {
+  if (connection.why.empty() || connection.communicator->rank() != 0) return;
+  fmt::print(stderr, "dlscale: the ranks are joined by {}: {}\n", connection.name, connection.why);
+}
+
+/// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
+/// ranks of a node see different cores, and that binding is kept. Other nodes may have other cores.
+bool bound_by_launcher(backend::Communicator& communicator, const backend::Roster& roster,
+                       const std::vector<int>& cores) {
+  const int first = cores.front();
+  std::vector<int> firsts(roster.size());
+  communicator.all_gather(std::as_bytes(std::span(&first, 1)),
+                          std::as_writable_bytes(std::span(firsts)));
+  const std::uint64_t node = roster.at(static_cast<std::size_t>(communicator.rank())).node;
+  for (std::size_t i = 0; i < roster.size(); ++i) {
+    if (roster[i].node == node && firsts[i] != first) return true;
+  }
+  return false;
+}
+
+/// The file of --config may differ from node to node; ranks with other options wait for messages
+/// that the others never send.
+void expect_same_options(const std::string& set_elsewhere, backend::Communicator& communicator,
+                         const backend::Roster& roster) {
+  const std::uint64_t hash = fnv1a(set_elsewhere);
+  std::vector<std::uint64_t> hashes(roster.size());
+  communicator.all_gather(std::as_bytes(std::span(&hash, 1)),
+                          std::as_writable_bytes(std::span(hashes)));
+  const auto other = std::ranges::find_if(hashes, [&](auto it) { return it != hashes.front(); });
+  if (other == hashes.end()) return;
+  const auto rank = static_cast<Rank>(other - hashes.begin());
+  throw ConfigError(fmt::format(
+      "{} has other options from the file of --config than rank 0, and each would measure "
+      "something "
+      "else. Keep the file where all nodes read it, or write the options on the command line.",
+      backend::describe(roster, rank)));
+}
+
+/// Several signs of life are due before a rank counts as dead.
+backend::WatchdogOptions watching(const SessionOptions& options) {
+  backend::WatchdogOptions watching;
+  watching.patience = Seconds(options.patience_s);
+  watching.heartbeat = std::min(watching.heartbeat, watching.patience / 5);
+  return watching;
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options) : connection_(connect(options)) {
+  announce(connection_);
+  backend::Communicator& ranks = communicator();
+  const std::vector<int> cores = backend::usable_cores();
+  const backend::Roster roster = backend::exchange_cards(ranks);
+  expect_same_options(options.set_elsewhere, ranks, roster);
+  ranks_by_host_ = backend::ranks_by_host(roster);
+  const bool bound = bound_by_launcher(ranks, roster, cores);
+  const int sharers = bound ? 1 : ranks.node_size();
+  const int even_share = std::max(1, static_cast<int>(cores.size()) / sharers);
+  cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;
+  backend::bind_to_cores(bound ? 0 : ranks.node_rank(), cores_per_rank_);
+  if (ranks.size() > 1) {
+    watchdog_ = std::make_unique<backend::Watchdog>(ranks, options.results, watching(options));
+  }
+}
+
+Session::~Session() = default;
+
+void Session::close() {
+  if (watchdog_) watchdog_->dismiss();
+  watchdog_.reset();
+}
+
+}  // namespace dlscale::app

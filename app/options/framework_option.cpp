@@ -1,0 +1,163 @@
+#include "app/options/framework_option.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/text/shown_text.hpp"
+#include "core/text/suggest.hpp"
+#include "model/machine/machine.hpp"
+
+namespace dlscale::app {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return result;
+}
+
+/// Of several profiles of one framework the one with the latest first version.
+const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profiles) {
+  const auto is_later = [](const FrameworkProfile* one, const FrameworkProfile* other) {
+    return one->since && (!other->since || *other->since < *one->since);
+  };
+  for (const FrameworkProfile* one : profiles) {
+    const bool is_last = std::ranges::all_of(profiles, [&](const FrameworkProfile* other) {
+      return other == one || is_later(one, other);
+    });
+    if (is_last) return one;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const std::vector<FrameworkProfile>& profiles, std::string_view text) {
+  std::vector<std::string> ids;
+  for (const FrameworkProfile& profile : profiles) ids.push_back(profile.id);
+  const std::string name = lower(text.substr(0, text.find_first_of(" _")));
+  std::vector<std::string> of_that_name;
+  for (const FrameworkProfile& profile : profiles) {
+    if (!profile.id.starts_with(name)) continue;
+    of_that_name.push_back(fmt::format("{} ({} {})", profile.id, profile.name, profile.versions));
+  }
+  if (!name.empty() && !of_that_name.empty()) {
+    throw ConfigError(fmt::format("--framework {} is none of {}. Name one of them.",
+                                  shown_text(text), fmt::join(of_that_name, ", ")));
+  }
+  std::string near = suggestion(text, ids);
+  if (!near.starts_with("Did")) {
+    for (const FrameworkProfile& profile : profiles) {
+      const std::string beginning = profile.id.substr(0, profile.id.find('_'));
+      if (edit_distance(name, beginning) > 2 || name.size() < 4) continue;
+      near = fmt::format("Did you mean \"{}\"? {}", profile.id, near);
+      break;
+    }
+  }
+  throw ConfigError(fmt::format("--framework {} is no profile in configs/frameworks. {}",
+                                shown_text(text), near));
+}
+
+struct Place {
+  std::string_view option;
+  std::string TrainingOptions::*member;
+};
+constexpr std::array of_training{Place{"--input-copy", &TrainingOptions::input_copy},
+                                 Place{"--launch", &TrainingOptions::launch},
+                                 Place{"--all-reduce", &TrainingOptions::all_reduce}};
+struct ExchangePlace {
+  std::string_view option;
+  std::string ScheduleOptions::*member;
+};
+constexpr std::array of_exchange{
+    ExchangePlace{"--cycle", &ScheduleOptions::cycle},
+    ExchangePlace{"--fusion-threshold", &ScheduleOptions::fusion_threshold},
+    ExchangePlace{"--bucket", &ScheduleOptions::bucket},
+    ExchangePlace{"--first-bucket", &ScheduleOptions::first_bucket},
+    ExchangePlace{"--partition", &ScheduleOptions::partition},
+    ExchangePlace{"--credit", &ScheduleOptions::credit}};
+
+/// Whether it is one of these.
+bool assign(const std::string& option, const std::string& value, TrainingOptions& options) {
+  for (const Place& place : of_training) {
+    if (place.option != option) continue;
+    options.*place.member = value;
+    return true;
+  }
+  for (const ExchangePlace& place : of_exchange) {
+    if (place.option != option) continue;
+    options.exchange.*place.member = value;
+    return true;
+  }
+  return false;
+}
+
+Bytes gradients_of(const Network& network) {
+  constexpr double gradient_bytes = 4;
+  return Bytes(gradient_bytes * static_cast<double>(network.parameter_count()));
+}
+
+bool is_file(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml");
+}
+
+}  // namespace
+
+bool is_by_hand(const CLI::App& verb, std::string_view option) {
+  const CLI::Option* const known = verb.get_option_no_throw(std::string(option));
+  return known != nullptr && known->count() > 0;
+}
+
+const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& profiles,
+                                        std::string_view text) {
+  const std::string words = lower(text);
+  std::string id = words;
+  std::ranges::replace(id, ' ', '_');
+  std::vector<const FrameworkProfile*> begun;
+  for (const FrameworkProfile& profile : profiles) {
+    if (profile.id == id) return profile;
+    if (!id.empty() && profile.id.starts_with(id + "_")) begun.push_back(&profile);
+  }
+  if (const FrameworkProfile* const last = latest(begun)) return *last;
+  const FrameworkProfile* const named =
+      begun.empty() ? find_framework(profiles, words, ReleaseMonth{9999, 12}) : nullptr;
+  if (named && std::ranges::find(named->match, words) != named->match.end()) return *named;
+  refuse(profiles, text);
+}
+
+void FrameworkOption::declare(CLI::App& verb) {
+  verb.add_option("--framework", name,
+                  "A name in configs/frameworks, with its version where there are several, or a "
+                  "YAML file: what its sources say of schedule, messages, servers, copies and "
+                  "launches, in place of what no other option says")
+      ->type_name("FRAMEWORK");
+}
+
+std::vector<std::pair<std::string, std::string>> FrameworkOption::follow(
+    const CLI::App& verb, const Network& network, AskedByHand by_hand,
+    TrainingOptions& options) const {
+  const FrameworkProfile profile =
+      is_file(name) ? load_framework(name) : asked_framework(load_frameworks(), name);
+  const model::Machine machine = options.find_machine(options.inter_node.each().front());
+  by_hand.has = [&verb](std::string_view option) { return is_by_hand(verb, option); };
+  by_hand.cluster = &machine.cluster;
+  by_hand.fitted = machine.fitted;
+  by_hand.gradients = gradients_of(network);
+  const FrameworkChoice choice = framework_choice(profile, by_hand);
+  options.told = choice.notes;
+  std::vector<std::pair<std::string, std::string>> others;
+  for (const auto& [option, value] : choice.options) {
+    if (!assign(option, value, options)) others.emplace_back(option, value);
+  }
+  return others;
+}
+
+}  // namespace dlscale::app

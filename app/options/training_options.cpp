@@ -1,0 +1,225 @@
+#include "app/options/training_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "app/cli/option_values.hpp"
+#include "app/cli/positive.hpp"
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/network/fuse.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// Where none are asked for: on GPUs every core of the rank's share of the host reads pictures, on
+/// processors one thread beside compute.
+int loader_threads(const TrainingOptions& options, const Cluster& cluster) {
+  if (options.run.loader_threads > 0) return options.run.loader_threads;
+  if (cluster.device.kind == DeviceKind::cpu) return 1;
+  return std::max(1, cluster.host.cores / cluster.devices_per_node);
+}
+
+/// Where none is asked for: as the engine does it.
+InputCopy input_copy(const TrainingOptions& options, const Cluster& cluster) {
+  if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
+  return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
+}
+
+/// Where one is asked for: in place of what was measured of a library. The rules of clusters are
+/// what data sheets are read by.
+void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) {
+  if (options.all_reduce.empty()) return;
+  Cluster& cluster = machine.cluster;
+  const std::vector<std::string> rules{"ring", "hierarchical", "nccl", "quickest"};
+  const bool is_rule = std::ranges::find(rules, options.all_reduce) != rules.end();
+  if (options.all_reduce == "quickest" && machine.fitted) {
+    throw ConfigError(fmt::format(
+        "--all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
+        "measured. Leave it out, or ask for best.",
+        cluster.name));
+  }
+  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
+  if (machine.fitted || !is_rule) machine.all_reduce_asked = options.all_reduce;
+  if (!is_rule) model::check_asked_all_reduce(options.all_reduce);
+  if (options.all_reduce != "nccl" || cluster.nccl) return;
+  throw ConfigError(fmt::format(
+      "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
+      "it. "
+      "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
+      cluster.name));
+}
+
+/// Likewise.
+Normalisation normalisation(const TrainingOptions& options, const Cluster& cluster) {
+  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
+  return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
+}
+
+model::Machine choose_machine(const TrainingOptions& options) {
+  if (!options.machine.empty()) return model::load_machine(options.machine);
+  if (options.cluster == "local") {
+    throw ConfigError(
+        "--cluster local has no data sheet to predict from. Measure it (dlscale run quickstart) "
+        "and give the fitted "
+        "description with --machine.");
+  }
+  return model::nominal_machine(load_cluster(options.cluster));
+}
+
+}  // namespace
+
+void TrainingOptions::check_hardware() const {
+  if (machine.empty() != cluster.empty()) return;
+  throw ConfigError(
+      "Give the hardware once: --cluster NAME for a data-sheet prediction, or --machine FILE for "
+      "a fitted one.");
+}
+
+model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const {
+  model::Machine found = choose_machine(*this);
+  choose_all_reduce(*this, found);
+  link.apply(found.cluster);
+  found.inter_node_stated = link.given();
+  return found;
+}
+
+Run TrainingOptions::find_run(const std::string& network_name, const model::Machine& on,
+                              const std::vector<Schedule>& schedules) const {
+  Run found = run;
+  found.network = network_name;
+  found.cluster = on.cluster.name;
+  found.dtype = parse_dtype(dtype);
+  found.schedule = schedules.front();
+  apply(exchange, schedules, found);
+  found.ranks_per_node = on.cluster.devices_per_node;
+  found.loader_threads = loader_threads(*this, on.cluster);
+  found.input_copy = app::input_copy(*this, on.cluster);
+  found.normalisation = normalisation(*this, on.cluster);
+  found.launch = parse_launch(launch);
+  found.fuse_relu = parse_fusion(fuse);
+  return found;
+}
+
+void TrainingOptions::declare_hardware(CLI::App& verb) {
+  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")
+      ->type_name("NETWORK")
+      ->required();
+  verb.add_option("--cluster", cluster,
+                  "A name in configs/clusters, or a YAML file: data-sheet prediction")
+      ->type_name("CLUSTER");
+  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction")
+      ->type_name("FILE");
+}
+
+void TrainingOptions::declare_training(CLI::App& verb) {
+  verb.add_option("--dtype", dtype, "f32, tf32, bf16 or f16")
+      ->type_name(one_of(all_dtypes, dtype_name))
+      ->capture_default_str();
+  verb.add_option("--threads", run.compute_threads, "Compute threads per rank (CPU devices)")
+      ->capture_default_str();
+  verb.add_option("--cores-per-rank", run.cores_per_rank,
+                  "Cores the threads of a rank share (CPU devices)")
+      ->capture_default_str();
+  verb.add_option("--loader-threads", run.loader_threads,
+                  "Threads that read and decode, per rank (default: on GPUs an even share of the "
+                  "node's cores, else 1)")
+      ->check(positive_count());
+  verb.add_option("--prefetch", run.prefetch, "Batches decoded ahead")->capture_default_str();
+  verb.add_option("--input-copy", input_copy,
+                  "When batches reach the device: on_path, or ahead, while it computes the "
+                  "iteration before (default: on GPUs ahead, as training does, else on_path)")
+      ->type_name("{on_path,ahead}");
+  verb.add_option("--normalise", normalise,
+                  "Where pictures are normalised: host, so that f32 travels to the device, or "
+                  "device, so that bytes do (default: on GPUs device, as training does, else host)")
+      ->type_name("{host,device}");
+  verb.add_option(
+          "--launch", launch,
+          "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+      ->type_name("{eager,graph}")
+      ->capture_default_str();
+  verb.add_option(
+      "--all-reduce", all_reduce,
+      fmt::format(
+          "How gradients are added, by closed form, whatever was measured of the library: "
+          "{}, nccl, by NCCL's own cost model, or quickest, the rule of clusters that state "
+          "none (default: as measured, else what the cluster says)",
+          fmt::join(model::asked_all_reduces(), ", ")));
+  verb.add_option("--fuse", fuse,
+                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
+                  "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "
+                  "bench conv "
+                  "--fuse relu; or none")
+      ->type_name("{relu,none}")
+      ->capture_default_str();
+  inter_node.declare(verb);
+}
+
+void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option(
+          "--synchronisation", options.synchronisation,
+          "all_reduce (default), or parameter_server: each rank updates the parameters that "
+          "it owns (with sequential, wait_free, bucketed)")
+      ->type_name(one_of(all_synchronisations, synchronisation_name));
+  verb.add_option("--servers", options.servers,
+                  "parameter_server: ranks that own parameters (default: all)");
+  verb.add_option(
+          "--sharding", options.sharding,
+          "parameter_server: which of them owns what: largest_first (default), whole messages, or "
+          "as "
+          "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)")
+      ->type_name(one_of(all_shardings, sharding_name));
+}
+
+void declare_transport(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option("--transport", options.transport,
+                  "parameter_server: how ranks reach servers: collectives (default), as bench e2e "
+                  "trains; grpc, calls of each rank to each server, which pack and unpack tensors; "
+                  "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)")
+      ->type_name(one_of(all_transports, transport_name));
+  verb.add_option("--callers", options.callers,
+                  "--transport grpc and grpc_rdma: who calls servers: ranks (default), of which "
+                  "some are servers; nodes, one process of each, which adds up what its ranks "
+                  "have, and servers beside them; or several_nodes, likewise, but none on one node")
+      ->type_name(one_of(all_callers, callers_name));
+}
+
+void declare_buckets(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option("--bucket", options.bucket,
+                  "bucketed and reduce_scatter_overlap: where buckets are closed, such as \"25 "
+                  "MB\"; one that holds all gradients is one message after backward (default: 1 "
+                  "MiB, then 25 MiB)");
+  verb.add_option("--first-bucket", options.first_bucket,
+                  "Likewise of the first one, where that is another size");
+}
+
+void declare_settings(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option("--cycle", options.cycle,
+                  "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");
+  verb.add_option("--fusion-threshold", options.fusion_threshold,
+                  "horovod: the most that is packed into one message (default: \"128 MiB\")");
+  verb.add_option("--partition", options.partition,
+                  "priority: the most of a part of a gradient (default: \"4096000 B\")");
+  verb.add_option("--credit", options.credit, "priority: parts under way at once (default: 4)");
+}
+
+std::vector<Schedule> parse_schedules(std::string_view option,
+                                      const std::vector<std::string>& names) {
+  std::vector<Schedule> schedules;
+  for (const std::string& name : names) {
+    const Schedule schedule = parse_schedule(name);
+    if (std::ranges::find(schedules, schedule) != schedules.end()) {
+      throw ConfigError(
+          fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
+    }
+    schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,107 @@
+#include "app/options/training_time_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+#include "app/options/training_target.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// Of an option that may be left out.
+Seconds time_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return {};
+  const auto time = parse_quantity<Seconds>(text, option);
+  if (time >= Seconds() && time <= Seconds(1e12)) return time;
+  throw ConfigError(fmt::format("{} is {}, which is no time from 0 to 1e12 s. Write such as 90 s.",
+                                option, text));
+}
+
+/// Above 0 and up to `most`, so that what follows from it stays finite.
+CLI::Validator up_to(double most) {
+  const auto check = [most](const std::string& text) -> std::string {
+    double value = 0;
+    const bool number = CLI::detail::lexical_cast(text, value);
+    if (number && value > 0 && value <= most) return {};
+    return fmt::format("{} is no number above 0 and up to {:g}. Write such as 1", text, most);
+  };
+  return {check, "NUMBER"};
+}
+
+}  // namespace
+
+void TrainingTimeOptions::declare(CLI::App& command) {
+  CLI::Option* by_epochs =
+      command
+          .add_option("--epochs", epochs, "The time to train for so many epochs, instead of phases")
+          ->check(up_to(1e9));
+  CLI::Option* by_target =
+      command
+          .add_option("--target", target,
+                      "The same for the epochs that training to a target takes with the global "
+                      "batch: " +
+                          known_targets())
+          ->excludes(by_epochs);
+  CLI::Option* by_points =
+      command
+          .add_option("--epochs-at", epochs_at,
+                      "The same for the epochs that trainings with some global batches took, "
+                      "8192=64,32768=90: E (1 + B / C) as fitted to these")
+          ->delimiter(',')
+          ->excludes(by_epochs)
+          ->excludes(by_target);
+  for (const char* other : {"--layers", "--explain"}) {
+    for (CLI::Option* option : {by_epochs, by_target, by_points}) {
+      option->excludes(command.get_option(other));
+    }
+  }
+  command.add_option("--samples", samples, "Images of an epoch (default: ImageNet's)")
+      ->check(up_to(1e15));
+  command.add_option("--evaluation", evaluation, "Of one evaluation, such as \"30 s\"");
+  command
+      .add_option("--evaluations-per-epoch", evaluations_per_epoch,
+                  "How many evaluations an epoch has (default: 1)")
+      ->check(up_to(1e9));
+  command.add_option("--start", start, "Before the first iteration, such as \"120 s\"");
+}
+
+void TrainingTimeOptions::check() const {
+  if (asked()) return;
+  const auto refuse = [](std::string_view option) {
+    throw ConfigError(
+        fmt::format("{} is about the time to train, which needs the epochs. Give --epochs 90, or "
+                    "--target {}.",
+                    option, target_names().front()));
+  };
+  if (samples) refuse("--samples");
+  if (!evaluation.empty()) refuse("--evaluation");
+  if (evaluations_per_epoch) refuse("--evaluations-per-epoch");
+  if (!start.empty()) refuse("--start");
+}
+
+report::TrainingGoal TrainingTimeOptions::goal(std::string_view network) const {
+  EXPECT(asked());
+  report::TrainingGoal goal;
+  goal.epochs = epochs;
+  if (!target.empty()) {
+    const model::TrainingTarget& known = find_target(target, network);
+    goal.target = known.convergence;
+    goal.target_name = target;
+    goal.samples = known.samples;
+  }
+  if (!epochs_at.empty()) {
+    goal.target = fitted_epochs(epochs_at);
+    goal.target_name = "what --epochs-at states";
+  }
+  goal.samples = samples.value_or(goal.samples);
+  goal.evaluation = time_of(evaluation, "--evaluation");
+  goal.evaluations_per_epoch = evaluations_per_epoch.value_or(goal.evaluations_per_epoch);
+  goal.start = time_of(start, "--start");
+  return goal;
+}
+
+}  // namespace dlscale::app

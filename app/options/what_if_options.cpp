@@ -1,0 +1,80 @@
+#include "app/options/what_if_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/cluster/device_file.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/what_if/other_device.hpp"
+#include "model/what_if/stated_inputs.hpp"
+
+namespace dlscale::app {
+namespace {
+
+DeviceSheet find_sheet(const std::string& name) {
+  const bool is_file = name.find('/') != std::string::npos || name.ends_with(".yaml");
+  return is_file ? load_device_sheet(name) : DeviceCatalogue::load().at(name);
+}
+
+/// A link is stated once.
+void refuse_both(const model::Machine& machine, const std::vector<model::StatedInput>& inputs) {
+  if (!machine.inter_node_stated) return;
+  for (const model::StatedInput& input : inputs) {
+    if (!input.key.starts_with("inter_node.")) continue;
+    throw ConfigError(fmt::format(
+        "--set {} and --inter-node-bandwidth state the same link. Use one of them.", input.key));
+  }
+}
+
+}  // namespace
+
+void WhatIfOptions::declare(CLI::App& command) {
+  command
+      .add_option("--set", set,
+                  fmt::format("What if a figure of the hardware was another: KEY=VALUE with its "
+                              "unit, such as inter_node.bandwidth=200Gb/s; several times. Keys: {}",
+                              fmt::join(model::stated_input_keys(), ", ")))
+      ->allow_extra_args(false);
+  command
+      .add_option("--device", device,
+                  "What if the GPU was another, by its data sheet: a name in configs/devices "
+                  "(dlscale info --devices), such as h200")
+      ->type_name("DEVICE");
+  command
+      .add_flag("--sharp", sharp,
+                "What if the switches between nodes added gradients (SHARP of InfiniBand)")
+      ->excludes(command.get_option("--all-reduce"));
+}
+
+std::vector<std::string> WhatIfOptions::apply(model::Machine& machine, DType dtype) const {
+  std::vector<std::string> notes;
+  std::vector<model::StatedInput> inputs;
+  for (const std::string& text : set) inputs.push_back(model::parse_stated_input(text));
+  refuse_both(machine, inputs);
+  if (!device.empty()) {
+    machine = model::with_device(std::move(machine), find_sheet(device), dtype, notes);
+  }
+  machine = model::with_stated_inputs(std::move(machine), inputs, notes);
+  if (sharp) {
+    machine.all_reduce_asked = model::adding_switches;
+    notes.emplace_back(
+        "switches that add, between nodes: needs InfiniBand switches with SHARP (streaming, as of "
+        "HDR) and a library that asks them to (NCCL's CollNet, HPC-X)");
+  }
+  return notes;
+}
+
+void WhatIfOptions::check(const Run& run) const {
+  const bool adds_in_parts = run.synchronisation == Synchronisation::parameter_server ||
+                             run.schedule == Schedule::reduce_scatter_overlap;
+  if (!sharp || !adds_in_parts) return;
+  throw ConfigError(
+      "--sharp is about all-reduces, and this run adds its gradients in another way. Choose "
+      "--synchronisation all_reduce and another --schedule than reduce_scatter_overlap.");
+}
+
+}  // namespace dlscale::app

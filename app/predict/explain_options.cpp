@@ -1,0 +1,53 @@
+#include "app/predict/explain_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#include "model/what_if/explain.hpp"
+#include "report/prediction/explanation_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// --batch is refused beside --global-batch.
+void advise_global_batches(const Run& run, model::Explanation& explanation) {
+  for (const std::int64_t batch : {std::int64_t{run.batch} / 2, std::int64_t{run.batch} * 2}) {
+    const std::string of_each = fmt::format("--batch {}", batch);
+    for (model::Advice& advice : explanation.advice) {
+      if (advice.change != of_each) continue;
+      advice.change = fmt::format("--global-batch {}", batch * run.ranks);
+    }
+  }
+}
+
+}  // namespace
+
+void ExplainOptions::declare(CLI::App& command) {
+  command
+      .add_flag("--explain", asked,
+                "Which part of the iteration bounds it, how it follows each input, and other ways "
+                "to run with what they gain, instead of phases")
+      ->excludes(command.get_option("--layers"));
+}
+
+report::Document ExplainOptions::document(const Network& network, const model::Machine& machine,
+                                          Run run, const std::vector<int>& ranks,
+                                          const std::vector<std::string>& assumed,
+                                          bool global_batch) {
+  std::vector<model::Explanation> explanations;
+  for (const int count : ranks) {
+    run.ranks = count;
+    explanations.push_back(model::explain(network, machine, run));
+    add_notes(assumed, explanations.back().prediction);
+    if (global_batch) advise_global_batches(run, explanations.back());
+  }
+  return report::explanation_document(explanations);
+}
+
+void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction) {
+  for (const std::string& note : notes) prediction.notes.push_back({note, {}});
+}
+
+}  // namespace dlscale::app

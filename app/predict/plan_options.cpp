@@ -1,0 +1,470 @@
+#include "app/predict/plan_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "app/cli/number_sweep.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/cli/positive.hpp"
+#include "app/options/training_options.hpp"
+#include "app/options/training_target.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/time_to_train.hpp"
+
+namespace dlscale::app {
+namespace {
+
+std::vector<int> ascending(std::vector<int> numbers) {
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<int> find_ranks(const PlanOptions& options, int workers) {
+  if (!options.ranks.empty() && !options.max_ranks.empty()) {
+    throw ConfigError("Give the ranks once: --ranks LIST, or --max-ranks N for all up to N.");
+  }
+  if (!options.ranks.empty()) return ascending(swept_counts("--ranks", options.ranks));
+  int most = workers;
+  if (!options.max_ranks.empty()) {
+    most = swept_counts("--max-ranks", std::span(&options.max_ranks, 1)).back();
+  }
+  const std::string all = fmt::format("1..{}", most);
+  return swept_counts("--max-ranks", std::span(&all, 1));
+}
+
+template <class Enum>
+bool has(const std::vector<Enum>& all, Enum one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+/// What an option names, each once; where it names nothing, `usual`.
+template <class Enum>
+std::vector<Enum> find_words(std::string_view option, const std::vector<std::string>& names,
+                             Enum (*parse)(std::string_view), Enum usual) {
+  std::vector<Enum> found;
+  for (const std::string& name : names) {
+    const Enum one = parse(name);
+    if (has(found, one)) {
+      throw ConfigError(
+          fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
+    }
+    found.push_back(one);
+  }
+  if (found.empty()) found.push_back(usual);
+  return found;
+}
+
+void refuse_without_effect(std::string_view option, std::string_view of) {
+  throw ConfigError(
+      fmt::format("{} changes nothing here: it is a setting of {}. Ask for that, or leave it out.",
+                  option, of));
+}
+
+std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
+  const auto found = find_words("--synchronisation", options.synchronisations,
+                                parse_synchronisation, Synchronisation::all_reduce);
+  if (has(found, Synchronisation::parameter_server)) return found;
+  for (const auto& [option, names] :
+       {std::pair("--servers", &options.servers), std::pair("--sharding", &options.shardings),
+        std::pair("--transport", &options.transports), std::pair("--callers", &options.callers)}) {
+    if (!names->empty()) refuse_without_effect(option, "--synchronisation parameter_server");
+  }
+  return found;
+}
+
+/// How servers are reached, and by whom: all pairs of those asked for that go together.
+std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options) {
+  const auto transports =
+      find_words("--transport", options.transports, parse_transport, Transport::collectives);
+  const auto callers = find_words("--callers", options.callers, parse_callers, Callers::ranks);
+  std::vector<std::pair<Transport, Callers>> ways;
+  for (const Transport transport : transports) {
+    // In collectives all ranks take part, whoever calls where there are calls.
+    if (transport == Transport::collectives) {
+      ways.emplace_back(transport, Callers::ranks);
+      continue;
+    }
+    for (const Callers one : callers) ways.emplace_back(transport, one);
+  }
+  if (!options.callers.empty() &&
+      std::ranges::equal(transports, std::array{Transport::collectives})) {
+    refuse_without_effect("--callers", "--transport grpc and grpc_rdma");
+  }
+  return ways;
+}
+
+/// 0 stands for all ranks, as in ScheduleSettings.
+std::vector<int> find_servers(const PlanOptions& options) {
+  std::vector<int> found;
+  std::vector<std::string> numbers;
+  bool all = options.servers.empty();
+  for (const std::string& text : options.servers) {
+    if (text == "all") {
+      all = true;
+    } else {
+      numbers.push_back(text);
+    }
+  }
+  if (!numbers.empty()) found = ascending(swept_counts("--servers", numbers));
+  if (all) found.push_back(0);
+  return found;
+}
+
+void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& exchanges) {
+  for (const std::string& text : swept_quantities<Bytes>("--buckets", options.buckets)) {
+    const Bytes size = parse_quantity<Bytes>(text, "--buckets");
+    if (size < Bytes(4)) {
+      throw ConfigError(fmt::format(
+          "--buckets has {} (a bucket holds at least one gradient of 4 B). Write such as 25MiB.",
+          text));
+    }
+    exchanges.push_back({.schedule = Schedule::bucketed, .bucket = size});
+  }
+}
+
+/// Schedules and rules of servers that do not go with servers, or with one another.
+class LeftOut {
+ public:
+  void add(Schedule schedule) { schedules_.push_back(schedule_name(schedule)); }
+  void add(Schedule schedule, Sharding sharding) {
+    pairs_.push_back(fmt::format("{} with {}", schedule_name(schedule), sharding_name(sharding)));
+  }
+  void tell(std::vector<std::string>& notes) const {
+    if (!schedules_.empty()) {
+      notes.push_back(fmt::format("left out with parameter servers: {}, which order all-reduces",
+                                  fmt::join(schedules_, ", ")));
+    }
+    if (!pairs_.empty()) {
+      notes.push_back(fmt::format(
+          "left out with parameter servers: {}, for a bucket belongs to one server as a "
+          "whole",
+          fmt::join(pairs_, ", ")));
+    }
+  }
+
+ private:
+  std::vector<std::string_view> schedules_;
+  std::vector<std::string> pairs_;
+};
+
+/// All ways to have servers under the schedules that know some.
+void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedules,
+                 std::vector<model::Exchange>& exchanges, std::vector<std::string>& notes) {
+  const auto shardings =
+      find_words("--sharding", options.shardings, parse_sharding, Sharding::largest_first);
+  const std::vector<int> numbers = find_servers(options);
+  const auto ways = find_ways(options);
+  LeftOut left_out;
+  const auto add = [&](Schedule schedule, Sharding sharding) {
+    for (const int servers : numbers) {
+      for (const auto& [transport, callers] : ways) {
+        exchanges.push_back({.schedule = schedule,
+                             .synchronisation = Synchronisation::parameter_server,
+                             .servers = servers,
+                             .sharding = sharding,
+                             .transport = transport,
+                             .callers = callers});
+      }
+    }
+  };
+  for (const Schedule schedule : schedules) {
+    if (!goes_with_server(schedule)) {
+      left_out.add(schedule);
+      continue;
+    }
+    for (const Sharding sharding : shardings) {
+      if (goes_with_sharding(schedule, sharding)) {
+        add(schedule, sharding);
+      } else {
+        left_out.add(schedule, sharding);
+      }
+    }
+  }
+  if (std::ranges::any_of(exchanges, &model::Exchange::by_server)) {
+    left_out.tell(notes);
+    return;
+  }
+  throw ConfigError(
+      "--synchronisation parameter_server goes with none of the --schedules named, by the "
+      "--sharding asked for. Add sequential or wait_free (or, with largest_first, bucketed), or "
+      "leave it out.");
+}
+
+/// Sizes of buckets are of `bucketed` alone, and of all-reduces.
+std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
+                                            std::vector<std::string>& notes) {
+  const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
+  const bool all_reduce = has(synchronisations, Synchronisation::all_reduce);
+  const bool server = has(synchronisations, Synchronisation::parameter_server);
+  const std::vector<Schedule> schedules = options.chosen_schedules(all_reduce);
+  const bool bucketed = std::ranges::find(schedules, Schedule::bucketed) != schedules.end();
+  if (!options.buckets.empty() && !(bucketed && all_reduce)) {
+    throw ConfigError(
+        "--buckets changes nothing here: it is a setting of --schedules bucketed with all-reduces. "
+        "Ask for that, or leave it out.");
+  }
+  std::vector<model::Exchange> exchanges;
+  for (const Schedule schedule : schedules) {
+    if (!all_reduce) continue;
+    if (schedule == Schedule::bucketed && !options.buckets.empty()) {
+      add_buckets(options, exchanges);
+    } else {
+      exchanges.push_back({.schedule = schedule});
+    }
+  }
+  if (server) add_servers(options, schedules, exchanges, notes);
+  return exchanges;
+}
+
+/// What nobody means, and of which products would be beyond all numbers.
+void refuse_beyond(std::string_view option, double value, double least, double most) {
+  if (value == 0 || (value >= least && value <= most)) return;
+  throw ConfigError(
+      fmt::format("{} is {:g} (no training is like that). Write a number from {:g} to "
+                  "{:g}.",
+                  option, value, least, most));
+}
+
+model::TrainingLength known_length(const PlanOptions& options, const std::string& network) {
+  const model::TrainingTarget& target = find_target(options.target, network);
+  return {target.convergence.least_epochs, target.samples, target.convergence.critical_batch};
+}
+
+model::TrainingLength find_length(const PlanOptions& options, const std::string& network) {
+  refuse_beyond("--epochs", options.epochs, 1e-3, 1e6);
+  refuse_beyond("--samples", options.samples, 1, 1e15);
+  refuse_beyond("--critical-batch", options.critical_batch, 1, 1e12);
+  const bool told = options.epochs > 0;
+  const int ways = static_cast<int>(told) + static_cast<int>(!options.target.empty()) +
+                   static_cast<int>(!options.epochs_at.empty());
+  if (ways != 1) {
+    throw ConfigError(
+        fmt::format("a plan needs to know how long training goes on, said once. Give --epochs N "
+                    "(with --samples "
+                    "N for other data than ImageNet), --epochs-at with what some batches took, or "
+                    "--target with one of {}.",
+                    known_targets()));
+  }
+  if (!options.epochs_at.empty()) {
+    if (options.critical_batch > 0) {
+      throw ConfigError("--critical-batch goes with --epochs: --epochs-at says it. Leave it out.");
+    }
+    const model::Convergence fitted = fitted_epochs(options.epochs_at);
+    const double samples = options.samples > 0 ? options.samples : model::imagenet_images;
+    return {fitted.least_epochs, samples, fitted.critical_batch};
+  }
+  if (!told) {
+    if (options.samples > 0 || options.critical_batch > 0) {
+      throw ConfigError(
+          "--samples and --critical-batch go with --epochs: a --target says both. Leave them out.");
+    }
+    return known_length(options, network);
+  }
+  model::TrainingLength length{options.epochs, model::imagenet_images};
+  if (options.samples > 0) length.samples = options.samples;
+  if (options.critical_batch > 0) length.critical_batch = options.critical_batch;
+  return length;
+}
+
+model::PlanLimits find_limits(const PlanOptions& options) {
+  refuse_beyond("--cost-per-gpu-hour", options.price, 1e-6, 1e9);
+  model::PlanLimits limits;
+  if (!options.time_limit.empty()) {
+    limits.time = parse_quantity<Seconds>(options.time_limit, "--time-limit");
+    if (*limits.time <= Seconds()) {
+      throw ConfigError(
+          fmt::format("--time-limit is {} (no training ends in that). Write such as \"24 h\".",
+                      options.time_limit));
+    }
+  }
+  if (options.budget > 0 && options.price <= 0) {
+    throw ConfigError(
+        "--budget needs --cost-per-gpu-hour beside it: nothing else says what training costs.");
+  }
+  if (options.budget > 0) limits.budget = options.budget;
+  if (!options.max_global_batch.empty()) {
+    limits.global_batch =
+        static_cast<double>(counted_images("--max-global-batch", options.max_global_batch));
+  }
+  return limits;
+}
+
+/// "8 ranks", or "3 numbers of ranks".
+std::string counted_ranks(const std::vector<int>& counts) {
+  return counts.size() == 1
+             ? fmt::format("{} rank{}", counts.front(), counts.front() == 1 ? "" : "s")
+             : fmt::format("{} numbers of ranks", counts.size());
+}
+
+/// Leaves the ranks that all get a whole number of images, which they can take, and takes these for
+/// batches.
+void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
+  model::PlanSpace& space = question.space;
+  std::vector<int> ranks;
+  std::vector<int> uneven;
+  std::vector<int> too_few;
+  for (const int count : space.ranks) {
+    if (global_batch / count > most_images_per_rank) {
+      too_few.push_back(count);
+    } else {
+      (global_batch % count == 0 ? ranks : uneven).push_back(count);
+    }
+  }
+  if (ranks.empty() && uneven.empty()) {
+    throw ConfigError(fmt::format(
+        "--global-batch {} is {} images or more for each rank, on the most that are asked for, and "
+        "a rank takes {} at most. Take more ranks, or fewer images.",
+        global_batch, global_batch / space.ranks.back(), most_images_per_rank));
+  }
+  if (ranks.empty()) {
+    throw ConfigError(
+        fmt::format("--global-batch {} is no whole number of images for each of any number of "
+                    "ranks asked for. Take a multiple of one.",
+                    global_batch));
+  }
+  if (!uneven.empty()) {
+    question.notes.push_back(
+        fmt::format("left out: {} that {} images are no whole number for each of",
+                    counted_ranks(uneven), global_batch));
+  }
+  if (!too_few.empty()) {
+    question.notes.push_back(
+        fmt::format("left out: {}, of which each would have more than {} of {} images",
+                    counted_ranks(too_few), most_images_per_rank, global_batch));
+  }
+  space.ranks = ranks;
+  for (const int count : ranks) space.batches.push_back(share_of(global_batch, count));
+  std::ranges::sort(space.batches);
+}
+
+}  // namespace
+
+std::vector<Schedule> PlanOptions::chosen_schedules(bool all_reduce) const {
+  if (schedules.empty()) {
+    if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+    return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
+            Schedule::merged};
+  }
+  std::vector<Schedule> found = parse_schedules("--schedules", schedules);
+  for (const Schedule schedule : found) {
+    if (all_reduce || goes_with_server(schedule)) continue;
+    throw ConfigError(fmt::format(
+        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
+        "out, or add all_reduce to --synchronisation.",
+        schedule_name(schedule)));
+  }
+  return found;
+}
+
+void PlanOptions::declare(CLI::App& verb) {
+  verb.add_option("--ranks", ranks,
+                  "Numbers of workers to choose from: 8,16,32, or a sweep such as 8..64:+8")
+      ->delimiter(',')
+      ->check(count_sweep());
+  verb.add_option("--max-ranks,--gpus", max_ranks,
+                  "All numbers of workers up to this (default: as many as the cluster has)")
+      ->check(count_sweep());
+  verb.add_option("--batch", batches, "Images per rank to choose from: a list or a sweep")
+      ->delimiter(',')
+      ->check(count_sweep())
+      ->capture_default_str();
+  global_batch.declare(verb);
+  verb.add_option("--schedules,--schedule", schedules,
+                  "Schedules to choose from; those that only a simulation knows (horovod, "
+                  "reduce_scatter_overlap, priority) take longer (default: "
+                  "sequential,wait_free,bucketed,merged_greedy,merged; of servers the first three)")
+      ->type_name(one_of(all_schedules, schedule_name))
+      ->delimiter(',');
+  verb.add_option("--buckets", buckets,
+                  "bucketed: sizes at which a bucket is closed, 4MiB,25MiB or 1MiB..64MiB:x2 "
+                  "(default: 25 MiB)")
+      ->delimiter(',');
+  verb.add_option("--synchronisation", synchronisations,
+                  "all_reduce, parameter_server or both: how ranks come to the same parameters "
+                  "(servers with sequential, wait_free, bucketed)")
+      ->type_name(one_of(all_synchronisations, synchronisation_name))
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option(
+          "--servers", servers,
+          "parameter_server: numbers of ranks (or nodes: see --callers) that own parameters "
+          "to choose from, 1,2,all or a sweep such as 1..16:x2 (default: all)")
+      ->delimiter(',');
+  verb.add_option("--sharding", shardings,
+                  "parameter_server: rules by which they own parameters to choose from: "
+                  "largest_first (default), and of tensors, with sequential and wait_free: mxnet, "
+                  "tensorflow, tensorflow_greedy")
+      ->type_name(one_of(all_shardings, sharding_name))
+      ->delimiter(',');
+  verb.add_option("--transport", transports,
+                  "parameter_server: ways in which ranks reach them to choose from: collectives "
+                  "(default), grpc, grpc_rdma, as of predict")
+      ->type_name(one_of(all_transports, transport_name))
+      ->delimiter(',');
+  verb.add_option("--callers", callers,
+                  "--transport grpc and grpc_rdma: who calls servers, to choose from: ranks "
+                  "(default), nodes, several_nodes, as of predict")
+      ->type_name(one_of(all_callers, callers_name))
+      ->delimiter(',');
+  verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
+  verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")
+      ->check(positive());
+  verb.add_option("--critical-batch", critical_batch,
+                  "The global batch B' at which training takes twice --epochs: E (1 + B / B') "
+                  "(default: as many epochs whatever the batch)")
+      ->check(positive());
+  verb.add_option("--epochs-at", epochs_at,
+                  "Instead of --epochs: what trainings with some global batches took, "
+                  "8192=64,32768=90, as E (1 + B / C) fitted to these")
+      ->delimiter(',');
+  verb.add_option("--target", target,
+                  fmt::format("Instead of --epochs: those that training to a target takes with the "
+                              "global batch, {}",
+                              known_targets()));
+  verb.add_option("--time-limit", time_limit, "Training must end within, such as \"24 h\"");
+  verb.add_option("--cost-per-gpu-hour", price, "What a rank's device costs for an hour")
+      ->check(positive());
+  verb.add_option("--budget", budget, "Training may cost at most, in the same money")
+      ->check(positive());
+  verb.add_option("--max-global-batch", max_global_batch,
+                  "The most images of an iteration on all ranks")
+      ->excludes(verb.get_option("--global-batch"));
+  verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
+      ->type_name("{time,cost,efficiency}")
+      ->capture_default_str();
+  verb.add_option("--check", check, "So many of the best are simulated, too")
+      ->check(positive_count())
+      ->capture_default_str();
+}
+
+model::PlanQuestion PlanOptions::question(const std::string& network, int workers) const {
+  constexpr int most_checked = 100;
+  if (check > most_checked) {
+    throw ConfigError(
+        fmt::format("--check is {} (the limit is {}). Name fewer.", check, most_checked));
+  }
+  model::PlanQuestion question;
+  question.length = find_length(*this, network);
+  question.limits = find_limits(*this);
+  question.objective = model::parse_objective(objective);
+  if (price > 0) question.price = price;
+  question.checked = static_cast<std::size_t>(check);
+  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this, question.notes)};
+  question.space.global_batch = global_batch.find();
+  if (question.space.global_batch) {
+    share_out(*question.space.global_batch, question);
+  } else {
+    question.space.batches = ascending(swept_counts("--batch", batches));
+  }
+  return question;
+}
+
+}  // namespace dlscale::app

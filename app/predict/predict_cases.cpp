@@ -1,0 +1,77 @@
+#include "app/predict/predict_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <istream>
+#include <string_view>
+#include <vector>
+
+#include "app/cli/exclusive.hpp"
+#include "app/predict/case_models.hpp"
+#include "core/system/output.hpp"
+#include "core/system/replaceable.hpp"
+#include "core/text/numbers.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction_file.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using cases::CasePrediction;
+using cases::PredictionStatus;
+
+/// As all lines of predictions begin, and no line of cases does.
+bool opens_as_predictions(std::istream& content) {
+  constexpr std::string_view opening = R"({"id":)";
+  std::string line;
+  return static_cast<bool>(std::getline(content, line)) && line.starts_with(opening);
+}
+
+long long count_of(const std::vector<CasePrediction>& predictions, PredictionStatus status) {
+  return std::ranges::count(predictions, status, &CasePrediction::status);
+}
+
+void print_counts(std::FILE* to, const std::vector<CasePrediction>& predictions) {
+  fmt::print(to, "{} predicted, {} of them outside the domain of the model; {} not covered\n",
+             counted(static_cast<long long>(predictions.size()) -
+                                 count_of(predictions, PredictionStatus::not_covered),
+                             "case"),
+             count_of(predictions, PredictionStatus::outside_domain),
+             count_of(predictions, PredictionStatus::not_covered));
+}
+
+}  // namespace
+
+void PredictCases::declare(CLI::App& verb) {
+  model_ = model::scaling::usual_scaling;
+  CLI::Option* cases = verb.add_option("--cases", cases_,
+                                       "Predict the published trainings or curves of a file "
+                                       "(docs/CASES.md) instead, a line of JSON each; goes with "
+                                       "--model and -o only")
+                           ->type_name("FILE");
+  CLI::Option* model = verb.add_option("--model", model_,
+                                       "With --cases, of trainings: a name in configs/models, or a "
+                                       "file of dlscale calibrate "
+                                       "--cases")
+                           ->type_name("MODEL")
+                           ->capture_default_str();
+  model->needs(cases);
+  exclude_others(verb, *cases, {"--model", "--output"});
+}
+
+ExitCode PredictCases::predict(const std::string& output) const {
+  const bool to_standard_output = output.empty() || output == "-";
+  if (!to_standard_output) {
+    refuse_foreign_file(output, "a file of predictions", opens_as_predictions);
+  }
+  const std::vector<CasePrediction> predictions = predictions_of(cases::read_cases(cases_), model_);
+  write_output(output, cases::prediction_lines(predictions));
+  print_counts(to_standard_output ? stderr : stdout, predictions);
+  return ExitCode::ok;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,149 @@
+#include "app/predict/predict_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/predict/explain_options.hpp"
+#include "core/base/error.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/strong_scaling.hpp"
+#include "model/what_if/input_bound.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// Those of one batch, schedule and link.
+class Rows {
+ public:
+  Rows(const Network& network, const model::Machine& machine, model::RankSpread spread,
+       std::vector<std::string> assumed, std::optional<std::int64_t> global_batch,
+       report::Sweep& sweep)
+      : network_(&network),
+        machine_(&machine),
+        spread_(spread),
+        assumed_(std::move(assumed)),
+        global_batch_(global_batch),
+        sweep_(&sweep) {}
+
+  void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    if (global_batch_) {
+      add_strong(run, ranks, link);
+      return;
+    }
+    PredictedRanks predicted = predict_each(*network_, *machine_, run, ranks, spread_);
+    for (model::Prediction& prediction : predicted.rows) add_row(std::move(prediction), link);
+    for (const auto& [count, why] : predicted.left_out) {
+      sweep_->left_out.push_back(fmt::format("ranks {}, batch {}, {}: {}", count, run.batch,
+                                             schedule_name(run.schedule), why));
+    }
+  }
+
+ private:
+  void add_strong(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    model::StrongScaling scaling =
+        model::predict_strong(*network_, *machine_, run, ranks, *global_batch_, spread_);
+    for (model::Prediction& prediction : scaling.rows) add_row(std::move(prediction), link);
+    for (const std::string& why : scaling.left_out) {
+      sweep_->left_out.push_back(fmt::format("{}, {}", schedule_name(run.schedule), why));
+    }
+    if (!scaling.rows.empty()) sweep_->speedup_over = scaling.speedup_over;
+  }
+  void add_row(model::Prediction prediction, const std::optional<LinkSpec>& link) {
+    add_notes(assumed_, prediction);
+    note_input(*machine_, prediction);
+    sweep_->rows.push_back({std::move(prediction), link});
+  }
+
+  const Network* network_;
+  const model::Machine* machine_;
+  model::RankSpread spread_;
+  std::vector<std::string> assumed_;
+  std::optional<std::int64_t> global_batch_;
+  report::Sweep* sweep_;
+};
+
+void refuse_too_many(const SweptAxes& axes) {
+  const double rows = static_cast<double>(axes.ranks.size()) *
+                      static_cast<double>(std::max<std::size_t>(1, axes.batches.size())) *
+                      static_cast<double>(axes.schedules.size()) *
+                      static_cast<double>(axes.links.size());
+  if (rows <= static_cast<double>(most_swept_rows)) return;
+  throw ConfigError(
+      fmt::format("the sweep has {:.0f} rows, and each takes a full prediction (the limit is {}). "
+                  "Take larger steps, or ask dlscale plan, which looks for the best of millions.",
+                  rows, most_swept_rows));
+}
+
+}  // namespace
+
+std::vector<std::string> what_is_assumed(const TrainingOptions& options,
+                                         const WhatIfOptions& what_if, model::Machine& machine) {
+  std::vector<std::string> assumed = options.told;
+  for (std::string& one : what_if.apply(machine, parse_dtype(options.dtype))) {
+    assumed.push_back(std::move(one));
+  }
+  return assumed;
+}
+
+void note_input(const model::Machine& machine, model::Prediction& prediction) {
+  const std::string said = model::input_sentence(machine, prediction);
+  if (!said.empty()) prediction.notes.push_back({said, {}});
+}
+
+PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,
+                            std::span<const int> ranks, const model::RankSpread& spread) {
+  PredictedRanks predicted;
+  try {
+    predicted.rows = model::predict(network, machine, run, ranks, spread);
+    return predicted;
+  } catch (const ConfigError& error) {
+    if (ranks.size() == 1) {
+      predicted.left_out.push_back({ranks.front(), error.what()});
+      return predicted;
+    }
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    PredictedRanks one = predict_each(network, machine, run, ranks.subspan(i, 1), spread);
+    std::ranges::move(one.rows, std::back_inserter(predicted.rows));
+    std::ranges::move(one.left_out, std::back_inserter(predicted.left_out));
+  }
+  return predicted;
+}
+
+report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
+                            const model::RankSpread& spread, const Network& network,
+                            const SweptAxes& axes) {
+  refuse_too_many(axes);
+  report::Sweep sweep;
+  for (const InterNodeOptions& link : axes.links) {
+    model::Machine machine = options.find_machine(link);
+    const std::vector<std::string> assumed = what_is_assumed(options, what_if, machine);
+    std::optional<LinkSpec> stated;
+    if (link.given()) stated = machine.cluster.inter_node;
+    Rows rows(network, machine, spread, assumed, axes.global_batch, sweep);
+    Run run = options.find_run(network.name(), machine, axes.schedules);
+    for (const int batch : axes.global_batch ? std::vector{1} : axes.batches) {
+      run.batch = batch;
+      for (const Schedule schedule : axes.schedules) {
+        run.schedule = schedule;
+        what_if.check(run);
+        rows.add(run, axes.ranks, stated);
+      }
+    }
+  }
+  if (sweep.rows.empty()) {
+    throw ConfigError(
+        fmt::format("no combination can be predicted. The first: {}", sweep.left_out.front()));
+  }
+  return sweep;
+}
+
+}  // namespace dlscale::app

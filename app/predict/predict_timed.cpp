@@ -1,0 +1,127 @@
+#include "app/predict/predict_timed.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "app/cli/exclusive.hpp"
+#include "app/predict/predict_sweep.hpp"
+#include "core/base/error.hpp"
+#include "core/network/timed_layers.hpp"
+#include "core/run/schedule_settings.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/timed_iteration.hpp"
+#include "report/prediction/timed_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+std::optional<Bytes> parse_bucket(const std::string& text, const std::vector<Schedule>& schedules) {
+  if (text.empty()) return std::nullopt;
+  const auto bucket = parse_quantity<Bytes>(text, "--bucket");
+  if (bucket <= Bytes()) {
+    throw ConfigError(
+        "--bucket: a bucket of no bytes holds no gradient. Write, for example, 25 MiB.");
+  }
+  if (std::ranges::find(schedules, Schedule::bucketed) == schedules.end()) {
+    throw ConfigError(
+        "--bucket changes nothing here: it is a setting of --schedule bucketed. Ask for that, or "
+        "leave it out.");
+  }
+  return bucket;
+}
+
+void refuse_sweeps(const SweptAxes& axes) {
+  if (axes.batches.size() == 1 && axes.links.size() == 1) return;
+  throw ConfigError(
+      "--layer-times holds what one batch takes, on one link. Name one batch and one link, and "
+      "time "
+      "the layers again for another batch.");
+}
+
+void refuse_too_many(const SweptAxes& axes) {
+  const std::size_t rows = axes.ranks.size() * axes.schedules.size();
+  if (rows <= most_swept_rows) return;
+  throw ConfigError(
+      fmt::format("the sweep has {} rows, and each takes a full prediction (the limit is {}). Take "
+                  "larger steps.",
+                  rows, most_swept_rows));
+}
+
+}  // namespace
+
+void PredictTimed::declare(CLI::App& verb) {
+  CLI::Option* layers =
+      verb.add_option(
+              "--layer-times", layers_,
+              "Predict from layers that were timed on one worker instead of --network: a CSV file "
+              "(docs/LAYER_TIMES.md); goes with --message-times, --cluster or --machine, which "
+              "tell what "
+              "messages take")
+          ->type_name("FILE");
+  CLI::Option* messages =
+      verb.add_option("--message-times", messages_,
+                      "With --layer-times: a CSV file of all-reduces that were timed, instead of a "
+                      "cluster or a machine")
+          ->type_name("FILE");
+  messages->needs(layers);
+  layers->needs(verb.get_option("--batch"));
+  layers->needs(verb.get_option("--ranks"));
+  exclude_others(verb, *layers,
+                 {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
+                  "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
+                  "--cycle", "--fusion-threshold", "--input-copy", "--stragglers",
+                  "--straggler-shape", "--format", "--color", "--output"});
+  messages->excludes(verb.get_option("--cluster"));
+  messages->excludes(verb.get_option("--machine"));
+  messages->excludes(verb.get_option("--all-reduce"));
+  messages->excludes(verb.get_option("--inter-node-bandwidth"));
+  messages->excludes(verb.get_option("--inter-node-latency"));
+}
+
+report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
+                                       const model::RankSpread& spread) const {
+  refuse_sweeps(axes);
+  refuse_too_many(axes);
+  const std::optional<Bytes> bucket = parse_bucket(options.exchange.bucket, axes.schedules);
+  const TimedLayers layers = read_timed_layers(layers_);
+  std::vector<TimedMessage> timed;
+  std::optional<model::Machine> machine;
+  Run run;
+  run.network = layers.name;
+  run.batch = axes.batches.front();
+  if (messages_.empty()) {
+    options.check_hardware();
+    machine = options.find_machine(axes.links.front());
+    run.cluster = machine->cluster.name;
+    run.ranks_per_node = machine->cluster.devices_per_node;
+  } else {
+    timed = read_timed_messages(messages_);
+    run.cluster = std::filesystem::path(messages_).filename().string();
+  }
+  if (!options.input_copy.empty()) run.input_copy = parse_input_copy(options.input_copy);
+  ScheduleOptions exchange = options.exchange;
+  exchange.bucket.clear();  // which predict_timed() takes
+  apply(exchange, axes.schedules, run);
+  const model::MessageSource source{timed, machine ? &*machine : nullptr};
+  std::vector<model::Prediction> rows;
+  for (const int ranks : axes.ranks) {
+    for (const Schedule schedule : axes.schedules) {
+      run.ranks = ranks;
+      run.schedule = schedule;
+      check(run);
+      const bool cut = schedule == Schedule::bucketed;
+      rows.push_back(
+          model::predict_timed(layers, source, run, cut ? bucket : std::nullopt, spread));
+    }
+  }
+  return report::timed_document({layers, run.cluster, bucket, rows});
+}
+
+}  // namespace dlscale::app

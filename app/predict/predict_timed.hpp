@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+
+#include "app/options/training_options.hpp"
+#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "report/table/table.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+struct SweptAxes;
+
+/// Options of `predict --layer-times`: predictions from layers that somebody timed.
+class PredictTimed {
+ public:
+  /// Adds them to the verb, which has all its other options already: of these only those that say
+  /// something of messages and ranks go with --layer-times.
+  void declare(CLI::App& verb);
+  /// Whether --layer-times was given.
+  [[nodiscard]] bool are_given() const { return !layers_.empty(); }
+  /// For each number of ranks every schedule. Throws ConfigError.
+  [[nodiscard]] report::Document predict(const TrainingOptions& options, const SweptAxes& axes,
+                                         const model::RankSpread& spread) const;
+
+ private:
+  std::string layers_;
+  std::string messages_;
+};
+
+}  // namespace dlscale::app

@@ -1,0 +1,155 @@
+#include "app/predict/validate_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "app/cli/positive.hpp"
+#include "app/predict/case_models.hpp"
+#include "core/cluster/device_file.hpp"
+#include "model/published/baselines/baselines.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction_file.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using report::NamedPredictions;
+
+/// All baselines of trainings, or of curves.
+std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) {
+  std::vector<NamedPredictions> all;
+  const auto add = [&](const auto& baselines, const auto& asked) {
+    for (const auto& baseline : baselines) {
+      all.push_back(
+          {std::string(baseline.name), std::string(baseline.doc), model::predict(baseline, asked)});
+    }
+  };
+  if (file.holds_curves()) {
+    add(model::curve_baselines(), file.curves);
+  } else {
+    add(model::training_baselines(), file.trainings);
+    const DeviceCatalogue devices = DeviceCatalogue::load();
+    for (const auto& baseline : model::cold_baselines()) {
+      all.push_back({std::string(baseline.name), std::string(baseline.doc),
+                     model::predict(baseline, file.trainings, devices)});
+    }
+  }
+  return all;
+}
+
+/// Letters of A, B and C.
+CLI::Validator qualities() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (text.find_first_not_of("ABC") == std::string::npos) return {};
+    return fmt::format("{} is no choice of qualities. Write letters of A, B and C, such as AB",
+                       text);
+  };
+  return {check, "LETTERS"};
+}
+
+/// "0.85,0.95".
+bool parse_range(const std::string& text, std::pair<double, double>& range) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) return false;
+  return CLI::detail::lexical_cast(text.substr(0, comma), range.first) &&
+         CLI::detail::lexical_cast(text.substr(comma + 1), range.second) && range.first >= 0 &&
+         range.first <= range.second && range.second <= 1;
+}
+
+CLI::Validator fractions() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::pair<double, double> range;
+    if (parse_range(text, range)) return {};
+    return fmt::format("{} is no range within 0 and 1. Write such as 0.85,0.95", text);
+  };
+  return {check, "LOW,HIGH"};
+}
+
+}  // namespace
+
+void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> others) {
+  CLI::Option* cases =
+      verb.add_option("--cases", cases_,
+                      "Published measurements (docs/CASES.md) to hold predictions against")
+          ->type_name("FILE");
+  CLI::Option* predictions =
+      verb.add_option("--predictions", predictions_,
+                      "Predictions of these cases, one a line (default: those of the models of "
+                      "this program, each training by a fit without its set)")
+          ->type_name("FILE");
+  predictions->needs(cases);
+  for (const char* other : others) cases->excludes(verb.get_option(other));
+  const auto add = [&](const char* name, auto& value, const char* doc) {
+    CLI::Option* option = verb.add_option(name, value, doc);
+    option->needs(cases);
+    return option;
+  };
+  model_ = model::scaling::usual_scaling;
+  add("--model", model_,
+      "Without --predictions: a name in configs/models, or a file of dlscale calibrate --cases")
+      ->type_name("MODEL")
+      ->capture_default_str()
+      ->excludes(predictions);
+  add("--by", choice_.by, "Field of the cases to group by, such as run.overlap or nodes")
+      ->capture_default_str();
+  add("--quality", choice_.quality, "Score only cases of these qualities, such as AB")
+      ->check(qualities());
+  add("--nodes", nodes_, "Score only cases of one node, or only those of several")
+      ->check(CLI::IsMember({"one", "several"}));
+  add("--limit-median", limits_.median, "Largest overall median error that passes, such as 0.05")
+      ->check(positive());
+  add("--limit-mean", limits_.mean, "The same of the mean absolute error")->check(positive());
+  add("--limit-bias", limits_.bias, "The same of the mean error, whatever its sign")
+      ->check(positive());
+  add("--limit-coverage", coverage_,
+      "Least and largest share of measured numbers in their intervals that passes, such as "
+      "0.85,0.95")
+      ->check(fractions());
+}
+
+report::ScoreLimits CaseOptions::limits() const {
+  report::ScoreLimits limits = limits_;
+  std::pair<double, double> range;
+  if (!coverage_.empty() && parse_range(coverage_, range)) limits.coverage = range;
+  return limits;
+}
+
+report::CaseChoice CaseOptions::choice() const {
+  report::CaseChoice choice = choice_;
+  if (nodes_ == "one") choice.nodes = report::NodeChoice::one;
+  if (nodes_ == "several") choice.nodes = report::NodeChoice::several;
+  return choice;
+}
+
+NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
+  const auto stem = [](const std::string& name) {
+    return std::filesystem::path(name).stem().string();
+  };
+  if (!predictions_.empty()) {
+    return {stem(predictions_), predictions_, cases::read_predictions(predictions_)};
+  }
+  if (file.holds_curves()) {
+    return {"curves", "the model of curves, from the points that each of them gives",
+            predictions_of(file, model_)};
+  }
+  return {stem(model_),
+          "the model of scaling; trainings of a set that it was fitted to by the fit "
+          "without that set",
+          predictions_of(file, model_)};
+}
+
+ExitCode CaseOptions::validate(const DocumentOutput& output) const {
+  const cases::CaseFile file = cases::read_cases(cases_);
+  const report::ScoreReport report =
+      report::score_report(file, predictions(file), baseline_predictions(file), choice());
+  output.write(report::score_document(report, limits()));
+  return report::exit_code(report, limits());
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,204 @@
+#include "app/suite/definition/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include "app/cli/output_place.hpp"
+#include "app/suite/definition/suite_cells.hpp"
+#include "app/suite/definition/suite_text.hpp"
+#include "core/base/error.hpp"
+#include "core/config/config_file.hpp"
+#include "core/config/config_path.hpp"
+#include "core/text/shell_words.hpp"
+#include "core/text/shown_text.hpp"
+
+namespace dlscale::app {
+namespace {
+
+constexpr IntegerRange count_range{1, 1'000'000};
+
+SuiteStep make_step(const ConfigMap& map, const Values& values) {
+  SuiteStep step;
+  step.name = show_spaces(fill_in(map.text("name"), values, map.where("name")));
+  step.is_program = map.has("program");
+  const auto read = [&](const Values& known) {
+    return step.is_program ? read_words(map, "program", known) : read_command(map, known);
+  };
+  step.words = read(values);
+  step.placed_words = read(without_folder(values));
+  if (map.has("doc")) step.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
+  if (map.has("ranks")) step.ranks = read_count(map, "ranks", values, count_range);
+  step.seconds = map.number_or("seconds", 10, {0, 1e9});
+  if (map.has("timeout")) step.timeout_s = map.number("timeout", {1, 1e9});
+  step.accept_failed_validation = map.flag_or("accept_failed_validation", false);
+  step.always = map.flag_or("always", false);
+  return step;
+}
+
+void allow_step_keys(const ConfigMap& map) {
+  if (map.has("steps")) return map.allow_only({"for", "steps"});
+  std::vector<std::string_view> known{
+      "name",    "doc",           "for",     "ranks",   "command",
+      "program", "least_workers", "seconds", "timeout", "accept_failed_validation",
+      "always"};
+  const bool is_step = map.has("command") || map.has("program");
+  if (!is_step) known.push_back("steps");  // which of the two it was to be is not known
+  map.allow_only(known);
+  if (map.has("command") && map.has("program")) {
+    map.refuse("program", "beside a command", "Leave out one of them.");
+  }
+}
+
+/// Whether there are as many workers as a step asks for, such as one that measures messages.
+bool has_workers(const ConfigMap& map, const Values& values) {
+  if (!map.has("least_workers")) return true;
+  const auto given = values.find("workers");
+  return given != values.end() &&
+         std::stoi(given->second) >= map.integer("least_workers", count_range);
+}
+
+/// The steps of a suite, or of a group of steps that are done in turn for each row of its `for`.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
+void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
+  for (const ConfigMap& map : parent.maps("steps")) {
+    const bool is_group = map.has("steps");
+    allow_step_keys(map);
+    if (!is_group && !has_workers(map, values)) continue;
+    for (const Values& row : combinations(map, values, step_limit)) {
+      if (is_group) {
+        add_steps(map, row, suite);
+      } else {
+        suite.steps.push_back(make_step(map, row));
+        suite.steps.back().keep_going = suite.keep_going;
+        if (suite.steps.size() > step_limit.most) {
+          parent.refuse("steps",
+                        fmt::format("more than {} with all their combinations", step_limit.most),
+                        "Part the suite into several.");
+        }
+      }
+    }
+  }
+}
+
+/// A step that is done is known by its name.
+void check_names(const Suite& suite, const std::string& where) {
+  std::set<std::string> names;
+  for (const SuiteStep& step : suite.steps) {
+    if (names.insert(step.name).second) continue;
+    throw ConfigError(
+        fmt::format("{}: two steps are called \"{}\", so that one would count as done with the "
+                    "other. Put what tells them apart into the name.",
+                    where, shown_text(step.name)));
+  }
+}
+
+void check_workers(int wanted, const Values& values, const std::string& where) {
+  const auto given = values.find("workers");
+  if (given != values.end() && std::stoi(given->second) >= wanted) return;
+  throw ConfigError(
+      fmt::format("{}: needs {} workers at least, since it compares one worker with several at "
+                  "once, and --workers is {}. Give more of them, each with a core of its "
+                  "own, or measure one by hand with \"dlscale bench\".",
+                  where, wanted, given == values.end() ? "not given" : given->second));
+}
+
+/// Whether a format may stand before the place (app/cli/document_output.hpp).
+bool names_format(const SuiteStep& step, std::string_view option) {
+  static constexpr std::array<std::string_view, 7> others{"bench", "calibrate", "data", "gate",
+                                                          "noise", "report",    "run"};
+  if (step.is_program) return false;
+  if (option == "--write") return true;
+  const bool fits_models =
+      step.words.front() == "roofline" && step.words.size() > 1 && step.words[1] == "fit";
+  return option != "--out" && !fits_models &&
+         std::ranges::find(others, step.words.front()) == others.end();
+}
+
+/// What the step refuses itself is no place.
+std::string path_in(std::string_view option, const std::string& text) {
+  try {
+    return parse_place(option, text).path;
+  } catch (const ConfigError&) {
+    return "-";
+  }
+}
+
+/// Whether a word of a command names the output, or something in it.
+bool is_within(const std::filesystem::path& word, const std::filesystem::path& output) {
+  const std::filesystem::path from =
+      word.lexically_normal().lexically_relative(output.lexically_normal());
+  return !from.empty() && *from.begin() != "..";
+}
+
+}  // namespace
+
+bool is_benchmark(const SuiteStep& step) {
+  return !step.is_program && step.words.front() == "bench";
+}
+
+std::string command_text(const SuiteStep& step) {
+  return (step.is_program ? "" : "dlscale ") + shell_line(step.words);
+}
+
+std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
+  static constexpr std::array<std::string_view, 4> options{"-o", "--output", "--out", "--write"};
+  std::vector<std::filesystem::path> result;
+  for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
+    const std::string& option = step.words[i];
+    if (std::ranges::find(options, option) == options.end()) continue;
+    const std::string path =
+        names_format(step, option) ? path_in(option, step.words[i + 1]) : step.words[i + 1];
+    if (path != "-") result.emplace_back(path);
+  }
+  return result;
+}
+
+bool builds_upon(const SuiteStep& step, const SuiteStep& earlier) {
+  if (!step.always && !step.keep_going && !is_benchmark(step)) return true;
+  const std::vector<std::filesystem::path> outputs = outputs_of(earlier);
+  return std::ranges::any_of(step.words, [&outputs](const std::string& word) {
+    return std::ranges::any_of(
+        outputs, [&word](const std::filesystem::path& output) { return is_within(word, output); });
+  });
+}
+
+Suite load_suite(std::string_view name, const Values& values) {
+  const std::filesystem::path path = find_config("suites", name);
+  const ConfigMap map = ConfigMap::load(path);
+  map.allow_only({"suite", "doc", "tags", "least_workers", "keep_going", "steps", "cells"});
+  if (map.has("least_workers")) {
+    check_workers(map.integer("least_workers", count_range), values, path.string());
+  }
+  Suite suite;
+  suite.name = map.name("suite");
+  suite.doc = map.text_or("doc", "");
+  suite.tags = read_tags(map, {});
+  suite.keep_going = map.flag_or("keep_going", false);
+  Values whole;
+  for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
+  if (map.has("steps")) {
+    add_steps(map, whole, suite);
+    if (suite.steps.empty()) map.refuse("steps", "empty", "Write a list of steps.");
+  }
+  if (map.has("cells")) {
+    // A cell says itself on what it runs, wherever the suite is read.
+    for (const char* of_this_machine : {"workers", "cores", "threads"})
+      whole.erase(of_this_machine);
+    suite.cells = read_cells(map, whole);
+    for (SuiteCell& cell : suite.cells) cell.tags.insert(suite.tags.begin(), suite.tags.end());
+  }
+  if (suite.steps.empty() && suite.cells.empty()) {
+    throw ConfigError(
+        fmt::format("{} has neither steps nor cells, so there is nothing to do. Write "
+                    "a list of either.",
+                    map.where()));
+  }
+  check_names(suite, path.string());
+  return suite;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,128 @@
+#include "app/suite/launch/launch_command.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string option(std::string_view name, int value) {
+  return fmt::format("--{}={}", name, value);
+}
+
+/// srun(1). Since Slurm 22.05 a step does not take --cpus-per-task over from its job, so that it is
+/// said again. A rank that ends badly ends the others, which would wait for it.
+Words srun_words(const LaunchShape& shape) {
+  Words words{"srun",
+              option("nodes", shape.nodes),
+              option("ntasks", shape.ranks()),
+              option("ntasks-per-node", shape.ranks_per_node),
+              option("cpus-per-task", shape.threads),
+              "--kill-on-bad-exit=1"};
+  if (shape.gpus_per_rank > 0) words.push_back(option("gpus-per-task", shape.gpus_per_rank));
+  return words;
+}
+
+/// flux-run(1).
+Words flux_words(const LaunchShape& shape) {
+  Words words{"flux", "run", option("nodes", shape.nodes), option("ntasks", shape.ranks()),
+              option("cores-per-task", shape.threads)};
+  if (shape.gpus_per_rank > 0) words.push_back(option("gpus-per-task", shape.gpus_per_rank));
+  return words;
+}
+
+/// mpirun(1) of Open MPI, which hands to other nodes only those variables that it is told of.
+Words mpirun_words(const LaunchPlace& place, const LaunchShape& shape,
+                   const std::map<std::string, std::string>& variables) {
+  Words words{place.mpi_launcher, "-n", std::to_string(shape.ranks())};
+  if (!place.partition.hostfile.empty()) {
+    words.insert(words.end(), {"--hostfile", place.partition.hostfile});
+  }
+  if (shape.nodes == 1 && place.partition.hostfile.empty()) return words;
+  words.insert(words.end(), {"--map-by", fmt::format("ppr:{}:node", shape.ranks_per_node)});
+  for (const auto& [name, value] : variables) {
+    words.insert(words.end(), {"-x", value.empty() ? name : fmt::format("{}={}", name, value)});
+  }
+  return words;
+}
+
+/// Hydra's mpiexec, which hands the whole environment on.
+Words mpiexec_words(const LaunchPlace& place, const LaunchShape& shape) {
+  Words words{place.mpi_launcher, "-n", std::to_string(shape.ranks())};
+  if (!place.partition.hostfile.empty()) {
+    words.insert(words.end(), {"-f", place.partition.hostfile});
+  }
+  if (shape.nodes > 1) {
+    words.insert(words.end(), {"-ppn", std::to_string(shape.ranks_per_node)});
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string to_text(const LaunchShape& shape) {
+  const std::string gpus =
+      shape.gpus_per_rank > 0 ? counted(shape.gpus_per_rank, "GPU") + " and " : "";
+  return fmt::format("{}, {} a node, {}{} a rank", counted(shape.nodes, "node"),
+                     counted(shape.ranks_per_node, "rank"), gpus, counted(shape.threads, "thread"));
+}
+
+std::string shape_problem(const Partition& partition, const LaunchShape& shape) {
+  const std::string has = fmt::format("the partition {} has", partition.name);
+  if (shape.nodes > partition.nodes) {
+    return fmt::format("{} {}", has, counted(partition.nodes, "node"));
+  }
+  const long long cores = 1LL * shape.ranks_per_node * shape.threads;
+  if (partition.cores_per_node > 0 && cores > partition.cores_per_node) {
+    return fmt::format("{} {} a node, not {}", has, counted(partition.cores_per_node, "core"),
+                       cores);
+  }
+  const long long gpus = 1LL * shape.ranks_per_node * shape.gpus_per_rank;
+  if (partition.devices_per_node > 0 && gpus > partition.devices_per_node) {
+    return fmt::format("{} {} a node, not {}", has, counted(partition.devices_per_node, "GPU"),
+                       gpus);
+  }
+  return {};
+}
+
+std::vector<std::string> launch_command(const LaunchPlace& place, const LaunchShape& shape,
+                                        std::span<const std::string> program,
+                                        const std::map<std::string, std::string>& variables) {
+  const bool by_mpi = place.launcher == Launcher::mpirun || place.launcher == Launcher::mpiexec;
+  const bool alone = by_mpi && shape.ranks() == 1 && place.partition.hostfile.empty();
+  if (by_mpi && !alone && place.mpi_launcher.empty()) {
+    throw Unsupported(
+        fmt::format("{} need a launcher, and this build has no MPI. Install libopenmpi-dev and "
+                    "openmpi-bin and build again.",
+                    counted(shape.ranks(), "rank")));
+  }
+  Words words;
+  if (!alone) {
+    switch (place.launcher) {
+      case Launcher::mpirun:
+        words = mpirun_words(place, shape, variables);
+        break;
+      case Launcher::mpiexec:
+        words = mpiexec_words(place, shape);
+        break;
+      case Launcher::srun:
+        words = srun_words(shape);
+        break;
+      case Launcher::flux:
+        words = flux_words(shape);
+        break;
+    }
+    const Words& more = place.partition.launcher_options;
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,79 @@
+#include "backend/compute/cuda/cudnn/examination.hpp"
+
+#include <fmt/format.h>
+
+#include "backend/compute/check/check.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/noise.hpp"
+#include "backend/compute/cuda/runtime/recording.hpp"
+#include "core/base/error.hpp"
+
+namespace dlscale::backend::cuda {
+double allowed_difference(DType dtype) {
+  return 2 * allowed_error(dtype);
+}
+
+std::string objection(const Ways& ways, const std::vector<std::vector<float>>& got,
+                      const std::vector<std::vector<float>>& expected, std::size_t plain) {
+  EXPECT(got.size() == ways.written.size() && expected.size() == ways.written.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = largest_error(got[i], expected[i]);
+    if (error <= allowed_difference(ways.dtype)) continue;
+    return fmt::format("its {} differs by {:.2g} from that of {}", ways.written[i].name, error,
+                       ways.names[plain]);
+  }
+  return "";
+}
+
+bool Examination::passes(std::size_t way) {
+  std::string why;
+  try {
+    static_cast<void>(make_recording(*context_, ways_->runs[way]));
+    const Reference& believed = reference();
+    if (believed.way != way) {
+      why = objection(*ways_, answer_of(way), believed.answer, believed.way);
+    }
+  } catch (const Error& error) {
+    wait();
+    why = error.what();
+  }
+  if (why.empty()) return true;
+  note_ +=
+      fmt::format("{}{} was faster, but {}", note_.empty() ? "" : "; ", ways_->names[way], why);
+  return false;
+}
+
+void Examination::wait() const {
+  check(cudaStreamSynchronize(context_->stream), "cudaStreamSynchronize", "a choice by trial");
+}
+
+/// What is not written is zero, in gaps between columns, too.
+Examination::Answer Examination::answer_of(std::size_t way) const {
+  for (const Written& each : ways_->written) {
+    check(
+        cudaMemsetAsync(each.data, 0, each.elements * element_bytes(each.dtype), context_->stream),
+        "cudaMemsetAsync", "a choice by trial");
+  }
+  ways_->runs[way]();
+  Answer answer;
+  for (const Written& each : ways_->written) {
+    answer.push_back(sample(context_->stream, each.data, each.elements, each.dtype));
+  }
+  return answer;
+}
+
+const Examination::Reference& Examination::reference() {
+  const std::size_t count = ways_->runs.size();
+  for (std::size_t i = 0; !reference_ && i < count; ++i) {
+    const std::size_t way = (ways_->plain + i) % count;
+    try {
+      reference_ = Reference{way, answer_of(way)};
+    } catch (const Error&) {  // it cannot run, unless the device itself is broken
+      wait();
+    }
+  }
+  EXPECT(reference_.has_value());  // at least the one that is examined runs
+  return *reference_;
+}
+
+}  // namespace dlscale::backend::cuda

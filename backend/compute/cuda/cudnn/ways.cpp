@@ -1,0 +1,105 @@
+#include "backend/compute/cuda/cudnn/ways.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "backend/compute/cuda/cudnn/convolution_extras.hpp"
+#include "backend/compute/cuda/transforms/library_fourier.hpp"
+#include "backend/compute/cuda/transforms/library_product.hpp"
+#include "backend/compute/cuda/transforms/on_device.hpp"
+#include "backend/compute/cuda/transforms/spectral_shape.hpp"
+#include "backend/compute/cuda/transforms/winograd_shape.hpp"
+#include "core/base/error.hpp"
+
+namespace dlscale::backend::cuda::transforms {
+namespace {
+
+using image_tiling::Tiling;
+
+template <int m>
+double operations_of_winograd(const ConvolutionProblem& problem, Pass pass) {
+  return winograd_operations(winograd_shape(problem, pass, m), m);
+}
+
+double operations_of_fft(const ConvolutionProblem& problem, Pass pass) {
+  return spectral_operations(problem, whole_shape(problem, pass));
+}
+
+double operations_of_fft_tiled(const ConvolutionProblem& problem, Pass pass) {
+  return spectral_operations(problem, tiled_shape(problem, pass));
+}
+
+template <int m>
+std::unique_ptr<const Transforms> make_winograd_way(const Context& context,
+                                                    const ConvolutionProblem& problem, Pass pass) {
+  return winograd_on_device<m>(context, problem, pass);
+}
+
+template <Tiling tiling>
+std::unique_ptr<const Transforms> make_fft_way(const Context& context,
+                                               const ConvolutionProblem& problem, Pass pass) {
+  return spectral_on_device(
+      context, problem, pass, tiling,
+      [&context](const FourierProblem& fourier) { return make_library_fourier(context, fourier); });
+}
+
+constexpr std::array all_ways{
+    Way{"winograd_f2", operations_of_winograd<2>, make_winograd_way<2>},
+    Way{"winograd_f4", operations_of_winograd<4>, make_winograd_way<4>},
+    Way{"fft", operations_of_fft, make_fft_way<Tiling::whole>},
+    Way{"fft_tiled", operations_of_fft_tiled, make_fft_way<Tiling::overlap_save>}};
+
+class TransformPass final : public ConvolutionPass {
+ public:
+  TransformPass(const Context& context, const ConvolutionProblem& problem, Pass pass,
+                const Way& way, std::size_t most_scratch)
+      : extras_(context, problem, {.pass = pass}),
+        convolution_(problem, pass, way.make(context, problem, pass),
+                     [&context](const BatchedProblem& products) {
+                       return make_library_product(context, products);
+                     },
+                     {.scratch = most_scratch}) {}
+
+  [[nodiscard]] std::string name() const override {
+    return "own " + convolution_.name() + extras_.name();
+  }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return extras_.scratch_bytes() + convolution_.scratch_bytes();
+  }
+  void run(const ConvolutionMemory& memory, std::byte* scratch) override {
+    convolution_.run(memory, scratch + extras_.scratch_bytes());
+    extras_.run(memory, scratch);
+  }
+
+ private:
+  ConvolutionExtras extras_;
+  TransformedConvolution convolution_;
+};
+
+}  // namespace
+
+std::span<const Way> ways() {
+  return all_ways;
+}
+
+std::unique_ptr<ConvolutionPass> make_transform_pass(const Context& context,
+                                                     const ConvolutionProblem& problem, Pass pass,
+                                                     const Way& way, std::size_t most_scratch) {
+  return std::make_unique<TransformPass>(context, problem, pass, way, most_scratch);
+}
+
+bool is_candidate(const Way& way, const ConvolutionProblem& problem, Pass pass) {
+  const auto& [filters, channels, height, width] = problem.weights;
+  const auto outputs =
+      static_cast<double>(problem.output[0] * problem.output[2] * problem.output[3]);
+  const double defined = 2 * outputs * static_cast<double>(filters * channels * height * width);
+  try {
+    const double saving = defined / way.operations(problem, pass);
+    return saving > (problem.dtype == DType::f32 ? 1 : 4);
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+}  // namespace dlscale::backend::cuda::transforms

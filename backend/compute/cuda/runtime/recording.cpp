@@ -1,0 +1,82 @@
+#include "backend/compute/cuda/runtime/recording.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "backend/compute/cuda/runtime/call.hpp"
+#include "core/base/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+class CudaRecording final : public Recording {
+ public:
+  CudaRecording(const Context& context, GraphExecutable executable)
+      : context_(&context), executable_(std::move(executable)) {
+    check(cudaGraphUpload(executable_.get(), context.stream), "cudaGraphUpload", "a recording");
+  }
+
+  void play() override {
+    select_device(context_->device);
+    check(cudaGraphLaunch(executable_.get(), context_->stream), "cudaGraphLaunch", "a recording");
+  }
+
+ private:
+  const Context* context_;
+  GraphExecutable executable_;
+};
+
+[[noreturn]] void refuse(std::string_view reason) {
+  throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {}", reason));
+}
+
+/// Ends a capture that went to its end.
+CudaGraph end_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  const cudaError_t code = cudaStreamEndCapture(stream, &graph);
+  CudaGraph owner(graph);
+  if (code == cudaSuccess) return owner;
+  static_cast<void>(cudaGetLastError());
+  refuse(fmt::format("{} ({}).", cudaGetErrorString(code), cudaGetErrorName(code)));
+}
+
+/// Ends a capture in which something was thrown.
+void drop_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream, &graph));
+  const CudaGraph owner(graph);
+  static_cast<void>(cudaGetLastError());
+}
+
+}  // namespace
+
+CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
+  // Only what this thread does must be capturable: others may allocate meanwhile.
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+        "a recording");
+  try {
+    work();
+  } catch (const LibraryError& error) {  // what ran before, unless the device itself is broken
+    drop_capture(stream);
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "a recording");
+    refuse(error.what());
+  } catch (...) {
+    drop_capture(stream);
+    throw;
+  }
+  return end_capture(stream);
+}
+
+GraphExecutable instantiate(const CudaGraph& graph) {
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate", "a recording");
+  return GraphExecutable(executable);
+}
+
+std::unique_ptr<Recording> make_recording(const Context& context,
+                                          const std::function<void()>& work) {
+  return std::make_unique<CudaRecording>(context, instantiate(capture(context.stream, work)));
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,245 @@
+#include "bench/comm/overlap/beside.hpp"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backend/comm/together.hpp"
+#include "bench/comm/overlap/beside_rounds.hpp"
+#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/overlap.hpp"
+#include "bench/comm/traffic/rotating_buffers.hpp"
+#include "bench/comm/traffic/start_skew.hpp"
+#include "bench/conv/finding.hpp"
+#include "bench/engine/gather.hpp"
+#include "bench/engine/unsupported.hpp"
+#include "bench/quiet/host_doubts.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+
+/// Time of the work alone over that of the messages alone, beyond which it is not what was asked
+/// for, either way.
+constexpr double most_off = 1.5;
+
+constexpr DType computed_in = DType::f32;
+
+/// A name and which of a round's times it is.
+struct Part {
+  const char* series;
+  Seconds OverlapTimes::*time;
+};
+constexpr std::array parts{Part{"compute_alone", &OverlapTimes::compute_alone},
+                           Part{"messages_alone", &OverlapTimes::messages_alone},
+                           Part{"together", &OverlapTimes::together},
+                           Part{"compute_beside", &OverlapTimes::compute_beside}};
+
+/// Collective: of the longest of the ranks, sample by sample.
+std::vector<double> add_series(Communicator& ranks, std::span<const OverlapTimes> rounds,
+                               const Part& part, Measurement& measurement) {
+  std::vector<double> mine;
+  for (const OverlapTimes& round : rounds) mine.push_back((round.*part.time).si());
+  auto all = gather(ranks, mine);
+  std::vector<double> longest = slowest_rank(all);
+  measurement.series[part.series] = make_series("s", std::move(all));
+  return longest;
+}
+
+void add_overlap(Communicator& ranks, std::span<const OverlapTimes> rounds,
+                 Measurement& measurement) {
+  std::vector<OverlapTimes> longest(rounds.size());
+  for (const Part& part : parts) {
+    const std::vector<double> times = add_series(ranks, rounds, part, measurement);
+    for (std::size_t i = 0; i < times.size(); ++i) longest[i].*part.time = Seconds(times[i]);
+  }
+  const std::vector<double> beside = slowest_rank(measurement.at("time").samples);
+  std::map<std::string, std::vector<double>> ratios;
+  std::map<std::string, std::vector<double>> times;
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    longest[i].messages_beside = Seconds(beside[i]);
+    const Overlap of_round = overlap(longest[i]);
+    ratios["overlap_efficiency"].push_back(of_round.efficiency);
+    ratios["compute_slowdown"].push_back(of_round.compute_slowdown);
+    ratios["messages_slowdown"].push_back(of_round.messages_slowdown);
+    times["exposed"].push_back(of_round.exposed.si());
+    times["hidden"].push_back(of_round.hidden.si());
+  }
+  for (auto& [name, values] : ratios) measurement.series[name] = make_series("1", {values});
+  for (auto& [name, values] : times) measurement.series[name] = make_series("s", {values});
+}
+
+/// Where the work could not be cut to what was asked for.
+void add_ratio_doubt(double wanted, Measurement& measurement) {
+  const double ratio = measurement.at("compute_alone").summary.median /
+                       measurement.at("messages_alone").summary.median;
+  if (ratio <= wanted * most_off && ratio >= wanted / most_off) return;
+  measurement.warnings.push_back(fmt::format(
+      "the work alone took {:.2g} times as long as the messages alone, where {:.2g} were asked "
+      "for: a run of it is too long for such messages, or their times changed. Send larger "
+      "messages, or measure again on a quiet machine.",
+      ratio, wanted));
+}
+
+Measurement rejected_row(const Finding& finding, const std::string& verdict) {
+  if (!verdict.empty()) return wrong_row(verdict);
+  return rejected(finding, computed_in).value();
+}
+
+/// Both at once, with numbers of which the results are known. A row without times where either is
+/// wrong on some rank; else nothing, and the error of the work in `finding`.
+std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, BesideWork& work,
+                                      BesideRounds& rounds, Finding& finding) {
+  std::vector<std::byte> memory;
+  together(ranks, [&] {
+    memory.resize(traffic.memory());
+    traffic.write_numbers(memory);
+    work.spoil();
+  });
+  traffic.use(memory);
+  static_cast<void>(rounds.both());
+  traffic.leave();
+  rounds.throw_failure();
+  finding = find_on_all(ranks, [&] { return work.check(); });
+  const std::string verdict = shared_verdict(ranks, traffic.compare(memory));
+  if (verdict.empty() && !rejected(finding, computed_in)) return std::nullopt;
+  return rejected_row(finding, verdict);
+}
+
+/// What is wrong with messages by themselves, in words.
+std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& rounds) {
+  std::vector<std::byte> memory;
+  together(ranks, [&] {
+    memory.resize(traffic.memory());
+    traffic.write_numbers(memory);
+  });
+  traffic.use(memory);
+  static_cast<void>(rounds.send());
+  traffic.leave();
+  return shared_verdict(ranks, traffic.compare(memory));
+}
+
+/// Of the messages and of a run of the work, the longest of the ranks.
+struct Alone {
+  Seconds messages;
+  Seconds run;
+};
+
+Alone look(Communicator& ranks, Traffic& traffic, BesideRounds& rounds, RotatingBuffers& buffers) {
+  constexpr int looks = 5;
+  std::vector<double> messages;
+  std::vector<double> runs;
+  for (int i = 0; i <= looks; ++i) {
+    traffic.use(buffers.next());
+    const Seconds sent = rounds.send();
+    const Seconds ran = rounds.compute();
+    if (i == 0) continue;  // warms up
+    messages.push_back(sent.si());
+    runs.push_back(ran.si());
+  }
+  rounds.throw_failure();
+  std::array<double, 2> longest{median(messages), median(runs)};
+  ranks.all_reduce(longest, backend::Reduction::max);
+  return {Seconds(longest[0]), Seconds(longest[1])};
+}
+
+class BesideCell {
+ public:
+  BesideCell(const MessageConditions& conditions, const Beside& beside, const Sampler& sampler)
+      : conditions_(&conditions), beside_(&beside), sampler_(&sampler) {}
+
+  Measurement measure(Communicator& carrier, Traffic& traffic, const Message& message) {
+    Communicator& ranks = sampler_->communicator();
+    std::unique_ptr<BesideWork> work;
+    together(ranks, [&] {
+      work = beside_->make_work();
+      expect_host_memory("its buffers", memory_of(traffic, conditions_->rotation) + work->memory(),
+                         ranks.node_size());
+    });
+    BesideRounds rounds(ranks, carrier, traffic, *work, conditions_->waiting);
+    Finding finding;
+    if (auto row = check_both(ranks, traffic, *work, rounds, finding)) return *std::move(row);
+    const auto buffers = make_buffers(ranks, traffic, message, *conditions_);
+    const Alone alone = look(ranks, traffic, rounds, *buffers);
+    rounds.set_runs(matching_runs(beside_->ratio, alone.messages, alone.run));
+    Measurement row = sample(ranks, traffic, rounds, *buffers);
+    if (row.status != Status::interrupted) {  // which ends what ranks do together
+      const Finding after = find_on_all(ranks, [&] { return work->check(); });
+      if (auto wrong = rejected(after, computed_in)) return *std::move(wrong);
+      const std::string verdict = check_messages(ranks, traffic, rounds);
+      if (!verdict.empty()) return wrong_row("after the samples " + verdict);
+    }
+    describe(traffic, *work, rounds, finding, row);
+    return row;
+  }
+
+ private:
+  Measurement sample(Communicator& ranks, Traffic& traffic, BesideRounds& rounds,
+                     RotatingBuffers& buffers) {
+    StartWatch starts(ranks);
+    std::vector<OverlapTimes> taken;
+    // Of this, too, nothing throws but the communicator: the rounds keep what the work throws.
+    Measurement measurement = sampler_->sample([&] {
+      taken.push_back(rounds.round([&] { traffic.use(buffers.next()); }));
+      starts.note(rounds.stay());
+      return taken.back().messages_beside;
+    });
+    rounds.throw_failure();
+    const auto time = measurement.series.find("time");
+    if (time == measurement.series.end()) return measurement;  // interrupted, on all ranks
+    const std::size_t count = time->second.samples.front().size();
+    add_overlap(ranks, std::span(taken).last(count), measurement);
+    starts.report(traffic, measurement);
+    add_ratio_doubt(beside_->ratio, measurement);
+    return measurement;
+  }
+
+  void describe(const Traffic& traffic, const BesideWork& work, const BesideRounds& rounds,
+                const Finding& finding, Measurement& row) const {
+    if (!row.series.empty()) {
+      row.series["compute_runs"] = make_series("1", {{static_cast<double>(rounds.runs())}});
+    }
+    row.work = {Flops(0), traffic.bytes_moved().value()};
+    row.algorithmic_work = traffic.algorithmic_work();
+    row.max_relative_error = finding.error;
+    row.implementation = fmt::format("{} beside {} x {}", traffic.implementation(), rounds.runs(),
+                                     work.implementation());
+  }
+
+  const MessageConditions* conditions_;
+  const Beside* beside_;
+  const Sampler* sampler_;
+};
+
+}  // namespace
+
+Measurement measure_beside(const Message& message, const MessageConditions& conditions,
+                           const Beside& beside, const Sampler& sampler) {
+  Communicator& ranks = sampler.communicator();
+  // The messages travel between threads that do nothing else, on a communicator of their own.
+  const std::unique_ptr<Communicator> carrier = ranks.duplicate();
+  Measurement measurement;
+  try {
+    const std::unique_ptr<Traffic> traffic = make_traffic(*carrier, message);
+    measurement = BesideCell(conditions, beside, sampler).measure(*carrier, *traffic, message);
+  } catch (const Unsupported& error) {
+    measurement = unsupported(error);
+  }
+  if (measurement.implementation.empty()) measurement.implementation = ranks.host_library();
+  measurement.warnings.insert(measurement.warnings.end(), conditions.warnings.begin(),
+                              conditions.warnings.end());
+  add_host_doubts(measurement, beside.threads + 1, ranks);
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,86 @@
+#include "bench/comm/overlap/beside_rounds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "backend/comm/together.hpp"
+#include "bench/engine/timed.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Seconds between(Clock::time_point from, Clock::time_point to) {
+  return Seconds(std::chrono::duration<double>(to - from).count());
+}
+
+}  // namespace
+
+Seconds BesideRounds::compute() {
+  ranks_->meet(backend::Waiting::spin);
+  return timed([this] { do_work(); });
+}
+
+Seconds BesideRounds::send() {
+  ranks_->meet(backend::Waiting::spin);
+  thread_.begin([this] { carry(); });
+  thread_.finish();
+  return carried_;
+}
+
+OverlapTimes BesideRounds::both() {
+  ranks_->meet(backend::Waiting::spin);
+  const Clock::time_point origin = Clock::now();
+  thread_.begin([this] { carry(); });
+  do_work();
+  const Clock::time_point computed = Clock::now();
+  thread_.finish();
+  stay_ = traffic_->stay();
+  const Clock::time_point end = std::max(computed, stay_.exit);
+  return {.compute_alone = {},
+          .messages_alone = {},
+          .together = between(origin, end),
+          .compute_beside = between(origin, computed),
+          .messages_beside = carried_};
+}
+
+OverlapTimes BesideRounds::round(const std::function<void()>& prepare) {
+  OverlapTimes alone;
+  OverlapTimes at_once;
+  for (int i = 0; i < 3; ++i) {
+    const int part = (first_ + i) % 3;
+    if (part > 0) prepare();
+    if (part == 0) alone.compute_alone = compute();
+    if (part == 1) alone.messages_alone = send();
+    if (part == 2) at_once = both();
+  }
+  first_ = (first_ + 1) % 3;
+  at_once.compute_alone = alone.compute_alone;
+  at_once.messages_alone = alone.messages_alone;
+  return at_once;
+}
+
+/// Signals are left to whoever takes the samples, which keeps those that there are.
+void BesideRounds::throw_failure() const {
+  std::array<double, 1> failed{failure_ ? 1.0 : 0.0};
+  ranks_->all_reduce(failed, backend::Reduction::max);
+  if (failed[0] > 0) throw_if_ended(agree(*ranks_, failure_), failure_);
+}
+
+void BesideRounds::do_work() {
+  if (failure_) return;
+  try {
+    for (int i = 0; i < runs_; ++i) work_->run();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void BesideRounds::carry() {
+  carrier_->meet(waiting_);
+  carried_ = traffic_->once();
+}
+
+}  // namespace dlscale::bench

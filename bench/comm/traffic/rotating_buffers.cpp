@@ -1,0 +1,67 @@
+#include "bench/comm/traffic/rotating_buffers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::size_t line_bytes = 64;
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+std::size_t buffers_for(std::size_t stride, Bytes size) {
+  if (size <= Bytes(0)) return 1;
+  return static_cast<std::size_t>(std::ceil(size.si() / static_cast<double>(stride))) + 1;
+}
+
+/// The pattern over and over, in whole lines.
+std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
+  std::vector<std::byte> lines(std::lcm(line_bytes, pattern.size()));
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = pattern[i % pattern.size()];
+  return lines;
+}
+
+}  // namespace
+
+RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
+                                 Filled filled, backend::ComputeDevice* device)
+    : bytes_(bytes),
+      stride_(whole_lines(bytes)),
+      count_(buffers_for(stride_, size)),
+      filled_(filled),
+      line_(lines_of(pattern)) {
+  EXPECT(bytes >= 1 && !pattern.empty());
+  if (device != nullptr) {
+    there_.emplace(*device, stride_ * count_);
+  } else {
+    memory_.reset(static_cast<std::byte*>(::operator new[](stride_* count_, page)));
+  }
+}
+
+std::span<std::byte> RotatingBuffers::next() {
+  if (turn_ == 0 && (filled_ == Filled::every_turn || !is_filled_)) fill();
+  const std::span<std::byte> buffer(begin() + turn_ * stride_, bytes_);
+  turn_ = (turn_ + 1) % count_;
+  return buffer;
+}
+
+std::byte* RotatingBuffers::begin() const {
+  return there_ ? there_->there().data() : memory_.get();
+}
+
+void RotatingBuffers::fill() {
+  is_filled_ = true;
+  if (there_) return there_->fill(line_);
+  const std::size_t all = stride_ * count_;
+  for (std::size_t at = 0; at < all; at += line_.size()) {
+    std::copy_n(line_.begin(), std::min(line_.size(), all - at), memory_.get() + at);
+  }
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,108 @@
+#include "bench/engine/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
+}
+
+int parse_positive(std::string_view axis, std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw ConfigError(fmt::format(
+        "{} is \"{}\" (not a whole number from 1 to 2147483647). Write, for example, \"{} 8\".",
+        option_name(axis), text, option_name(axis)));
+  }
+  return value;
+}
+
+std::vector<std::string> axis_names(const Benchmark& benchmark) {
+  std::vector<std::string> names;
+  for (const Axis& axis : benchmark.axes) names.emplace_back(axis.name);
+  return names;
+}
+
+}  // namespace
+
+std::string option_name(std::string_view axis) {
+  std::string name = fmt::format("--{}", axis);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+const std::string& Context::value(std::string_view axis) const {
+  const auto found = values.find(std::string(axis));
+  EXPECT(found != values.end());
+  return found->second;
+}
+
+int Context::integer(std::string_view axis) const {
+  if (value(axis).find(',') != std::string::npos) {
+    throw ConfigError(fmt::format(
+        "{} is \"{}\" (a list, where one number is taken). Name one, and measure each of "
+        "the others by a command of its own.",
+        option_name(axis), value(axis)));
+  }
+  return parse_positive(axis, trimmed(value(axis)));
+}
+
+std::vector<std::string> Context::list(std::string_view axis) const {
+  const std::string& text = value(axis);
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string item = trimmed(std::string_view(text).substr(begin, end - begin));
+    if (item.empty()) {
+      throw ConfigError(
+          fmt::format("{} is \"{}\" (an item of the list is empty). Write items "
+                      "with one comma between two of them.",
+                      option_name(axis), text));
+    }
+    if (std::find(items.begin(), items.end(), item) != items.end()) {
+      throw ConfigError(
+          fmt::format("{} names {} twice (both would be the same measurement). "
+                      "Name it once.",
+                      option_name(axis), item));
+    }
+    items.push_back(std::move(item));
+    begin = end + 1;
+  }
+  return items;
+}
+
+std::vector<int> Context::integers(std::string_view axis) const {
+  std::vector<int> numbers;
+  for (const std::string& item : list(axis)) numbers.push_back(parse_positive(axis, item));
+  return numbers;
+}
+
+Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
+                     backend::Communicator& communicator) {
+  const std::vector<std::string> names = axis_names(benchmark);
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    throw ConfigError(fmt::format("{} is not an axis of bench {}. {}", option_name(name),
+                                  benchmark.name, suggestion(name, names)));
+  }
+  std::set<std::string> named;
+  for (const auto& [name, value] : given) named.insert(name);
+  for (const Axis& axis : benchmark.axes) {
+    given.try_emplace(std::string(axis.name), axis.default_value);
+  }
+  if (benchmark.settle != nullptr) benchmark.settle(given, named);
+  return {std::move(given), &communicator, std::move(named)};
+}
+
+}  // namespace dlscale::bench

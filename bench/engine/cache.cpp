@@ -1,0 +1,79 @@
+#include "bench/engine/cache.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::size_t line_bytes = 64;
+constexpr Bytes least_flush = 64_MiB;
+
+}  // namespace
+
+std::string_view cache_state_name(CacheState state) {
+  switch (state) {
+    case CacheState::cold:
+      return "cold";
+    case CacheState::producer:
+      return "producer";
+    case CacheState::hot:
+      return "hot";
+    case CacheState::rotating:
+      return "rotating";
+  }
+  fail_expectation("a known cache state");
+}
+
+CacheState parse_cache_state(std::string_view name, std::span<const CacheState> offered) {
+  std::vector<std::string_view> names;
+  for (const CacheState state : offered) {
+    names.push_back(cache_state_name(state));
+    if (names.back() == name) return state;
+  }
+  throw ConfigError(fmt::format(
+      "--cache is \"{}\" (not a state of the caches that is offered here). Write one of "
+      "{}.",
+      name, fmt::join(names, ", ")));
+}
+
+Bytes flush_size(Bytes last_level) {
+  return std::max(least_flush, 2 * last_level);
+}
+
+int rotation_sets(Bytes last_level, Bytes each) {
+  EXPECT(each > Bytes(0));
+  return 1 + static_cast<int>(std::ceil(flush_size(last_level) / each));
+}
+
+std::vector<std::string> unknown_size_warnings(Bytes last_level) {
+  if (last_level > Bytes(0)) return {};
+  return {fmt::format(
+      "the size of the last-level cache is not known here, so {} pass through it to empty it. With "
+      "a larger cache than half of that, times are those of partly warm caches.",
+      to_text(flush_size(last_level)))};
+}
+
+CacheFlusher::CacheFlusher(Bytes last_level) {
+  const std::size_t lines = static_cast<std::size_t>(flush_size(last_level).si()) / line_bytes;
+  // Written, not only allocated: untouched pages would all be read from the one page of zeros.
+  lines_.assign(lines * line_bytes, 0);
+  for (std::size_t i = 0; i < lines_.size(); i += line_bytes) lines_[i] = 1;
+}
+
+std::size_t CacheFlusher::flush() const {
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < lines_.size(); i += line_bytes) {
+    lines += *static_cast<const volatile unsigned char*>(&lines_[i]);
+  }
+  return lines * line_bytes;
+}
+
+}  // namespace dlscale::bench

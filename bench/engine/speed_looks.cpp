@@ -1,0 +1,49 @@
+#include "bench/engine/speed_looks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace dlscale::bench {
+
+SpeedLooks::SpeedLooks(backend::Communicator& communicator, std::function<Seconds()> witness)
+    : communicator_(&communicator),
+      witness_(std::move(witness)),
+      least_(static_cast<std::size_t>(communicator.size()), std::numeric_limits<double>::max()),
+      times_(least_.size()) {}
+
+void SpeedLooks::look() {
+  const double mine = witness_().si();
+  std::vector<double> all(times_.size());
+  communicator_->all_gather(std::as_bytes(std::span(&mine, 1)),
+                            std::as_writable_bytes(std::span(all)));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    least_[rank] = std::min(least_[rank], all[rank]);
+    times_[rank].push_back(all[rank]);
+  }
+}
+
+double SpeedLooks::slowdown(std::size_t look) const {
+  double slowest = 1;
+  for (std::size_t rank = 0; rank < times_.size(); ++rank) {
+    slowest = std::max(slowest, times_[rank].at(look) / least_[rank]);
+  }
+  return slowest;
+}
+
+double SpeedLooks::slowest() const {
+  double slowest = 1;
+  for (std::size_t look = 0; look < count(); ++look) slowest = std::max(slowest, slowdown(look));
+  return slowest;
+}
+
+void doubt_speed(Measurement& measurement, const std::string& what) {
+  measurement.warnings.push_back(what +
+                                 ". Stop other programs, or allow more time with --wait-quiet.");
+  if (measurement.status == Status::ok) measurement.reason = what;
+  if (measurement.status == Status::unstable) measurement.reason += "; " + what;
+  if (measurement.status == Status::ok) measurement.status = Status::unstable;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,10 @@
+#pragma once
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
+
+namespace dlscale::bench {
+
+/// A row that says why it could not be measured.
+Measurement unsupported(const Unsupported& error);
+
+}  // namespace dlscale::bench

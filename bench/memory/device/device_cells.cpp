@@ -1,0 +1,185 @@
+#include "bench/memory/device/device_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "bench/engine/combinations.hpp"
+#include "bench/memory/axes/named.hpp"
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::ArrayPass;
+using backend::BankLoad;
+using backend::DeviceProbes;
+using backend::Direction;
+using backend::LaunchWay;
+using Axes = std::map<std::string, std::string>;
+
+/// Collects cells with the axes that all have.
+class Cells {
+ public:
+  Cells(std::shared_ptr<ProbeStand> stand, Axes common)
+      : stand_(std::move(stand)), common_(std::move(common)) {}
+
+  void probe(Axes axes, std::optional<Work> work, MakeProbe make) {
+    add(std::move(axes), [make = std::move(make), work](ProbeStand& stand, const Sampler& sampler) {
+      return measure_probe(stand, make, work, sampler);
+    });
+  }
+  void add(Axes axes, std::function<Measurement(ProbeStand&, const Sampler&)> measure) {
+    axes.insert(common_.begin(), common_.end());
+    cells_.push_back(
+        {std::move(axes), [stand = stand_, measure = std::move(measure)](const Sampler& sampler) {
+           return measure(*stand, sampler);
+         }});
+  }
+
+  /// Throws ConfigError if `bytes` in all do not fit into what was free of the device's memory.
+  void expect_room(std::string_view option, double bytes) const {
+    const Bytes free = stand_->probes->device().memory;
+    if (bytes <= 0.9 * free.si()) return;
+    throw ConfigError(
+        fmt::format("{} asks for {} of the device's memory, of which {} are free. Give smaller "
+                    "sizes, or stop what else uses the device.",
+                    option, to_text(Bytes(bytes)), to_text(free)));
+  }
+
+  [[nodiscard]] std::vector<Cell> take() { return std::move(cells_); }
+
+ private:
+  std::shared_ptr<ProbeStand> stand_;
+  Axes common_;
+  std::vector<Cell> cells_;
+};
+
+Work bytes_moved(double bytes) {
+  return {Flops(0), Bytes(bytes)};
+}
+
+/// An operation's part of the cells.
+using AddCells = void (*)(Cells&, const std::string& operation, const DeviceSelection& selection);
+
+template <ArrayPass pass>
+void add_arrays(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  constexpr int arrays = pass == ArrayPass::add || pass == ArrayPass::triad ? 3 : 2;
+  constexpr int flops = pass == ArrayPass::copy ? 0 : (pass == ArrayPass::triad ? 2 : 1);
+  for (const std::size_t bytes : selection.array_bytes) {
+    const auto size = static_cast<double>(bytes);
+    cells.expect_room("--sizes", arrays * size);
+    cells.probe(
+        {{"operation", operation}, {"bytes", std::to_string(bytes)}},
+        Work{Flops(flops * size / sizeof(double)), Bytes(arrays * size)},
+        [bytes](DeviceProbes& probes) { return probes.arrays({.pass = pass, .bytes = bytes}); });
+  }
+}
+
+Axes axes_of_walk(const std::string& operation, std::size_t stride, backend::ChasePath path) {
+  return {{"operation", operation},
+          {"stride", std::to_string(stride)},
+          {"path", std::string(path_name(path))}};
+}
+
+void add_chases(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  for (const auto& [bytes, stride, path] :
+       combinations(selection.chase_bytes, selection.strides, selection.paths)) {
+    cells.expect_room("--chase-sizes", static_cast<double>(bytes));
+    const backend::ChaseSpec spec{.bytes = bytes, .stride = stride, .path = path};
+    Axes axes = axes_of_walk(operation, stride, path);
+    axes["bytes"] = std::to_string(bytes);
+    cells.probe(std::move(axes), {}, [spec](DeviceProbes& probes) { return probes.chase(spec); });
+  }
+}
+
+void add_levels(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  for (const auto& [stride, path] : combinations(selection.strides, selection.paths)) {
+    cells.add(axes_of_walk(operation, stride, path),
+              [stride = stride, path = path](ProbeStand& stand, const Sampler& sampler) {
+                return measure_levels(stand, stride, path, sampler);
+              });
+  }
+}
+
+template <BankLoad load>
+void add_banks(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  constexpr double bytes = 32 * 4;  // a word for each thread of a warp
+  for (const int stride : selection.bank_strides) {
+    cells.probe(
+        {{"operation", operation}, {"stride", std::to_string(4 * stride)}}, bytes_moved(bytes),
+        [stride](DeviceProbes& probes) { return probes.banks({.load = load, .stride = stride}); });
+  }
+}
+
+template <LaunchWay way>
+void add_launches(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  for (const int kernels : selection.kernels) {
+    cells.probe({{"operation", operation}, {"kernels", std::to_string(kernels)}}, {},
+                [kernels](DeviceProbes& probes) {
+                  return probes.launches({.way = way, .kernels = kernels});
+                });
+  }
+}
+
+void add_copy(Cells& cells, const std::string& operation, const backend::CopySpec& spec) {
+  const bool within = spec.direction == Direction::within_device;
+  const auto size = static_cast<double>(spec.bytes);
+  cells.expect_room("--copy-sizes", 2 * size);
+  Axes axes{{"operation", operation},
+            {"bytes", std::to_string(spec.bytes)},
+            {"company", std::string(company_name(spec.company))}};
+  if (!within) axes["host_memory"] = memory_name(spec.memory);
+  cells.probe(std::move(axes), bytes_moved(within ? 2 * size : size),
+              [spec](DeviceProbes& probes) { return probes.copies(spec); });
+}
+
+template <Direction direction>
+void add_copies(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
+  using Memories = std::vector<backend::HostMemory>;
+  const Memories memories = direction == Direction::within_device
+                                ? Memories{backend::HostMemory::pinned}
+                                : selection.memories;
+  for (const auto& [bytes, memory, company] :
+       combinations(selection.copy_bytes, memories, selection.companies)) {
+    add_copy(cells, operation,
+             {.direction = direction, .bytes = bytes, .memory = memory, .company = company});
+  }
+}
+
+constexpr std::array operations{
+    Named<AddCells>{"copy", add_arrays<ArrayPass::copy>},
+    Named<AddCells>{"scale", add_arrays<ArrayPass::scale>},
+    Named<AddCells>{"add", add_arrays<ArrayPass::add>},
+    Named<AddCells>{"triad", add_arrays<ArrayPass::triad>},
+    Named<AddCells>{"chase", add_chases},
+    Named<AddCells>{"levels", add_levels},
+    Named<AddCells>{"bank_latency", add_banks<BankLoad::latency>},
+    Named<AddCells>{"bank_throughput", add_banks<BankLoad::throughput>},
+    Named<AddCells>{"launch", add_launches<LaunchWay::back_to_back>},
+    Named<AddCells>{"launch_synchronised", add_launches<LaunchWay::synchronised>},
+    Named<AddCells>{"launch_graph", add_launches<LaunchWay::graph>},
+    Named<AddCells>{"h2d", add_copies<Direction::host_to_device>},
+    Named<AddCells>{"d2h", add_copies<Direction::device_to_host>},
+    Named<AddCells>{"d2d", add_copies<Direction::within_device>}};
+
+}  // namespace
+
+std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
+                               const DeviceSelection& selection,
+                               const backend::Communicator& communicator) {
+  Cells cells(stand, {{"backend", std::string(backend)},
+                      {"ranks", std::to_string(communicator.size())},
+                      {"ranks_on_node", std::to_string(communicator.node_size())}});
+  for (const std::string& operation : selection.operations) {
+    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    add(cells, operation, selection);
+  }
+  return cells.take();
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/engine/benchmark.hpp"
+#include "bench/memory/device/device_probe.hpp"
+
+namespace dlscale::bench {
+
+/// What of a device is to be measured. Each operation uses the lists that concern it.
+struct DeviceSelection {
+  std::vector<std::string> operations;
+  std::vector<std::size_t> array_bytes;       ///< copy, scale, add, triad
+  std::vector<std::size_t> chase_bytes;       ///< chase
+  std::vector<std::size_t> strides;           ///< chase, levels; bytes
+  std::vector<backend::ChasePath> paths;      ///< chase, levels
+  std::vector<int> bank_strides;              ///< bank_latency, bank_throughput; words
+  std::vector<int> kernels;                   ///< launch, launch_synchronised, launch_graph
+  std::vector<std::size_t> copy_bytes;        ///< h2d, d2h, d2d
+  std::vector<backend::HostMemory> memories;  ///< h2d, d2h
+  std::vector<backend::Company> companies;    ///< h2d, d2h, d2d
+};
+
+std::string_view path_name(backend::ChasePath path);
+std::string_view memory_name(backend::HostMemory memory);
+std::string_view company_name(backend::Company company);
+/// They throw ConfigError naming those there are.
+backend::ChasePath parse_path(std::string_view name);
+backend::HostMemory parse_memory(std::string_view name);
+backend::Company parse_company(std::string_view name);
+
+/// One cell for every combination of what concerns an operation. `backend` is the name that the
+/// rows carry. Throws ConfigError for an unknown operation and for what does not fit into the
+/// device's memory.
+std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
+                               const DeviceSelection& selection,
+                               const backend::Communicator& communicator);
+
+}  // namespace dlscale::bench

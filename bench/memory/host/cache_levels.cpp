@@ -1,0 +1,160 @@
+#include "bench/memory/host/cache_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bench/memory/host/straight_stretches.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+const double least_noise = std::log(1.01);
+const double flat_per_doubling = std::log(1.05);
+const double shallow_per_doubling = std::log(1.25);
+constexpr double higher = 1.25;
+constexpr double most_of_misses = 2;
+constexpr std::size_t least_sizes = 4;
+constexpr double least_doublings = 2.0 / 3;  // where sizes stand close, four of them are no level
+
+std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
+  std::vector<double> doublings;
+  std::vector<double> logarithms;
+  doublings.reserve(latencies.size());
+  logarithms.reserve(latencies.size());
+  for (const SizeLatency& each : latencies) {
+    doublings.push_back(std::log2(static_cast<double>(each.bytes)));
+    logarithms.push_back(std::log(each.latency));
+  }
+  return straight_stretches(doublings, logarithms, least_noise);
+}
+
+/// How much the logarithm of the latency rises from a doubling before the stretch to its start, and
+/// from its end to a doubling after it: the least that the two sizes there agree on. Nothing where
+/// the sizes do not go so far.
+double rise_before(std::span<const SizeLatency> latencies, std::size_t first) {
+  std::size_t i = first;
+  while (i > 0 && 2 * latencies[i].bytes > latencies[first].bytes) --i;
+  if (i == 0) return 0;
+  return std::log(latencies[first].latency /
+                  std::max(latencies[i].latency, latencies[i - 1].latency));
+}
+
+double rise_after(std::span<const SizeLatency> latencies, std::size_t last) {
+  std::size_t i = last;
+  while (i < latencies.size() && latencies[i].bytes < 2 * latencies[last].bytes) ++i;
+  if (i + 1 >= latencies.size()) return 0;
+  return std::log(std::min(latencies[i].latency, latencies[i + 1].latency) /
+                  latencies[last].latency);
+}
+
+bool is_flat(std::span<const SizeLatency> latencies, const Stretch& stretch) {
+  if (stretch.count < least_sizes || std::abs(stretch.slope) > shallow_per_doubling) return false;
+  const std::size_t last = stretch.first + stretch.count - 1;
+  const auto growth = static_cast<double>(latencies[last].bytes) /
+                      static_cast<double>(latencies[stretch.first].bytes);
+  if (std::log2(growth) < least_doublings) return false;
+  if (std::abs(stretch.slope) <= flat_per_doubling) return true;
+  const double steeper = std::max(shallow_per_doubling, 2 * stretch.slope);
+  return rise_before(latencies, stretch.first) > steeper && rise_after(latencies, last) > steeper;
+}
+
+Summary latency_of(std::span<const SizeLatency> sizes) {
+  std::vector<double> values;
+  values.reserve(sizes.size());
+  for (const SizeLatency& each : sizes) values.push_back(each.latency);
+  return summarize(values);
+}
+
+/// Sizes of one latency: one or several flat stretches.
+struct Flat {
+  Stretch longest;  ///< whose latency is that of all
+  Stretch last;
+  Summary latency;
+};
+
+std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
+  std::vector<Flat> flats;
+  for (const Stretch& stretch : stretches_of(latencies)) {
+    if (!is_flat(latencies, stretch)) continue;
+    const Summary latency = latency_of(latencies.subspan(stretch.first, stretch.count));
+    if (flats.empty() || latency.median >= higher * flats.back().latency.median) {
+      flats.push_back({stretch, stretch, latency});
+      continue;
+    }
+    Flat& same = flats.back();  // a little slower from here on
+    same.last = stretch;
+    if (stretch.count <= same.longest.count) continue;
+    same.longest = stretch;
+    same.latency = latency;
+  }
+  return flats;
+}
+
+/// The first size from `from` on at which the latency is above the limit, and at the next, too.
+std::size_t first_above(std::span<const SizeLatency> latencies, std::size_t from, double limit) {
+  for (std::size_t i = from; i < latencies.size(); ++i) {
+    const bool next_above = i + 1 == latencies.size() || latencies[i + 1].latency > limit;
+    if (latencies[i].latency > limit && next_above) return i;
+  }
+  return latencies.size();
+}
+
+CacheLevel level_of(std::span<const SizeLatency> latencies, const Flat& flat, double next_latency) {
+  const double latency = flat.latency.median;
+  const double limit = latency * std::min(most_of_misses, std::sqrt(next_latency / latency));
+  const std::size_t end = first_above(latencies, flat.last.first + flat.last.count, limit);
+  return {.bytes = latencies[end - 1].bytes,
+          .latency = latency,
+          .bytes_low = latencies[flat.last.end_low - 1].bytes,
+          .bytes_high = latencies[std::min(end, latencies.size() - 1)].bytes,
+          .latency_low = flat.latency.ci95_low,
+          .latency_high = flat.latency.ci95_high};
+}
+
+}  // namespace
+
+std::vector<CacheLevel> find_levels(std::span<const SizeLatency> latencies) {
+  const std::vector<Flat> flats = flats_of(latencies);
+  std::vector<CacheLevel> levels;
+  levels.reserve(flats.size());
+  for (std::size_t i = 0; i < flats.size(); ++i) {
+    const double next = i + 1 < flats.size() ? flats[i + 1].latency.median
+                                             : std::numeric_limits<double>::infinity();
+    levels.push_back(level_of(latencies, flats[i], next));
+  }
+  return levels;
+}
+
+std::vector<std::size_t> sweep_sizes(std::size_t first, std::size_t last, std::size_t stride) {
+  EXPECT(stride >= 1 && first >= stride && first <= last);
+  constexpr double per_doubling = 4;
+  std::vector<std::size_t> sizes;
+  for (int step = 0; sizes.empty() || sizes.back() < last; ++step) {
+    const double size = static_cast<double>(first) * std::exp2(step / per_doubling);
+    const std::size_t whole = static_cast<std::size_t>(size) / stride * stride;
+    if (sizes.empty() || whole > sizes.back()) sizes.push_back(whole);
+  }
+  return sizes;
+}
+
+std::vector<std::size_t> sizes_between(std::span<const CacheLevel> levels, std::size_t stride) {
+  EXPECT(stride >= 1);
+  constexpr double per_doubling = 16;
+  std::vector<std::size_t> sizes;
+  for (const CacheLevel& level : levels.first(std::max<std::size_t>(levels.size(), 1) - 1)) {
+    for (int step = 1;; ++step) {
+      const double size = static_cast<double>(level.bytes_low) * std::exp2(step / per_doubling);
+      const std::size_t whole = static_cast<std::size_t>(size) / stride * stride;
+      if (whole >= level.bytes_high) break;
+      if (whole > level.bytes_low && (sizes.empty() || whole > sizes.back())) {
+        sizes.push_back(whole);
+      }
+    }
+  }
+  return sizes;
+}
+
+}  // namespace dlscale::bench

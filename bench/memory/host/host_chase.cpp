@@ -1,0 +1,124 @@
+#include "bench/memory/host/host_chase.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::size_t line = 64;
+
+void* next(void* at) {
+  void* after = nullptr;
+  std::memcpy(&after, at, sizeof(after));
+  return after;
+}
+
+/// The groups of places in random order.
+std::vector<std::size_t> shuffled(std::span<const std::size_t> places, std::size_t together,
+                                  std::uint64_t seed) {
+  std::vector<std::size_t> groups(places.size() / together);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = i * together;
+  std::mt19937_64 random(seed);
+  std::shuffle(groups.begin(), groups.end(), random);
+  std::vector<std::size_t> order;
+  order.reserve(places.size());
+  for (const std::size_t first : groups) {
+    for (std::size_t i = 0; i < together; ++i) order.push_back(places[first + i]);
+  }
+  return order;
+}
+
+std::size_t bytes_for(std::span<const std::size_t> places) {
+  EXPECT(!places.empty());
+  return *std::max_element(places.begin(), places.end()) + sizeof(void*);
+}
+
+}  // namespace
+
+std::vector<std::size_t> spread_places(std::size_t bytes, std::size_t stride) {
+  EXPECT(stride >= sizeof(void*) && bytes >= stride);
+  const std::size_t lines = std::max<std::size_t>(1, stride / line);
+  std::vector<std::size_t> places(bytes / stride);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i * stride + i % lines * line;
+  return places;
+}
+
+std::vector<std::size_t> paired_places(std::size_t blocks, std::size_t block_bytes,
+                                       std::size_t distance) {
+  EXPECT(distance >= sizeof(void*) && distance < block_bytes);
+  std::vector<std::size_t> places;
+  places.reserve(2 * blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    places.push_back(block * block_bytes);
+    places.push_back(block * block_bytes + distance);
+  }
+  return places;
+}
+
+HostChase::HostChase(std::span<const std::size_t> places, std::size_t together,
+                     backend::PageSize pages, std::uint64_t seed)
+    : memory_(bytes_for(places), pages), count_(places.size()) {
+  EXPECT(together >= 1 && places.size() % together == 0);
+  const std::vector<std::size_t> order = shuffled(places, together, seed);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    void* after = memory_.data() + order[(i + 1) % order.size()];
+    std::memcpy(memory_.data() + order[i], &after, sizeof(after));
+  }
+  at_ = memory_.data() + order.front();
+  wrong_ = count_wrong();
+  spread_walkers();
+}
+
+/// A walk that is back at its start after `count_` steps, and not before, was at as many places.
+std::size_t HostChase::count_wrong() const {
+  std::size_t steps = 0;
+  void* at = at_;
+  do {
+    at = next(at);
+    ++steps;
+  } while (at != at_ && steps < count_);
+  return at == at_ ? count_ - steps : count_;
+}
+
+void HostChase::spread_walkers() {
+  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
+  void* at = at_;
+  for (void*& walker : walkers_) {
+    walker = at;
+    for (std::size_t step = 0; step < apart; ++step) at = next(at);
+  }
+}
+
+void HostChase::refresh() {
+  constexpr std::size_t enough = 131072;
+  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
+  const std::size_t rounds = (enough + count_ - 1) / count_;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    at_ = walkers_.front();
+    for (std::size_t step = 0; step < apart; ++step) {
+      for (void*& walker : walkers_) walker = next(walker);
+    }
+  }
+}
+
+Seconds HostChase::run(int accesses) {
+  constexpr int unrolled = 16;
+  EXPECT(accesses >= unrolled && accesses % unrolled == 0);
+  void* at = at_;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < accesses; i += unrolled) {
+#pragma GCC unroll 16
+    for (int k = 0; k < unrolled; ++k) at = next(at);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  at_ = at;  // so the walk cannot be left out
+  return Seconds(took.count() / accesses);
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,95 @@
+#include "bench/memory/host/host_latency.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "backend/comm/together.hpp"
+#include "backend/host/bound_thread.hpp"
+#include "backend/host/core_clock.hpp"
+#include "backend/host/host.hpp"
+#include "bench/engine/gather.hpp"
+#include "bench/engine/unsupported.hpp"
+#include "bench/memory/host/chase_pieces.hpp"
+#include "bench/memory/host/host_chase.hpp"
+#include "bench/memory/host/host_sweep.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::uint64_t seed = 1;
+
+/// A chase that every rank has made and walked through, on a core of its own.
+struct Stand {
+  std::unique_ptr<backend::BoundThread> bound;
+  std::unique_ptr<HostChase> chase;
+  double wrong = 0;  ///< places, on all ranks
+};
+
+Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator) {
+  Stand stand;
+  together(communicator, [&] {
+    stand.bound = std::make_unique<backend::BoundThread>(backend::usable_cores().front());
+    stand.chase =
+        std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1, spec.pages, seed);
+    stand.wrong = static_cast<double>(stand.chase->wrong_elements());
+  });
+  stand.wrong = sum_of_ranks(communicator, stand.wrong);
+  return stand;
+}
+
+/// Without those of the warm-up.
+std::vector<double> last(const std::vector<double>& values, std::size_t count) {
+  return {values.end() - static_cast<std::ptrdiff_t>(count), values.end()};
+}
+
+/// Of a piece that nothing interrupted; where the machine is too busy for that, of the last tried.
+Seconds undisturbed(HostChase& chase, ChasePieces& pieces) {
+  constexpr int most_tries = 8;
+  ChasePiece piece = pieces.time(chase);
+  for (int tries = 1; piece.interrupted && tries < most_tries; ++tries) piece = pieces.time(chase);
+  return piece.access;
+}
+
+Measurement sample(HostChase& chase, const Sampler& sampler, ChasePieces& pieces) {
+  std::vector<double> clocks;
+  std::vector<double> cycles;
+  Measurement measurement = sampler.sample([&] {
+    const Seconds time = undisturbed(chase, pieces);
+    clocks.push_back(backend::core_clock_hertz());
+    cycles.push_back(time.si() * clocks.back());
+    return time;
+  });
+  measurement.max_relative_error = 0;  // every place was visited
+  const auto time = measurement.series.find("time");
+  if (time == measurement.series.end()) return measurement;
+  const std::size_t count = time->second.samples.front().size();
+  backend::Communicator& communicator = sampler.communicator();
+  measurement.series["core_clock"] = make_series("Hz", gather(communicator, last(clocks, count)));
+  measurement.series["cycles"] = make_series("cycles", gather(communicator, last(cycles, count)));
+  std::ranges::copy(pieces.warnings(communicator), std::back_inserter(measurement.warnings));
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler) {
+  try {
+    Stand stand = make_stand(spec, sampler.communicator());
+    ChasePieces pieces;
+    Measurement measurement =
+        stand.wrong > 0 ? wrong_chase(stand.wrong) : sample(*stand.chase, sampler, pieces);
+    measurement.implementation = fmt::format(
+        "pointer chase over {} places, in pieces of {} accesses, {}", stand.chase->places(),
+        ChasePieces::accesses, pieces.count_text(sampler.communicator()));
+    return measurement;
+  } catch (const Unsupported& error) {
+    return unsupported(error);
+  }
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,93 @@
+#include "bench/memory/host/team.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "backend/host/host.hpp"
+#include "bench/engine/thread_limit.hpp"
+#include "core/base/error.hpp"
+
+namespace dlscale::bench {
+
+namespace {
+
+std::vector<int> cores_for(int threads) {
+  EXPECT(threads >= 1);
+  expect_few_threads("--threads", threads);
+  const std::vector<int> usable = backend::usable_cores();
+  std::vector<int> cores;
+  cores.reserve(static_cast<std::size_t>(threads));
+  for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
+    cores.push_back(usable[thread % usable.size()]);
+    const backend::BoundThread may_be_used(cores.back());  // throws here, not in a helper
+  }
+  return cores;
+}
+
+}  // namespace
+
+Team::Team(int threads)
+    : ready_(threads), done_(threads), cores_(cores_for(threads)), spans_(cores_.size()) {
+  bound_.emplace(cores_.front());
+  try {
+    start_helpers(threads);
+  } catch (const std::system_error& error) {
+    // Those that were made wait for the caller and for those that were not.
+    static_cast<void>(ready_.arrive(threads - static_cast<int>(helpers_.size())));
+    throw ConfigError(fmt::format("of {} threads the system makes {} ({}). Give fewer --threads.",
+                                  threads, helpers_.size() + 1, error.what()));
+  }
+}
+
+void Team::start_helpers(int threads) {
+  helpers_.reserve(static_cast<std::size_t>(threads) - 1);
+  for (int thread = 1; thread < threads; ++thread) {
+    helpers_.emplace_back([this, thread] { help(thread); });
+  }
+}
+
+Team::~Team() {
+  work_ = nullptr;
+  ready_.arrive_and_wait();
+}
+
+void Team::help(int thread) {
+  const backend::BoundThread bound(cores_[static_cast<std::size_t>(thread)]);
+  while (true) {
+    ready_.arrive_and_wait();
+    if (work_ == nullptr) return;
+    ready_.arrive_and_wait();
+    work_as(thread);
+    done_.arrive_and_wait();
+  }
+}
+
+void Team::work_as(int thread) {
+  Span& span = spans_[static_cast<std::size_t>(thread)];
+  span.start = Clock::now();
+  (*work_)(thread);
+  span.end = Clock::now();
+}
+
+Seconds Team::run(const std::function<void(int)>& work) {
+  work_ = &work;
+  ready_.arrive_and_wait();  // wakes the others
+  ready_.arrive_and_wait();  // they are awake
+  work_as(0);
+  done_.arrive_and_wait();
+  const Clock::time_point start = std::ranges::min_element(spans_, {}, &Span::start)->start;
+  const Clock::time_point end = std::ranges::max_element(spans_, {}, &Span::end)->end;
+  return Seconds(std::chrono::duration<double>(end - start).count());
+}
+
+Part part_of(std::size_t n, int thread, int size) {
+  constexpr std::size_t line = 64 / sizeof(double);
+  const std::size_t lines = (n + line - 1) / line;
+  const auto bound = [&](int t) { return std::min(n, lines * t / size * line); };
+  return {bound(thread), bound(thread + 1) - bound(thread)};
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,265 @@
+#include "core/cluster/device_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/cluster/link_kind.hpp"
+#include "core/config/config_path.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+constexpr IntegerRange year_range{2000, 2100};
+
+/// Clocks of GPUs are between these; a slip of the pen is outside.
+constexpr double least_clock = 100e6;
+constexpr double most_clock = 10e9;
+
+Hertz read_clock(const ConfigMap& map, std::string_view key) {
+  const std::string text = map.text(key);
+  double value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  const std::string_view unit(end, static_cast<std::size_t>(last - end));
+  if (error != std::errc{} || unit != " MHz" || !(value * 1e6 >= least_clock) ||
+      !(value * 1e6 <= most_clock)) {
+    map.refuse(key, "no clock of a GPU", "Write one from 100 to 10000 MHz, as \"1530 MHz\".");
+  }
+  return Hertz(value * 1e6);
+}
+
+template <class Q>
+Q read_within(const ConfigMap& map, std::string_view key, Q least, Q most, std::string_view range) {
+  const auto value = map.quantity<Q>(key);
+  if (value < least || value > most) {
+    map.refuse(key, fmt::format("out of {}", range), "Check its unit.");
+  }
+  return value;
+}
+
+std::map<SheetFormat, FlopsPerSecond> read_peak(const ConfigMap& map) {
+  std::array<std::string_view, all_sheet_formats.size()> names;
+  std::transform(all_sheet_formats.begin(), all_sheet_formats.end(), names.begin(),
+                 sheet_format_name);
+  map.allow_only(names);
+  std::map<SheetFormat, FlopsPerSecond> peak;
+  for (const SheetFormat format : all_sheet_formats) {
+    const std::string_view name = sheet_format_name(format);
+    if (format == SheetFormat::f32 || map.has(name)) {
+      peak[format] = map.quantity<FlopsPerSecond>(name);
+    }
+  }
+  return peak;
+}
+
+/// Figures are rounded: 1 % of slack.
+constexpr double rounding = 0.99;
+
+void check_order(const ConfigMap& map, const std::map<SheetFormat, FlopsPerSecond>& peak) {
+  const FlopsPerSecond single = peak.at(SheetFormat::f32);
+  const auto is_less = [&](SheetFormat format, FlopsPerSecond than) {
+    return peak.contains(format) && peak.at(format) < rounding * than;
+  };
+  if (peak.contains(SheetFormat::f64) && peak.at(SheetFormat::f64) > single) {
+    map.refuse("f64", "more than f32", "Write that of plain cores.");
+  }
+  for (const SheetFormat format : {SheetFormat::tf32, SheetFormat::bf16, SheetFormat::f16}) {
+    if (is_less(format, single)) {
+      map.refuse(sheet_format_name(format), "less than f32, so of no use", "Leave it out.");
+    }
+  }
+  if (peak.contains(SheetFormat::f16) && is_less(SheetFormat::f8, peak.at(SheetFormat::f16))) {
+    map.refuse("f8", "less than f16", "Check which of its figures are with sparsity.");
+  }
+}
+
+/// A core multiplies and adds once a clock.
+void check_cores(const ConfigMap& map, const DeviceSheet& sheet) {
+  if (sheet.cores % sheet.multiprocessors != 0) {
+    map.refuse("cores", "no multiple of multiprocessors", "Check both.");
+  }
+  const FlopsPerSecond given = sheet.peak.at(SheetFormat::f32);
+  const FlopsPerSecond derived(2.0 * sheet.cores * sheet.boost_clock.si());
+  if (std::abs(given / derived - 1) > 0.03) {
+    map.map("peak").refuse("f32",
+                           fmt::format("but cores and boost_clock make {}", to_text(derived)),
+                           "Check all three.");
+  }
+}
+
+NvlinkPorts read_nvlink(const ConfigMap& map) {
+  map.allow_only({"generation", "links", "bandwidth"});
+  NvlinkPorts ports;
+  ports.generation = map.integer("generation", {1, 5});
+  ports.links = map.integer("links", {1, 18});
+  ports.bandwidth = map.quantity<BytesPerSecond>("bandwidth");
+  // Of a link, in one direction, by generation. [NVIDIA's data sheets of P100 … B200]
+  constexpr std::array<double, 5> most_of_link{20e9, 25e9, 25e9, 25e9, 50e9};
+  const BytesPerSecond most(ports.links *
+                            most_of_link[static_cast<std::size_t>(ports.generation - 1)]);
+  if (ports.bandwidth > most) {
+    map.refuse("bandwidth", fmt::format("more than so many links of it carry, {}", to_text(most)),
+               "Write that of one direction.");
+  }
+  return ports;
+}
+
+std::string read_host_link(const ConfigMap& map) {
+  std::string kind = map.text("host_link");
+  const std::vector<std::string> kinds = config_names("links");
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    map.refuse("host_link", "no kind of configs/links", suggestion(kind, kinds));
+  }
+  return kind;
+}
+
+void read_processor(const ConfigMap& map, DeviceSheet& sheet) {
+  sheet.multiprocessors = map.integer("multiprocessors", {1, 10'000});
+  sheet.cores = map.integer("cores", {1, 1'000'000});
+  sheet.boost_clock = read_clock(map, "boost_clock");
+  sheet.peak = read_peak(map.map("peak"));
+  check_order(map.map("peak"), sheet.peak);
+  check_cores(map, sheet);
+}
+
+/// What is the same for all spellings of a name.
+std::string plain_word(std::string_view name) {
+  std::string word;
+  for (const char letter : name) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (std::isalnum(code) != 0) word.push_back(static_cast<char>(std::tolower(code)));
+  }
+  for (const std::string_view filler : {"nvidia", "tesla", "geforce"}) {
+    if (const auto at = word.find(filler); at != std::string::npos) word.erase(at, filler.size());
+  }
+  return word;
+}
+
+std::vector<std::string> read_aliases(const ConfigMap& map) {
+  std::vector<std::string> aliases;
+  if (map.has("aliases")) aliases = map.texts("aliases");
+  for (const std::string& alias : aliases) {
+    if (plain_word(alias).empty()) {
+      map.refuse("aliases", fmt::format("with \"{}\", by which nothing can be found", alias),
+                 "Write what publications call it.");
+    }
+  }
+  return aliases;
+}
+
+std::vector<std::string> words_of(const DeviceSheet& sheet) {
+  std::vector<std::string> words{sheet.id, sheet.name};
+  words.insert(words.end(), sheet.aliases.begin(), sheet.aliases.end());
+  return words;
+}
+
+}  // namespace
+
+std::string_view sheet_format_name(SheetFormat format) {
+  switch (format) {
+    case SheetFormat::f64:
+      return "f64";
+    case SheetFormat::f32:
+      return "f32";
+    case SheetFormat::tf32:
+      return "tf32";
+    case SheetFormat::bf16:
+      return "bf16";
+    case SheetFormat::f16:
+      return "f16";
+    case SheetFormat::f8:
+      return "f8";
+  }
+  fail_expectation("a known format of numbers");
+}
+
+DeviceSheet load_device_sheet(std::string_view name) {
+  const ConfigMap map = ConfigMap::load(find_config("devices", name));
+  map.allow_only({"device", "name", "aliases", "architecture", "chip", "launched", "memory",
+                  "memory_bandwidth", "multiprocessors", "cores", "boost_clock", "peak",
+                  "host_link", "nvlink", "sources"});
+  DeviceSheet sheet;
+  sheet.id = map.name("device");
+  sheet.name = map.name("name");
+  sheet.aliases = read_aliases(map);
+  sheet.architecture = map.text("architecture");
+  sheet.chip = map.text("chip");
+  sheet.launched = map.integer("launched", year_range);
+  sheet.memory = read_within(map, "memory", Bytes(64e6), Bytes(4e12), "[64 MB, 4 TB]");
+  sheet.memory_bandwidth = read_within(map, "memory_bandwidth", BytesPerSecond(1e9),
+                                       BytesPerSecond(1e14), "[1 GB/s, 100 TB/s]");
+  read_processor(map, sheet);
+  sheet.host_link = read_host_link(map);
+  if (map.has("nvlink")) sheet.nvlink = read_nvlink(map.map("nvlink"));
+  constexpr std::array<std::string_view, 9> figures{
+      "launched",    "memory", "memory_bandwidth", "multiprocessors", "cores",
+      "boost_clock", "peak",   "host_link",        "nvlink"};
+  sheet.sources = read_sources(map, stated_keys(map, figures));
+  return sheet;
+}
+
+Device nominal_device(const DeviceSheet& sheet, Seconds launch) {
+  EXPECT(launch > Seconds(0));
+  Device device;
+  device.name = sheet.name;
+  device.kind = DeviceKind::gpu;
+  const std::array<std::pair<SheetFormat, DType>, 4> formats{{{SheetFormat::f32, DType::f32},
+                                                              {SheetFormat::tf32, DType::tf32},
+                                                              {SheetFormat::bf16, DType::bf16},
+                                                              {SheetFormat::f16, DType::f16}}};
+  for (const auto& [format, dtype] : formats) {
+    if (sheet.peak.contains(format)) device.peak[dtype] = sheet.peak.at(format);
+  }
+  device.memory_bandwidth = sheet.memory_bandwidth;
+  device.memory = sheet.memory;
+  device.launch = launch;
+  std::vector<std::string> titles;
+  for (const DataSource& source : sheet.sources) titles.push_back(source.title);
+  device.source = fmt::to_string(fmt::join(titles, "; "));
+  return device;
+}
+
+DeviceCatalogue::DeviceCatalogue(std::vector<DeviceSheet> sheets) : sheets_(std::move(sheets)) {
+  for (std::size_t i = 0; i < sheets_.size(); ++i) {
+    for (const std::string& name : words_of(sheets_[i])) {
+      const auto [place, is_new] = by_word_.try_emplace(plain_word(name), i);
+      if (is_new || place->second == i) continue;
+      throw ConfigError(fmt::format(
+          "the data sheets {} and {} both answer to \"{}\" (which would leave open which is "
+          "meant). Take that alias from one of them.",
+          sheets_[place->second].id, sheets_[i].id, name));
+    }
+  }
+}
+
+DeviceCatalogue DeviceCatalogue::load() {
+  std::vector<DeviceSheet> sheets;
+  for (const std::string& name : config_names("devices")) {
+    sheets.push_back(load_device_sheet(name));
+  }
+  return DeviceCatalogue(std::move(sheets));
+}
+
+const DeviceSheet* DeviceCatalogue::find(std::string_view name) const {
+  const auto found = by_word_.find(plain_word(name));
+  return found == by_word_.end() ? nullptr : &sheets_[found->second];
+}
+
+const DeviceSheet& DeviceCatalogue::at(std::string_view name) const {
+  if (const DeviceSheet* sheet = find(name)) return *sheet;
+  std::vector<std::string> known;
+  for (const DeviceSheet& sheet : sheets_) {
+    for (const std::string& word : words_of(sheet)) known.push_back(word);
+  }
+  throw ConfigError(fmt::format("\"{}\" is no GPU with a data sheet in configs/devices. {}", name,
+                                suggestion(name, known)));
+}
+
+}  // namespace dlscale

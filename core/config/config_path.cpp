@@ -1,0 +1,75 @@
+#include "core/config/config_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml");
+}
+
+fs::path beside_program() {
+  std::error_code ignored;  // without /proc there is no such folder, which the caller reports
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return program.parent_path().parent_path() / "share" / "dlscale" / "configs";
+}
+
+}  // namespace
+
+fs::path config_root() {
+  if (const char* chosen = std::getenv("DLSCALE_CONFIGS"); chosen != nullptr) {
+    if (fs::is_directory(chosen)) return chosen;
+    throw ConfigError(fmt::format(
+        "DLSCALE_CONFIGS is \"{}\", which is not a folder. Set it to the folder that holds "
+        "networks/ and clusters/, or unset it.",
+        chosen));
+  }
+  for (const fs::path& root : {fs::path(DLSCALE_CONFIGS_AT_BUILD), beside_program()}) {
+    if (fs::is_directory(root)) return root;
+  }
+  throw ConfigError(fmt::format(
+      "the folder configs was found neither at {} nor at {}. Set DLSCALE_CONFIGS to where it is.",
+      DLSCALE_CONFIGS_AT_BUILD, beside_program().string()));
+}
+
+fs::path find_config(std::string_view group, std::string_view name) {
+  if (is_path(name)) {
+    std::error_code error;  // a name that is too long, say, is that of no file
+    if (fs::is_regular_file(name, error)) return name;
+    throw ConfigError(
+        fmt::format("{} is not a file. Write the path of a YAML file, or a name from configs/{}.",
+                    name, group));
+  }
+  fs::path path = config_root() / group / fmt::format("{}.yaml", name);
+  std::error_code error;
+  if (!name.empty() && fs::is_regular_file(path, error)) return path;
+  const std::vector<std::string> names = nearest_first(name, config_names(group));
+  const bool near = !names.empty() && edit_distance(names.front(), name) <= 2;
+  throw ConfigError(
+      fmt::format("{} has no \"{}\".{} There is: {}.", (config_root() / group).string(), name,
+                  near ? fmt::format(" Did you mean \"{}\"?", names.front()) : "",
+                  names.empty() ? "nothing" : fmt::to_string(fmt::join(names, ", "))));
+}
+
+std::vector<std::string> config_names(std::string_view group) {
+  std::vector<std::string> names;
+  const fs::path folder = config_root() / group;
+  if (!fs::is_directory(folder)) return names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace dlscale

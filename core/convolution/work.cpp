@@ -1,0 +1,157 @@
+#include "core/convolution/work.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/convolution/limits.hpp"
+#include "core/convolution/stages.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+/// Along one side: pairs of an output and a tap of its filter that meet the image, which are those
+/// with 0 <= stride · output + tap - pad < inputs.
+double taps_inside(Index inputs, Index taps, Index outputs, const ConvolutionShape& shape) {
+  double pairs = 0;
+  for (Index tap = 0; tap < taps; ++tap) {
+    const Index before = std::max<Index>(0, shape.pad - tap);  // pixels of padding at the front
+    const Index first = (before + shape.stride - 1) / shape.stride;
+    const Index room = inputs - 1 + shape.pad - tap;
+    const Index end = room < 0 ? 0 : std::min(outputs, room / shape.stride + 1);
+    pairs += static_cast<double>(std::max<Index>(0, end - first));
+  }
+  return pairs;
+}
+
+/// What of direct_flops() is left without the taps on the padding, which are known to be 0 and
+/// which libraries leave out. All three passes go over the same pairs of a tap and an output.
+Flops flops_inside(const ConvolutionShape& shape) {
+  const double inside = taps_inside(shape.height, shape.kernel_h, shape.out_height, shape) *
+                        taps_inside(shape.width, shape.kernel_w, shape.out_width, shape);
+  const auto filters = static_cast<double>(shape.images * shape.outputs);
+  return Flops(2 * filters * static_cast<double>(shape.channels / shape.groups) * inside);
+}
+
+AlgorithmWork direct_work(const ConvolutionShape& shape) {
+  const Bytes bytes = least_bytes(shape);
+  return {{{.name = "convolution",
+            .kind = StageKind::direct,
+            .flops = flops_inside(shape),
+            .bytes = bytes,
+            .working_set = bytes}},
+          {}};
+}
+
+/// y += bias and y = max(y, 0) in one pass; dy = 0 where y is not positive, and db = Σ dy.
+void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass pass,
+                       const WorkSetting& setting) {
+  const double outputs = shape.output_elements();
+  const auto add = [&](std::string_view name, double operations, double passes) {
+    work.stages.push_back({.name = name,
+                           .kind = StageKind::copy,
+                           .flops = Flops(operations * outputs),
+                           .bytes = floats(passes * outputs),
+                           .working_set = floats(outputs)});
+  };
+  if (pass == Pass::forward && (setting.bias || setting.relu)) {
+    add(setting.relu ? "bias and ReLU" : "bias", setting.bias && setting.relu ? 2 : 1, 2);
+  }
+  if (pass != Pass::backward_filter) return;
+  if (setting.relu) add("ReLU", 1, 3);
+  if (setting.bias) add("bias", 1, 1);
+}
+
+/// Of forward.
+void leave_out_filters(AlgorithmWork& work) {
+  std::erase_if(work.stages, [](const Stage& stage) {
+    return stage.name == "filter transform" || stage.name == "transform of Â";
+  });
+}
+
+AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
+                      const WorkSetting& setting) {
+  if (method == Method::direct) return direct_work(shape);
+  if (setting.blocking == Blocking::device) return device_work(method, shape, pass);
+  switch (family_of(method)) {
+    case MethodFamily::direct:
+      break;
+    case MethodFamily::im2col:
+      return im2col_work(shape, pass, setting);
+    case MethodFamily::winograd:
+      return winograd_work(method, shape, pass, setting);
+    case MethodFamily::fft:
+    case MethodFamily::fft_tiled:
+      return spectral_work(method, shape, pass, setting);
+  }
+  fail_expectation("a known Method");
+}
+
+}  // namespace
+
+std::string_view stage_kind_name(StageKind kind) {
+  switch (kind) {
+    case StageKind::product:
+      return "product";
+    case StageKind::direct:
+      return "direct";
+    case StageKind::transform:
+      return "transform";
+    case StageKind::copy:
+      return "copy";
+  }
+  fail_expectation("a known StageKind");
+}
+
+Flops AlgorithmWork::flops() const {
+  return std::accumulate(stages.begin(), stages.end(), Flops(),
+                         [](Flops sum, const Stage& stage) { return sum + stage.flops; });
+}
+
+Bytes AlgorithmWork::bytes() const {
+  return std::accumulate(stages.begin(), stages.end(), Bytes(),
+                         [](Bytes sum, const Stage& stage) { return sum + stage.bytes; });
+}
+
+std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
+                    const WorkSetting& setting) {
+  std::string why = refusal(method, shape, setting.blocking);
+  if (!why.empty() || setting.blocking != Blocking::ours || pass != Pass::backward_filter ||
+      !is_fused(method)) {
+    return why;
+  }
+  const Index bytes =
+      fused_gradient_bytes(shape.outputs / shape.groups, shape.channels / shape.groups,
+                           winograd_outputs(method) + 2, setting.threads);
+  if (bytes <= gradient_limit_bytes) return "";
+  return fmt::format("transformed gradients of {} MiB for {} threads: it holds up to {} MiB",
+                     bytes >> 20, setting.threads, gradient_limit_bytes >> 20);
+}
+
+AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
+                             const WorkSetting& setting) {
+  EXPECT(pass != Pass::accumulate);
+  EXPECT(method == Method::direct || refusal(method, shape, setting.blocking).empty());
+  EXPECT(pass == Pass::forward || !setting.kept_filters);
+  AlgorithmWork work = work_of(method, shape, pass, setting);
+  if (setting.kept_filters) leave_out_filters(work);
+  const bool ours = setting.blocking != Blocking::whole && method != Method::direct;
+  if (ours) add_output_stages(work, shape, pass, setting);
+  return work;
+}
+
+Stage product_stage(const std::vector<Products>& products, double added) {
+  Stage stage{.name = "product", .kind = StageKind::product, .bytes = floats(added)};
+  stage.products = products;
+  for (const auto& [m, n, k, count] : products) {
+    stage.flops += Flops(2 * m * n * k * count);
+    const double elements = m * k + k * n + m * n;
+    stage.bytes += floats(elements * count);
+    stage.working_set = std::max(stage.working_set, floats(elements));
+  }
+  return stage;
+}
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,92 @@
+#include "core/network/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "core/base/error.hpp"
+
+namespace dlscale {
+namespace {
+
+/// As many elements as three such sizes make are still counted in 64 bits.
+constexpr std::int64_t largest_size = std::int64_t{1} << 20;
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < 1 || value > largest_size) return std::nullopt;
+  return value;
+}
+
+/// The text up to `separator`, which is cut off `rest` with it; all of `rest` where there is none.
+std::string_view take_part(std::string_view& rest, char separator) {
+  const std::size_t end = rest.find(separator);
+  const std::string_view part = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return part;
+}
+
+bool parse_sizes(std::string_view text, GemmShape& shape) {
+  for (std::int64_t* size : {&shape.m, &shape.n, &shape.k}) {
+    if (text.ends_with('x')) return false;
+    const auto value = parse_size(take_part(text, 'x'));
+    if (!value) return false;
+    *size = *value;
+  }
+  return text.empty();
+}
+
+bool parse_transposes(std::string_view text, GemmShape& shape) {
+  if (text.size() != 2 || text.find_first_not_of("nt") != std::string_view::npos) return false;
+  shape.transpose_a = text[0] == 't';
+  shape.transpose_b = text[1] == 't';
+  return true;
+}
+
+bool parse_batch(std::string_view text, GemmShape& shape) {
+  if (!text.starts_with('b')) return false;
+  const auto value = parse_size(text.substr(1));
+  shape.batch = value.value_or(1);
+  return value.has_value();
+}
+
+bool parse(std::string_view text, GemmShape& shape) {
+  if (text.ends_with(':') || !parse_sizes(take_part(text, ':'), shape)) return false;
+  if (text.empty()) return true;
+  const std::string_view next = take_part(text, ':');
+  if (parse_batch(next, shape)) return text.empty();
+  if (!parse_transposes(next, shape)) return false;
+  return text.empty() || parse_batch(text, shape);
+}
+
+}  // namespace
+
+std::string kernel_key(const GemmShape& shape) {
+  std::string key =
+      fmt::format("gemm m{} n{} k{} ta{:d} tb{:d}", shape.m, shape.n, shape.k,
+                  static_cast<int>(shape.transpose_a), static_cast<int>(shape.transpose_b));
+  if (shape.batch > 1) key += fmt::format(" batch{}", shape.batch);
+  return key;
+}
+
+Work work(const GemmShape& shape, DType dtype) {
+  const auto size = [](std::int64_t value) { return static_cast<double>(value); };
+  const double products = size(shape.batch) * size(shape.m) * size(shape.n) * size(shape.k);
+  const double elements =
+      size(shape.a_elements()) + size(shape.b_elements()) + size(shape.c_elements());
+  return {Flops(2 * products), Bytes(static_cast<double>(element_bytes(dtype)) * elements)};
+}
+
+GemmShape parse_gemm_shape(std::string_view text, std::string_view where) {
+  GemmShape shape;
+  if (parse(text, shape)) return shape;
+  throw ConfigError(fmt::format(
+      "{} names \"{}\" (no matrix product). Write m x n x k as 64x128x256, numbers from 1 to {}; "
+      "then :nn, :nt, :tn or :tt if an operand lies transposed; then :b8 for 8 products at once.",
+      where, text, largest_size));
+}
+
+}  // namespace dlscale

@@ -1,0 +1,212 @@
+#include "core/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/network/layer_shape.hpp"
+#include "core/text/shown_text.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+bool is_loss(const Layer& layer) {
+  return std::holds_alternative<SoftmaxCrossEntropy>(layer.kind);
+}
+
+/// Adds layers one by one and finds the producers of each by name.
+class Builder {
+ public:
+  Builder(std::string_view network, ImageShape input) : network_(network) {
+    check_input_shape(network, input);
+    add(Layer{LayerId(0), "input", Input{}, {}, {}, input});
+  }
+
+  void add_node(const Network::Node& node) {
+    Layer layer{LayerId(layers_.size()), node.name, node.kind, {}, {}, {}};
+    if (node.name.empty()) refuse(layer, "has no name", "Give every layer a name of its own.");
+    if (ids_.contains(node.name)) refuse(layer, "occurs twice", "Give each layer its own name.");
+    if (node.relu) take_in_relu(layer);
+    for (const std::string& producer : node.inputs) connect(layer, producer);
+    infer_shape(network_, layer);
+    add(std::move(layer));
+  }
+
+  std::vector<Layer> take() { return std::move(layers_); }
+
+ private:
+  void add(Layer layer) {
+    ids_.emplace(layer.name, layer.id);
+    layers_.push_back(std::move(layer));
+  }
+
+  void take_in_relu(Layer& layer) const {
+    if (!may_have_relu(layer.kind)) {
+      refuse(layer, fmt::format("is a {} with a ReLU of its own", kind_name(layer.kind)),
+             "Only convolution, batch_norm and sum take one in: make the ReLU a layer.");
+    }
+    layer.relu = true;
+  }
+
+  void connect(Layer& layer, const std::string& producer) {
+    const auto found = ids_.find(producer);
+    if (found == ids_.end()) {
+      refuse(layer, fmt::format("reads \"{}\", which is no layer before it", shown_text(producer)),
+             suggestion(producer, names()));
+    }
+    if (is_loss(layers_[found->second.index()])) {
+      refuse(layer, fmt::format("reads \"{}\", which is a loss and has no output", producer),
+             "Say with \"from\" which layer it reads.");
+    }
+    if (std::find(layer.inputs.begin(), layer.inputs.end(), found->second) != layer.inputs.end()) {
+      refuse(layer, fmt::format("reads \"{}\" twice", producer), "Name each input once.");
+    }
+    layer.inputs.push_back(found->second);
+    layer.input_shapes.push_back(layers_[found->second.index()].output);
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Layer& layer : layers_) names.push_back(layer.name);
+    return names;
+  }
+
+  [[noreturn]] void refuse(const Layer& layer, std::string_view problem,
+                           std::string_view advice) const {
+    refuse_layer(network_, layer, problem, advice);
+  }
+
+  std::string_view network_;
+  std::vector<Layer> layers_;
+  std::map<std::string, LayerId, std::less<>> ids_;
+};
+
+std::vector<std::vector<LayerId>> find_consumers(const std::vector<Layer>& layers) {
+  std::vector<std::vector<LayerId>> consumers(layers.size());
+  for (const Layer& layer : layers) {
+    for (const LayerId producer : layer.inputs) consumers[producer.index()].push_back(layer.id);
+  }
+  return consumers;
+}
+
+void check_all_used(std::string_view network, const std::vector<Layer>& layers,
+                    const std::vector<std::vector<LayerId>>& consumers) {
+  for (const Layer& layer : layers) {
+    if (is_loss(layer) || !consumers[layer.id.index()].empty()) continue;
+    refuse_layer(network, layer, "is read by no layer, so its work would be lost",
+                 "Remove it, name it in a \"from\", or end it in a softmax_cross_entropy.");
+  }
+}
+
+/// All losses read the same labels.
+void check_losses(std::string_view network, const std::vector<Layer>& layers) {
+  const Layer* first = nullptr;
+  for (const Layer& layer : layers) {
+    if (!is_loss(layer)) continue;
+    if (first == nullptr) first = &layer;
+    const int classes = layer.input_shapes.front().channels;
+    const int expected = first->input_shapes.front().channels;
+    if (classes == expected) continue;
+    refuse_layer(
+        network, layer,
+        fmt::format("tells {} classes apart and \"{}\" {}", classes, first->name, expected),
+        "All losses need the same number of classes.");
+  }
+  if (first == nullptr) {
+    throw ConfigError(fmt::format(
+        "{}: there is no loss, so nothing can be trained. End with a softmax_cross_entropy layer.",
+        network));
+  }
+}
+
+struct KindName {
+  std::string_view operator()(const Input& /*kind*/) const { return "input"; }
+  std::string_view operator()(const Convolution& /*kind*/) const { return "convolution"; }
+  std::string_view operator()(const Pooling& kind) const {
+    return kind.kind == PoolingKind::max ? "max_pooling" : "average_pooling";
+  }
+  std::string_view operator()(const Relu& /*kind*/) const { return "relu"; }
+  std::string_view operator()(const Lrn& /*kind*/) const { return "lrn"; }
+  std::string_view operator()(const BatchNorm& /*kind*/) const { return "batch_norm"; }
+  std::string_view operator()(const FullyConnected& /*kind*/) const { return "fully_connected"; }
+  std::string_view operator()(const Dropout& /*kind*/) const { return "dropout"; }
+  std::string_view operator()(const Concat& /*kind*/) const { return "concat"; }
+  std::string_view operator()(const Sum& /*kind*/) const { return "sum"; }
+  std::string_view operator()(const SoftmaxCrossEntropy& /*kind*/) const {
+    return "softmax_cross_entropy";
+  }
+};
+
+}  // namespace
+
+std::string_view kind_name(const LayerKind& kind) {
+  return std::visit(KindName{}, kind);
+}
+
+bool may_have_relu(const LayerKind& kind) {
+  return std::holds_alternative<Convolution>(kind) || std::holds_alternative<BatchNorm>(kind) ||
+         std::holds_alternative<Sum>(kind);
+}
+
+std::int64_t Layer::weight_count() const {
+  if (const auto* convolution = std::get_if<Convolution>(&kind)) {
+    return std::int64_t{convolution->out_channels} *
+           (input_shapes.front().channels / convolution->groups) * convolution->kernel_h *
+           convolution->kernel_w;
+  }
+  if (const auto* connected = std::get_if<FullyConnected>(&kind)) {
+    return connected->outputs * input_shapes.front().elements();
+  }
+  return std::holds_alternative<BatchNorm>(kind) ? output.channels : 0;
+}
+
+std::int64_t Layer::bias_count() const {
+  if (const auto* convolution = std::get_if<Convolution>(&kind)) {
+    return convolution->bias ? convolution->out_channels : 0;
+  }
+  if (const auto* connected = std::get_if<FullyConnected>(&kind)) {
+    return connected->bias ? connected->outputs : 0;
+  }
+  return std::holds_alternative<BatchNorm>(kind) ? output.channels : 0;
+}
+
+std::int64_t Layer::forward_macs() const {
+  if (std::holds_alternative<Convolution>(kind) || std::holds_alternative<FullyConnected>(kind)) {
+    return weight_count() * output.height * output.width;
+  }
+  return 0;
+}
+
+Network::Network(std::string name, ImageShape input, const std::vector<Node>& nodes)
+    : name_(std::move(name)) {
+  Builder builder(name_, input);
+  for (const Node& node : nodes) builder.add_node(node);
+  layers_ = builder.take();
+  consumers_ = find_consumers(layers_);
+  check_all_used(name_, layers_, consumers_);
+  check_losses(name_, layers_);
+}
+
+std::int64_t Network::parameter_count() const {
+  return std::transform_reduce(layers_.begin(), layers_.end(), std::int64_t{0}, std::plus<>{},
+                               [](const Layer& layer) { return layer.parameter_count(); });
+}
+
+std::int64_t Network::forward_macs() const {
+  return std::transform_reduce(layers_.begin(), layers_.end(), std::int64_t{0}, std::plus<>{},
+                               [](const Layer& layer) { return layer.forward_macs(); });
+}
+
+int Network::classes() const {
+  const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_loss);
+  EXPECT(last != layers_.rend());
+  return last->input_shapes.front().channels;
+}
+
+}  // namespace dlscale

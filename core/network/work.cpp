@@ -1,0 +1,144 @@
+#include <variant>
+
+#include "core/base/error.hpp"
+#include "core/network/step.hpp"
+
+namespace dlscale {
+namespace {
+
+constexpr double f32_bytes = 4;  // master gradients, biases, statistics
+
+/// Counts for one mini-batch. Elements are those of the whole batch; `e` is the size of one.
+struct Counts {
+  double in = 0;
+  double out = 0;
+  double weights = 0;
+  double biases = 0;
+  double macs = 0;
+  double images = 0;
+  double e = 4;
+  bool relu = false;  ///< Layer::relu
+};
+
+Counts count(const Layer& layer, int batch, DType dtype) {
+  Counts counts;
+  counts.images = batch;
+  for (const ImageShape& input : layer.input_shapes) {
+    counts.in += static_cast<double>(input.elements()) * counts.images;
+  }
+  counts.out = static_cast<double>(layer.output.elements()) * counts.images;
+  counts.weights = static_cast<double>(layer.weight_count());
+  counts.biases = static_cast<double>(layer.bias_count());
+  counts.macs = static_cast<double>(layer.forward_macs()) * counts.images;
+  counts.e = static_cast<double>(element_bytes(dtype));
+  counts.relu = layer.relu;
+  return counts;
+}
+
+Work make_work(double flops, double bytes) {
+  return {Flops(flops), Bytes(bytes)};
+}
+
+/// Convolution and fully connected: each pass is the same product with its operands in other
+/// roles. Adding the bias and taking the maximum with 0 (one operation an output element each) are
+/// not counted, as is usual. With a ReLU backward_filter also reads the output, and writes the
+/// gradient that it lets through.
+Work product_work(const Counts& c, Pass pass) {
+  const double flops = 2 * c.macs;
+  if (pass == Pass::backward_filter) {
+    const double masked = c.relu ? 2 * c.e * c.out : 0;
+    return make_work(flops, c.e * (c.in + c.out) + f32_bytes * (c.weights + c.biases) + masked);
+  }
+  const double biases = pass == Pass::forward ? f32_bytes * c.biases : 0;
+  return make_work(flops, c.e * (c.in + c.weights + c.out) + biases);
+}
+
+/// The work of one step of a layer, kind by kind. Operations are additions, multiplications,
+/// comparisons, divisions, exponentials and powers, one each.
+struct KindWork {
+  const Counts& c;
+  Pass pass;
+
+  [[nodiscard]] bool is_forward() const { return pass == Pass::forward; }
+
+  /// Reads and writes one value an element forward; backward reads a second one.
+  [[nodiscard]] Work elementwise(double forward_flops, double backward_flops) const {
+    return is_forward() ? make_work(forward_flops * c.in, c.e * 2 * c.in)
+                        : make_work(backward_flops * c.in, c.e * 3 * c.in);
+  }
+
+  Work operator()(const Input& /*kind*/) const { fail_expectation("the input has no step"); }
+  Work operator()(const Convolution& /*kind*/) const { return product_work(c, pass); }
+  Work operator()(const FullyConnected& /*kind*/) const { return product_work(c, pass); }
+
+  /// One operation an element of each window (comparison or addition); the division of an average
+  /// replaces the addition to nothing of its first element. Backward, max adds one value an
+  /// output, average scales it and adds it to each element of its window. Max keeps at least one
+  /// byte an output that says where in the window it was.
+  Work operator()(const Pooling& kind) const {
+    const double window = static_cast<double>(kind.kernel_h) * kind.kernel_w;
+    const bool is_max = kind.kind == PoolingKind::max;
+    const double bytes = c.e * (c.in + c.out) + (is_max ? c.out : 0);
+    if (is_forward()) return make_work(window * c.out, bytes);
+    return make_work((is_max ? 1 : window + 1) * c.out, bytes);
+  }
+
+  Work operator()(const Relu& /*kind*/) const { return elementwise(1, 1); }
+
+  /// Forward: square, size - 1 additions, times alpha/size, plus k, power, product: size + 4.
+  /// Backward: the sum again (size + 2), dy · s^-beta (2), times x over s (2), size - 1 additions,
+  /// times constant and x (2), minus (1): 2 size + 6.
+  Work operator()(const Lrn& kind) const {
+    return elementwise(kind.size + 4.0, 2.0 * kind.size + 6);
+  }
+
+  /// Forward: mean 1, squared deviation 3, scale and shift 2. Backward: shift 1, scale 3, input 4.
+  /// Scale and shift are read; backward writes their gradients too. Batch statistics are per
+  /// channel and not counted. A ReLU compares once each way; backward can tell what it let through
+  /// from the input.
+  Work operator()(const BatchNorm& /*kind*/) const {
+    const double parameters = f32_bytes * (c.weights + c.biases);
+    const Work work = c.relu ? elementwise(7, 9) : elementwise(6, 8);
+    return {work.flops, work.bytes + Bytes(is_forward() ? parameters : 2 * parameters)};
+  }
+
+  /// Draw and compare, multiply. The mask is drawn again backward, not stored.
+  Work operator()(const Dropout& /*kind*/) const { return make_work(2 * c.in, c.e * 2 * c.in); }
+
+  Work operator()(const Concat& /*kind*/) const { return make_work(0, c.e * 2 * c.out); }
+
+  /// Its backward hands the gradient on and has no step, unless there is a ReLU: then it is that
+  /// of the ReLU alone, which reads output and gradient and writes one for all inputs.
+  Work operator()(const Sum& /*kind*/) const {
+    EXPECT(is_forward() || c.relu);
+    if (!is_forward()) return make_work(c.out, c.e * 3 * c.out);
+    return make_work(c.in - (c.relu ? 0 : c.out), c.e * (c.in + c.out));
+  }
+
+  /// Forward, an element: maximum, difference, exponential, sum; an image: logarithm, difference.
+  /// It reads the scores and a label, and writes a loss, in f32. Backward, an element: difference,
+  /// exponential, weight; an image: minus one.
+  Work operator()(const SoftmaxCrossEntropy& /*kind*/) const {
+    constexpr double label_bytes = 4;
+    return is_forward() ? make_work(4 * c.in + 2 * c.images,
+                                    c.e * c.in + (label_bytes + f32_bytes) * c.images)
+                        : make_work(3 * c.in + c.images, c.e * 2 * c.in + label_bytes * c.images);
+  }
+};
+
+}  // namespace
+
+Work work(const Network& network, Step step, int batch, DType dtype) {
+  EXPECT(batch >= 1);
+  const Layer& layer = network.layer(step.layer);
+  const Counts counts = count(layer, batch, dtype);
+  if (step.pass == Pass::accumulate) {  // reads one gradient a consumer, writes their sum
+    const auto consumers = static_cast<double>(network.consumers(step.layer).size());
+    EXPECT(consumers > 1);
+    return make_work((consumers - 1) * counts.out, counts.e * (consumers + 1) * counts.out);
+  }
+  EXPECT(step.pass != Pass::backward_filter || counts.macs > 0);
+  return std::visit(KindWork{counts, step.pass}, layer.kind);
+}
+
+}  // namespace dlscale

@@ -1,9 +1,0 @@
-#pragma once
-#include "core/units.hpp"
-
-namespace dlscale {
-
-/// The memory of this node, as the system tells it.
-Bytes physical_memory();
-
-}  // namespace dlscale

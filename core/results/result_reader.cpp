@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
+#include "core/results/result_json.hpp"
+#include "core/results/result_paths.hpp"
+#include "core/system/input_file.hpp"
+#include "core/system/replaceable.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view packed = ".gz";
+
+struct Line {
+  std::string_view text;
+  bool is_terminated = false;  ///< ends in a line break; a crash can cut the last line short
+};
+
+std::vector<Line> lines_of(std::string_view text) {
+  std::vector<Line> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const bool is_terminated = end != std::string_view::npos;
+    lines.push_back({text.substr(0, end), is_terminated});
+    text.remove_prefix(is_terminated ? end + 1 : text.size());
+  }
+  return lines;
+}
+
+bool is_cut_short(const Line& line) {
+  if (line.is_terminated) return false;
+  try {
+    (void)kind_of_line(line.text);
+    return false;
+  } catch (const ConfigError&) {
+    return true;
+  }
+}
+
+/// Takes in one line after the header.
+void read_line(ResultFile& file, std::string_view text) {
+  if (file.complete) throw ConfigError("there is more after the line that ends the file");
+  switch (kind_of_line(text)) {
+    case LineKind::measurement:
+      file.measurements.push_back(parse_measurement(text));
+      return;
+    case LineKind::header:
+      throw ConfigError("this line is not a measurement");
+    case LineKind::end:
+      break;
+  }
+  if (parse_end(text) != file.measurements.size()) {
+    throw ConfigError(fmt::format("the file ends after {} measurements but counts {}",
+                                  file.measurements.size(), parse_end(text)));
+  }
+  file.complete = true;
+}
+
+[[noreturn]] void refuse_folder(const fs::path& path, const std::error_code& error) {
+  throw ConfigError(fmt::format(
+      "the folder {} cannot be searched for result files ({}). Name the files, or another folder.",
+      path.string(), error.message()));
+}
+
+/// What a suite keeps of its cells beside their results, and the folder where they are measured: it
+/// becomes a result when they are done.
+bool is_list_of_cells(const fs::path& path) {
+  return has_schema(path, "dlscale.plan") || has_schema(path, "dlscale.cells");
+}
+constexpr std::string_view cells_under_way = ".cells";
+
+/// A file and its compressed form would count twice.
+void refuse_twins(const std::vector<fs::path>& sorted) {
+  for (const fs::path& path : sorted) {
+    const fs::path plain = fs::path(path).replace_extension();
+    if (path.extension() != packed || !std::ranges::binary_search(sorted, plain)) continue;
+    throw ConfigError(
+        fmt::format("{} and {} are both there, and would count twice. Remove one of them.",
+                    plain.string(), path.filename().string()));
+  }
+}
+
+}  // namespace
+
+bool is_named(const fs::path& path, std::string_view extension) {
+  return path.extension() == extension ||
+         (path.extension() == packed && path.stem().extension() == extension);
+}
+
+std::vector<fs::path> result_paths(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == cells_under_way) entry.disable_recursion_pending();
+    if (!is_named(entry->path(), ".jsonl")) continue;
+    std::error_code unknown;
+    const bool is_file = entry->is_regular_file(unknown);
+    if (is_file && is_list_of_cells(entry->path())) continue;
+    if (is_file || unknown == std::errc::too_many_symbolic_link_levels) {
+      paths.push_back(entry->path());
+    }
+  }
+  if (error) refuse_folder(folder, error);
+  std::sort(paths.begin(), paths.end());
+  refuse_twins(paths);
+  return paths;
+}
+
+ResultFile read_results(const fs::path& path) {
+  const std::string text =
+      read_input(path, "Check that it is a result file (*.jsonl, *.jsonl.gz).");
+  std::vector<Line> lines = lines_of(text);
+  if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
+  if (lines.empty()) {
+    throw ConfigError(
+        fmt::format("{} holds no results. Remove it, or measure again.", path.string()));
+  }
+  ResultFile file;
+  file.path = path;
+  std::size_t number = 0;
+  try {
+    file.header = parse_header(lines[number].text);
+    for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{}:{}: {}. If it is a file of results, measure again; else leave it out.",
+                    path.string(), number + 1, error.what()));
+  }
+  return file;
+}
+
+std::vector<ResultFile> read_result_tree(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {read_results(path)};
+  const std::vector<fs::path> paths = result_paths(path);
+  std::vector<ResultFile> files;
+  std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_results);
+  return files;
+}
+
+}  // namespace dlscale

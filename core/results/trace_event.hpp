@@ -1,0 +1,38 @@
+#pragma once
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "core/base/units.hpp"
+
+namespace dlscale {
+
+/// A span of a trace that Chrome and Perfetto show: a JSON object with a list "traceEvents", one
+/// line each. [Google, Trace Event Format: "X" events, in microseconds]
+struct TraceEvent {
+  std::string name;
+  std::string category;
+  std::string what;  ///< shown as "pass" beside it
+  Seconds start;
+  Seconds duration;
+  double bytes = 0;     ///< of a message; shown if > 0
+  int process = 0;      ///< rows of a process stand together
+  std::size_t row = 0;  ///< those of a row must not overlap: a viewer would nest them
+};
+
+/// What such a file begins with, before the first line.
+inline constexpr std::string_view trace_opening = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+/// What it ends with, after the last line, which no comma follows.
+inline constexpr std::string_view trace_closing = "\n]}\n";
+
+/// A line, without comma and end, to the nanosecond.
+std::string trace_line(const TraceEvent& event);
+/// The line that names a process ("process_name") or one of its rows ("thread_name").
+std::string trace_name_line(int process, std::string_view what, std::size_t row,
+                            const std::string& name);
+
+/// Whether a file is a trace of dlscale, for refuse_foreign_file().
+bool is_trace(std::istream& content);
+
+}  // namespace dlscale

@@ -1,0 +1,12 @@
+#pragma once
+#include "core/base/units.hpp"
+
+namespace dlscale {
+
+/// A bucket of gradients is closed once it holds so many bytes: the first of an iteration early, so
+/// that something travels soon.
+/// [PyTorch reducer.hpp: kDefaultFirstBucketBytes, kDefaultBucketBytesCap]
+inline constexpr Bytes first_bucket_limit{1024.0 * 1024};
+inline constexpr Bytes bucket_limit{25 * 1024.0 * 1024};
+
+}  // namespace dlscale

@@ -1,0 +1,319 @@
+#include "core/system/child_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+
+namespace dlscale {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::duration seconds(double count) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+}
+
+std::vector<std::string> merged_environment(
+    const std::vector<std::pair<std::string, std::string>>& variables,
+    const std::map<std::string, std::string>& forced) {
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!forced.contains(text.substr(0, text.find('=')))) result.push_back(text);
+  }
+  for (const auto& [name, value] : forced) result.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : variables) {
+    // A variable that the user set wins over our default.
+    if (getenv(name.c_str()) != nullptr || forced.contains(name)) continue;
+    result.push_back(fmt::format("{}={}", name, value));
+  }
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  result.reserve(words.size() + 1);
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+/// As nohup wants it.
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  EXPECT(sigaction(signal, nullptr, &action) == 0);
+  return action.sa_handler == SIG_IGN;
+}
+
+/// Whether heed_end_of_job() was called.
+bool heeds_end_of_job() {
+  struct sigaction action = {};
+  EXPECT(sigaction(SIGUSR1, nullptr, &action) == 0);
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+/// SIGINT, SIGTERM, SIGCHLD and, unless it is ignored, SIGHUP are blocked while this object lives,
+/// and taken off the queue one by one: none comes between a look and a wait, and none ends this
+/// process before its child knows.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigemptyset(&awaited_);
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&awaited_, signal);
+    if (!is_ignored(SIGHUP)) sigaddset(&awaited_, SIGHUP);
+    if (heeds_end_of_job()) sigaddset(&awaited_, SIGUSR1);
+    EXPECT(pthread_sigmask(SIG_BLOCK, &awaited_, &before_) == 0);
+  }
+  ~SignalQueue() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+  /// As it was, for the child.
+  [[nodiscard]] const sigset_t& mask_before() const { return before_; }
+  /// The next signal, or 0 if none comes until then.
+  [[nodiscard]] int wait(std::optional<Clock::time_point> until) const {
+    for (;;) {
+      int signal = 0;
+      if (until) {
+        const timespec left = time_until(*until);
+        signal = sigtimedwait(&awaited_, nullptr, &left);
+      } else {
+        signal = sigwaitinfo(&awaited_, nullptr);
+      }
+      if (signal > 0) return signal == SIGUSR1 ? SIGTERM : signal;
+      if (errno == EAGAIN) return 0;
+    }
+  }
+
+ private:
+  static timespec time_until(Clock::time_point time) {
+    using std::chrono::nanoseconds;
+    const auto left =
+        std::max(nanoseconds(0), std::chrono::duration_cast<nanoseconds>(time - Clock::now()));
+    constexpr std::int64_t second = 1'000'000'000;
+    return {.tv_sec = left.count() / second, .tv_nsec = left.count() % second};
+  }
+  sigset_t awaited_{};
+  sigset_t before_{};
+};
+
+/// Hands signals to a child. A second one ends it at once, so that what is meant as one must not
+/// arrive twice: timeout(1) and some launchers signal a process and then its group.
+class Messenger {
+ public:
+  explicit Messenger(pid_t receiver) : receiver_(receiver) {}
+  /// Whether it was not the same once more.
+  bool pass_on(int signal) {
+    const auto now = Clock::now();
+    if (signal == last_ && now - time_ < std::chrono::seconds(1)) return false;
+    last_ = signal;
+    time_ = now;
+    kill(receiver_, signal);
+    return true;
+  }
+
+ private:
+  pid_t receiver_;  ///< below 0: all of a process group
+  int last_ = 0;
+  Clock::time_point time_;
+};
+
+/// Whether the child has ended, and how.
+std::optional<ChildExit> look_at(pid_t child) {
+  int status = 0;
+  const pid_t ended = waitpid(child, &status, WNOHANG);
+  if (ended == 0) return std::nullopt;
+  if (ended < 0) throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
+  return ChildExit{.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+}
+
+/// Ends a child whose time is over: by SIGTERM, which ours and launchers hand on to their ranks,
+/// and by SIGKILL what does not heed that, or the signals that it was sent.
+class Deadline {
+ public:
+  Deadline(pid_t child, const ChildOptions& options)
+      : child_(child),
+        time_to_end_(seconds(options.time_to_end_s)),
+        time_to_heed_(seconds(options.time_to_heed_s)) {
+    if (options.timeout_s) next_ = Clock::now() + seconds(*options.timeout_s);
+  }
+  [[nodiscard]] std::optional<Clock::time_point> next() const {
+    if (!next_) return kill_;
+    return kill_ ? std::min(*next_, *kill_) : *next_;
+  }
+  [[nodiscard]] bool passed() const { return passed_; }
+  [[nodiscard]] bool signalled() const { return kill_.has_value(); }
+  void look() {
+    const auto now = Clock::now();
+    if (kill_ && now >= *kill_) {
+      kill(-child_, SIGKILL);
+      kill_ = now + time_to_end_;
+    }
+    if (!next_ || now < *next_) return;
+    kill(-child_, passed_ ? SIGKILL : SIGTERM);
+    next_ = now + time_to_end_;
+    passed_ = true;
+  }
+  /// The child was sent a signal. Who sends a second one has waited long enough.
+  void note_signal() {
+    constexpr std::chrono::seconds soon(2);
+    const auto now = Clock::now();
+    kill_ = kill_ ? std::min(*kill_, now + soon) : now + time_to_heed_;
+  }
+  /// Until when what the child has left of its group may end by itself.
+  [[nodiscard]] Clock::time_point end_of_group() const {
+    return passed_ ? *next_ : std::min(*kill_, Clock::now() + time_to_end_);
+  }
+
+ private:
+  pid_t child_;
+  Clock::duration time_to_end_;  ///< by itself, and to write what it has
+  Clock::duration time_to_heed_;
+  std::optional<Clock::time_point> next_;  ///< step of a timeout
+  std::optional<Clock::time_point> kill_;  ///< of what does not heed the signals it was sent
+  bool passed_ = false;
+};
+
+/// What a child that was to end has left of its process group, such as the program of a shell that
+/// heeds no SIGTERM: until `until` it may end by itself.
+void end_group(pid_t group, Clock::time_point until) {
+  constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 20'000'000};
+  while (kill(-group, 0) == 0) {
+    if (Clock::now() >= until) {
+      kill(-group, SIGKILL);
+      return;
+    }
+    nanosleep(&a_moment, nullptr);
+  }
+}
+
+ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& options) {
+  const bool all = options.signals == ChildOptions::Signals::to_group;
+  Messenger messenger(all ? -child : child);
+  Deadline deadline(child, options);
+  const auto pass_on = [&](int signal) {
+    if (messenger.pass_on(signal)) deadline.note_signal();
+  };
+  if (const int signal = pending_signal(); signal != 0) pass_on(signal);
+  for (;;) {
+    if (auto ended = look_at(child)) {
+      ended->timed_out = deadline.passed();
+      if (deadline.passed() || deadline.signalled()) end_group(child, deadline.end_of_group());
+      return *ended;
+    }
+    const int signal = queue.wait(deadline.next());
+    deadline.look();
+    if (signal == 0 || signal == SIGCHLD) continue;
+    remember_signal(signal);
+    pass_on(signal);
+  }
+}
+
+/// Where the output of a child goes, if not to that of this process.
+class Streams {
+ public:
+  explicit Streams(const std::filesystem::path& log) {
+    posix_spawn_file_actions_init(&actions_);
+    if (log.empty()) return;
+    log_ = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log_ < 0) {
+      const std::string why = std::strerror(errno);
+      posix_spawn_file_actions_destroy(&actions_);
+      throw ConfigError(
+          fmt::format("{} cannot be written ({}). Choose another place with -o, or "
+                      "free space there.",
+                      log.string(), why));
+    }
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, log_, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, log_, STDERR_FILENO);
+  }
+  ~Streams() {
+    posix_spawn_file_actions_destroy(&actions_);
+    if (log_ >= 0) close(log_);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  int log_ = -1;
+};
+
+/// A process group of its own: a terminal sends Ctrl-C to a whole group, so that the child would
+/// get the signal twice, from the terminal and from here. A second one ends a program of ours and
+/// MPI's launcher at once, before results are on disk.
+class OwnGroup {
+ public:
+  explicit OwnGroup(const sigset_t& mask) {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setsigmask(&attributes_, &mask);
+  }
+  ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+void heed_end_of_job() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { remember_signal(SIGTERM); };
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  EXPECT(sigaction(SIGUSR1, &action, nullptr) == 0);
+}
+
+ChildExit run_child(const std::vector<std::string>& command,
+                    const std::vector<std::pair<std::string, std::string>>& variables,
+                    const ChildOptions& options) {
+  EXPECT(!command.empty());
+  std::vector<std::string> words = command;
+  std::vector<std::string> environment = merged_environment(variables, options.variables);
+  const Streams streams(options.log);
+  const SignalQueue queue;
+  const OwnGroup group(queue.mask_before());
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, command.front().c_str(), streams.get(), group.get(),
+                                 pointers(words).data(), pointers(environment).data());
+  if (error != 0) {
+    throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
+                                  command.front(), std::strerror(error)));
+  }
+  return wait_for(child, queue, options);
+}
+
+ExitCode exit_code_of(const ChildExit& child) {
+  const bool ours = child.code <= static_cast<int>(ExitCode::not_built) ||
+                    child.code == static_cast<int>(ExitCode::interrupted) ||
+                    child.code == static_cast<int>(ExitCode::terminated);
+  return ours ? static_cast<ExitCode>(child.code) : ExitCode::wrong_result;
+}
+
+std::string describe(const ChildExit& child) {
+  const int signal = child.code - 128;
+  if (signal <= 0 || signal >= NSIG) return fmt::format("ended with exit code {}", child.code);
+  return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
+}
+
+}  // namespace dlscale

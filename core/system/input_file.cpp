@@ -1,0 +1,156 @@
+#include "core/system/input_file.hpp"
+
+#include <fmt/format.h>
+#define ZLIB_CONST  // next_in is not written to
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Why the file is not to be opened; empty if it may be.
+std::string objection(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error) return error.message();
+  if (fs::is_directory(status)) return "it is a folder";
+  if (!fs::is_regular_file(status)) return "it is a pipe or a device, where a file is wanted";
+  return "";
+}
+
+std::ifstream open_input(const fs::path& path, std::string_view advice) {
+  std::string reason = objection(path);
+  std::ifstream stream;
+  if (reason.empty()) {
+    errno = 0;
+    stream.open(path, std::ios::binary);
+    if (!stream) reason = std::generic_category().message(errno);
+  }
+  if (!reason.empty()) {
+    throw ConfigError(fmt::format("{} cannot be read ({}). {}", path.string(), reason, advice));
+  }
+  return stream;
+}
+
+bool begins_gzip(std::string_view content) {
+  return content.starts_with("\x1f\x8b");
+}
+
+/// The next bytes of a stream: `most` of them, or fewer at its end.
+std::string next_bytes(std::istream& stream, std::size_t most) {
+  std::string bytes(most, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(most));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
+std::string all_bytes(std::istream& stream, const fs::path& path) {
+  constexpr std::size_t piece = std::size_t{1} << 20U;
+  std::string bytes;
+  while (stream.good()) bytes += next_bytes(stream, piece);
+  if (!stream.bad()) return bytes;
+  throw ConfigError(
+      fmt::format("{} could be read only up to byte {}. Check the disk, or get the file again.",
+                  path.string(), bytes.size()));
+}
+
+enum class Inflation { whole, cut_short, damaged, too_large };
+
+/// Appends what gzip [RFC 1952] inflates to: one member, or several one after the other. Stops
+/// after more than `most` bytes.
+Inflation inflate_gzip(std::string_view packed, std::size_t most, std::string& text) {
+  constexpr int gzip_alone = 16 + MAX_WBITS;
+  constexpr std::size_t largest_input = std::size_t{1} << 30U;  // zlib counts in 32 bits
+  z_stream stream{};
+  if (inflateInit2(&stream, gzip_alone) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
+  std::array<Bytef, std::size_t{1} << 16U> piece;
+  for (int code = Z_OK; text.size() <= most;) {
+    if (stream.avail_in == 0) {
+      const std::string_view next = packed.substr(0, largest_input);
+      packed.remove_prefix(next.size());
+      stream.next_in = reinterpret_cast<const Bytef*>(next.data());
+      stream.avail_in = static_cast<uInt>(next.size());
+      if (code == Z_STREAM_END && next.empty()) return Inflation::whole;
+    }
+    if (code == Z_STREAM_END) inflateReset(&stream);
+    stream.next_out = piece.data();
+    stream.avail_out = static_cast<uInt>(piece.size());
+    code = inflate(&stream, Z_NO_FLUSH);
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size() - stream.avail_out);
+    if (code == Z_BUF_ERROR) return Inflation::cut_short;
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    if (code != Z_OK && code != Z_STREAM_END) return Inflation::damaged;
+  }
+  return Inflation::too_large;
+}
+
+std::string inflated(std::string_view packed, std::size_t most, const fs::path& path) {
+  std::string text;
+  switch (inflate_gzip(packed, most, text)) {
+    case Inflation::whole:
+      return text;
+    case Inflation::cut_short:
+      throw ConfigError(fmt::format(
+          "{} is compressed with gzip and cut short: it ends {} bytes into its content. Get the "
+          "whole file, or compress the original again.",
+          path.string(), text.size()));
+    case Inflation::damaged:
+      throw ConfigError(fmt::format(
+          "{} is compressed with gzip and damaged {} bytes into its content. Get the file again, "
+          "or compress the original again.",
+          path.string(), text.size()));
+    case Inflation::too_large:
+      break;
+  }
+  throw ConfigError(fmt::format(
+      "{} is compressed with gzip and inflates to more than {} bytes, which is the most that is "
+      "read. Check what it is; if it is what you want, unpack it with gunzip.",
+      path.string(), most));
+}
+
+/// The first bytes of a file as it is; none where it cannot be read.
+std::string first_bytes(const fs::path& path, std::size_t most) {
+  if (!objection(path).empty()) return {};
+  std::ifstream stream(path, std::ios::binary);
+  return next_bytes(stream, most);
+}
+
+}  // namespace
+
+bool is_gzip(const fs::path& path) {
+  return begins_gzip(first_bytes(path, 2));
+}
+
+std::string read_input(const fs::path& path, std::string_view advice, std::size_t most) {
+  std::ifstream stream = open_input(path, advice);
+  std::string bytes = all_bytes(stream, path);
+  return begins_gzip(bytes) ? inflated(bytes, most, path) : bytes;
+}
+
+std::string read_beginning(const fs::path& path, std::size_t bytes) {
+  constexpr std::size_t gzip_overhead = 4096;  // of its header, and of blocks that do not shrink
+  std::string beginning = first_bytes(path, bytes + gzip_overhead);
+  if (begins_gzip(beginning)) {
+    std::string text;
+    (void)inflate_gzip(beginning, bytes, text);
+    beginning = std::move(text);
+  }
+  beginning.resize(std::min(beginning.size(), bytes));
+  return beginning;
+}
+
+}  // namespace dlscale

@@ -1,0 +1,156 @@
+#include "core/system/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/system/descriptor.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_standard_output(const struct stat& file) {
+  struct stat output = {};
+  return fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev &&
+         output.st_ino == file.st_ino;
+}
+
+/// To what is no file, or is one that has no name.
+int write_through(const fs::path& path, std::string_view content) {
+  Descriptor file(open_output(path, O_TRUNC));
+  if (file.get() < 0) return errno;
+  const int error = write_all(file.get(), content);
+  return error != 0 ? error : file.close();
+}
+
+/// What stands behind a link, and behind that one, be there a file already or not.
+fs::path behind_links(fs::path path) {
+  constexpr int most = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int i = 0; i < most && fs::is_symlink(path, error); ++i) {
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;  // the last of them alone if it is absolute
+  }
+  return path;
+}
+
+/// Unlike that of any other process, on this node or on another that shares the folder, and no
+/// longer than names may be.
+fs::path name_beside(const fs::path& file) {
+  constexpr std::size_t most = 200;
+  std::random_device random;
+  const std::string name = file.filename().string().substr(0, most);
+  return file.parent_path() / fmt::format(".{}.{}-{:08x}.partial", name, ::getpid(), random());
+}
+
+/// `there`: what is to be replaced; null where there is nothing.
+int replace(const fs::path& file, std::string_view content, const struct stat* there) {
+  const fs::path beside = name_beside(file);
+  Descriptor written(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (written.get() < 0) return errno;
+  int error = write_all(written.get(), content);
+  constexpr mode_t permissions = 07777;
+  if (error == 0 && there != nullptr && fchmod(written.get(), there->st_mode & permissions) != 0) {
+    error = errno;
+  }
+  // A crash after the rename must not find an empty file in place of the old one.
+  if (error == 0) error = written.sync();
+  if (const int at_end = written.close(); error == 0) error = at_end;
+  if (error == 0 && ::rename(beside.c_str(), file.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(beside.c_str());
+  return error;
+}
+
+bool is_file(const fs::path& path, const struct stat& file) {
+  struct stat found = {};
+  return ::stat(path.c_str(), &found) == 0 && found.st_dev == file.st_dev &&
+         found.st_ino == file.st_ino;
+}
+
+}  // namespace
+
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(descriptor, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+int open_output(const std::filesystem::path& path, int flags) {
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+  if (descriptor < 0 && errno == ENXIO) {
+    throw ConfigError(
+        fmt::format("{} is a pipe or a socket that no program reads, so what is written there "
+                    "would wait for ever. Start the reader first, or choose another place with -o.",
+                    path.string()));
+  }
+  // Writes do wait: for a reader that is slower, and for a terminal.
+  if (descriptor >= 0) EXPECT(fcntl(descriptor, F_SETFL, 0) == 0);
+  return descriptor;
+}
+
+int write_whole(const fs::path& path, std::string_view content) {
+  struct stat there = {};
+  const bool exists = stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return errno;
+  if (exists && is_standard_output(there)) {
+    if (std::fflush(stdout) != 0) return errno;
+    return write_all(STDOUT_FILENO, content);
+  }
+  const fs::path target = behind_links(path);
+  if (!exists) return replace(target, content, nullptr);
+  // Links of /proc lead to files by names that they may not have any more.
+  const bool has_name = S_ISREG(there.st_mode) && is_file(target, there);
+  return has_name ? replace(target, content, &there) : write_through(path, content);
+}
+
+int try_to_write(const fs::path& path) {
+  struct stat there = {};
+  const bool exists = stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return errno;
+  if (exists && S_ISDIR(there.st_mode)) return EISDIR;
+  if (exists && !S_ISREG(there.st_mode)) return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
+  std::error_code absent;
+  fs::path folder = fs::absolute(behind_links(path), absent).parent_path();
+  while (!fs::exists(folder, absent) && folder.has_relative_path()) folder = folder.parent_path();
+  const fs::path beside = name_beside(folder / path.filename());
+  const Descriptor made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (made.get() < 0) return errno;
+  ::unlink(beside.c_str());
+  return 0;
+}
+
+void refuse_shared_output(const std::filesystem::path& path, std::string_view what) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0 || S_ISCHR(file.st_mode)) return;
+  if (is_standard_output(file)) {
+    throw ConfigError(
+        fmt::format("{} is where standard output goes, too (each would overwrite the other). Name "
+                    "a file of its own.",
+                    what));
+  }
+  if (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)) {
+    throw ConfigError(
+        fmt::format("{} is a pipe or a socket (it is opened more than once, and its reader would "
+                    "stop when it is closed for the first time). Name a file.",
+                    what));
+  }
+}
+
+}  // namespace dlscale

@@ -1,0 +1,204 @@
+#include "core/text/csv_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
+#include "core/text/shown_text.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Tables of this kind have a line a layer or a measurement.
+constexpr std::size_t most_lines = 100'000;
+constexpr std::size_t most_line_bytes = 65'536;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+/// One quoted cell from `text[at]`, the opening quote, on; `at` is moved behind its closing quote.
+/// Nothing where it does not end.
+std::optional<std::string> quoted(std::string_view text, std::size_t& at) {
+  std::string cell;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] != '"') {
+      cell += text[at];
+    } else if (at + 1 < text.size() && text[at + 1] == '"') {
+      cell += text[++at];
+    } else {
+      ++at;
+      return cell;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> split(std::string_view line, const std::string& place) {
+  std::vector<std::string> cells;
+  std::size_t at = 0;
+  while (true) {
+    at = std::min(line.find_first_not_of(" \t", at), line.size());
+    const bool opens = at < line.size() && line[at] == '"';
+    std::string cell;
+    if (opens) {
+      std::optional<std::string> inner = quoted(line, at);
+      const std::size_t end = std::min(line.find(',', at), line.size());
+      if (!inner || !trimmed(line.substr(at, end - at)).empty()) {
+        throw ConfigError(fmt::format(
+            "{}: a quoted cell does not end before the next comma. Close it with a double quote, "
+            "and write \"\" for a quote within it.",
+            place));
+      }
+      cell = *std::move(inner);
+      at = end;
+    } else {
+      const std::size_t end = std::min(line.find(',', at), line.size());
+      cell = trimmed(line.substr(at, end - at));
+      at = end;
+    }
+    cells.push_back(std::move(cell));
+    if (at == line.size()) return cells;
+    ++at;
+  }
+}
+
+bool is_passed_over(std::string_view line) {
+  const std::string_view content = trimmed(line);
+  return content.empty() || content.front() == '#';
+}
+
+std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
+  std::vector<std::string> names;
+  for (const CsvColumn& column : columns) names.emplace_back(column.name);
+  return names;
+}
+
+}  // namespace
+
+CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const CsvColumn> known)
+    : path_(path.string()) {
+  std::istringstream stream(read_input(path, fmt::format("Name a CSV file of {} (columns: {}).",
+                                                         what, fmt::join(names_of(known), ", "))));
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    const std::string place = fmt::format("{}:{}", path_, number);
+    if (number > most_lines || line.size() > most_line_bytes) {
+      throw ConfigError(
+          fmt::format("{}: a table of {} has at most {} lines of {} bytes. Name one that has.",
+                      place, what, most_lines, most_line_bytes));
+    }
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+    if (is_passed_over(line)) continue;
+    Row row{number, split(line, place)};
+    if (columns_.empty()) {
+      read_header(std::move(row), what, known);
+      continue;
+    }
+    if (row.cells.size() != columns_.size()) {
+      throw ConfigError(
+          fmt::format("{}: the line has {} cells, and the header names {} columns, so that it is "
+                      "not sure which is which. Write one cell a column.",
+                      place, row.cells.size(), columns_.size()));
+    }
+    rows_.push_back(std::move(row));
+  }
+  if (columns_.empty() || rows_.empty()) {
+    throw ConfigError(
+        fmt::format("{} holds no {}. Write a header line with the columns {}, and a line for each.",
+                    path_, what, fmt::join(names_of(known), ", ")));
+  }
+}
+
+void CsvTable::read_header(Row header, std::string_view what, std::span<const CsvColumn> known) {
+  const std::string place = fmt::format("{}:{}", path_, header.line);
+  columns_ = std::move(header.cells);
+  const std::vector<std::string> names = names_of(known);
+  for (auto column = columns_.begin(); column != columns_.end(); ++column) {
+    const bool is_known = std::ranges::find(names, *column) != names.end();
+    if (is_known && std::find(columns_.begin(), column, *column) != column) {
+      throw ConfigError(
+          fmt::format("{}: the column {} is there twice. Leave one of them.", place, *column));
+    }
+    if (is_known) continue;
+    for (const std::string& name : names) {
+      if (has(name) || edit_distance(*column, name) > 2) continue;
+      throw ConfigError(fmt::format("{}: \"{}\" is no column of {}. {}", place, shown_text(*column),
+                                    what, suggestion(*column, names)));
+    }
+  }
+  for (const CsvColumn& column : known) {
+    if (!column.required || has(column.name)) continue;
+    throw ConfigError(fmt::format("{}: the header lacks the column {}, which {} need. Columns: {}.",
+                                  place, column.name, what, fmt::join(names, ", ")));
+  }
+}
+
+bool CsvTable::has(std::string_view column) const {
+  return std::ranges::find(columns_, column) != columns_.end();
+}
+
+const std::string& CsvTable::cell(std::size_t row, std::string_view column) const {
+  const auto found = std::ranges::find(columns_, column);
+  EXPECT(found != columns_.end());
+  return rows_.at(row).cells[static_cast<std::size_t>(found - columns_.begin())];
+}
+
+std::string CsvTable::place(std::size_t row) const {
+  return fmt::format("{}:{}", path_, rows_.at(row).line);
+}
+
+std::string CsvTable::text(std::size_t row, std::string_view column) const {
+  const std::string& text = cell(row, column);
+  if (text.empty()) {
+    throw ConfigError(
+        fmt::format("{}: the column {} is empty. Write what it is.", place(row), column));
+  }
+  return text;
+}
+
+double CsvTable::number(std::size_t row, std::string_view column, double most) const {
+  const std::string& text = cell(row, column);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || !std::isfinite(value) || value < 0 || value > most) {
+    throw ConfigError(
+        fmt::format("{}: the column {} is \"{}\", which is no number from 0 to {:g}. Write one, "
+                    "without a unit: the name of the column says it.",
+                    place(row), column, shown_text(text), most));
+  }
+  return value;
+}
+
+int CsvTable::count(std::size_t row, std::string_view column, int most) const {
+  const std::string& text = cell(row, column);
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || value < 1 || value > most) {
+    throw ConfigError(
+        fmt::format("{}: the column {} is \"{}\", which is no whole number from 1 to {}. Write "
+                    "how many there are.",
+                    place(row), column, shown_text(text), most));
+  }
+  return value;
+}
+
+}  // namespace dlscale

@@ -1,0 +1,79 @@
+#include "core/text/progress_line.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+
+namespace dlscale {
+namespace {
+
+constexpr std::chrono::seconds between_plain_lines{30};
+
+/// Asked anew for every line: windows change their size.
+std::size_t columns_of_terminal() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+}  // namespace
+
+std::string fitted(const std::string& text, std::size_t columns) {
+  const std::size_t room = columns < 2 ? 1 : columns - 1;
+  if (std::ranges::count_if(text, begins_character) <= static_cast<std::ptrdiff_t>(room)) {
+    return text;
+  }
+  std::size_t characters = 0;
+  const auto end = std::ranges::find_if(text, [&characters, room](char byte) {
+    return begins_character(byte) && ++characters == room;
+  });
+  return std::string(text.begin(), end) + "…";
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  const double minutes = std::round(seconds / 60);
+  if (minutes < 90) return fmt::format("{:.0f} min", minutes);
+  const double hours = std::floor(minutes / 60);
+  return fmt::format("{:.0f} h {:.0f} min", hours, minutes - 60 * hours);
+}
+
+ProgressLine::Kind ProgressLine::kind_for(bool quiet) {
+  if (quiet) return Kind::silent;
+  return ::isatty(STDERR_FILENO) == 1 ? Kind::terminal : Kind::plain;
+}
+
+ProgressLine::~ProgressLine() {
+  clear();
+}
+
+void ProgressLine::clear() {
+  if (shows_) fmt::print(stderr, "\r\033[K");
+  shows_ = false;
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (kind_ == Kind::silent) return;
+  if (kind_ == Kind::terminal) {
+    clear();
+    fmt::print(stderr, "{}", fitted(text, columns_of_terminal()));
+    std::fflush(stderr);
+    shows_ = true;
+    return;
+  }
+  const auto time = std::chrono::steady_clock::now();
+  if (last_ && time - *last_ < between_plain_lines) return;
+  last_ = time;
+  fmt::print(stderr, "{}\n", text);
+}
+
+}  // namespace dlscale

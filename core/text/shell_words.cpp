@@ -1,0 +1,40 @@
+#include "core/text/shell_words.hpp"
+
+namespace dlscale {
+namespace {
+
+/// All of its characters are known to mean nothing to a shell, of which there are more than one can
+/// list: braces and ^ do to some, = in front to zsh.
+bool is_plain(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  return !word.empty() && word.front() != '=' &&
+         word.find_first_not_of(plain) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view word) {
+  if (is_plain(word)) return std::string(word);
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  text += '\'';
+  return text;
+}
+
+std::string shell_line(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    text += shell_word(word);
+  }
+  return text;
+}
+
+}  // namespace dlscale

@@ -1,0 +1,56 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/text/shown_text.hpp"
+#include "core/text/suggest.hpp"
+
+namespace dlscale {
+
+/// What a value of an enum is called in files, on command lines and in answers.
+template <class Enum>
+struct Word {
+  Enum value;
+  std::string_view name;
+};
+
+/// Of an enum, in the order of its values, so that none but the last can be left out unseen.
+template <class Enum, std::size_t N>
+using Words = std::array<Word<Enum>, N>;
+
+template <class Enum, std::size_t N>
+constexpr bool in_order(const Words<Enum, N>& words) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (words[i].value != static_cast<Enum>(i)) return false;
+  }
+  return true;
+}
+
+template <class Enum, std::size_t N>
+std::string_view name_of(Enum value, const Words<Enum, N>& words) {
+  for (const Word<Enum>& word : words) {
+    if (word.value == value) return word.name;
+  }
+  fail_expectation("every value of an enum has its word");
+}
+
+/// The value that is called `name`. Throws ConfigError as parse_word() does.
+template <class Enum, std::size_t N>
+Enum value_of(std::string_view what, std::string_view name, const Words<Enum, N>& words) {
+  std::vector<std::string> names;
+  names.reserve(N);
+  for (const Word<Enum>& word : words) {
+    if (word.name == name) return word.value;
+    names.emplace_back(word.name);
+  }
+  throw ConfigError(
+      fmt::format("\"{}\" is not a {}. {}", shown_text(name), what, suggestion(name, names)));
+}
+
+}  // namespace dlscale

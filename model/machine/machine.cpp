@@ -1,0 +1,79 @@
+#include "model/machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "model/topology/data_sheet_shares.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// T = start + n / bandwidth, from a data sheet.
+Piecewise nominal_cost(const Estimate<Seconds>& start, const Estimate<SecondsPerByte>& per_byte,
+                       Bytes largest) {
+  Segment segment;
+  segment.to = largest;
+  segment.alpha = start;
+  segment.beta = per_byte;
+  return Piecewise({segment});
+}
+
+/// From no start-up and line rate to what PCI Express of that rate was found to carry.
+AffineFit nominal_copy(const LinkSpec& link, Bytes largest) {
+  const LinkShares shares = pcie_shares(link.bandwidth);
+  const SecondsPerByte at_best = 1 / link.bandwidth;
+  return {1, 1, DType::f32,
+          nominal_cost({link.latency, {}, std::max(link.latency, shares.startup)},
+                       {at_best, at_best, at_best / shares.efficiency}, largest),
+          link.source};
+}
+
+template <class Q>
+Estimate<Q> computed(Q at_best) {
+  const SheetRange& range = computing_shares.range;
+  return {at_best, range.low * at_best, range.high * at_best};
+}
+
+void check_nominal(const Cluster& cluster) {
+  const auto missing = [&](std::string_view what) {
+    return ConfigError(
+        fmt::format("cluster {} gives no {}, so nothing can be predicted from its data "
+                    "sheet. Add it, or measure: dlscale bench, then dlscale calibrate.",
+                    cluster.name, what));
+  };
+  if (cluster.device.peak.empty()) throw missing("device peak");
+  if (cluster.device.memory_bandwidth.si() <= 0) throw missing("device memory bandwidth");
+  if (cluster.host_device.bandwidth.si() <= 0) throw missing("host_device bandwidth");
+}
+
+/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta, with
+/// 16-bit kernels also weights of half the size.
+AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
+  const double passes = element_bytes(dtype) == 4 ? 5 : 5.5;
+  return {
+      1, 1, dtype,
+      nominal_cost(computed(device.launch), computed(passes / device.memory_bandwidth), largest),
+      device.source};
+}
+
+}  // namespace
+
+Machine nominal_machine(const Cluster& cluster) {
+  check_nominal(cluster);
+  const Device& device = cluster.device;
+  Machine machine;
+  machine.cluster = cluster;
+  const Bytes all(1e15);  // no size is out of a data sheet's range
+  machine.h2d = {nominal_copy(cluster.host_device, all)};
+  for (const DType dtype : all_dtypes) machine.update.push_back(nominal_update(device, dtype, all));
+  LoaderFit loader;
+  loader.decode = Estimate<Seconds>::exact(cluster.host.decode);
+  loader.source = cluster.host.source;
+  machine.loaders = {loader};
+  machine.memory_bandwidth["data sheet"] = Estimate<BytesPerSecond>::exact(device.memory_bandwidth);
+  return machine;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,19 @@
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/published/cases/prediction.hpp"
+
+namespace dlscale::cases {
+
+/// Reads predictions, one a line (docs/CASES.md). A line without a value is of a case that was not
+/// covered. Throws ConfigError that names file, line, field and why, as read_cases() does; an id
+/// that stands twice is refused.
+std::vector<CasePrediction> read_predictions(const std::filesystem::path& path);
+
+/// The lines of such a file. Requires finite numbers.
+std::string prediction_lines(std::span<const CasePrediction> predictions);
+
+}  // namespace dlscale::cases

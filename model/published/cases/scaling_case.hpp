@@ -1,0 +1,146 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/units.hpp"
+
+namespace dlscale::cases {
+
+/// Samples a second; a sample is counted, so that it has no unit of its own.
+using PerSecond = Quantity<-1, 0, 0>;
+
+/// Layers of which each token takes only some.
+struct MixtureOfExperts {
+  std::int64_t experts = 0;            ///< ≥ 1
+  std::int64_t experts_per_token = 0;  ///< 1 … experts
+  std::int64_t expert_ffn = 0;         ///< ≥ 1: width of the feed-forward part of an expert
+  std::int64_t shared_ffn = 0;         ///< ≥ 0: of what every token takes
+  std::int64_t dense_layers = 0;       ///< ≥ 0: layers without experts
+  auto operator<=>(const MixtureOfExperts&) const = default;
+};
+
+/// Multi-head latent attention.
+struct LatentAttention {
+  std::int64_t q_lora_rank = 0;  ///< ≥ 0; 0: queries are not compressed
+  std::int64_t kv_lora_rank = 0;
+  std::int64_t qk_nope = 0;
+  std::int64_t qk_rope = 0;
+  std::int64_t v = 0;
+  auto operator<=>(const LatentAttention&) const = default;
+};
+
+/// What a case tells of a network. All but the name and the number of parameters is told of
+/// transformers only, and not of all of them.
+struct CaseNetwork {
+  std::string name;
+  std::int64_t parameters = 0;  ///< ≥ 1: trainable scalars
+  std::optional<std::int64_t> layers = {};
+  std::optional<std::int64_t> hidden = {};
+  std::optional<std::int64_t> heads = {};
+  std::optional<std::int64_t> seq = {};  ///< tokens of a sequence
+  std::optional<std::int64_t> vocab = {};
+  std::optional<std::int64_t> ffn = {};
+  std::optional<std::int64_t> kv_heads = {};
+  std::optional<std::int64_t> head_dim = {};  ///< where it is not hidden / heads
+  std::optional<bool> gated_mlp = {};
+  std::optional<std::int64_t> active_parameters = {};  ///< that a token takes
+  std::optional<MixtureOfExperts> moe = {};
+  std::optional<LatentAttention> mla = {};
+  bool operator==(const CaseNetwork&) const = default;
+};
+
+/// A link by its data sheet.
+struct CaseLink {
+  std::string kind;               ///< "nvlink2", "ethernet-tcp"
+  BytesPerSecond bandwidth = {};  ///< nominal, in one direction: per GPU within a node, per node
+                                  ///< between nodes, there the sum over the network cards
+  std::optional<int> nics = {};   ///< ≥ 1: network cards of a node; only between nodes
+  bool operator==(const CaseLink&) const = default;
+};
+
+/// Nominal hardware of a training.
+struct CaseCluster {
+  std::string gpu;  ///< as on its data sheet: "V100-SXM2-16GB"
+  CaseLink intra_node = {};
+  std::optional<CaseLink> inter_node = {};  ///< none only where there is one node
+  bool operator==(const CaseCluster&) const = default;
+};
+
+/// How replicas come to the same parameters. `other`: a word that is none of these, which no model
+/// here knows.
+enum class Synchronisation { all_reduce, parameter_server, replicated_copy, fsdp, other };
+/// What of the communication runs beside the backward pass.
+enum class Overlap { none, wfbp, bucketed, merged, scheduled, bucketed_async_tp, unknown, other };
+/// Where samples come from.
+enum class Input { synthetic, real, unknown, other };
+
+/// How the work is split; dp · tp · pp · cp = GPUs.
+struct CaseParallelism {
+  int dp = 1;                              ///< ≥ 1: replicas
+  int tp = 1;                              ///< ≥ 1: tensor-parallel parts
+  int pp = 1;                              ///< ≥ 1: stages of the pipeline
+  int cp = 1;                              ///< ≥ 1: parts of a sequence
+  int ep = 1;                              ///< ≥ 1: parts of the experts
+  std::optional<double> micro_batch = {};  ///< > 0: samples
+  std::optional<int> virtual_pipeline = {};
+  std::string schedule = {};  ///< of the pipeline: "1f1b"; empty: not told
+  std::optional<bool> sequence_parallel = {};
+  std::string recompute = {};          ///< "none", "selective", "full", "unknown"; empty: not told
+  std::optional<int> zero_stage = {};  ///< 0 … 3
+  std::optional<bool> compile = {};
+  bool operator==(const CaseParallelism&) const = default;
+};
+
+/// How it was trained.
+struct CaseRun {
+  std::string framework;  ///< free text
+  Synchronisation synchronisation = Synchronisation::other;
+  Overlap overlap = Overlap::unknown;
+  Input input = Input::unknown;
+  CaseParallelism parallel = {};
+  bool operator==(const CaseRun&) const = default;
+};
+
+/// A smaller scale of the same series that a predictor may use.
+struct GivenPoint {
+  int gpus = 0;               ///< ≥ 1
+  PerSecond throughput = {};  ///< > 0: samples of the whole job
+  double batch_per_gpu = 0;   ///< > 0
+  double global_batch = 0;    ///< batch_per_gpu · gpus
+  std::string note = {};
+  /// Whether its time is of computing alone, without update and input; absent: not stated.
+  std::optional<bool> computes_only = {};
+  /// Time of an iteration.
+  [[nodiscard]] Seconds iteration() const { return global_batch / throughput; }
+  bool operator==(const GivenPoint&) const = default;
+};
+
+/// A training whose speed is to be predicted (schema dlscale.case/1): all that a predictor may read
+/// of it. What was measured is an Outcome (model/published/cases/outcome.hpp), which stands beside the case in
+/// a CaseFile and is no part of it.
+struct ScalingCase {
+  std::string id;   ///< "set/slug", unique in its file
+  std::string set;  ///< the measured data set it is of
+  CaseNetwork network = {};
+  std::string sample_unit;      ///< "image", "sequence", "token"
+  std::string precision;        ///< "fp32", "mixed-fp16", …
+  Bytes gradient_element = {};  ///< of a gradient on the wire: 2 or 4
+  /// Samples per GPU between two gradient synchronisations; a fraction where GPUs share a sample.
+  double batch_per_gpu = 0;
+  double global_batch = 0;  ///< batch_per_gpu · gpus
+  int gpus = 0;             ///< ≥ 1: the number to predict for
+  int gpus_per_node = 0;    ///< ≥ 1: joined by the intra-node link
+  int nodes = 0;            ///< ⌈gpus / gpus_per_node⌉
+  CaseCluster cluster = {};
+  CaseRun run = {};
+  std::vector<GivenPoint> given = {};
+  std::string source = {};   ///< who published it; empty: not told
+  std::string licence = {};  ///< of the source
+  /// Dotted names of fields that are not in the source.
+  std::vector<std::string> assumed = {};
+  bool operator==(const ScalingCase&) const = default;
+};
+
+}  // namespace dlscale::cases

@@ -1,0 +1,120 @@
+#include "model/published/curves/size_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace dlscale::model {
+namespace {
+
+/// In ln T: what two measurements of the same size differ by.
+constexpr double measurement_noise = 0.02;
+/// In ln T: how well chords foretell where no point between others tells it.
+constexpr double untold_residual = 0.1;
+
+bool is_usable(double number) {
+  return std::isfinite(number) && number > 0;
+}
+
+double geometric_mean(const std::vector<double>& numbers) {
+  double sum = 0;
+  for (const double number : numbers) sum += std::log(number);
+  return std::exp(sum / static_cast<double>(numbers.size()));
+}
+
+Seconds on_chord(Bytes x0, Seconds y0, Bytes x1, Seconds y1, Bytes m) {
+  const double part = (m - x0) / (x1 - x0);
+  return (1 - part) * y0 + part * y1;
+}
+
+}  // namespace
+
+SizeCurve::SizeCurve(const cases::GivenCurve& given) {
+  std::map<double, std::vector<double>> by_size;
+  const std::size_t points = std::min(given.bytes.size(), given.times.size());
+  for (std::size_t i = 0; i < points; ++i) {
+    const double size = given.bytes[i].si();
+    const double time = given.times[i].si();
+    if (is_usable(size) && is_usable(time)) by_size[size].push_back(time);
+  }
+  for (const auto& [size, times] : by_size) {
+    sizes_.emplace_back(size);
+    times_.emplace_back(times.size() == 1 ? times.front() : geometric_mean(times));
+  }
+}
+
+bool SizeCurve::covers(Bytes m) const {
+  return m >= sizes_.front() && m <= sizes_.back();
+}
+
+/// Of the segment that holds m, or is nearest to it. Requires two points.
+std::size_t SizeCurve::segment_end(Bytes m) const {
+  const auto found = std::ranges::lower_bound(sizes_, m);
+  const auto place = static_cast<std::size_t>(found - sizes_.begin());
+  return std::clamp<std::size_t>(place, 1, sizes_.size() - 1);
+}
+
+/// β ≥ 0 of the segment that ends there.
+SecondsPerByte SizeCurve::slope(std::size_t end) const {
+  return std::max((times_[end] - times_[end - 1]) / (sizes_[end] - sizes_[end - 1]),
+                  SecondsPerByte());
+}
+
+Seconds SizeCurve::time(Bytes m) const {
+  if (sizes_.size() == 1) return std::max(1.0, m / sizes_.front()) * times_.front();
+  const std::size_t end = segment_end(m);
+  if (covers(m)) return on_chord(sizes_[end - 1], times_[end - 1], sizes_[end], times_[end], m);
+  const SecondsPerByte beta = slope(end);
+  if (m > sizes_.back()) return times_.back() + beta * (m - sizes_.back());
+  const Seconds alpha = times_.front() - beta * sizes_.front();
+  if (alpha <= Seconds()) return m / sizes_.front() * times_.front();
+  return alpha + beta * m;
+}
+
+double SizeCurve::latency_share(Bytes m) const {
+  if (sizes_.size() == 1) return std::min(1.0, sizes_.front() / m);
+  return std::clamp(1 - slope(segment_end(m)) * m / time(m), 0.0, 1.0);
+}
+
+std::vector<Seconds> SizeCurve::beyond(Bytes m) const {
+  if (covers(m)) return {};
+  if (m > sizes_.back()) return {m / sizes_.back() * times_.back()};
+  return {times_.front(), m / sizes_.front() * times_.front()};
+}
+
+/// |ln| of the chord over the one on logarithmic axes; 0 where m is not covered.
+double SizeCurve::bend(Bytes m) const {
+  if (sizes_.size() < 2 || !covers(m)) return 0;
+  const std::size_t end = segment_end(m);
+  const double part = std::log(m / sizes_[end - 1]) / std::log(sizes_[end] / sizes_[end - 1]);
+  const double rise = std::log(times_[end] / times_[end - 1]);
+  return std::abs(std::log(time(m) / times_[end - 1]) - part * rise);
+}
+
+/// |ln| of a time over what its neighbours foretell; nothing at the ends.
+std::optional<double> SizeCurve::residual(std::size_t point) const {
+  if (point == 0 || point + 1 >= sizes_.size()) return {};
+  const Seconds foretold = on_chord(sizes_[point - 1], times_[point - 1], sizes_[point + 1],
+                                    times_[point + 1], sizes_[point]);
+  return std::abs(std::log(times_[point] / foretold));
+}
+
+double SizeCurve::residuals_around(Bytes m) const {
+  std::vector<double> found;
+  const auto add = [&](std::size_t point) {
+    if (const auto told = residual(point)) found.push_back(*told);
+  };
+  if (sizes_.size() < 3) return untold_residual;
+  const std::size_t end = segment_end(m);
+  add(end - 1);
+  add(end);
+  return std::accumulate(found.begin(), found.end(), 0.0) / static_cast<double>(found.size());
+}
+
+double SizeCurve::spread(Bytes m) const {
+  if (std::ranges::binary_search(sizes_, m)) return measurement_noise;
+  return measurement_noise + bend(m) + residuals_around(m);
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,288 @@
+#include "model/published/scaling/facts/facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/collective/selection/parameter_servers.hpp"
+#include "core/config/config_path.hpp"
+#include "core/text/suggest.hpp"
+#include "model/published/scaling/facts/framework_traits.hpp"
+#include "model/published/scaling/facts/network_kind.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+using cases::ScalingCase;
+
+/// Kinds of NVLink by which GPUs are joined without switches.
+constexpr std::array<std::string_view, 2> meshes{"nvlink1", "nvlink2"};
+
+/// A GPU of which nothing is known: memory and year of those that most publications have.
+constexpr BytesPerSecond usual_memory_bandwidth{900e9};
+constexpr int usual_launch = 2018;
+
+Layout layout(int gpus, int gpus_per_node) {
+  const int nodes = gpus / gpus_per_node + (gpus % gpus_per_node > 0 ? 1 : 0);
+  return {gpus, nodes, std::min(gpus, gpus_per_node)};
+}
+
+/// First layer first, of each its weights before its bias: as in backward order, in which the last
+/// layer comes first. Tensors of a layer are ready at the same time.
+std::vector<Bytes> in_forward_order(const std::vector<GradientTensor>& backward, Bytes element) {
+  std::vector<Bytes> forward;
+  for (std::size_t end = backward.size(); end > 0;) {
+    std::size_t begin = end - 1;
+    while (begin > 0 && backward[begin - 1].ready == backward[end - 1].ready) --begin;
+    for (std::size_t i = begin; i < end; ++i) forward.push_back(backward[i].elements * element);
+    end = begin;
+  }
+  return forward;
+}
+
+/// By the framework's rule, where that and the layers of the network are known.
+double busiest_server(const TrainingFacts& facts, int nodes, std::vector<std::string>& guesses) {
+  constexpr int most_followed = 100'000;
+  if (facts.synchronisation != cases::Synchronisation::parameter_server) return 1;
+  if (!facts.framework.sharding || facts.profile.source != TensorSource::layers) return 1;
+  if (nodes > most_followed) {
+    guesses.push_back(fmt::format(
+        "what each of {} servers keeps is not followed (on more than {}): taken as even", nodes,
+        most_followed));
+    return 1;
+  }
+  const Bytes element = facts.gradient / facts.parameters;
+  const std::vector<Bytes> tensors = in_forward_order(facts.profile.tensors, element);
+  return collective::imbalance(
+      collective::servers_by(*facts.framework.sharding, tensors, element, nodes));
+}
+
+bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+const LinkKind* find_kind(const FactSources& sources, std::string_view name, LinkReach reach) {
+  for (const LinkKind& kind : sources.links) {
+    if (kind.name == name && kind.reach == reach) return &kind;
+  }
+  return nullptr;
+}
+
+std::string guessed_link(std::string_view kind, std::string_view as) {
+  return fmt::format("\"{}\" is no kind of link in configs/links: taken for {}", kind, as);
+}
+
+NodeFabric node_fabric(const ScalingCase& training, const FactSources& sources,
+                       std::vector<std::string>& guesses) {
+  const std::string& name = training.cluster.intra_node.kind;
+  if (std::find(meshes.begin(), meshes.end(), name) != meshes.end()) return NodeFabric::mesh;
+  if (const LinkKind* kind = find_kind(sources, name, LinkReach::intra_node)) {
+    return kind->transport == LinkTransport::nvlink ? NodeFabric::switched : NodeFabric::pcie;
+  }
+  const std::string word = plain_name(name);
+  const bool nvlink = holds(word, "nvlink") || holds(word, "nvswitch");
+  guesses.push_back(guessed_link(name, nvlink ? "links through switches" : "PCI Express"));
+  return nvlink ? NodeFabric::switched : NodeFabric::pcie;
+}
+
+ClusterFabric cluster_fabric(const ScalingCase& training, const FactSources& sources,
+                             std::vector<std::string>& guesses) {
+  if (!training.cluster.inter_node) return ClusterFabric::none;
+  const std::string& name = training.cluster.inter_node->kind;
+  if (const LinkKind* kind = find_kind(sources, name, LinkReach::inter_node)) {
+    return kind->transport == LinkTransport::tcp ? ClusterFabric::tcp : ClusterFabric::rdma;
+  }
+  const std::string word = plain_name(name);
+  const bool tcp =
+      holds(word, "tcp") || (holds(word, "ethernet") && !holds(word, "rdma")) || holds(word, "gbe");
+  guesses.push_back(guessed_link(name, tcp ? "TCP" : "RDMA"));
+  return tcp ? ClusterFabric::tcp : ClusterFabric::rdma;
+}
+
+std::size_t common_start(std::string_view a, std::string_view b) {
+  const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<std::size_t>(end - a.begin());
+}
+
+/// Whether a GPU may have the chip of one of that name: names begin alike over four letters and
+/// digits, or one is the other with more behind it.
+bool may_share_chip(std::string_view gpu, std::string_view name) {
+  const std::size_t common = common_start(gpu, name);
+  return common >= 4 || (common >= 3 && common == name.size());
+}
+
+/// The sheet with the name most like a GPU's among those that may share its chip.
+const DeviceSheet* similar(const DeviceCatalogue& devices, std::string_view gpu) {
+  const DeviceSheet* best = nullptr;
+  int least = std::numeric_limits<int>::max();
+  const std::string word = plain_name(gpu);
+  for (const DeviceSheet& sheet : devices.sheets()) {
+    std::vector<std::string> names = sheet.aliases;
+    names.push_back(sheet.id);
+    for (const std::string& name : names) {
+      const std::string other = plain_name(name);
+      const int distance = edit_distance(word, other);
+      if (!may_share_chip(word, other) || distance >= least) continue;
+      least = distance;
+      best = &sheet;
+    }
+  }
+  return best;
+}
+
+/// When the chip of a GPU first came out: more memory on it is no new generation.
+int first_launch(const DeviceCatalogue& devices, const DeviceSheet& of) {
+  int year = of.launched;
+  for (const DeviceSheet& sheet : devices.sheets()) {
+    if (sheet.chip == of.chip) year = std::min(year, sheet.launched);
+  }
+  return year;
+}
+
+/// "Tesla V100-SXM2" and "NVIDIA A100 (400 W)" begin with a maker or a line of products.
+std::string_view without_maker(std::string_view gpu) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view word : {"NVIDIA ", "Nvidia ", "Tesla ", "GeForce "}) {
+      if (!gpu.starts_with(word)) continue;
+      gpu.remove_prefix(word.size());
+      again = true;
+    }
+  }
+  return gpu;
+}
+
+void look_up_gpu(const std::string& gpu, const FactSources& sources, TrainingFacts& facts) {
+  const DeviceSheet* sheet = sources.devices.find(gpu);
+  if (sheet == nullptr) {
+    sheet = similar(sources.devices, without_maker(gpu));
+    facts.guesses.push_back(fmt::format("\"{}\" has no data sheet in configs/devices: taken for {}",
+                                        gpu, sheet != nullptr ? sheet->name : "a GPU of 2018"));
+  }
+  facts.memory_bandwidth = sheet != nullptr ? sheet->memory_bandwidth : usual_memory_bandwidth;
+  facts.launched = sheet != nullptr ? first_launch(sources.devices, *sheet) : usual_launch;
+}
+
+/// Pictures of three colours as most networks take them, in f32; other samples are far smaller.
+Bytes sample_bytes(const ScalingCase& training) {
+  constexpr Bytes picture{224.0 * 224 * 3 * 4};
+  return training.sample_unit == "image" ? picture : Bytes();
+}
+
+std::optional<std::string> other_parallelism(const ScalingCase& training) {
+  const cases::CaseParallelism& parallel = training.run.parallel;
+  if (parallel.tp > 1 || parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1 ||
+      parallel.dp != training.gpus) {
+    return fmt::format(
+        "the network is split over GPUs (dp {}, tp {}, pp {}, cp {}, ep {}), which the model of "
+        "data-parallel scaling has no terms for",
+        parallel.dp, parallel.tp, parallel.pp, parallel.cp, parallel.ep);
+  }
+  if (parallel.zero_stage.value_or(0) > 0 ||
+      training.run.synchronisation == cases::Synchronisation::fsdp) {
+    return "states are sharded over the replicas, which the model of data-parallel scaling has no "
+           "terms for";
+  }
+  return {};
+}
+
+}  // namespace
+
+FactSources FactSources::load() {
+  FactSources sources{DeviceCatalogue::load(), load_link_kinds(), load_frameworks()};
+  for (const std::string& name : config_names("networks")) {
+    sources.networks.emplace(name, load_network(name));
+  }
+  return sources;
+}
+
+std::optional<std::string> not_covered(const ScalingCase& training) {
+  if (auto reason = other_parallelism(training)) return reason;
+  if (training.run.synchronisation == cases::Synchronisation::other) {
+    return "gradients are synchronised in a way that the model does not know";
+  }
+  if (training.given.empty()) {
+    return "no smaller scale of the training is given, and the model scales one";
+  }
+  if (!(training.gradient_element > Bytes()) || training.network.parameters <= 0) {
+    return "the size of the gradients is not known";
+  }
+  constexpr std::int64_t most_layers = 10'000;
+  if (training.network.layers.value_or(1) > most_layers) {
+    return fmt::format("a network of {} layers is more than the {} that the model goes through",
+                       *training.network.layers, most_layers);
+  }
+  const int most_gpus = std::max(training.gpus, nearest_given(training).gpus);
+  if (most_gpus > training.gpus_per_node && !training.cluster.inter_node) {
+    return "the links between its nodes are not known";
+  }
+  return {};
+}
+
+const cases::GivenPoint& nearest_given(const ScalingCase& training) {
+  EXPECT(!training.given.empty());
+  const auto distance = [&](const cases::GivenPoint& point) {
+    const double gpus = std::log2(static_cast<double>(training.gpus) / point.gpus);
+    const double batch = std::log2(training.batch_per_gpu / point.batch_per_gpu);
+    return std::tuple(computes_only(point), std::abs(gpus) + std::abs(batch), point.gpus);
+  };
+  return *std::min_element(training.given.begin(), training.given.end(),
+                           [&](const cases::GivenPoint& a, const cases::GivenPoint& b) {
+                             return distance(a) < distance(b);
+                           });
+}
+
+TrainingFacts training_facts(const ScalingCase& training, const FactSources& sources) {
+  EXPECT(!not_covered(training));
+  const cases::GivenPoint& given = nearest_given(training);
+  const cases::CaseCluster& cluster = training.cluster;
+  TrainingFacts facts;
+  facts.parameters = static_cast<double>(training.network.parameters);
+  facts.gradient = facts.parameters * training.gradient_element;
+  facts.profile = gradient_tensors(training.network, sources.networks);
+  facts.given = layout(given.gpus, training.gpus_per_node);
+  facts.given_iteration = given.iteration();
+  facts.given_batch = given.batch_per_gpu;
+  facts.given_computes_only = computes_only(given);
+  facts.asked = layout(training.gpus, training.gpus_per_node);
+  facts.batch = training.batch_per_gpu;
+  facts.sample = sample_bytes(training);
+  facts.uneven_samples = network_kind(training.network.name).uneven_samples;
+  facts.node_fabric = node_fabric(training, sources, facts.guesses);
+  facts.node_bandwidth = cluster.intra_node.bandwidth;
+  if (const LinkKind* kind = find_kind(sources, cluster.intra_node.kind, LinkReach::intra_node)) {
+    facts.node_links = kind->channels;
+  }
+  facts.cluster_fabric = cluster_fabric(training, sources, facts.guesses);
+  if (cluster.inter_node) {
+    facts.cluster_bandwidth = cluster.inter_node->bandwidth;
+    facts.cards = cluster.inter_node->nics.value_or(1);
+  }
+  look_up_gpu(cluster.gpu, sources, facts);
+  facts.synchronisation = training.run.synchronisation;
+  facts.overlap = training.run.overlap;
+  facts.framework = framework_traits(training.run.framework, sources.frameworks, facts.guesses);
+  for (Layout* at : {&facts.given, &facts.asked}) {
+    at->busiest_server = busiest_server(facts, at->nodes, facts.guesses);
+  }
+  if (training.given.size() > 1) {
+    facts.notes.push_back(fmt::format("of {} given points that of {} GPUs is the nearest",
+                                      training.given.size(), given.gpus));
+  }
+  if (facts.profile.source == TensorSource::ramp) {
+    facts.notes.push_back(
+        fmt::format("the layers of \"{}\" are not known: {} tensors are taken to shrink evenly",
+                    training.network.name, facts.profile.tensors.size()));
+  }
+  return facts;
+}
+
+}  // namespace dlscale::model::scaling

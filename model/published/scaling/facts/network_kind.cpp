@@ -1,0 +1,191 @@
+#include "model/published/scaling/facts/network_kind.hpp"
+
+#include <cctype>
+#include <string>
+
+#include "model/published/scaling/facts/convolutional.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+/// A network of configs/networks.
+NetworkKind in_file(std::string_view name, std::string_view file) {
+  NetworkKind kind;
+  kind.name = name;
+  kind.file = file;
+  return kind;
+}
+
+NetworkKind built(std::string_view name, std::vector<LayerWork> (*build)()) {
+  NetworkKind kind;
+  kind.name = name;
+  kind.build = build;
+  return kind;
+}
+
+/// SSD for images of 300 × 300: the first three stages of a ResNet as its backbone
+/// [MLPerf training, single-stage detector].
+NetworkKind detector(std::string_view name, std::vector<LayerWork> (*backbone)()) {
+  NetworkKind kind = built(name, backbone);
+  kind.part = true;
+  return kind;
+}
+
+/// Of which nothing but the number of tensors is known.
+NetworkKind ramp(std::string_view name, int tensors) {
+  NetworkKind kind;
+  kind.name = name;
+  kind.tensors = tensors;
+  return kind;
+}
+
+/// Speech, translation and detection in images of their own size.
+NetworkKind uneven(NetworkKind kind) {
+  kind.uneven_samples = true;
+  return kind;
+}
+
+NetworkKind translation(std::string_view name) {
+  NetworkKind kind;
+  kind.name = name;
+  kind.attention = Attention::cross;
+  return uneven(kind);
+}
+
+/// ResNet-50 with a pyramid of features, and two layers that classify regions: 256 channels of
+/// 7 × 7 to 1024 features, and 1024 to 1024 [arXiv:1703.06870].
+NetworkKind mask_rcnn(std::string_view name) {
+  NetworkKind kind = in_file(name, "resnet50_v1.5");
+  kind.part = true;
+  kind.behind = {{12544.0 * 1024, 0.03}, {1024.0 * 1024, 0.04}};
+  return uneven(kind);
+}
+
+std::vector<NetworkKind> residual() {
+  return {
+      built("resnet18",
+            [] {
+              return plain_resnet({2, 2, 2, 2});
+            }),
+      built("resnet34",
+            [] {
+              return plain_resnet({3, 4, 6, 3});
+            }),
+      in_file("resnet50", "resnet50_v1.5"),
+      built("resnet101",
+            [] {
+              return resnet({.blocks = {3, 4, 23, 3}});
+            }),
+      built("resnet152",
+            [] {
+              return resnet({.blocks = {3, 8, 36, 3}});
+            }),
+      built("resnext50",
+            [] {
+              return resnet({.blocks = {3, 4, 6, 3}, .groups = 32});
+            }),
+      built("resnext101",
+            [] {
+              return resnet({.blocks = {3, 4, 23, 3}, .groups = 32});
+            }),
+      built("seresnext50",
+            [] {
+              return resnet({.blocks = {3, 4, 6, 3}, .groups = 32, .squeeze_and_excite = true});
+            }),
+      built("seresnext101",
+            [] {
+              return resnet({.blocks = {3, 4, 23, 3}, .groups = 32, .squeeze_and_excite = true});
+            }),
+  };
+}
+
+std::vector<NetworkKind> dense() {
+  return {
+      built("densenet121",
+            [] {
+              return densenet({.layers = {6, 12, 24, 16}});
+            }),
+      built("densenet169",
+            [] {
+              return densenet({.layers = {6, 12, 32, 32}});
+            }),
+      built("densenet201",
+            [] {
+              return densenet({.layers = {6, 12, 48, 32}});
+            }),
+      built("densenet161",
+            [] {
+              return densenet({.layers = {6, 12, 36, 24}, .growth = 48, .first = 96});
+            }),
+  };
+}
+
+std::vector<NetworkKind> detectors() {
+  std::vector<NetworkKind> kinds;
+  for (const std::string_view name : {"ssd300resnet34", "ssdresnet34"}) {
+    kinds.push_back(detector(name, [] { return plain_resnet({3, 4, 6}); }));
+  }
+  for (const std::string_view name : {"ssd300resnet50", "ssdresnet50"}) {
+    kinds.push_back(detector(name, [] { return resnet({.blocks = {3, 4, 6}}); }));
+  }
+  kinds.push_back(mask_rcnn("maskrcnn"));
+  kinds.push_back(uneven(ramp("fasterrcnn", 160)));
+  kinds.push_back(uneven(ramp("efficientdet", 450)));
+  return kinds;
+}
+
+std::vector<NetworkKind> other() {
+  return {
+      in_file("alexnet", "alexnet_owt"),
+      in_file("vgg11", "vgg11"),
+      in_file("vgg16", "vgg16"),
+      in_file("vgg19", "vgg19"),
+      in_file("overfeat", "overfeat"),
+      in_file("googlenet", "googlenet"),
+      in_file("inceptionv1", "googlenet"),
+      ramp("inceptionv3", 290),
+      ramp("inception3", 290),
+      ramp("inceptionv4", 449),
+      ramp("inception4", 449),
+      uneven(ramp("jasper", 170)),
+      uneven(ramp("quartznet", 300)),
+      uneven(ramp("deepspeech", 160)),
+      uneven(ramp("rnnt", 160)),
+      uneven(ramp("gnmt", 160)),
+      translation("transformer"),
+      ramp("transformerxl", 160),
+      ramp("transformerlm", 160),
+  };
+}
+
+std::vector<NetworkKind> all_kinds() {
+  std::vector<NetworkKind> all;
+  for (const auto& kinds : {residual(), dense(), detectors(), other()}) {
+    all.insert(all.end(), kinds.begin(), kinds.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string plain_name(std::string_view name) {
+  std::string word;
+  for (const char letter : name) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (std::isalnum(code) != 0) word.push_back(static_cast<char>(std::tolower(code)));
+  }
+  return word;
+}
+
+const NetworkKind& network_kind(std::string_view name) {
+  static const std::vector<NetworkKind> kinds = all_kinds();
+  static const NetworkKind unknown{};
+  const std::string word = plain_name(name);
+  const NetworkKind* found = &unknown;
+  for (const NetworkKind& kind : kinds) {
+    if (word.starts_with(kind.name) && kind.name.size() > found->name.size()) found = &kind;
+  }
+  return *found;
+}
+
+}  // namespace dlscale::model::scaling

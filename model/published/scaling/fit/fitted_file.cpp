@@ -1,0 +1,231 @@
+#include "model/published/scaling/fit/fitted_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <istream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/config/config_file.hpp"
+#include "core/config/config_path.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+constexpr std::string_view first_line = "schema: dlscale.scaling";
+
+constexpr int most_counted = std::numeric_limits<int>::max();
+
+/// A number of the errors by its key.
+struct ErrorKey {
+  std::string_view key;
+  double ErrorModel::*value;
+  NumberRange range;
+};
+
+constexpr std::array error_keys{
+    ErrorKey{"shift", &ErrorModel::shift, {-1, 1}},
+    ErrorKey{"base", &ErrorModel::base, {1e-12, 10}},
+    ErrorKey{"of_overhead", &ErrorModel::of_overhead, {0, 10}},
+    ErrorKey{"of_small_batch", &ErrorModel::of_small_batch, {0, 10}},
+    ErrorKey{"of_nodes", &ErrorModel::of_nodes, {0, 10}},
+    ErrorKey{"of_doubt", &ErrorModel::of_doubt, {0, 10}},
+    ErrorKey{"of_hidden", &ErrorModel::of_hidden, {0, 10}},
+    ErrorKey{"low", &ErrorModel::low, {-1000, -1e-6}},
+    ErrorKey{"high", &ErrorModel::high, {1e-6, 1000}},
+};
+
+/// Of parameters.
+constexpr NumberRange positive_numbers{1e-12, 1e12};
+
+Parameters read_parameters(const ConfigMap& map) {
+  std::vector<std::string_view> names;
+  for (const ParameterKind& kind : parameter_kinds()) names.push_back(kind.name);
+  map.allow_only(names);
+  Parameters read;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    read.values[i] = map.number(names[i], positive_numbers);
+  }
+  return read;
+}
+
+ErrorModel read_errors(const ConfigMap& map) {
+  std::vector<std::string_view> names;
+  names.reserve(error_keys.size());
+  for (const ErrorKey& known : error_keys) names.push_back(known.key);
+  map.allow_only(names);
+  ErrorModel read;
+  for (const ErrorKey& known : error_keys) {
+    read.*known.value = map.number(known.key, known.range);
+  }
+  return read;
+}
+
+FitDomain read_domain(const ConfigMap& map) {
+  std::vector<std::string_view> names{"gpus", "given_gpus", "least_batch", "most_batch"};
+  for (const HardwareKind& kind : hardware_kinds()) names.push_back(kind.name);
+  map.allow_only(names);
+  FitDomain read;
+  read.gpus = map.integer("gpus", {1, most_counted});
+  read.given_gpus = map.integer("given_gpus", {1, most_counted});
+  read.least_batch = map.number("least_batch", {1e-9, 1});
+  read.most_batch = map.number("most_batch", {1, 1e9});
+  for (std::size_t i = 0; i < hardware_count; ++i) {
+    const std::string_view name = hardware_kinds()[i].name;
+    if (!map.has(name)) continue;
+    const ConfigMap range = map.map(name);
+    range.allow_only({"least", "most"});
+    const double least = range.number("least", {1, 1e18});
+    read.hardware[i] = {least, range.number("most", {least, 1e18})};
+  }
+  return read;
+}
+
+/// Requires that keys were looked at.
+Fit read_fit(const ConfigMap& map) {
+  Fit read;
+  read.domain = read_domain(map.map("domain"));
+  read.errors = read_errors(map.map("errors"));
+  read.parameters = read_parameters(map.map("parameters"));
+  return read;
+}
+
+std::map<std::string, std::size_t> read_sets(const ConfigMap& file) {
+  std::map<std::string, std::size_t> sets;
+  for (const ConfigMap& each : file.maps("sets")) {
+    each.allow_only({"set", "trainings"});
+    const int trainings = each.integer("trainings", {1, most_counted});
+    if (!sets.emplace(each.text("set"), static_cast<std::size_t>(trainings)).second) {
+      each.refuse("set", "there twice", "Keep one.");
+    }
+  }
+  return sets;
+}
+
+std::map<std::string, Fit> read_without(const ConfigMap& file,
+                                        const std::map<std::string, std::size_t>& sets) {
+  std::map<std::string, Fit> without;
+  for (const ConfigMap& each : file.maps("without")) {
+    each.allow_only({"set", "domain", "errors", "parameters"});
+    const std::string set = each.text("set");
+    if (!sets.contains(set)) {
+      each.refuse("set", "none of the sets that were fitted to", "Write one of them.");
+    }
+    if (!without.emplace(set, read_fit(each)).second) {
+      each.refuse("set", "there twice", "Keep one.");
+    }
+  }
+  return without;
+}
+
+void expect_schema(const ConfigMap& file) {
+  if (file.text("schema") != "dlscale.scaling") {
+    file.refuse("schema", "another kind of file",
+                "Name a model of scaling, as dlscale calibrate --cases writes it.");
+  }
+  if (file.integer("version", {0, most_counted}) != 2) {
+    file.refuse("version", "this program reads 2",
+                "Write the file with dlscale calibrate --cases.");
+  }
+}
+
+/// A text in quotes, as YAML and JSON have it.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string domain_text(const FitDomain& domain) {
+  std::string text =
+      fmt::format("gpus: {}, given_gpus: {}, least_batch: {}, most_batch: {}", domain.gpus,
+                  domain.given_gpus, domain.least_batch, domain.most_batch);
+  for (std::size_t i = 0; i < hardware_count; ++i) {
+    if (const auto& range = domain.hardware[i]) {
+      text += fmt::format(", {}: {{least: {}, most: {}}}", hardware_kinds()[i].name, range->least,
+                          range->most);
+    }
+  }
+  return "{" + text + "}";
+}
+
+std::string errors_text(const ErrorModel& errors) {
+  std::string text;
+  for (const ErrorKey& known : error_keys) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", known.key, errors.*known.value);
+  }
+  return "{" + text + "}";
+}
+
+/// What is told of a parameter of the fit to all: its unit, prior, and range over the fits without
+/// one set.
+std::string remark(const FittedScaling& fitted, std::size_t index) {
+  const ParameterKind& kind = parameter_kinds()[index];
+  std::string text = fmt::format("  # {}; prior {:.4g}", kind.unit, kind.median);
+  if (fitted.without.empty()) return text;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const auto& [set, fit] : fitted.without) {
+    least = std::min(least, fit.parameters.values[index]);
+    most = std::max(most, fit.parameters.values[index]);
+  }
+  return text + fmt::format("; {:.4g} to {:.4g} without one set", least, most);
+}
+
+/// A line a parameter.
+std::string parameter_lines(const Parameters& parameters, std::string_view indent,
+                            const FittedScaling* remarks_of) {
+  std::string text;
+  for (std::size_t i = 0; i < parameter_count; ++i) {
+    text += fmt::format("{}{}: {}{}\n", indent, parameter_kinds()[i].name, parameters.values[i],
+                        remarks_of == nullptr ? "" : remark(*remarks_of, i));
+  }
+  return text;
+}
+
+}  // namespace
+
+ScalingFile load_scaling(std::string_view name) {
+  const ConfigMap file = ConfigMap::load(find_config("models", name));
+  file.allow_only({"schema", "version", "cases", "build", "sets", "all", "without"});
+  expect_schema(file);
+  ScalingFile read;
+  read.cases = file.text("cases");
+  read.build = file.text("build");
+  read.sets = read_sets(file);
+  const ConfigMap all = file.map("all");
+  all.allow_only({"domain", "errors", "parameters"});
+  read.fitted.all = read_fit(all);
+  read.fitted.without = read_without(file, read.sets);
+  return read;
+}
+
+std::string scaling_text(const ScalingFile& file) {
+  std::string text = fmt::format(
+      "{}\n# A model of scaling (docs/SCALING.md), fitted by dlscale calibrate --cases. Do not "
+      "edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
+      first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
+  for (const auto& [set, trainings] : file.sets) {
+    text += fmt::format("  - {{set: {}, trainings: {}}}\n", quoted(set), trainings);
+  }
+  const Fit& all = file.fitted.all;
+  text +=
+      fmt::format("all:\n  domain: {}\n  errors: {}\n  parameters:\n{}", domain_text(all.domain),
+                  errors_text(all.errors), parameter_lines(all.parameters, "    ", &file.fitted));
+  text += fmt::format("without:{}\n", file.fitted.without.empty() ? " []" : "");
+  for (const auto& [set, fit] : file.fitted.without) {
+    text += fmt::format("  - set: {}\n    domain: {}\n    errors: {}\n    parameters:\n{}",
+                        quoted(set), domain_text(fit.domain), errors_text(fit.errors),
+                        parameter_lines(fit.parameters, "      ", nullptr));
+  }
+  return text;
+}
+
+bool opens_as_scaling(std::istream& content) {
+  std::string line;
+  return static_cast<bool>(std::getline(content, line)) && line == first_line;
+}
+
+}  // namespace dlscale::model::scaling

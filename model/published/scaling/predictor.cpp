@@ -1,0 +1,100 @@
+#include "model/published/scaling/predictor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "model/published/scaling/time/scaled_time.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+using cases::CasePrediction;
+using cases::PredictedTerm;
+using cases::PredictedValue;
+using cases::ScalingCase;
+
+/// Whether what computing takes was measured as it is asked for: alone, which is by one GPU or of
+/// computing only, and at the same batch. [ScalingModel::alone()]
+bool is_measured(const TrainingFacts& facts) {
+  const bool is_alone = facts.given.gpus == 1 || facts.given_computes_only;
+  return is_alone && facts.given_batch == facts.batch;
+}
+
+/// The parts of the time; of those that are nothing only computing. Of several things that a part
+/// rests on the least sure counts: rates of data sheets are taken times shares that were fitted,
+/// and when gradients are ready is assumed where no layers are known.
+std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts& facts,
+                                    Seconds predicted) {
+  std::vector<PredictedTerm> terms;
+  terms.push_back({"compute", time.compute, is_measured(facts) ? "measured" : "extrapolated"});
+  const auto add = [&](const char* name, Seconds part, const char* basis) {
+    if (part > Seconds()) terms.push_back({name, part, basis});
+  };
+  const bool ramp = facts.profile.source == TensorSource::ramp;
+  add("exposed communication", time.transfer, ramp ? "assumed" : "fitted");
+  add("interference of hidden communication", time.interference, ramp ? "assumed" : "fitted");
+  add("copies of gradients", time.copies, "fitted");
+  add("waiting for the slowest", time.waiting, "fitted");
+  add("update and input not in the given point", time.host, "fitted");
+  add("what else usually delays", predicted - time.total, "fitted");
+  return terms;
+}
+
+/// As samples a second; nothing where a time is none that anything could take.
+std::optional<PredictedValue> throughput(double global_batch, const IntervalTime& time) {
+  const PredictedValue found{global_batch / time.value.si(), global_batch / time.high.si(),
+                             global_batch / time.low.si()};
+  const bool is_sound = std::isfinite(found.value) && found.value > 0 &&
+                        std::isfinite(*found.high) && *found.low > 0 && *found.high >= *found.low;
+  if (!is_sound) return {};
+  return found;
+}
+
+CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sources,
+                           const ScalingCase& training) {
+  if (const auto reason = not_covered(training)) return cases::not_covered(training.id, *reason);
+  const Fit& fit = fitted.of(training.set);
+  const ScalingModel model(training_facts(training, sources));
+  const ScaledTime time = model.time(fit.parameters);
+  IntervalTime found = with_interval(time, model.facts(), fit.errors);
+  std::vector<std::string> doubts = outside(model.facts(), fit.domain);
+  if (!doubts.empty()) found = stretched(found);
+  const auto value = throughput(training.global_batch, found);
+  if (!value) {
+    return cases::not_covered(training.id, "its figures give no time that an iteration could take");
+  }
+  CasePrediction prediction;
+  prediction.id = training.id;
+  if (!doubts.empty()) prediction.status = cases::PredictionStatus::outside_domain;
+  doubts.insert(doubts.end(), model.facts().notes.begin(), model.facts().notes.end());
+  prediction.reason = fmt::format("{}", fmt::join(doubts, "; "));
+  prediction.values = {value};
+  prediction.terms = terms_of(time, model.facts(), found.value);
+  return prediction;
+}
+
+}  // namespace
+
+IntervalTime stretched(const IntervalTime& time) {
+  const auto end = [&](Seconds from) {
+    return time.value * std::pow(from / time.value, outside_stretch);
+  };
+  return {end(time.low), time.value, end(time.high)};
+}
+
+std::vector<CasePrediction> predict(const FittedScaling& fitted, const FactSources& sources,
+                                    std::span<const ScalingCase> trainings) {
+  std::vector<CasePrediction> predictions;
+  predictions.reserve(trainings.size());
+  for (const ScalingCase& training : trainings) {
+    predictions.push_back(predict_one(fitted, sources, training));
+  }
+  return predictions;
+}
+
+}  // namespace dlscale::model::scaling

@@ -1,0 +1,124 @@
+#include "model/published/scaling/time/exchange_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "model/topology/link_laws.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+constexpr double mpi_share = 0.5;  // of what GPUs get of a link: OSU's all-reduce on 10 Gb Ethernet
+
+/// The nominal rate of PCIe by which a node's paths over the host grow.
+BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
+  if (facts.node_fabric != NodeFabric::pcie) return pcie3_x16;
+  return grown_pcie(facts.node_bandwidth, p[Parameter::pcie_growth]);
+}
+
+double mesh_share(const TrainingFacts& facts, int gpus) {
+  if (facts.framework.one_ring) return 1.0 / facts.node_links;
+  if (gpus <= 2) return 1.0 / 3;
+  return gpus <= 4 ? 2.0 / 3 : 1.0;
+}
+
+/// B₁
+BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  switch (facts.node_fabric) {
+    case NodeFabric::pcie:
+      return p[Parameter::pcie_efficiency] * pcie_rate(facts, p);
+    case NodeFabric::mesh:
+      return p[Parameter::nvlink_efficiency] * mesh_share(facts, layout.gpus_on_node) *
+             facts.node_bandwidth;
+    case NodeFabric::switched:
+      return p[Parameter::nvlink_efficiency] * facts.node_bandwidth;
+  }
+  fail_expectation("a fabric of the enumeration");
+}
+
+/// B
+BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
+  const BytesPerSecond cards =
+      through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
+                    p[Parameter::card_efficiency]);
+  return over_tcp(facts) ? std::min(cards, most_of_tcp) : cards;
+}
+
+/// 2 (n-1)/n, what a part of n sends and receives of each byte.
+double around(int n) {
+  return 2.0 * (n - 1) / n;
+}
+
+/// M_n. The even case by itself, so that rounding does not make it differ.
+Bytes through_busiest(const TrainingFacts& facts, const Layout& layout) {
+  const int n = layout.nodes;
+  if (layout.busiest_server == 1) return around(n) * facts.gradient;
+  const Bytes m = layout.busiest_server / n * facts.gradient;
+  return (n - 1.0) * m + (facts.gradient - m);
+}
+
+Seconds over_servers(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const double efficiency = p[Parameter::server_efficiency];
+  const BytesPerSecond host = efficiency * pcie_rate(facts, p);
+  if (layout.nodes == 1) return around(layout.gpus) * facts.gradient / host;
+  const BytesPerSecond slowest = std::min(host, efficiency * between_nodes(facts, p));
+  return through_busiest(facts, layout) / slowest;
+}
+
+Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Bytes sent = around(layout.gpus) * facts.gradient;
+  const Seconds local = sent / within_node(facts, layout, p);
+  if (layout.nodes == 1) return local;
+  const double ratio = local / (sent / between_nodes(facts, p));
+  return std::cbrt(1 + ratio * ratio * ratio) * (sent / between_nodes(facts, p));
+}
+
+Seconds over_hosts(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Seconds in_node =
+      around(layout.gpus_on_node) * facts.gradient / within_node(facts, layout, p);
+  return in_node + around(layout.nodes) * facts.gradient / (mpi_share * between_nodes(facts, p)) +
+         2 * facts.gradient / to_host(facts, p);
+}
+
+Seconds startup(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Seconds local = Seconds(p[Parameter::local_latency]);
+  const Seconds remote =
+      Seconds(p[over_tcp(facts) ? Parameter::tcp_latency : Parameter::rdma_latency]);
+  const int crossings = layout.nodes > 1 ? layout.nodes : 0;
+  const Seconds ring = 2.0 * (crossings * remote + (layout.gpus - crossings) * local);
+  if (facts.framework.rings_only) return ring;
+  const Seconds tree =
+      4 * std::log2(layout.nodes) * remote + 4.0 * (layout.gpus_on_node - 1) * local;
+  return std::min(ring, tree);
+}
+
+}  // namespace
+
+bool over_tcp(const TrainingFacts& facts) {
+  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_rpc;
+}
+
+BytesPerSecond to_host(const TrainingFacts& facts, const Parameters& parameters) {
+  return parameters[Parameter::pcie_efficiency] * pcie_rate(facts, parameters);
+}
+
+ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
+                           const Parameters& parameters) {
+  EXPECT(layout.gpus >= 2 && layout.nodes >= 1 && layout.gpus_on_node >= 1);
+  ExchangeCost cost;
+  if (facts.synchronisation != cases::Synchronisation::all_reduce) {
+    cost.messages.transfer = over_servers(facts, layout, parameters);
+    return cost;
+  }
+  cost.on_gpu = !(facts.framework.over_host && layout.nodes > 1);
+  cost.messages.transfer =
+      cost.on_gpu ? over_links(facts, layout, parameters) : over_hosts(facts, layout, parameters);
+  cost.messages.startup = startup(facts, layout, parameters);
+  if (facts.framework.coordinator) {
+    cost.messages.agreement = Seconds(parameters[Parameter::negotiation]);
+  }
+  return cost;
+}
+
+}  // namespace dlscale::model::scaling

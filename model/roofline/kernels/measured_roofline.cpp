@@ -1,0 +1,231 @@
+#include "model/roofline/kernels/measured_roofline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/roofline/kernels/memory_levels.hpp"
+
+namespace dlscale::model {
+namespace {
+
+bool has(const Measurement& measurement, const std::string& axis, const std::string& value) {
+  const auto found = measurement.axes.find(axis);
+  return found != measurement.axes.end() && found->second == value;
+}
+
+bool is_in(const Measurement& measurement, DType dtype) {
+  return has(measurement, "dtype", std::string(dtype_name(dtype)));
+}
+
+/// Of bench peak: arithmetic over an array.
+bool is_intensity(const Measurement& measurement) {
+  return has(measurement, "operation", "intensity");
+}
+
+/// Rows with a time of a rank alone with these threads on the processor, and declared work.
+template <class Visit>
+void for_each_row(std::span<const ResultFile> results, std::string_view benchmark, int threads,
+                  const Visit& visit) {
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) {
+      const auto time = measurement.series.find("time");
+      const bool usable = measurement.benchmark == benchmark && is_timed(measurement) &&
+                          measurement.work && time != measurement.series.end() &&
+                          time->second.summary.median > 0 &&
+                          has(measurement, "threads", std::to_string(threads)) &&
+                          has(measurement, "ranks_on_node", "1") && !on_device(measurement);
+      if (usable) visit(measurement, Seconds(time->second.summary.median));
+    }
+  }
+}
+
+/// The fastest arithmetic of each instruction set: chains of multiply-adds in registers, and
+/// arithmetic between the load and the store of every element of an array.
+std::map<std::string, FlopsPerSecond> fastest_arithmetic(std::span<const ResultFile> results,
+                                                         int threads, DType dtype) {
+  std::map<std::string, FlopsPerSecond> fastest;
+  for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
+    const auto isa = measurement.axes.find("isa");
+    const bool counts = (has(measurement, "operation", "fma") || is_intensity(measurement)) &&
+                        is_in(measurement, dtype);
+    if (!counts || isa == measurement.axes.end()) return;
+    FlopsPerSecond& rate = fastest[isa->second];
+    rate = std::max(rate, measurement.work->flops / time);
+  });
+  return fastest;
+}
+
+FlopsPerSecond fastest_convolution(std::span<const KernelSample> samples, int threads) {
+  FlopsPerSecond fastest;
+  for (const KernelSample& sample : samples) {
+    if (sample.what.way.threads != threads || sample.what.way.on_device()) continue;
+    fastest = std::max(fastest, sample.what.work.flops() / sample.time);
+  }
+  return fastest;
+}
+
+FlopsPerSecond fastest_product(std::span<const ResultFile> results, int threads, DType dtype) {
+  FlopsPerSecond fastest;
+  for_each_row(results, "gemm", threads, [&](const Measurement& measurement, Seconds time) {
+    if (is_in(measurement, dtype)) fastest = std::max(fastest, measurement.work->flops / time);
+  });
+  return fastest;
+}
+
+/// Of bench memory: the pass over arrays, if the row is of one.
+std::optional<std::string> pass_of(const Measurement& measurement) {
+  constexpr std::array passes{"copy", "scale", "add", "triad"};
+  const auto found = std::ranges::find_if(
+      passes, [&](const char* operation) { return has(measurement, "operation", operation); });
+  return found == passes.end() ? std::nullopt : std::optional<std::string>(*found);
+}
+
+std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, int threads) {
+  std::vector<MeasuredBandwidth> measured;
+  for_each_row(results, "memory", threads, [&](const Measurement& measurement, Seconds time) {
+    const Bytes bytes = measurement.work->bytes;
+    if (const auto pass = pass_of(measurement)) measured.push_back({bytes, bytes / time, *pass});
+  });
+  for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
+    if (!is_intensity(measurement)) return;
+    const Bytes bytes = measurement.work->bytes;  // every element is loaded and stored
+    measured.push_back({0.5 * bytes, bytes / time, "in place"});
+  });
+  return measured;
+}
+
+/// Files of earlier versions do not say it, but the arrays of a whole sweep end at four times it.
+std::optional<Bytes> cache_of_sweep(const ResultFile& file) {
+  const auto sizes = file.header.run.find("sizes");
+  if (!file.complete || sizes == file.header.run.end() || sizes->second != "sweep") return {};
+  Bytes largest;
+  for (const Measurement& measurement : file.measurements) {
+    if (!pass_of(measurement)) continue;
+    const std::string where = fmt::format("{}: bytes of a row", file.path.string());
+    largest = std::max(largest, parse_quantity<Bytes>(measurement.axis("bytes") + " B", where));
+  }
+  return largest > Bytes(0) ? std::optional(0.25 * largest) : std::nullopt;
+}
+
+/// The last-level cache of the machine that the passes over memory are of, the largest that a file
+/// says; none: none says it.
+std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
+  std::optional<Bytes> largest;
+  for (const ResultFile& file : results) {
+    if (file.header.benchmark != "memory") continue;
+    const auto told = file.header.run.find(std::string(last_level_cache_fact));
+    const std::string where = fmt::format("{}: {}", file.path.string(), last_level_cache_fact);
+    const std::optional<Bytes> cache =
+        told == file.header.run.end() ? cache_of_sweep(file)
+                                      : std::optional(parse_quantity<Bytes>(told->second, where));
+    if (cache) largest = std::max(largest.value_or(Bytes()), *cache);
+  }
+  return largest;
+}
+
+/// What arithmetic reaches: the highest is the peak. Operations of bench peak and of products are
+/// counted exactly, those of convolutions by what their algorithm is known to do: beside bench peak
+/// they do not raise it.
+std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
+                                          std::span<const KernelSample> samples, int threads,
+                                          DType dtype) {
+  std::vector<ArithmeticCeiling> ceilings;
+  for (const auto& [isa, rate] : fastest_arithmetic(results, threads, dtype)) {
+    ceilings.push_back({isa, rate});
+  }
+  FlopsPerSecond kernel = fastest_product(results, threads, dtype);
+  if (dtype == DType::f32) {
+    FlopsPerSecond convolution = fastest_convolution(samples, threads);
+    if (!ceilings.empty()) {
+      const auto best = std::ranges::max_element(ceilings, {}, &ArithmeticCeiling::rate);
+      convolution = std::min(convolution, best->rate);
+    }
+    kernel = std::max(kernel, convolution);
+  }
+  if (kernel.si() > 0) ceilings.push_back({"products and convolutions", kernel});
+  std::ranges::stable_sort(ceilings, std::greater{}, &ArithmeticCeiling::rate);
+  return ceilings;
+}
+
+/// Of memory, or of arithmetic.
+ConfigError missing(bool of_memory, int threads, DType dtype) {
+  const std::string what =
+      of_memory ? "passes over memory" : fmt::format("arithmetic in {}", dtype_name(dtype));
+  const std::string bench =
+      of_memory ? "memory" : fmt::format("peak --dtype {}", dtype_name(dtype));
+  return ConfigError(fmt::format(
+      "the results hold no {} with --threads {} on a rank alone, so that the roofline is unknown. "
+      "Measure it on the same machine: dlscale bench {} --threads {}, and give both results.",
+      what, threads, bench, threads));
+}
+
+}  // namespace
+
+HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
+                                       std::span<const KernelSample> samples, int threads,
+                                       DType dtype) {
+  std::vector<ArithmeticCeiling> ceilings = arithmetic(results, samples, threads, dtype);
+  const std::vector<MeasuredBandwidth> measured = bandwidths(results, threads);
+  if (measured.empty() || ceilings.empty()) throw missing(measured.empty(), threads, dtype);
+  const FlopsPerSecond peak = ceilings.front().rate;
+  ceilings.erase(ceilings.begin());
+  return {peak, levels_of(measured, last_level_cache(results)), {}, std::move(ceilings)};
+}
+
+std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
+                              const lowering::AlgorithmWork& work, Bytes tensors) {
+  std::vector<Bytes> traffic(roofline.levels().size());
+  for (const lowering::Stage& stage : work.stages) {
+    const std::size_t holds = roofline.level_of(stage.working_set);
+    for (std::size_t level = 0; level <= holds; ++level) traffic[level] += stage.bytes;
+  }
+  for (Bytes& bytes : traffic) bytes = std::max(bytes, tensors);
+  return traffic;
+}
+
+bool is_bounded(std::string_view cache) {
+  return cache != "producer";
+}
+
+Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache) {
+  EXPECT(is_bounded(cache));
+  const bool in_no_cache = cache == "cold" || cache == "rotating";
+  return roofline.time_based(work, in_no_cache ? roofline.levels().back().capacity : work.bytes);
+}
+
+PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample) {
+  EXPECT(is_bounded(sample.what.way.cache));
+  const lowering::AlgorithmWork& work = sample.what.work;
+  Seconds bound;
+  Seconds of_memory;
+  for (const lowering::Stage& stage : work.stages) {
+    const Seconds time = roofline.time_based({stage.flops, stage.bytes}, stage.working_set);
+    bound += time;
+    if (time > stage.flops / roofline.peak()) of_memory += time;
+  }
+  const FlopsPerSecond executed = work.flops() / sample.time;
+  const Bytes tensors = sample.what.way.cache == "hot" ? Bytes() : least_bytes(sample.what.shape);
+  const Seconds overlapped = roofline.time(work.flops(), traffic_of(roofline, work, tensors));
+  // Each stage alone is bound by arithmetic at least as much as all together, so that only bytes
+  // that cross more levels than the stages' working sets need can make the overlapped time longer.
+  const bool brings_tensors = overlapped > bound;
+  return {.sample = &sample,
+          .intensity = work.intensity(),
+          .executed = executed,
+          .effective = direct_flops(sample.what.shape) / sample.time,
+          .bound = std::max(bound, overlapped),
+          .overlapped_bound = overlapped,
+          .source = roofline.farthest_source(executed, work.intensity()),
+          .bound_by_memory = brings_tensors || of_memory > 0.5 * bound};
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,99 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+
+namespace dlscale::model {
+
+/// A link of FairLinks.
+using LinkId = Id<struct LinkTag>;
+
+/// Flows that share links fairly, by max-min: each gets as much as it can without taking from one
+/// that has no more. Rates come from progressive filling: the link that has least for each of its
+/// flows, capacity left / flows not settled yet, settles these flows at that rate; then the next.
+/// [Bertsekas & Gallager, Data Networks (1992), 6.5.2] So n flows of one link get capacity / n
+/// each. What transport protocols come near to for long flows of like delay, and wrong for the
+/// first round trips of short ones, whose latency the caller adds.
+///
+/// Time starts at 0 and never goes back: `now` of a call is no less than that of the one before. A
+/// beginning or an end costs time in proportion to the flows and links that it reaches by way of
+/// others, O(log n) if these are few. Equal calls give equal results. Arguments out of range are
+/// the caller's bug (EXPECT).
+class FairLinks {
+ public:
+  LinkId add(BytesPerSecond capacity);  ///< > 0, finite
+  [[nodiscard]] std::size_t links() const { return links_.size(); }
+
+  /// A flow with a number of the caller's, of `size` > 0 bytes, over all links of `path`: one or
+  /// more, each once.
+  void begin(std::uint32_t flow, Bytes size, std::span<const LinkId> path, Seconds now);
+  /// When the next flow ends; infinity if there is none.
+  [[nodiscard]] Seconds next();
+  /// Ends the flow that ends next, of several at once that of the least number, and returns it.
+  /// Requires that there is one.
+  std::uint32_t end();
+
+  /// The rates of the flows that go on, by the numbers of the caller, in the order of these.
+  struct Rate {
+    std::uint32_t flow;
+    BytesPerSecond rate;
+  };
+  [[nodiscard]] std::vector<Rate> rates() const;
+
+ private:
+  struct Link {
+    double capacity = 0;
+    std::vector<std::uint32_t> flows = {};  ///< places in flows_
+    // While rates are settled:
+    double left = 0;
+    std::size_t unsettled = 0;
+    std::uint64_t reached = 0;  ///< the last settling that reached it
+  };
+  struct Flow {
+    std::uint32_t number = 0;
+    std::vector<std::uint32_t> path = {};
+    double left = 0;  ///< bytes, at `since`
+    double rate = 0;  ///< bytes/s from then on
+    double since = 0;
+    double settled = 0;  ///< the new rate
+    std::uint32_t generation = 0;
+    std::uint64_t reached = 0;
+    bool goes_on = false;
+    bool is_settled = false;
+  };
+  /// When a flow would end at its present rate.
+  struct End {
+    double when;
+    std::uint32_t number;
+    std::uint32_t place;
+    std::uint32_t generation;
+    bool operator>(const End& other) const {
+      return when != other.when ? when > other.when : number > other.number;
+    }
+  };
+
+  std::uint32_t free_place();
+  void reach(std::span<const std::uint32_t> path);
+  [[nodiscard]] std::size_t tightest() const;
+  void settle(Flow& flow, double rate);
+  void fill();
+  void share(std::span<const std::uint32_t> path, double now);
+  void drop_stale();
+
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;  ///< by place
+  std::vector<std::uint32_t> free_;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::uint64_t settling_ = 0;
+  std::vector<std::uint32_t> reached_links_;
+  std::vector<std::uint32_t> reached_flows_;
+  double now_ = 0;
+};
+
+}  // namespace dlscale::model

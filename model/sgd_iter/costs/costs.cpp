@@ -1,0 +1,476 @@
+#include "model/sgd_iter/costs/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/network/step.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/costs/storage_time.hpp"
+#include "model/sgd_iter/kernels/affine_fits.hpp"
+#include "model/sgd_iter/kernels/kernel_time.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/message_plan.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr double f32_bytes = 4;
+/// What a vote on which gradients are ready sends. [train/exchange/cycle_exchange.cpp,
+/// train/exchange/priority_exchange.cpp]
+constexpr Bytes vote_size = 8_B;
+
+template <class Q>
+Q at(const Estimate<Q>& estimate, Bound bound) {
+  switch (bound) {
+    case Bound::value:
+      return estimate.value;
+    case Bound::low:
+      return estimate.low;
+    case Bound::high:
+      return estimate.high;
+  }
+  fail_expectation("bound is a Bound");
+}
+
+ConfigError missing(std::string_view what, std::string_view command) {
+  return ConfigError(
+      fmt::format("the machine holds no {}, so an iteration cannot be predicted. Measure "
+                  "it and calibrate again: {}.",
+                  what, command));
+}
+
+double apart(int a, int b) {
+  return std::abs(std::log(static_cast<double>(a) / b));
+}
+
+bool by_server(const Run& run) {
+  return run.ranks > 1 && run.synchronisation == Synchronisation::parameter_server;
+}
+
+/// Whether each rank updates all parameters after all messages.
+bool updates_all_at_end(const Run& run) {
+  return run.ranks == 1 || !(by_server(run) || overlaps_next_forward(run.schedule));
+}
+
+class Costs {
+ public:
+  Costs(const Network& network, const Machine& machine, const Run& run, Notes& notes)
+      : network_(&network),
+        machine_(&machine),
+        run_(&run),
+        notes_(&notes),
+        place_{run.ranks, run.ranks_per_node} {}
+  IterationCosts find();
+  [[nodiscard]] StepCost update(Bytes parameters) const;
+
+ private:
+  [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
+  [[nodiscard]] StepCost affine(const std::vector<AffineFit>& fits, Bytes size,
+                                std::string_view what) const;
+  [[nodiscard]] const LoaderFit& nearest_loader() const;
+  [[nodiscard]] std::optional<TimeSource> load_source() const;
+  [[nodiscard]] Estimate<Seconds> picture() const;
+  [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
+  [[nodiscard]] Bytes batch_size() const;
+  void add_cores(IterationPlan& plan) const;
+  void add_steps(IterationCosts& costs) const;
+  void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
+                const std::vector<std::size_t>& parts) const;
+  void give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const;
+  void give_at_once(IterationCosts& costs) const;
+
+  const Network* network_;
+  const Machine* machine_;
+  const Run* run_;
+  Notes* notes_;
+  Placement place_;
+};
+
+StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
+                       std::string_view what) const {
+  const AffineFit& fit = noted_nearest(*machine_, fits, Conditions(*run_), what, *notes_);
+  if (!fit.cost.covers(size)) {
+    notes_->add(
+        fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
+        fmt::format("{:.0f} B", size.si()));
+  }
+  return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
+}
+
+/// Thread time of a picture as the cluster's description states it.
+Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
+  const std::string& cluster = machine_->cluster.name;
+  const Estimate<Seconds> time = fit.picture();
+  if (time.value > Seconds()) {
+    notes_->add(
+        fmt::format("decoding takes {} a picture and core by host.decode of cluster {}: "
+                    "measured by others, maybe on another processor (see its source), with "
+                    "no interval",
+                    to_text(time.value), cluster));
+  } else {
+    notes_->add(
+        fmt::format("cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
+                    "interval, too",
+                    cluster));
+  }
+  return time;
+}
+
+const LoaderFit& Costs::nearest_loader() const {
+  const ImageShape input = network_->input();
+  const double pixels = static_cast<double>(input.height) * input.width;
+  const auto distance = [&](const LoaderFit& fit) {
+    const double ratio = fit.height * static_cast<double>(fit.width) / pixels;
+    return std::pair(apart(fit.ranks_on_node, place_.ranks_on_node()), std::abs(std::log(ratio)));
+  };
+  return *std::min_element(
+      machine_->loaders.begin(), machine_->loaders.end(),
+      [&](const LoaderFit& a, const LoaderFit& b) { return distance(a) < distance(b); });
+}
+
+std::optional<TimeSource> Costs::load_source() const {
+  const LoaderFit& fit = nearest_loader();
+  if (!machine_->fitted) {
+    return fit.picture().value > Seconds() ? std::optional(TimeSource::data_sheet) : std::nullopt;
+  }
+  const ImageShape input = network_->input();
+  if (fit.height != input.height || fit.width != input.width) return TimeSource::extrapolated;
+  const bool as_many = fit.ranks_on_node == place_.ranks_on_node();
+  return as_many ? TimeSource::measured : TimeSource::other_ranks;
+}
+
+/// Thread time of a picture of the network's input size. Reading and decoding do not depend on the
+/// crop; augmenting goes with its pixels.
+Estimate<Seconds> Costs::picture() const {
+  const ImageShape input = network_->input();
+  const double pixels = static_cast<double>(input.height) * input.width;
+  const LoaderFit& fit = nearest_loader();
+  if (!machine_->fitted) return stated_picture(fit);
+  if (fit.ranks_on_node != place_.ranks_on_node()) {
+    notes_->add(fmt::format("loading beside {} ranks was not measured: taken from {} ranks",
+                            place_.ranks_on_node(), fit.ranks_on_node));
+  }
+  Estimate<Seconds> sum = fit.read;
+  sum += fit.decode;
+  if (fit.height == input.height && fit.width == input.width) {
+    sum += fit.augment;
+    return sum;
+  }
+  notes_->add(
+      fmt::format("pictures of {} × {} were not loaded: augmenting scaled by pixels from {} × {}",
+                  input.height, input.width, fit.height, fit.width));
+  sum += pixels / (fit.height * static_cast<double>(fit.width)) * fit.augment;
+  return sum;
+}
+
+/// What of a batch travels to the device: f32, or bytes that the device makes f32 of.
+Bytes Costs::batch_size() const {
+  const auto elements = static_cast<double>(run_->batch * network_->input().elements());
+  if (run_->normalisation == Normalisation::host) return Bytes(f32_bytes * elements);
+  if (machine_->fitted) {
+    notes_->add(
+        "pictures normalised on the device: their copy is taken from batches of f32 of the same "
+        "size, augmenting from pictures normalised on the host, and the device's part as nothing");
+  }
+  return Bytes(elements);
+}
+
+void Costs::add_cores(IterationPlan& plan) const {
+  const int on_node = place_.ranks_on_node();
+  const double share = static_cast<double>(machine_->cluster.host.cores) / on_node;
+  plan.loader_cores = 1;
+  plan.cores = share;
+  if (!on_cpu()) return;
+  plan.cores = std::min<double>(run_->cores_per_rank, share);
+  plan.comm_cores = 1;
+  // More threads than cores were measured on as few.
+  plan.compute_cores = plan.copy_cores = std::min<double>(run_->compute_threads, plan.cores);
+  if (share < run_->cores_per_rank) {
+    notes_->add(fmt::format("{} ranks on a node want {} cores each of {}: each gets {:g}", on_node,
+                            run_->cores_per_rank, machine_->cluster.host.cores, share));
+  }
+}
+
+StepCost Costs::update(Bytes parameters) const {
+  return affine(machine_->update, parameters, "the update");
+}
+
+/// One part of backward for each message, and what comes after the last.
+void Costs::add_steps(IterationCosts& costs) const {
+  const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
+  PhaseSources& sources = costs.sources;
+  const auto cost = [&](Step step) {
+    auto& source = step.pass == Pass::forward ? sources.forward : sources.backward;
+    source = less_sure(source, kernels.source(step));
+    return StepCost{kernels.time(step), kernels.give(step), work_kind(*network_, step)};
+  };
+  for (const Step step : forward_steps(*network_)) costs.forward.push_back(cost(step));
+  const auto steps = backward_steps(*network_);
+  std::size_t done = 0;
+  const auto advance_to = [&](std::size_t end) {
+    std::vector<StepCost>& part = costs.backward.emplace_back();
+    for (; done < end; ++done) part.push_back(cost(steps[done]));
+    costs.message.emplace_back();
+  };
+  if (run_->ranks > 1) {
+    const ExchangeCosts exchange(*network_, *machine_, *run_, kernels, *notes_);
+    std::vector<std::size_t> parts;
+    for (const Bucket& bucket : exchange.messages()) {
+      advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
+      costs.message.back() = exchange.cost(bucket);
+      sources.communication = less_sure(sources.communication, exchange.source(bucket));
+      costs.message.back()->layers = bucket.layers;
+      parts.push_back(costs.message.size() - 1);
+    }
+    if (run_->schedule == Schedule::horovod) costs.packed = exchange.all_reduce();
+    if (run_->schedule == Schedule::priority) {
+      costs.choice = exchange.all_reduce()->time(vote_size);
+    } else {
+      costs.meeting = meeting_time(*machine_, place_, *notes_);
+    }
+    if (!updates_all_at_end(*run_)) {
+      costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
+    }
+    if (overlaps_next_forward(run_->schedule)) add_late(costs, exchange.messages(), parts);
+  }
+  advance_to(steps.size());
+}
+
+/// In front of the first of the layers of a message.
+void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
+                     const std::vector<std::size_t>& parts) const {
+  std::vector<std::optional<std::size_t>> message_of(network_->layers().size());
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (const LayerId layer : messages[i].layers) message_of[layer.index()] = i;
+  }
+  std::vector<bool> awaited(messages.size());
+  const auto steps = forward_steps(*network_);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    const auto message = message_of[steps[step].layer.index()];
+    if (!message || awaited[*message]) continue;
+    awaited[*message] = true;
+    costs.late.push_back({step, parts[*message], update(message_size(messages[*message]))});
+  }
+}
+
+/// The host gives each stretch of the iteration as one graph: what it takes comes before the first
+/// step of it, of which each counts as one kernel.
+void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const {
+  const auto give = [&](std::span<StepCost> stretch) {
+    if (stretch.empty()) return;
+    for (StepCost& step : stretch) step.give = Estimate<Seconds>{};
+    stretch.front().give = launch.give(stretch.size());
+    stretch.front().compute += launch.device_start;
+  };
+  give(costs.forward);
+  for (auto& part : costs.backward) give(part);
+  if (updates_all_at_end(*run_) || by_server(*run_)) give({&costs.update, 1});
+  notes_->add(
+      fmt::format("a graph takes the host {}, and {} for each kernel that it holds, to give, and "
+                  "the device {} to begin (bench device); each step counts as one kernel",
+                  to_text(launch.host_start.value), to_text(launch.host_per_kernel.value),
+                  to_text(launch.device_start.value)));
+}
+
+/// The same where nothing is known of graphs.
+void Costs::give_at_once(IterationCosts& costs) const {
+  bool measured = costs.update.give.value > Seconds();
+  const auto drop = [&](std::vector<StepCost>& steps) {
+    for (StepCost& step : steps) {
+      measured |= step.give.value > Seconds();
+      step.give = {};
+    }
+  };
+  drop(costs.forward);
+  for (auto& part : costs.backward) drop(part);
+  for (LateCost& one : costs.late) one.update.give = {};
+  costs.update.give = {};
+  if (measured) {
+    notes_->add("the host's time to replay a graph is taken as nothing");
+  } else {
+    notes_->add(
+        "graphs take the host's time to give kernels away, of which nothing is known here, so they "
+        "are predicted as eager launches are; bench conv and bench update with a GPU measure it");
+  }
+}
+
+IterationCosts Costs::find() {
+  check_device(machine_->cluster, *run_);
+  check_memory(*network_, machine_->cluster, *run_, *notes_);
+  if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
+  if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
+  if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");
+  IterationCosts costs;
+  costs.shape.loader_threads = run_->loader_threads;
+  costs.shape.prefetch = run_->prefetch;
+  costs.shape.schedule = run_->schedule;
+  if (run_->schedule == Schedule::priority) costs.shape.window = run_->settings.credit;
+  if (run_->schedule == Schedule::horovod && run_->ranks > 1) {
+    notes_->add(
+        fmt::format("horovod: what is ready waits for the next wake-up, {} apart, so that what is "
+                    "exposed moves by up to as much, either way, with small changes of ranks or "
+                    "times",
+                    to_text(run_->settings.cycle)));
+  }
+  costs.shape.input_copy = run_->input_copy;
+  costs.shape.storage = storage_time(*machine_, place_, run_->batch);
+  costs.shape.shared_storage = shared_storage(*machine_, place_, run_->batch);
+  add_cores(costs.shape);
+  costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
+  const Bytes images = batch_size();
+  costs.h2d = affine(machine_->h2d, images, "the host-to-device copy");
+  const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
+  costs.sources.load = load_source();
+  costs.sources.h2d = affine_source(*machine_, machine_->h2d, Conditions(*run_), images);
+  costs.sources.update =
+      affine_source(*machine_, machine_->update, Conditions(*run_), Bytes(parameters));
+  if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
+  costs.settings = run_->settings;
+  const RankCores cores{costs.shape.cores, costs.shape.compute_cores};
+  costs.contention = contention_costs(*machine_, *run_, cores, *notes_);
+  add_steps(costs);
+  if (run_->launch == Launch::eager) return costs;
+  if (machine_->graph_launch) {
+    give_as_graphs(*machine_->graph_launch, costs);
+  } else {
+    give_at_once(costs);
+  }
+  return costs;
+}
+
+/// Each term at its bound.
+struct Choice {
+  TermBounds bounds;
+  template <class Q>
+  [[nodiscard]] Q of(const Estimate<Q>& estimate, IterationTerm term) const {
+    return at(estimate, bounds.at(static_cast<std::size_t>(term)));
+  }
+  [[nodiscard]] Given of(const StepCost& step, IterationTerm term) const {
+    return Given::step(of(step.give, IterationTerm::launches), of(step.compute, term), step.kind);
+  }
+  [[nodiscard]] Given of(std::span<const StepCost> steps) const {
+    Given all;
+    for (const StepCost& step : steps) all = all.then(of(step, IterationTerm::compute));
+    return all;
+  }
+};
+
+void add_forward(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
+  const std::span<const StepCost> steps(costs.forward);
+  const std::size_t first = costs.late.empty() ? steps.size() : costs.late.front().step;
+  plan.forward = chosen.of(steps.first(first));
+  for (std::size_t i = 0; i < costs.late.size(); ++i) {
+    const LateCost& late = costs.late[i];
+    const std::size_t end = i + 1 < costs.late.size() ? costs.late[i + 1].step : steps.size();
+    plan.late.push_back({late.part, chosen.of(late.update, IterationTerm::update),
+                         chosen.of(steps.subspan(late.step, end - late.step))});
+  }
+}
+
+BackwardPart backward_part(std::span<const StepCost> steps,
+                           const std::optional<MessageCost>& message, const Choice& chosen) {
+  BackwardPart part{chosen.of(steps), {}};
+  if (!message) return part;
+  const auto of = [&](const Estimate<Seconds>& time) {
+    return chosen.of(time, IterationTerm::communication);
+  };
+  part.message = of(message->time);
+  part.size = message->size;
+  for (const Estimate<Seconds>& piece : message->pieces) part.pieces.push_back(of(piece));
+  if (message->gather) part.gather = of(*message->gather);
+  return part;
+}
+
+/// Pieces of a message count as the first of them does.
+void add_contention(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
+  for (const auto& estimates : costs.contention.kinds) {
+    ContentionByWork& by_work = plan.contention.emplace_back();
+    for (std::size_t i = 0; i < work_kinds; ++i) {
+      by_work[i] = {chosen.of(estimates[i].compute, IterationTerm::contention),
+                    chosen.of(estimates[i].messages, IterationTerm::contention)};
+    }
+  }
+  for (std::size_t i = 0; i < costs.message.size(); ++i) {
+    if (!costs.message[i]) continue;
+    const Bytes whole = costs.message[i]->size;
+    const bool in_pieces = !costs.message[i]->pieces.empty();
+    plan.backward[i].kind =
+        costs.contention.message.of(in_pieces ? costs.settings.partition : whole);
+    plan.backward[i].gather_kind = costs.contention.gather.of(whole);
+  }
+}
+
+}  // namespace
+
+IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
+  const Choice chosen{bounds};
+  IterationPlan result = shape;
+  result.load = chosen.of(load, IterationTerm::input);
+  result.h2d = chosen.of(h2d, IterationTerm::copy);
+  result.update = chosen.of(update, IterationTerm::update);
+  result.choice = chosen.of(choice, IterationTerm::communication);
+  result.meeting = chosen.of(meeting, IterationTerm::communication);
+  add_forward(*this, chosen, result);
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    result.backward.push_back(backward_part(backward[i], message[i], chosen));
+  }
+  add_contention(*this, chosen, result);
+  if (packed != nullptr) {
+    const auto time = [times = packed, chosen](Bytes pack) {
+      return chosen.of(times->time(pack), IterationTerm::communication);
+    };
+    const auto messages = static_cast<std::size_t>(
+        std::ranges::count_if(message, [](const auto& one) { return one.has_value(); }));
+    const auto kind = [kinds = contention.message](Bytes pack) { return kinds.of(pack); };
+    result.packing = Packing{settings.cycle,
+                             settings.fusion_threshold,
+                             time(vote_size),
+                             shape.comm_cores,
+                             time,
+                             messages,
+                             kind,
+                             kind(vote_size),
+                             result.meeting};
+  }
+  return result;
+}
+
+void check_device(const Cluster& cluster, const Run& run) {
+  if (cluster.device.kind == DeviceKind::gpu) return;
+  const auto refuse = [&](std::string_view what, std::string_view why, std::string_view instead) {
+    throw ConfigError(fmt::format(
+        "{} cannot be predicted on cluster {}, whose device is a processor ({}). Ask for {}, or "
+        "calibrate with --cluster and the cluster of the GPUs that were measured.",
+        what, cluster.name, why, instead));
+  };
+  if (run.input_copy != InputCopy::on_path) {
+    refuse("batches copied ahead", "it has no copy engine", "--input-copy on_path");
+  }
+  if (run.normalisation != Normalisation::host) {
+    refuse("pictures normalised on the device", "it reads what the host wrote", "--normalise host");
+  }
+  if (run.launch != Launch::eager) {
+    refuse("graphs of kernels", "it launches none", "--launch eager");
+  }
+}
+
+StepCost update_cost(const Network& network, const Machine& machine, const Run& run,
+                     Bytes parameters, Notes& notes) {
+  return Costs(network, machine, run, notes).update(parameters);
+}
+
+IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
+                               Notes& notes) {
+  return Costs(network, machine, run, notes).find();
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,209 @@
+#include "model/sgd_iter/graph/closed_form.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/network/merge.hpp"
+
+namespace dlscale::model {
+
+Seconds iteration_of_one(const IterationParts& parts) {
+  return parts.io + parts.gpu();
+}
+
+Seconds iteration_input_and_copy_prefetched(const IterationParts& parts) {
+  return iteration_wait_free(parts, parts.comm);
+}
+
+Seconds iteration_input_prefetched(const IterationParts& parts) {
+  return std::max(parts.io, parts.gpu() + parts.comm);
+}
+
+Seconds iteration_copied_ahead(const IterationParts& parts) {
+  return std::max(
+      {parts.io, parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
+}
+
+Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm) {
+  return std::max(parts.io + parts.h2d,
+                  parts.forward + parts.backward + exposed_comm + parts.update);
+}
+
+BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
+                                      std::span<const Seconds> comm) {
+  EXPECT(backward.size() == comm.size());
+  Seconds computed;      // τ_b(l) + t_b(l)
+  Seconds communicated;  // τ_c(l) + t_c(l)
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    computed += backward[i];
+    communicated = std::max(communicated, computed) + comm[i];
+  }
+  const Seconds finish = std::max(communicated, computed);
+  return {finish, finish - computed};
+}
+
+BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
+                                       std::span<const Seconds> comm) {
+  EXPECT(backward.size() == comm.size());
+  const Seconds all_backward = std::accumulate(backward.begin(), backward.end(), Seconds());
+  Seconds comm_left = std::accumulate(comm.begin(), comm.end(), Seconds());
+  Seconds computed;
+  Seconds finish = all_backward;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    computed += backward[i];
+    finish = std::max(finish, computed + comm_left);
+    comm_left -= comm[i];
+  }
+  return {finish, finish - all_backward};
+}
+
+ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
+  ContendedBackward result;
+  std::deque<ContendedPart> ready;  // their messages, as far as they have not travelled
+  for (const ContendedPart& part : parts) {
+    Seconds left = part.compute;
+    while (left > Seconds() && !ready.empty()) {
+      ContendedPart& first = ready.front();
+      if (first.meeting > Seconds()) {
+        const Seconds passed = std::min(first.meeting, left);
+        first.meeting -= passed;
+        left -= passed;
+        result.backward += passed;
+        result.hidden += passed;
+        continue;
+      }
+      const auto [s_c, s_m] = part.contention.at(first.kind);
+      const bool ends_first = first.message * s_m <= left * s_c;
+      const Seconds computed = ends_first ? first.message * (s_m / s_c) : left;
+      result.backward += computed * s_c;
+      result.hidden += computed * s_c;
+      left = ends_first ? left - computed : Seconds();
+      first.message -= computed * (s_c / s_m);
+      if (ends_first) ready.pop_front();
+    }
+    result.backward += left;
+    if (part.meeting + part.message > Seconds()) ready.push_back(part);
+  }
+  for (const ContendedPart& part : ready) result.exposed += part.meeting + part.message;
+  return result;
+}
+
+namespace {
+
+bool is_positive(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+}  // namespace
+
+double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration) {
+  EXPECT(workers >= 1 && is_positive(iteration.si()));
+  return workers * (iteration_of_one(one) / iteration);
+}
+
+double speedup_last_message_exposed(int workers, const IterationParts& one, Seconds shared_io,
+                                    Seconds last_message) {
+  return speedup_over_naive(workers, one, shared_io + one.gpu() + last_message);
+}
+
+double speedup_overlapped(int workers, const IterationParts& one, Seconds shared_io,
+                          Seconds backward_with_comm) {
+  EXPECT(workers >= 1);
+  const Seconds alone = iteration_wait_free(one, Seconds());
+  const Seconds together =
+      std::max(shared_io + one.h2d, one.forward + backward_with_comm + one.update);
+  EXPECT(is_positive(together.si()));
+  return workers * (alone / together);
+}
+
+double scaling_efficiency(double speedup, int workers) {
+  EXPECT(workers >= 1);
+  return speedup / workers;
+}
+
+double throughput(int workers, int batch, Seconds iteration) {
+  EXPECT(workers >= 1 && batch >= 1 && is_positive(iteration.si()));
+  return workers * static_cast<double>(batch) / iteration.si();
+}
+
+namespace {
+
+/// Found by a look: how long its packs take one after the other.
+Seconds serve(std::span<const Bytes> found, const Packing& packing, Seconds start, Seconds computed,
+              PackedBackward& result) {
+  for (const std::size_t count : fuse(found, packing.threshold)) {
+    const auto pack = found.first(count);
+    const Seconds finish = start + packing.time(std::accumulate(pack.begin(), pack.end(), Bytes()));
+    result.messages += finish - start;
+    result.hidden += std::max(Seconds(), std::min(finish, computed) - start);
+    start = finish;
+    found = found.subspan(count);
+  }
+  return start;
+}
+
+/// Of looks from `next` on.
+Seconds look_at_or_after(Seconds ready, Seconds next, Seconds period) {
+  if (ready <= next) return next;
+  if (period == Seconds()) return ready;
+  return std::max(ready, next + std::ceil((ready - next) / period) * period);
+}
+
+}  // namespace
+
+PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<const Bytes> sizes,
+                                 const Packing& packing, Seconds last_look) {
+  EXPECT(backward.size() == sizes.size());
+  Seconds computed;
+  std::vector<Seconds> ready;
+  std::vector<Bytes> messages;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    computed += backward[i];
+    if (sizes[i] == Bytes()) continue;
+    ready.push_back(computed);
+    messages.push_back(sizes[i]);
+  }
+  PackedBackward result;
+  result.last_look = last_look;
+  Seconds done;
+  for (std::size_t first = 0; first < ready.size();) {
+    const Seconds look =
+        first == 0
+            ? look_after_rest(last_look, ready.front(), packing.cycle)
+            : look_at_or_after(ready[first], std::max(result.last_look + packing.cycle, done),
+                               std::max(packing.cycle, packing.looking()));
+    std::size_t end = first;
+    while (end < ready.size() && ready[end] <= look) ++end;
+    done = serve(std::span(messages).subspan(first, end - first), packing, look + packing.looking(),
+                 computed, result);
+    result.last_look = look;
+    first = end;
+  }
+  result.finish = std::max(done, computed);
+  result.exposed = result.finish - computed;
+  return result;
+}
+
+Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gather, Seconds start) {
+  Seconds left;
+  for (const GatheredPart& part : parts) left += part.compute;
+  Seconds finish = start + left;
+  Seconds gathered = first_gather;
+  for (const GatheredPart& part : parts) {
+    gathered += part.gather;
+    finish = std::max(finish, gathered + left);
+    left -= part.compute;
+  }
+  return finish;
+}
+
+Seconds least_iteration(Seconds compute, Seconds messages) {
+  return std::max(compute, messages);
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,289 @@
+#include "model/sgd_iter/graph/task_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "model/sgd_iter/graph/dispatcher.hpp"
+#include "model/sgd_iter/graph/progress.hpp"
+
+namespace dlscale::model {
+
+namespace {
+
+void check_packing(const Resource& resource) {
+  const Packing& packing = *resource.packing;
+  EXPECT(resource.servers == 1 && resource.window == 1 && resource.order == Order::ready);
+  EXPECT(resource.choice == Seconds());
+  EXPECT(packing.cycle >= Seconds() && packing.vote >= Seconds() && packing.cores >= 0);
+  EXPECT(packing.meeting >= Seconds());
+  EXPECT(packing.time != nullptr);
+}
+
+}  // namespace
+
+TaskGraph::TaskGraph(double cores) : cores_(cores) {
+  EXPECT(cores > 0);
+}
+
+ResourceId TaskGraph::add(Resource resource) {
+  EXPECT(resource.servers >= 1 && resource.window >= 1);
+  EXPECT(resource.servers == 1 || (resource.window == 1 && resource.choice == Seconds()));
+  EXPECT(resource.choice >= Seconds());
+  if (resource.packing) check_packing(resource);
+  resources_.push_back(std::move(resource));
+  return ResourceId(resources_.size() - 1);
+}
+
+TaskId TaskGraph::add(Task task) {
+  EXPECT(task.work.si() >= 0 && std::isfinite(task.work.si()) && task.cores >= 0);
+  EXPECT(!task.resource || task.resource->index() < resources_.size());
+  EXPECT(task.meeting == Seconds() || (task.meeting > Seconds() && task.resource.has_value()));
+  if (task.meeting > Seconds()) {
+    const Resource& resource = resources_[task.resource->index()];
+    EXPECT(resource.servers == 1 && !resource.packing);
+  }
+  for (const TaskId before : task.after) EXPECT(before.index() < tasks_.size());
+  tasks_.push_back(std::move(task));
+  return TaskId(tasks_.size() - 1);
+}
+
+void TaskGraph::contend(ResourceId computing, ResourceId messages) {
+  EXPECT(computing != messages);
+  for (const ResourceId resource : {computing, messages}) {
+    EXPECT(resource.index() < resources_.size() && resources_[resource.index()].servers == 1);
+  }
+  contenders_ = Contenders{computing, messages};
+}
+
+namespace {
+
+/// Of a resource: a look, a vote or a choice, and a meeting.
+constexpr std::size_t events_each = 3;
+
+/// Tasks have the first numbers of what is under way, so that a look finds what became ready at the
+/// same time.
+class Simulator {
+ public:
+  explicit Simulator(const TaskGraph& graph);
+  Timeline run();
+
+ private:
+  [[nodiscard]] const Task& task_of(std::size_t task) const { return graph_->tasks()[task]; }
+  [[nodiscard]] const Resource& resource_of(std::size_t resource) const {
+    return graph_->resources()[resource];
+  }
+  /// The numbers of what is under way and no task.
+  [[nodiscard]] std::size_t look_of(std::size_t resource) const {
+    return missing_.size() + events_each * resource;
+  }
+  [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
+  /// Of one that does not pack, so that it has no votes.
+  [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
+  [[nodiscard]] std::size_t meeting_of(std::size_t resource) const { return look_of(resource) + 2; }
+
+  void list_successors();
+  void become_ready(std::size_t task);
+  [[nodiscard]] double now() const { return progress_.now(); }
+  [[nodiscard]] bool computes(std::size_t task) const;
+  [[nodiscard]] bool contends(std::size_t resource) const;
+  void begin_message(std::size_t event, double work, double cores, std::size_t resource,
+                     std::size_t kind);
+  void start(std::size_t task);
+  void work(std::size_t task);
+  void finish(std::size_t event);
+  void finish_task(std::size_t task);
+  void end(std::size_t task);
+  [[nodiscard]] bool restless(std::size_t resource) const;
+  void begin(std::size_t resource, const Beginnings& all);
+  void begin(std::size_t resource, const Beginning& what);
+  void begin_vote(std::size_t resource);
+  void begin_pack(std::size_t resource);
+
+  const TaskGraph* graph_;
+  std::vector<std::size_t> missing_;     // unfinished predecessors
+  std::vector<std::size_t> successors_;  // of all tasks, one after the other
+  std::vector<std::size_t> successor_ends_;
+  std::vector<Dispatcher> dispatchers_;           // by resource
+  std::vector<std::size_t> meeting_;              // for which ranks meet, by resource
+  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any pack
+  std::size_t left_;                              // unfinished tasks
+  Progress progress_;
+  Timeline timeline_;
+};
+
+Simulator::Simulator(const TaskGraph& graph)
+    : graph_(&graph),
+      missing_(graph.tasks().size()),
+      meeting_(graph.resources().size()),
+      left_(graph.tasks().size()),
+      progress_(graph.cores()) {
+  for (std::size_t i = 0; i < graph.resources().size(); ++i) {
+    dispatchers_.emplace_back(resource_of(i), restless(i));
+  }
+  list_successors();
+  const auto packs = [](const Resource& resource) { return resource.packing.has_value(); };
+  if (std::ranges::any_of(graph.resources(), packs)) riders_.resize(graph.tasks().size());
+  timeline_.start.resize(graph.tasks().size());
+  timeline_.finish.resize(graph.tasks().size());
+}
+
+/// Counts those of each, then puts them in place.
+void Simulator::list_successors() {
+  const std::vector<Task>& tasks = graph_->tasks();
+  successor_ends_.resize(tasks.size() + 1);
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    missing_[task] = tasks[task].after.size();
+    for (const TaskId before : tasks[task].after) ++successor_ends_[before.index() + 1];
+  }
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    successor_ends_[task + 1] += successor_ends_[task];
+  }
+  successors_.resize(successor_ends_.back());
+  // Each entry moves on from where the list of its task begins to where it ends.
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    for (const TaskId before : tasks[task].after) {
+      successors_[successor_ends_[before.index()]++] = task;
+    }
+  }
+}
+
+void Simulator::become_ready(std::size_t task) {
+  const Task& what = task_of(task);
+  if (!what.resource) return start(task);
+  const std::size_t resource = what.resource->index();
+  begin(resource, dispatchers_[resource].become_ready({task, what.rank, what.size}, now()));
+}
+
+void Simulator::begin(std::size_t resource, const Beginnings& all) {
+  for (const Beginning& one : all) begin(resource, one);
+}
+
+void Simulator::begin(std::size_t resource, const Beginning& what) {
+  switch (what.what) {
+    case Beginning::What::task:
+      return start(what.task);
+    case Beginning::What::pack:
+      return begin_pack(resource);
+    case Beginning::What::look:
+      return progress_.begin_until(look_of(resource), what.until);
+    case Beginning::What::choice:
+      return progress_.begin(choice_of(resource), resource_of(resource).choice.si(), 0);
+    case Beginning::What::meeting:
+      return progress_.begin(meeting_of(resource), resource_of(resource).packing->meeting.si(), 0);
+    case Beginning::What::vote:
+      return begin_vote(resource);
+  }
+  fail_expectation("what begins is one of the enumeration");
+}
+
+bool Simulator::computes(std::size_t task) const {
+  const auto& contenders = graph_->contenders();
+  return contenders && task_of(task).resource == contenders->computing;
+}
+
+/// Whether it serves messages that computing contends with.
+bool Simulator::contends(std::size_t resource) const {
+  const auto& contenders = graph_->contenders();
+  return contenders && contenders->messages.index() == resource;
+}
+
+void Simulator::begin_message(std::size_t event, double work, double cores, std::size_t resource,
+                              std::size_t kind) {
+  if (contends(resource)) return progress_.begin_message(event, work, cores, kind);
+  progress_.begin(event, work, cores);
+}
+
+void Simulator::start(std::size_t task) {
+  timeline_.start[task] = Seconds(now());
+  const Task& what = task_of(task);
+  if (what.meeting == Seconds()) return work(task);
+  const std::size_t resource = what.resource->index();
+  meeting_[resource] = task;
+  progress_.begin(meeting_of(resource), what.meeting.si(), 0);
+}
+
+void Simulator::work(std::size_t task) {
+  const Task& what = task_of(task);
+  if (computes(task)) {
+    return progress_.begin_computing(task, what.work.si(), what.cores, what.beside);
+  }
+  if (!what.resource) return progress_.begin(task, what.work.si(), what.cores);
+  begin_message(task, what.work.si(), what.cores, what.resource->index(), what.kind);
+}
+
+void Simulator::finish(std::size_t event) {
+  if (event < missing_.size()) return finish_task(event);
+  const std::size_t resource = (event - missing_.size()) / events_each;
+  Dispatcher& dispatcher = dispatchers_[resource];
+  const auto& packing = resource_of(resource).packing;
+  if (event == look_of(resource)) return begin(resource, dispatcher.looked(now()));
+  if (event == meeting_of(resource)) {
+    return packing ? begin(resource, dispatcher.met(now())) : work(meeting_[resource]);
+  }
+  if (!packing) return begin(resource, dispatcher.chosen());
+  progress_.release(packing->cores);
+  begin(resource, dispatcher.voted(now()));
+}
+
+void Simulator::finish_task(std::size_t task) {
+  progress_.release(task_of(task).cores);
+  if (task_of(task).resource) {
+    const std::size_t resource = task_of(task).resource->index();
+    begin(resource, dispatchers_[resource].served(now()));
+  }
+  end(task);
+  if (riders_.empty()) return;
+  for (const std::size_t rider : riders_[task]) end(rider);
+}
+
+void Simulator::end(std::size_t task) {
+  timeline_.finish[task] = Seconds(now());
+  --left_;
+  const std::size_t begin = task == 0 ? 0 : successor_ends_[task - 1];
+  for (std::size_t i = begin; i < successor_ends_[task]; ++i) {
+    if (--missing_[successors_[i]] == 0) become_ready(successors_[i]);
+  }
+}
+
+/// Whether looks that find nothing have to be followed, because they slow others down.
+bool Simulator::restless(std::size_t resource) const {
+  const auto& packing = resource_of(resource).packing;
+  if (!packing) return false;
+  return contends(resource) || (packing->cores > 0 && std::isfinite(graph_->cores()));
+}
+
+void Simulator::begin_vote(std::size_t resource) {
+  const Packing& packing = *resource_of(resource).packing;
+  begin_message(vote_of(resource), packing.vote.si(), packing.cores, resource, packing.vote_kind);
+}
+
+void Simulator::begin_pack(std::size_t resource) {
+  const Packing& packing = *resource_of(resource).packing;
+  const std::span<const std::size_t> pack = dispatchers_[resource].packed();
+  const Bytes size = dispatchers_[resource].packed_size();
+  for (const std::size_t task : pack) timeline_.start[task] = Seconds(now());
+  riders_[pack.front()].assign(pack.begin() + 1, pack.end());
+  begin_message(pack.front(), packing.time(size).si(), task_of(pack.front()).cores, resource,
+                packing.kind ? packing.kind(size) : 0);
+}
+
+Timeline Simulator::run() {
+  for (std::size_t task = 0; task < missing_.size(); ++task) {
+    if (missing_[task] == 0) become_ready(task);
+  }
+  while (left_ > 0) finish(progress_.next());
+  return std::move(timeline_);
+}
+
+}  // namespace
+
+Timeline simulate(const TaskGraph& graph) {
+  return Simulator(graph).run();
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,382 @@
+#include "model/sgd_iter/kernels/kernel_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "model/sgd_iter/kernels/unfused.hpp"
+#include "model/topology/data_sheet_shares.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Why a device that states no peak in a precision has none, and what to ask for.
+std::string_view lacking(DType dtype) {
+  if (dtype == DType::tf32) {
+    return "Only devices that state it have units for it, and others compute f32 as f32: ask for "
+           "--dtype f32";
+  }
+  return "Choose another precision";
+}
+
+/// Numbers of f16 are numbers of f32, and sums are f32 always: a device without a rate of its own
+/// for them multiplies them as f32, which its libraries offer. Not so bf16, which is as good a
+/// subset but which libraries offer only where units for it are; nor tf32, which is no format of
+/// memory.
+DType computed_in(const Device& device, DType dtype) {
+  const bool stated = device.peak.contains(dtype);
+  return !stated && dtype == DType::f16 ? DType::f32 : dtype;
+}
+
+Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
+  const DType units = computed_in(cluster.device, dtype);
+  const auto peak = cluster.device.peak.find(units);
+  if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
+    throw ConfigError(
+        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure: "
+                    "dlscale bench conv.",
+                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)));
+  }
+  if (units != dtype) {
+    notes.add(fmt::format("{} states no peak in {}: {} in memory, computed at the peak of {}",
+                          cluster.device.name, dtype_name(dtype), dtype_name(dtype),
+                          dtype_name(units)));
+  }
+  return {peak->second, cluster.device.memory_bandwidth};
+}
+
+/// Between two measured batches.
+Estimate<Seconds> interpolate(const KernelTime& a, const KernelTime& b, int batch) {
+  const double share = static_cast<double>(batch - a.batch) / (b.batch - a.batch);
+  Estimate<Seconds> time = (1 - share) * a.time;
+  time += share * b.time;
+  return time;
+}
+
+std::string_view kind_of(const KernelTime& kernel) {
+  return std::string_view(kernel.kernel).substr(0, kernel.kernel.find(' '));
+}
+
+constexpr std::array<Seconds Estimate<Seconds>::*, 3> ends{
+    &Estimate<Seconds>::low, &Estimate<Seconds>::value, &Estimate<Seconds>::high};
+
+/// e of a kernel that takes `together` beside others that run it, and `alone`; none of one that
+/// takes no time.
+double pressure(Seconds together, Seconds alone) {
+  return alone > Seconds() ? std::sqrt(std::max(0.0, together / alone - 1)) : 0;
+}
+
+bool measured_alone(const std::vector<const KernelTime*>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const KernelTime* kernel) { return kernel->ranks_on_node == 1; });
+}
+
+}  // namespace
+
+/// The parts of fused layers, and their times.
+struct KernelTimes::Unfused {
+  Unfused(const Network& fused, const Machine& machine, const Run& run, int ranks_on_node,
+          Notes& notes)
+      : parts(fused), times(parts.network(), machine, run, ranks_on_node, notes) {}
+  UnfusedNetwork parts;
+  KernelTimes times;
+};
+
+KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
+                         int ranks_on_node, Notes& notes)
+    : network_(&network),
+      machine_(&machine),
+      run_(&run),
+      ranks_on_node_(ranks_on_node),
+      threads_(machine.cluster.device.kind == DeviceKind::cpu ? run.compute_threads : 1),
+      notes_(&notes) {
+  if (!machine.fitted) return;
+  for (const KernelTime& kernel : machine.kernels) {
+    if (kernel.dtype != run.dtype || kernel.threads != threads_) continue;
+    measured_[{kernel.kernel, kernel.pass}].push_back(&kernel);
+    if (kernel.work.bytes.si() > 0) comparable_.push_back(&kernel);
+  }
+  keep_comparable();
+  if (measured_.empty()) {
+    throw ConfigError(fmt::format(
+        "the machine holds no kernel in {} with {} threads, so compute time is "
+        "unknown. Measure it: dlscale bench conv --network {} --passes all "
+        "--dtype {} --threads {}.",
+        dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
+  }
+  if (ranks_on_node > 1) find_mean_pressure();
+  find_usual_give();
+  if (needs_parts()) {
+    unfused_ = std::make_unique<const Unfused>(network, machine, run, ranks_on_node, notes);
+  }
+}
+
+KernelTimes::~KernelTimes() = default;
+
+bool KernelTimes::needs_parts() const {
+  return std::ranges::any_of(network_->layers(), [this](const Layer& layer) {
+    return layer.relu && kernels_of({layer.id, Pass::forward}) == nullptr;
+  });
+}
+
+/// Empty of a step that was measured, and of one without a ReLU.
+std::vector<Step> KernelTimes::parts_of(Step step) const {
+  if (!unfused_ || !network_->layer(step.layer).relu || kernels_of(step) != nullptr) return {};
+  return unfused_->parts.steps(step);
+}
+
+Estimate<Seconds> KernelTimes::time(Step step) const {
+  if (!machine_->fitted) return nominal(step);
+  const std::vector<Step> parts = parts_of(step);
+  if (!parts.empty()) {
+    notes_->add(
+        "fused kernels not measured: taken as the layer's own, and of backward with that of its "
+        "ReLU, so that only the ReLU's forward pass is saved; dlscale bench conv --fuse relu "
+        "measures them",
+        kernel_key(*network_, step.layer));
+    Estimate<Seconds> sum;
+    for (const Step part : parts) sum += unfused_->times.time(part);
+    return sum;
+  }
+  const Kernels* kernels = kernels_of(step);
+  if (kernels == nullptr) return by_efficiency(step);
+  const int on_node = nearest_ranks_on_node(*kernels);
+  note_other_ranks(on_node, kernels->front()->kernel);
+  if (on_node == 1 || !measured_alone(*kernels)) return beside(*kernels, on_node, step);
+  return contended(*kernels, step);
+}
+
+Estimate<Seconds> KernelTimes::give(Step step) const {
+  if (!usual_give_) return {};
+  if (const std::vector<Step> parts = parts_of(step); !parts.empty()) {
+    Estimate<Seconds> sum;
+    for (const Step part : parts) sum += unfused_->times.give(part);
+    return sum;
+  }
+  const Kernels* kernels = kernels_of(step);
+  const KernelTime* nearest = nullptr;
+  const auto distance = [&](const KernelTime* kernel) {
+    return std::pair(std::abs(kernel->ranks_on_node - ranks_on_node_),
+                     std::abs(kernel->batch - run_->batch));
+  };
+  for (const KernelTime* kernel : kernels == nullptr ? Kernels{} : *kernels) {
+    if (!kernel->give) continue;
+    if (nearest == nullptr || distance(kernel) < distance(nearest)) nearest = kernel;
+  }
+  if (nearest != nullptr) return *nearest->give;
+  notes_->add("host time of kernels not measured: taken as the median of those measured",
+              kernel_key(*network_, step.layer));
+  return *usual_give_;
+}
+
+void KernelTimes::find_usual_give() {
+  std::vector<double> all;
+  for (const auto& [key, kernels] : measured_) {
+    for (const KernelTime* kernel : kernels) {
+      if (kernel->give) all.push_back(kernel->give->value.si());
+    }
+  }
+  if (all.empty()) return;
+  usual_give_ = {Seconds(median(all)), Seconds(quantile(all, 0.025)),
+                 Seconds(quantile(all, 0.975))};
+}
+
+TimeSource KernelTimes::source(Step step) const {
+  if (!machine_->fitted) return TimeSource::data_sheet;
+  if (const std::vector<Step> parts = parts_of(step); !parts.empty()) {
+    TimeSource source = TimeSource::unfused;
+    for (const Step part : parts) source = std::max(source, unfused_->times.source(part));
+    return source;
+  }
+  const Kernels* kernels = kernels_of(step);
+  if (kernels == nullptr) return TimeSource::efficiency;
+  const int on_node = nearest_ranks_on_node(*kernels);
+  TimeSource source = batch_source(*kernels, on_node);
+  if (measured_alone(*kernels)) source = std::max(source, batch_source(*kernels, 1));
+  return on_node == ranks_on_node_ ? source : std::max(source, TimeSource::other_ranks);
+}
+
+/// How at_batch() gets the time of these kernels.
+TimeSource KernelTimes::batch_source(const Kernels& kernels, int ranks_on_node) const {
+  std::set<int> batches;
+  for (const KernelTime* kernel : kernels) {
+    if (kernel->ranks_on_node == ranks_on_node) batches.insert(kernel->batch);
+  }
+  if (batches.contains(run_->batch)) return TimeSource::measured;
+  const bool between = *batches.begin() < run_->batch && run_->batch < *batches.rbegin();
+  return between ? TimeSource::interpolated : TimeSource::extrapolated;
+}
+
+void KernelTimes::note_other_ranks(int ranks_on_node, const std::string& kernel) const {
+  if (ranks_on_node == ranks_on_node_) return;
+  notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
+                          "beside {}",
+                          ranks_on_node_, ranks_on_node),
+              kernel);
+}
+
+/// An efficiency beside other ranks says nothing about a rank alone, nor the reverse.
+void KernelTimes::keep_comparable() {
+  if (comparable_.empty()) return;
+  const int on_node = nearest_ranks_on_node(comparable_);
+  std::erase_if(comparable_,
+                [&](const KernelTime* kernel) { return kernel->ranks_on_node != on_node; });
+}
+
+const KernelTimes::Kernels* KernelTimes::kernels_of(Step step) const {
+  const auto found = measured_.find({kernel_key(*network_, step.layer), step.pass});
+  return found == measured_.end() ? nullptr : &found->second;
+}
+
+Estimate<Seconds> KernelTimes::beside(const Kernels& kernels, int ranks_on_node, Step step) const {
+  Batches batches;
+  for (const KernelTime* kernel : kernels) {
+    if (kernel->ranks_on_node == ranks_on_node) batches.emplace(kernel->batch, kernel);
+  }
+  return at_batch(batches, step);
+}
+
+/// Of as many ranks that run the same kernel, or the nearest number.
+Estimate<Seconds> KernelTimes::together(const Kernels& kernels, Step step) const {
+  return beside(kernels, nearest_ranks_on_node(kernels), step);
+}
+
+Estimate<Seconds> KernelTimes::contended(const Kernels& kernels, Step step) const {
+  const Estimate<Seconds> alone = beside(kernels, 1, step);
+  const Estimate<Seconds> same = together(kernels, step);
+  const auto at = [&](std::size_t i, std::size_t j) {
+    const Seconds t = alone.*ends.at(i);
+    return (1 + pressure(same.*ends.at(j), t) * mean_pressure_.at(i).at(j)) * t;
+  };
+  return {at(1, 1), std::min({at(0, 0), at(1, 0), at(2, 0)}),
+          std::max({at(0, 2), at(1, 2), at(2, 2)})};
+}
+
+void KernelTimes::find_mean_pressure() {
+  std::array<std::array<Seconds, 3>, 3> weighted{};
+  std::array<Seconds, 3> sum{};
+  std::vector<Step> steps = forward_steps(*network_);
+  const std::vector<Step> backward = backward_steps(*network_);
+  steps.insert(steps.end(), backward.begin(), backward.end());
+  for (const Step step : steps) {
+    const Kernels* kernels = kernels_of(step);
+    if (kernels == nullptr || !measured_alone(*kernels)) continue;
+    const Estimate<Seconds> alone = beside(*kernels, 1, step);
+    const Estimate<Seconds> same = together(*kernels, step);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const Seconds t = alone.*ends.at(i);
+      sum.at(i) += t;
+      for (std::size_t j = 0; j < ends.size(); ++j) {
+        weighted.at(i).at(j) += pressure(same.*ends.at(j), t) * t;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (sum.at(i) <= Seconds()) continue;
+    for (std::size_t j = 0; j < ends.size(); ++j) {
+      mean_pressure_.at(i).at(j) = weighted.at(i).at(j) / sum.at(i);
+    }
+  }
+}
+
+Estimate<Seconds> KernelTimes::nominal(Step step) const {
+  const Roofline roofline = data_sheet(machine_->cluster, run_->dtype, *notes_);
+  const Work what = work(*network_, step, run_->batch, run_->dtype);
+  const Seconds at_best = roofline.time(what) + machine_->cluster.device.launch;
+  const SheetRange& range = computing_shares.range;
+  return {at_best, range.low * at_best, range.high * at_best};
+}
+
+/// In proportion; of two equally near, the one with more ranks.
+int KernelTimes::nearest_ranks_on_node(const Kernels& kernels) const {
+  const auto distance = [&](const KernelTime* kernel) {
+    return std::pair(
+        std::abs(std::log(static_cast<double>(kernel->ranks_on_node) / ranks_on_node_)),
+        -kernel->ranks_on_node);
+  };
+  const auto nearest =
+      std::min_element(kernels.begin(), kernels.end(),
+                       [&](const auto* a, const auto* b) { return distance(a) < distance(b); });
+  return (*nearest)->ranks_on_node;
+}
+
+Estimate<Seconds> KernelTimes::at_batch(const Batches& batches, Step step) const {
+  const auto above = batches.lower_bound(run_->batch);
+  if (above != batches.end() && above->first == run_->batch) return above->second->time;
+  if (above != batches.end() && above != batches.begin()) {
+    const auto below = std::prev(above);
+    notes_->add(
+        fmt::format("kernels at batch {} interpolated between measured batches", run_->batch),
+        below->second->kernel);
+    return interpolate(*below->second, *above->second, run_->batch);
+  }
+  const KernelTime& nearest = above == batches.end() ? *batches.rbegin()->second : *above->second;
+  const Work wanted = work(*network_, step, run_->batch, run_->dtype);
+  const Work known = work(*network_, step, nearest.batch, run_->dtype);
+  const double factor =
+      known.flops.si() > 0 ? wanted.flops / known.flops : wanted.bytes / known.bytes;
+  notes_->add(fmt::format("kernels at batch {} extrapolated by their work from batch {}",
+                          run_->batch, nearest.batch),
+              nearest.kernel);
+  return factor * nearest.time;
+}
+
+/// The highest rates that any measured kernel reached.
+Roofline KernelTimes::spanned_roofline() const {
+  Roofline roofline;
+  for (const KernelTime* kernel : comparable_) {
+    roofline.peak = std::max(roofline.peak, kernel->work.flops / kernel->time.value);
+    roofline.bandwidth = std::max(roofline.bandwidth, kernel->work.bytes / kernel->time.value);
+  }
+  if (roofline.peak.si() == 0) roofline.peak = FlopsPerSecond(1e30);  // nothing counts operations
+  return roofline;
+}
+
+/// Of an empty kind or pass: of all.
+std::vector<double> KernelTimes::efficiencies(std::string_view kind,
+                                              std::optional<Pass> pass) const {
+  const Roofline roofline = spanned_roofline();
+  std::vector<double> result;
+  for (const KernelTime* kernel : comparable_) {
+    if (!kind.empty() && kind_of(*kernel) != kind) continue;
+    if (pass && kernel->pass != *pass) continue;
+    result.push_back(roofline.time(kernel->work) / kernel->time.value);
+  }
+  return result;
+}
+
+Estimate<Seconds> KernelTimes::by_efficiency(Step step) const {
+  const std::string key = kernel_key(*network_, step.layer);
+  const std::string_view kind = kind_name(network_->layer(step.layer).kind);
+  auto efficiency = efficiencies(kind, step.pass);
+  std::string like = fmt::format("{} {}", kind, pass_name(step.pass));
+  if (efficiency.empty()) {
+    efficiency = efficiencies({}, step.pass);
+    like = fmt::format("{} of any kind", pass_name(step.pass));
+  }
+  if (efficiency.empty()) {
+    efficiency = efficiencies({}, {});
+    like = "any kind and pass";
+  }
+  if (efficiency.empty()) {
+    throw ConfigError(
+        fmt::format("kernel \"{}\", {}, was not measured, and no measured kernel declares its "
+                    "work to judge it by. Measure it: dlscale bench conv --network {} "
+                    "--passes all.",
+                    key, pass_name(step.pass), network_->name()));
+  }
+  notes_->add(fmt::format("kernels never measured: taken at the median efficiency of {}", like),
+              key);
+  note_other_ranks(comparable_.front()->ranks_on_node, key);
+  const Seconds best = spanned_roofline().time(work(*network_, step, run_->batch, run_->dtype));
+  return {best / median(efficiency), best / quantile(efficiency, 0.975),
+          best / quantile(efficiency, 0.025)};
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,126 @@
+#include "model/sgd_iter/kernels/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "core/network/step.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr double f32_bytes = 4;
+
+double output_elements(const Network& network) {
+  double sum = 0;
+  for (const Layer& layer : network.layers()) sum += static_cast<double>(layer.output.elements());
+  return sum;
+}
+
+/// Gradients that the backward pass of one layer reads and writes, for one image.
+double most_gradient_elements(const Network& network) {
+  double most = 0;
+  for (const Step step : backward_steps(network)) {
+    if (step.pass != Pass::backward_data) continue;
+    const Layer& layer = network.layer(step.layer);
+    auto elements = static_cast<double>(layer.output.elements());
+    for (const ImageShape& input : layer.input_shapes) {
+      elements += static_cast<double>(input.elements());
+    }
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+/// Bytes of one picture on its way to the device.
+double travelling(const Network& network, DeviceKind device, const Run& run) {
+  if (device == DeviceKind::cpu) return 0;
+  const double bytes = run.normalisation == Normalisation::device ? 1 : f32_bytes;
+  return bytes * static_cast<double>(network.input().elements());
+}
+
+std::string gigabytes(Bytes size) {
+  return fmt::format("{:.4g} GB", size.si() / 1e9);
+}
+
+constexpr std::string_view no_batch = "Choose a smaller network, or devices with more memory.";
+
+/// Why it cannot run at all; empty where it can.
+std::string memory_obstacle(const Network& network, const Cluster& cluster, const Run& run) {
+  const Bytes memory = memory_of_rank(cluster, run);
+  if (memory <= Bytes()) return "";
+  const MemoryNeed need = memory_need(network, cluster.device.kind, run);
+  if (need.least() <= memory) return "";
+  return fmt::format(
+      "training {} with {} images per rank needs {} for parameters and activations alone, but "
+      "each rank has {} ({}), so it cannot run",
+      network.name(), run.batch, gigabytes(need.least()), gigabytes(memory), cluster.device.name);
+}
+
+}  // namespace
+
+MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run) {
+  const auto parameters = static_cast<double>(network.parameter_count());
+  const auto element = static_cast<double>(element_bytes(run.dtype));
+  const double low = element < f32_bytes ? element : 0;
+  const double images = run.batch;
+  return {.parameters = Bytes(f32_bytes * parameters),
+          .states = Bytes((2 * f32_bytes + low) * parameters),
+          .activations = Bytes(images * element * output_elements(network)),
+          .gradients = Bytes(images * element * most_gradient_elements(network)),
+          .batch = Bytes(images * travelling(network, device, run))};
+}
+
+/// All but parameters and states grows with the batch.
+int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory) {
+  Run one = run;
+  one.batch = 1;
+  const MemoryNeed need = memory_need(network, device, one);
+  const Bytes fixed = need.parameters + need.states;
+  if (memory <= fixed) return 0;
+  const double images = std::floor((memory - fixed) / (need.total() - fixed));
+  return static_cast<int>(std::min<double>(images, std::numeric_limits<int>::max()));
+}
+
+Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
+  if (cluster.device.kind == DeviceKind::gpu) return cluster.device.memory;
+  const int sharers = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
+  return static_cast<double>(cluster.devices_per_node) / sharers * cluster.device.memory;
+}
+
+std::string share_obstacle(const Network& network, const Cluster& cluster, const Run& run,
+                           std::int64_t global_batch) {
+  const std::string why = memory_obstacle(network, cluster, run);
+  if (why.empty()) return "";
+  const Bytes memory = memory_of_rank(cluster, run);
+  const int largest = largest_batch(network, cluster.device.kind, run, memory);
+  if (largest == 0) return fmt::format("{}. {}", why, no_batch);
+  return fmt::format("{}. Ask for {} ranks or more, or for a smaller --global-batch.", why,
+                     (global_batch + largest - 1) / largest);
+}
+
+void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes) {
+  const Bytes memory = memory_of_rank(cluster, run);
+  if (memory <= Bytes()) return;
+  const MemoryNeed need = memory_need(network, cluster.device.kind, run);
+  if (need.total() <= memory) return;
+  const int largest = largest_batch(network, cluster.device.kind, run, memory);
+  if (const std::string why = memory_obstacle(network, cluster, run); !why.empty()) {
+    throw ConfigError(
+        fmt::format("{}. {}", why,
+                    largest > 0 ? fmt::format("Ask for --batch {} or less.", largest) : no_batch));
+  }
+  const std::string fits = largest > 0
+                               ? fmt::format("the largest batch that fits is about {}", largest)
+                               : std::string("no batch fits");
+  notes.add(fmt::format("batch {} needs about {} of the {} of each rank, workspace not counted: {}",
+                        run.batch, gigabytes(need.total()), gigabytes(memory), fits));
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,26 @@
+#pragma once
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+#include "core/run/run.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/kernels/kernel_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
+
+namespace dlscale::model {
+
+/// Bytes of a bucket's gradients, which are f32 whatever the precision of the layers.
+Bytes message_size(const Bucket& bucket);
+
+/// The messages of an iteration of a run on ≥ 2 ranks, in the order in which backward makes them
+/// ready: gradient_buckets(), which a merged schedule puts together as the engine does (merge_for()
+/// of core/network/merge.hpp), from the times that kernels and single messages are predicted to take, where
+/// the engine measures them. horovod and priority put together and cut them later. Where layers are
+/// put together or cut, notes how many messages come of it and the largest.
+std::vector<Bucket> planned_messages(const Network& network, const Run& run,
+                                     const KernelTimes& kernels, const MessageTimes& messages,
+                                     Notes& notes);
+
+}  // namespace dlscale::model

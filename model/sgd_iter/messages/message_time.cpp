@@ -1,0 +1,340 @@
+#include "model/sgd_iter/messages/message_time.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/pair_time.hpp"
+#include "model/sgd_iter/messages/waiting.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Link;
+
+constexpr std::string_view all_reduce = "all_reduce";
+/// Among which an extrapolation chooses: those that libraries run between the ranks alone and that
+/// follow from the number of ranks and one link. The others of the family need segments or nodes of
+/// which a fit says nothing, or parameter servers or switches that a cluster need not have.
+constexpr std::array<std::string_view, 4> candidates{"ring", "recursive_doubling", "rabenseifner",
+                                                     "binomial"};
+
+const Algorithm& algorithm_named(std::string_view name) {
+  const Algorithm* algorithm = collective::find(Collective::all_reduce, name);
+  EXPECT(algorithm != nullptr);
+  return *algorithm;
+}
+
+Seconds cost(const Algorithm& algorithm, const Link& link, int ranks, Bytes message) {
+  return algorithm.cost({link, link}, {.p = ranks}, message);
+}
+
+using Fits = std::vector<const CollectiveFit*>;
+
+/// The all-reduces of a machine after ranks met as they do in `schedule`, else all.
+Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
+  const std::string_view wanted = waiting_in(schedule);
+  Fits all;
+  Fits as_wanted;
+  for (const CollectiveFit& fit : machine.collectives) {
+    if (fit.collective != all_reduce) continue;
+    all.push_back(&fit);
+    if (fit.waiting == wanted) as_wanted.push_back(&fit);
+  }
+  if (!as_wanted.empty()) return as_wanted;
+  if (!all.empty()) {
+    notes.add(fmt::format(
+        "all-reduce was not measured with --waiting {}, as {} ranks wait: taken from {}", wanted,
+        schedule_name(schedule), all.front()->waiting));
+  }
+  return all;
+}
+
+/// The closed form fitted to all-reduces of the library on several numbers of ranks that met as
+/// they do in `schedule`, if there is one that knows the links of the placement.
+const AlgorithmFit* over_ranks(const Machine& machine, const Placement& placement,
+                               Schedule schedule) {
+  const std::string_view wanted = waiting_in(schedule);
+  const AlgorithmFit* found = nullptr;
+  for (const AlgorithmFit& fit : machine.algorithms) {
+    if (fit.carrier.collective != all_reduce || fit.asked != "library") continue;
+    if (fit.ranges.empty() || !predict_message(fit, placement, Bytes(1e6))) continue;
+    if (found == nullptr || fit.waiting == wanted) found = &fit;
+  }
+  return found;
+}
+
+bool is_across_nodes(const CollectiveFit& fit) {
+  return fit.ranks > fit.ranks_on_node;
+}
+
+/// Where the link between nodes was stated, what was measured over another one says nothing.
+Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
+  const auto erased =
+      std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
+  if (erased > 0) {
+    notes.add(fmt::format("all-reduces measured across nodes were left out, {}",
+                          stated_link_text(machine)));
+  }
+  return fits;
+}
+
+/// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
+template <class Suits>
+const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
+  const CollectiveFit* best = nullptr;
+  const auto distance = [&](const CollectiveFit* fit) {
+    return std::abs(std::log(static_cast<double>(fit->ranks) / ranks));
+  };
+  for (const CollectiveFit* fit : fits) {
+    if (!suits(*fit)) continue;
+    if (best == nullptr || distance(fit) < distance(best)) best = fit;
+  }
+  return best;
+}
+
+/// "extrapolated in ranks by the closed form of ring, fitted to 2, 3, 4 ranks".
+std::string how_predicted(const MessagePrediction& prediction, const AlgorithmFit& fit) {
+  if (prediction.algorithm.empty())
+    return fmt::format("as measured with --waiting {}", fit.waiting);
+  std::vector<int> measured;
+  for (const LayoutFit& layout : fit.layouts) measured.push_back(layout.layout.ranks);
+  const std::string by = prediction.algorithm == no_change_with_ranks
+                             ? "no change with their number"
+                             : "the closed form of " + prediction.algorithm;
+  return fmt::format("{} by {}, fitted to {} ranks", prediction.basis(), by,
+                     fmt::join(measured, ", "));
+}
+
+/// A α + B m β of an algorithm on so many ranks.
+struct Multiples {
+  double alpha = 0;  ///< A
+  double beta = 0;   ///< B
+};
+
+Multiples multiples_of(const Algorithm& algorithm, int ranks) {
+  constexpr Link unit_alpha{Seconds(1), {}, {}};
+  constexpr Link unit_beta{{}, SecondsPerByte(1), {}};
+  return {cost(algorithm, unit_alpha, ranks, Bytes()).si(),
+          cost(algorithm, unit_beta, ranks, Bytes(1)).si()};
+}
+
+}  // namespace
+
+bool crosses_stated_link(const Machine& machine, const Placement& placement) {
+  return machine.inter_node_stated && placement.nodes() > 1;
+}
+
+std::string stated_link_text(const Machine& machine) {
+  const LinkSpec& link = machine.cluster.inter_node;
+  return fmt::format(
+      "for the link between nodes is another by what was stated: {:.4g} GB/s, {:.4g} us",
+      link.bandwidth.si() * 1e-9, link.latency.si() * 1e6);
+}
+
+MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
+                           Notes& notes)
+    : machine_(&machine), placement_(placement), notes_(&notes) {
+  if (placement.ranks == 1) return;
+  if (machine.all_reduce_asked == "nccl") {
+    nccl_.emplace(machine, placement, Collective::all_reduce);
+    return;
+  }
+  const bool lacks_switches = machine.all_reduce_asked == adding_switches && placement.nodes() == 1;
+  if (!machine.all_reduce_asked.empty() && !lacks_switches) {
+    asked_ = std::make_shared<const AskedAllReduce>(machine, placement, schedule,
+                                                    machine.all_reduce_asked, notes);
+    return;
+  }
+  if (machine.fitted) {
+    Fits fits = suitable(machine, schedule, notes);
+    const bool by_other_link = crosses_stated_link(machine, placement);
+    find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
+    if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
+  }
+  const Cluster& cluster = machine.cluster;
+  const bool by_links =
+      cluster.all_reduce == AllReduceRule::ring || cluster.all_reduce == AllReduceRule::quickest;
+  if (fit_ == nullptr && over_ranks_ == nullptr && by_links && machine.fitted &&
+      !(machine.inter_node_stated && placement.nodes() > 1)) {
+    pair_ = measured_pair(machine, placement, schedule);
+  }
+  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
+    nccl_.emplace(machine, placement, Collective::all_reduce);
+  }
+  if (fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr) ends_ = sheet_links(machine);
+  if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
+  crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
+  if (crosses_nominal_link_) ends_ = sheet_links(machine);
+  if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
+    notes.add(
+        fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
+                    machine.cluster.name));
+  }
+}
+
+const MessageTimes::Offered& MessageTimes::offered() const {
+  if (!offered_) {
+    offered_ = {nominal_all_reduces(machine_->cluster, placement_),
+                nominal_all_reduces(ends_->quick, placement_),
+                nominal_all_reduces(ends_->slow, placement_)};
+  }
+  return *offered_;
+}
+
+/// On as many ranks; else over several nodes with as many ranks each; else within a node.
+void MessageTimes::find_fit(const Fits& fits) {
+  const int ranks = placement_.ranks;
+  const int on_node = placement_.ranks_on_node();
+  fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
+    return fit.ranks == ranks && fit.ranks_on_node == on_node;
+  });
+  exact_ = fit_ != nullptr;
+  if (exact_) return;
+  if (placement_.nodes() > 1) {
+    fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
+      return is_across_nodes(fit) && fit.ranks_on_node == on_node;
+    });
+  }
+  if (fit_ != nullptr) return;
+  crosses_unmeasured_nodes_ = placement_.nodes() > 1;
+  fit_ = nearest(fits, ranks, [](const CollectiveFit& fit) { return !is_across_nodes(fit); });
+}
+
+Estimate<Seconds> MessageTimes::time(Bytes message) const {
+  if (placement_.ranks == 1) return {};
+  if (asked_) return asked_->time(message);
+  if (exact_) {
+    if (!fit_->cost.covers(message)) {
+      notes_->add("messages outside the sizes measured: the nearest segment was extended",
+                  fmt::format("{:.0f} B", message.si()));
+    }
+    return fit_->cost.time(message);
+  }
+  if (const auto time = by_closed_form(message)) return *time;
+  if (fit_ != nullptr) return extrapolate(message);
+  if (pair_ != nullptr) return by_pair(message);
+  return nominal(message);
+}
+
+std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) const {
+  if (over_ranks_ == nullptr) return std::nullopt;
+  const auto prediction = predict_message(*over_ranks_, placement_, message);
+  if (!prediction) return std::nullopt;
+  notes_->add(fmt::format("all-reduce {}", how_predicted(*prediction, *over_ranks_)),
+              fmt::format("{:.0f} B", message.si()));
+  const auto& foresight = over_ranks_->foresight;
+  if (prediction->ranks_extrapolated && foresight && foresight->is_poor()) {
+    notes_->add(fmt::format(
+        "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} were "
+        "off by {:.0f} % at the median",
+        over_ranks_->carrier.name(), foresight->ranks, 100 * foresight->median));
+  }
+  return prediction->time;
+}
+
+Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
+  const bool ring = machine_->cluster.all_reduce == AllReduceRule::ring;
+  const std::span<const std::string_view> among(candidates);
+  const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message,
+                                           ring ? among.first(1) : among);  // the ring is first
+  notes_->add(
+      fmt::format("all-reduce was not measured: by the closed form of {} from messages between two "
+                  "ranks, {}",
+                  best.algorithm,
+                  machine_->reduction ? "and what adding takes" : "adding taken as nothing"),
+      fmt::format("{:.0f} B", message.si()));
+  return best.time;
+}
+
+Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
+  const Cluster& cluster = machine_->cluster;
+  if (nccl_) return nccl_->time(message, "all-reduce", *notes_);
+  const std::string described = described_links(cluster, placement_);
+  if (!described.empty()) {
+    notes_->add("links by what the cluster says of its nodes and network (data sheets)", described);
+  }
+  const auto& [stated, quick, slow] = offered();
+  const NominalAllReduce& taken = quickest(stated, message);
+  if (cluster.all_reduce == AllReduceRule::quickest && placement_.nodes() > 1) {
+    notes_->add(fmt::format("all-reduce from nominal links, as nothing says which one the library "
+                            "takes: the quickest for each message of rings and trees, here {}",
+                            taken.name),
+                fmt::format("{:.0f} B", message.si()));
+  } else {
+    notes_->add(fmt::format("all-reduce from nominal links: {}", taken.name));
+  }
+  return {taken.cost(message), quickest(quick, message).cost(message),
+          quickest(slow, message).cost(message)};
+}
+
+bool MessageTimes::is_nccl() const {
+  return nccl_ && fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr;
+}
+
+TimeSource MessageTimes::source(Bytes message) const {
+  EXPECT(placement_.ranks > 1);
+  if (asked_) return asked_->source(message);
+  if (fit_ == nullptr && over_ranks_ == nullptr) {
+    return pair_ == nullptr ? TimeSource::data_sheet : TimeSource::extrapolated;
+  }
+  const bool known = exact_ && fit_->cost.covers(message);
+  return known ? TimeSource::fitted : TimeSource::extrapolated;
+}
+
+Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) const {
+  const Multiples here = multiples_of(algorithm, fit_->ranks);
+  const Multiples there = multiples_of(algorithm, placement_.ranks);
+  const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
+  const auto outside_of = [&](const Cluster& cluster) {
+    return link_between_nodes(cluster, placement_, sharers);
+  };
+  const bool crosses = crosses_nominal_link_;
+  const Link outside = crosses ? outside_of(machine_->cluster) : Link{};
+  const Link quick = crosses ? outside_of(ends_->quick) : Link{};
+  const Link slow = crosses ? outside_of(ends_->slow) : Link{};
+  const Segment& segment = fit_->cost.segment(message);
+  const bool start_measured = segment.alpha.value / here.alpha >= outside.alpha;
+  const bool bytes_measured = segment.beta.value / here.beta >= outside.beta;
+  Estimate<Seconds> time =
+      segment.time(start_measured ? there.alpha / here.alpha : 0,
+                   bytes_measured ? there.beta / here.beta * message : Bytes());
+  const auto of = [&](const Link& link) {
+    Seconds sum;
+    if (!start_measured) sum += there.alpha * link.alpha;
+    if (!bytes_measured) sum += there.beta * message * link.beta;
+    return sum;
+  };
+  time += {of(outside), of(quick), of(slow)};
+  time.low =
+      std::min(time.value, std::max(time.low, cost(algorithm, quick, placement_.ranks, message)));
+  time.high = std::max(time.high, cost(algorithm, slow, placement_.ranks, message));
+  return time;
+}
+
+Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
+  Estimate<Seconds> best;
+  std::string_view chosen;
+  for (const std::string_view name : candidates) {
+    const Estimate<Seconds> time = by(algorithm_named(name), message);
+    if (!chosen.empty() && time.value >= best.value) continue;
+    best = time;
+    chosen = name;
+  }
+  notes_->add(
+      fmt::format("all-reduce extrapolated from {} ranks by the {} algorithm{}", fit_->ranks,
+                  chosen, crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
+      fmt::format("{:.0f} B", message.si()));
+  return best;
+}
+
+}  // namespace dlscale::model

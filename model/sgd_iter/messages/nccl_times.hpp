@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+
+#include "core/base/units.hpp"
+#include "core/collective/algorithm.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
+#include "model/topology/nccl.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// What NCCL's own cost model (3.9) says of a collective on the ranks of a placement, by the facts
+/// of the cluster. The interval is from as much quicker as its smallest message takes, as it knows
+/// no link without start-ups, to the time over the slowest links (sheet_links()).
+class NcclTimes {
+ public:
+  /// Requires ≥ 2 ranks and a cluster with facts for NCCL.
+  NcclTimes(const Machine& machine, const Placement& placement, collective::Collective collective);
+  /// `name` is that of the collective in `notes`, which are told what NCCL would run.
+  [[nodiscard]] Estimate<Seconds> time(Bytes message, const std::string& name, Notes& notes) const;
+
+ private:
+  NcclModel stated_;
+  NcclModel slow_;
+};
+
+}  // namespace dlscale::model

@@ -1,0 +1,225 @@
+#include "model/sgd_iter/messages/server_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/kernels/affine_fits.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// How much of the gradients server 0, and each other server, keeps.
+struct Shares {
+  double most;
+  double other;
+};
+
+Shares shares(int servers, double imbalance) {
+  const double most = imbalance / servers;
+  return {most, servers > 1 ? (1 - most) / (servers - 1) : 0.0};
+}
+
+struct NodeRanks {
+  int ranks;
+  int servers;
+};
+
+NodeRanks on_node(const Placement& placement, int servers, int node) {
+  const int before = node * placement.ranks_per_node;
+  const int ranks = std::min(placement.ranks_per_node, placement.ranks - before);
+  return {ranks, std::clamp(servers - before, 0, ranks)};
+}
+
+/// Of all gradients, what the servers of a node keep.
+double kept_on(const NodeRanks& node, bool has_first, const Shares& share) {
+  if (!has_first) return node.servers * share.other;
+  return share.most + (node.servers - 1) * share.other;
+}
+
+/// The busier way of the link of the busiest node: what its ranks push to other nodes, or what
+/// other nodes push to its servers.
+double busiest_link(const Placement& placement, int servers, const Shares& share) {
+  double busiest = 0;
+  for (int node = 0; node < placement.nodes(); ++node) {
+    const NodeRanks here = on_node(placement, servers, node);
+    const double kept = kept_on(here, node == 0, share);
+    busiest = std::max({busiest, here.ranks * (1 - kept), (placement.ranks - here.ranks) * kept});
+  }
+  return busiest;
+}
+
+/// Of node 0, which has the busiest server: into that, or out of the rank that keeps least.
+double busiest_within(const Placement& placement, int servers, const Shares& share) {
+  const NodeRanks first = on_node(placement, servers, 0);
+  if (first.ranks == 1) return 0;
+  const double kept = kept_on(first, true, share);
+  const double own = first.servers < first.ranks ? 0 : share.other;
+  return std::max((first.ranks - 1) * share.most, kept - own);
+}
+
+ServerTraffic traffic_of_ranks(const Placement& placement, int servers, double imbalance) {
+  const Shares share = shares(servers, imbalance);
+  ServerTraffic traffic;
+  traffic.from_caller = servers < placement.ranks ? 1 : 1 - share.other;
+  traffic.to_server = (placement.ranks - 1) * share.most;
+  traffic.in_call = share.most;
+  if (placement.nodes() > 1) traffic.out_of_node = busiest_link(placement, servers, share);
+  traffic.within_node = busiest_within(placement, servers, share);
+  return traffic;
+}
+
+/// Of one process a node, and servers beside them.
+ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
+  const Placement one_each{nodes, 1};
+  const Shares share = shares(servers, imbalance);
+  ServerTraffic traffic;
+  traffic.from_caller = 1;
+  traffic.to_server = nodes * share.most;
+  traffic.in_call = share.most;
+  if (nodes > 1) traffic.out_of_node = busiest_link(one_each, servers, share);
+  return traffic;
+}
+
+KnownLink link_of(const Machine& machine, const Run& run, LinkKind kind) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  constexpr Bytes usual(1e6);  // of a tensor: what the line of a fit is read at
+  if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
+  const bool inter = kind == LinkKind::inter;
+  throw ConfigError(fmt::format(
+      "--transport {} cannot be predicted here: machine {} knows no latency and bandwidth {}. "
+      "Measure it (dlscale bench comm --collectives sendrecv) and calibrate{}.",
+      transport_name(run.settings.transport), machine.cluster.name,
+      inter ? "between nodes" : "within a node",
+      inter ? ", or state it (--inter-node-bandwidth 10Gb/s)" : ""));
+}
+
+TimeSource source_of(const KnownLink& link) {
+  return link.nominal ? TimeSource::data_sheet : TimeSource::extrapolated;
+}
+
+Estimate<SecondsPerByte> slower(const Estimate<SecondsPerByte>& a,
+                                const Estimate<SecondsPerByte>& b) {
+  return {std::max(a.value, b.value), std::max(a.low, b.low), std::max(a.high, b.high)};
+}
+
+}  // namespace
+
+bool calls_servers(const Run& run) {
+  return run.synchronisation == Synchronisation::parameter_server &&
+         run.settings.transport != Transport::collectives;
+}
+
+ServerTraffic server_traffic(const Placement& placement, Callers callers, int servers,
+                             double imbalance) {
+  const bool by_ranks = callers == Callers::ranks;
+  EXPECT(servers >= 1 && servers <= (by_ranks ? placement.ranks : placement.nodes()));
+  EXPECT(imbalance >= 1 && imbalance <= servers * (1 + 1e-9));
+  const double most = std::min<double>(imbalance, servers);
+  if (by_ranks) return traffic_of_ranks(placement, servers, most);
+  if (callers == Callers::several_nodes && placement.nodes() == 1) return {};
+  return traffic_of_nodes(placement.nodes(), servers, most);
+}
+
+/// From one process to another: 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
+/// issue 6256]. The slow end, 162 MB/s of 10 MB in September 2016 [issue 4498], is of more than
+/// packing: the sum was fetched into Python, too [issue 6116]; yet messages above 128 MB fell below
+/// 100 MB/s [issue 6256]. The quick end is 800 MB/s over 10 Gb/s, since gRPC was renewed in August
+/// 2017 [issue 6116], less what the line takes. None where tensors go beside the calls [MODEL 3.2].
+Estimate<SecondsPerByte> serialisation(Transport transport) {
+  EXPECT(transport != Transport::collectives);
+  if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});
+  return {SecondsPerByte(1 / 569.27e6), SecondsPerByte(1 / 800e6 - 1 / 1.25e9),
+          SecondsPerByte(1 / 161.63e6)};
+}
+
+ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalance, Notes& notes)
+    : transport_(run.settings.transport), fitted_(machine.fitted) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  EXPECT(placement.ranks >= 2 && transport_ != Transport::collectives);
+  const Callers callers = run.settings.callers;
+  traffic_ = server_traffic(placement, callers, server_count(run), imbalance);
+  if (traffic_.within_node > 0) within_ = link_of(machine, run, LinkKind::intra);
+  if (placement.nodes() > 1) between_ = link_of(machine, run, LinkKind::inter);
+  const bool by_host = transport_ == Transport::grpc || callers != Callers::ranks;
+  if (by_host && machine.cluster.device.kind == DeviceKind::gpu) {
+    if (machine.h2d.empty()) {
+      throw ConfigError(
+          "the machine holds no host-to-device copy, which gradients for servers take, too. "
+          "Measure "
+          "it and calibrate again: dlscale bench memory.");
+    }
+    copy_ = &noted_nearest(machine, machine.h2d, Conditions(run), "the host-to-device copy", notes)
+                 .cost;
+  }
+  note_calls(run, notes);
+}
+
+Estimate<Seconds> ServerCalls::time(Bytes size) const {
+  Estimate<Seconds> start{};
+  Estimate<SecondsPerByte> link{};
+  if (within_) {
+    start = within_->fit.alpha;
+    link = traffic_.within_node * within_->fit.beta;
+  }
+  if (between_) {
+    start = between_->fit.alpha;
+    link = slower(link, traffic_.out_of_node * between_->fit.beta);
+  }
+  const Estimate<SecondsPerByte> packing = serialisation(transport_);
+  const double in_turn = std::max(traffic_.from_caller, traffic_.to_server);
+  Estimate<SecondsPerByte> each{in_turn * packing.value, traffic_.in_call * packing.low,
+                                in_turn * packing.high};
+  each += link;
+  Estimate<Seconds> time{2.0 * start.value + size * each.value, 2.0 * start.low + size * each.low,
+                         2.0 * start.high + size * each.high};
+  if (copy_ != nullptr) time += copy_->time(size);
+  return time;
+}
+
+TimeSource ServerCalls::source() const {
+  TimeSource source = TimeSource::extrapolated;
+  if (within_) source = std::max(source, source_of(*within_));
+  if (between_) source = std::max(source, source_of(*between_));
+  if (copy_ != nullptr && !fitted_) source = std::max(source, TimeSource::data_sheet);
+  return source;
+}
+
+void ServerCalls::note_calls(const Run& run, Notes& notes) const {
+  const std::string_view transport = transport_name(transport_);
+  const Callers callers = run.settings.callers;
+  const bool none = callers == Callers::several_nodes && node_count(run) == 1;
+  if (copy_ != nullptr) {
+    notes.add(fmt::format(
+        "transport {}: every device copies its gradients to host memory, and parameters back, over "
+        "a link of its own, in the time of a batch of as many bytes",
+        transport));
+  }
+  if (none) {
+    notes.add(fmt::format(
+        "callers {}: on one node its process keeps all parameters, and calls no server; "
+        "adding up is not in it",
+        callers_name(callers)));
+    return;
+  }
+  notes.add(callers == Callers::ranks
+                ? fmt::format("transport {}: ranks push to servers and pull from them by calls of "
+                              "their own, all servers at once",
+                              transport)
+                : fmt::format("transport {}: one process of each node pushes to servers and pulls "
+                              "from them, all servers at once, which are processes of their own; "
+                              "adding up what ranks of a node have, "
+                              "and start-ups of calls that stay on a node, are not in it",
+                              transport));
+  if (transport_ != Transport::grpc) return;
+  const Estimate<SecondsPerByte> each = serialisation(transport_);
+  notes.add(fmt::format(
+      "tensors are packed and unpacked at {}, one call of a process after the other; the interval "
+      "is from all calls at once at {} to one after the other at {}, as published of 2016 and 2017",
+      to_text(1.0 / each.value), to_text(1.0 / each.low), to_text(1.0 / each.high)));
+}
+
+}  // namespace dlscale::model

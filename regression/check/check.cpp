@@ -1,0 +1,242 @@
+#include "regression/check/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "core/text/shown_text.hpp"
+#include "regression/check/series_judge.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+/// One environment in which a question was asked.
+struct Asked {
+  std::int64_t first = 0;
+  std::string commit;
+  Facts environment;
+};
+
+/// Alerts by the commit they are called by.
+class Collector {
+ public:
+  explicit Collector(const Annotations& annotations) : annotations_(annotations) {}
+
+  void add(const Change& change) {
+    const auto [found, fresh] = alerts_.try_emplace(change.commit);
+    Alert& alert = found->second;
+    if (fresh) {
+      alert.commit = change.commit;
+      alert.before = change.before;
+      alert.time = change.time;
+      if (const Annotation* annotation = annotations_.of(change.commit)) {
+        alert.state = annotation->state;
+        alert.note = annotation->note;
+      }
+    }
+    alert.metrics.push_back(change.metric);
+  }
+  /// The latest first. Details explain a metric that is judged, and make no alert without one.
+  [[nodiscard]] std::vector<Alert> alerts() {
+    std::vector<Alert> all;
+    for (auto& [commit, alert] : alerts_) {
+      const auto is_detail = [](const AlertMetric& metric) { return metric.key.is_detail(); };
+      if (!std::ranges::all_of(alert.metrics, is_detail)) all.push_back(std::move(alert));
+    }
+    std::ranges::stable_sort(all, std::ranges::greater{}, &Alert::time);
+    return all;
+  }
+
+ private:
+  const Annotations& annotations_;
+  std::map<std::string, Alert> alerts_;
+};
+
+/// Where a suite is measured: a machine, or a number of ranks, may be slower than others to get to
+/// a commit, and what was found there stands until it did.
+using Place = std::tuple<std::string, Facts, Facts>;
+
+Place place_of(const SeriesKey& key) {
+  return {key.suite, key.machine, key.launch};
+}
+
+/// Commits by their times, of which a suite is measured somewhere and which may be its latest.
+class LatestCommits {
+ public:
+  void add(std::span<const CommitPoint> commits, std::size_t most) {
+    for (const CommitPoint& commit : commits.last(std::min(most, commits.size()))) {
+      const auto [found, fresh] = times_.try_emplace(commit.commit, commit.time);
+      if (!fresh) found->second = std::min(found->second, commit.time);
+    }
+  }
+  /// When the first of the last `count` was made; nothing if there are not so many.
+  [[nodiscard]] std::optional<std::int64_t> start_of_last(std::size_t count) const {
+    if (times_.size() < count) return std::nullopt;
+    std::vector<std::int64_t> times;
+    for (const auto& [commit, time] : times_) times.push_back(time);
+    std::ranges::sort(times, std::ranges::greater{});
+    return times[count - 1];
+  }
+
+ private:
+  std::map<std::string, std::int64_t> times_;  ///< by commit
+};
+
+class Checker {
+ public:
+  Checker(Store& store, const CheckRules& rules)
+      : store_(store), rules_(rules), marked_(store.annotations()), annotations_(marked_) {}
+
+  [[nodiscard]] CheckReport run(const std::function<bool(const SeriesKey&)>& wanted) {
+    report_.store = store_.name();
+    const Reading all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
+    report_.lost = all.lost;
+    if (judgements_.empty()) {
+      if (report_.incomplete > 0) throw none_whole(store_.name(), report_.incomplete);
+      throw Error(ExitCode::nothing_measured,
+                  fmt::format("no series of {} is looked for (there are {}), so nothing was "
+                              "checked. See dlscale history list.",
+                              store_.name(), all.series));
+    }
+    Collector collector(annotations_);
+    for (Judgement& judgement : judgements_) take(judgement, collector);
+    report_.alerts = collector.alerts();
+    report_.environments = environment_changes();
+    return std::move(report_);
+  }
+
+ private:
+  void judge(const Series& series) {
+    report_.incomplete += series.incomplete;
+    report_.points += series.points.size();
+    if (series.points.empty()) return;
+    const std::vector<CommitPoint> commits = by_commit(series.points);
+    judgements_.push_back(judge_series(series.key, commits, annotations_, rules_));
+    const CommitPoint& newest = commits.back();
+    auto& place = newest_[place_of(series.key)];
+    if (place.second.empty() || newest.time > place.first) place = {newest.time, newest.commit};
+    latest_[series.key.suite].add(commits, rules_.newest.least);
+    asked_[series.key.question()].push_back(
+        {commits.front().time, commits.front().commit, series.key.environment});
+  }
+
+  void take(Judgement& judgement, Collector& collector) {
+    SeriesCheck& check = judgement.check;
+    const bool is_newest =
+        check.newest.commit == newest_.at(place_of(check.key)).second && !is_given_up(check);
+    for (const Change& change : judgement.changes) collector.add(change);
+    const bool open =
+        check.state == SeriesState::needs_reruns || check.state == SeriesState::unusable;
+    if (!is_newest && check.state != SeriesState::bimodal) check.state = SeriesState::ended;
+    if (is_newest && open && !check.key.is_detail()) ask_again(check);
+    report_.series.push_back(std::move(check));
+  }
+
+  /// A place that has missed as many commits of its suite as a new baseline takes is measured no
+  /// more, and nobody can be asked to run it again.
+  [[nodiscard]] bool is_given_up(const SeriesCheck& check) {
+    const auto [found, fresh] = gone_before_.try_emplace(check.key.suite);
+    if (fresh) found->second = latest_.at(check.key.suite).start_of_last(rules_.newest.least);
+    return found->second && check.newest.time < *found->second;
+  }
+
+  void ask_again(const SeriesCheck& check) {
+    const auto same = [&](const Rerun& rerun) { return rerun.commit == check.newest.commit; };
+    auto found = std::ranges::find_if(report_.reruns, same);
+    if (found == report_.reruns.end()) {
+      found = report_.reruns.insert(found, {check.newest.commit, 0, {}});
+    }
+    found->runs = std::max(found->runs, check.judged.runs_wanted);
+    found->series.push_back(check.key.name());
+  }
+
+  /// The same difference at the same commit, of however many series, is one change.
+  [[nodiscard]] std::vector<EnvironmentChange> environment_changes() {
+    std::map<std::pair<std::string, std::string>, EnvironmentChange> changes;
+    for (auto& [question, environments] : asked_) {
+      std::ranges::stable_sort(environments, {}, &Asked::first);
+      for (std::size_t i = 1; i < environments.size(); ++i) {
+        const Asked& now = environments[i];
+        const std::string what = differences(environments[i - 1].environment, now.environment);
+        EnvironmentChange& change = changes[{now.commit, what}];
+        change = {now.commit, now.first, what, change.series + 1};
+      }
+    }
+    std::vector<EnvironmentChange> all;
+    for (auto& [place, change] : changes) all.push_back(std::move(change));
+    std::ranges::stable_sort(all, std::ranges::greater{}, &EnvironmentChange::time);
+    return all;
+  }
+
+  Store& store_;
+  const CheckRules& rules_;
+  std::vector<Annotation> marked_;
+  Annotations annotations_;
+  CheckReport report_;
+  std::vector<Judgement> judgements_;
+  std::map<Place, std::pair<std::int64_t, std::string>> newest_;
+  std::map<std::string, LatestCommits> latest_;                     ///< by suite
+  std::map<std::string, std::optional<std::int64_t>> gone_before_;  ///< by suite
+  std::map<std::string, std::vector<Asked>> asked_;                 ///< by question
+};
+
+}  // namespace
+
+std::string_view series_state_name(SeriesState state) {
+  switch (state) {
+    case SeriesState::new_baseline:
+      return "new baseline";
+    case SeriesState::as_before:
+      return "as before";
+    case SeriesState::needs_reruns:
+      return "needs reruns";
+    case SeriesState::moved:
+      return "moved";
+    case SeriesState::bimodal:
+      return "bimodal";
+    case SeriesState::ended:
+      return "ended";
+    case SeriesState::unusable:
+      return "unusable";
+  }
+  return "";
+}
+
+bool Alert::fails() const {
+  return state == AlertState::raised && std::ranges::any_of(metrics, [](const AlertMetric& metric) {
+           return metric.movement != Verdict::improved && !metric.key.is_detail();
+         });
+}
+
+CheckReport check(Store& store, const std::function<bool(const SeriesKey&)>& wanted,
+                  const CheckRules& rules) {
+  return Checker(store, rules).run(wanted);
+}
+
+ExitCode exit_code(const CheckReport& report) {
+  if (std::ranges::any_of(report.alerts, &Alert::fails)) return ExitCode::regression;
+  return report.reruns.empty() ? ExitCode::ok : ExitCode::inconclusive;
+}
+
+const Alert& find_alert(const CheckReport& report, std::string_view commit) {
+  std::vector<const Alert*> found;
+  std::string known;
+  for (const Alert& alert : report.alerts) {
+    if (alert.commit.starts_with(commit)) found.push_back(&alert);
+    known += (known.empty() ? "" : ", ") + alert.commit;
+  }
+  if (found.size() == 1 && !commit.empty()) return *found.front();
+  if (found.empty()) {
+    throw ConfigError(fmt::format("no alert is called {}. There {}.", shown_text(commit),
+                                  known.empty() ? "are none" : "are: " + shown_text(known)));
+  }
+  throw ConfigError(fmt::format("{} alerts begin with \"{}\". Write more of the commit.",
+                                found.size(), shown_text(commit)));
+}
+
+}  // namespace dlscale::report::history

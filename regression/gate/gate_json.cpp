@@ -1,0 +1,278 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
+#include "core/text/json_problem.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/gate/gate_report.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view schema = "dlscale.gate";
+constexpr int version = 1;
+
+Json number(double value) {
+  EXPECT(std::isfinite(value));
+  return value;
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+std::string_view side_name(GateSideName side) {
+  return side == GateSideName::base ? "base" : "new";
+}
+
+Json fields(const GateMetric& metric) {
+  Json pairs = Json::array();
+  for (const GatePair& pair : metric.pairs) {
+    pairs.push_back({{"round", pair.round},
+                     {"first", side_name(pair.first)},
+                     {"base", number(pair.base)},
+                     {"new", number(pair.changed)}});
+  }
+  return {{"key", metric.key},
+          {"series", metric.series},
+          {"unit", metric.unit},
+          {"direction", direction_name(metric.direction)},
+          {"statistic", run_statistic_name(metric.statistic)},
+          {"base", number(metric.base)},
+          {"new", number(metric.changed)},
+          {"ratio", number(metric.ratio)},
+          {"ratio_low", optional_number(metric.ratio_low)},
+          {"ratio_high", optional_number(metric.ratio_high)},
+          {"p", number(metric.p)},
+          {"p_sequential", number(metric.p_sequential)},
+          {"p_adjusted", number(metric.p_adjusted)},
+          {"rounds", metric.rounds},
+          {"method", gate_method_name(metric.method)},
+          {"verdict", verdict_name(metric.verdict)},
+          {"note", metric.note},
+          {"pairs", pairs}};
+}
+
+Json fields(const std::vector<GateMetric>& metrics) {
+  Json list = Json::array();
+  for (const GateMetric& metric : metrics) list.push_back(fields(metric));
+  return list;
+}
+
+Json fields(const GateSide& side) {
+  return {{"command", side.command}, {"commit", side.commit}, {"environment", side.environment}};
+}
+
+/// The value that has this name; what is none of them is the file's error.
+template <class Value, std::size_t n>
+Value named(const Json& json, const char* key, std::string_view (*name)(Value),
+            const std::array<Value, n>& values) {
+  const std::string text = json.at(key).get<std::string>();
+  for (const Value value : values) {
+    if (name(value) == text) return value;
+  }
+  throw ConfigError(
+      fmt::format("\"{}\" is \"{}\", which is none of its values", key, shown_text(text)));
+}
+
+/// JSON can hold numbers that no double can (1e999).
+double finite(const Json& json, const char* key) {
+  const double value = json.at(key).get<double>();
+  if (!std::isfinite(value)) throw ConfigError(fmt::format("\"{}\" is no finite number", key));
+  return value;
+}
+
+double positive(const Json& json, const char* key) {
+  const double value = finite(json, key);
+  if (!(value > 0)) throw ConfigError(fmt::format("\"{}\" is {}, not above 0", key, value));
+  return value;
+}
+
+std::optional<double> maybe_finite(const Json& json, const char* key) {
+  if (json.at(key).is_null()) return std::nullopt;
+  return finite(json, key);
+}
+
+double probability(const Json& json, const char* key) {
+  const double value = finite(json, key);
+  if (value < 0 || value > 1) {
+    throw ConfigError(fmt::format("\"{}\" is {}, no probability", key, value));
+  }
+  return value;
+}
+
+int count(const Json& json, const char* key) {
+  const double value = finite(json, key);
+  if (value < 0 || value > 1e9 || value != std::floor(value)) {
+    throw ConfigError(fmt::format("\"{}\" is {}, no count", key, value));
+  }
+  return static_cast<int>(value);
+}
+
+GatePair pair_of(const Json& json) {
+  return {.round = count(json, "round"),
+          .first = named(json, "first", side_name,
+                         std::array{GateSideName::base, GateSideName::changed}),
+          .base = positive(json, "base"),
+          .changed = positive(json, "new")};
+}
+
+Verdict verdict_of(const Json& json) {
+  return named(json, "verdict", verdict_name,
+               std::array{Verdict::regressed, Verdict::not_regressed, Verdict::improved,
+                          Verdict::inconclusive});
+}
+
+GateMetric metric_of(const Json& json) {
+  GateMetric metric;
+  metric.key = json.at("key").get<std::string>();
+  metric.series = json.at("series").get<std::string>();
+  metric.unit = json.at("unit").get<std::string>();
+  metric.direction = named(json, "direction", direction_name,
+                           std::array{Direction::smaller_is_better, Direction::larger_is_better});
+  metric.statistic =
+      named(json, "statistic", run_statistic_name,
+            std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
+  metric.base = positive(json, "base");
+  metric.changed = positive(json, "new");
+  metric.ratio = positive(json, "ratio");
+  metric.ratio_low = maybe_finite(json, "ratio_low");
+  metric.ratio_high = maybe_finite(json, "ratio_high");
+  metric.p = probability(json, "p");
+  metric.p_sequential = probability(json, "p_sequential");
+  metric.p_adjusted = probability(json, "p_adjusted");
+  metric.rounds = count(json, "rounds");
+  metric.method = named(json, "method", gate_method_name,
+                        std::array{GateMethod::signed_rank, GateMethod::sign_test});
+  metric.verdict = verdict_of(json);
+  metric.note = json.at("note").get<std::string>();
+  for (const Json& pair : json.at("pairs")) metric.pairs.push_back(pair_of(pair));
+  return metric;
+}
+
+std::vector<GateMetric> metrics_of(const Json& list) {
+  std::vector<GateMetric> metrics;
+  for (const Json& json : list) metrics.push_back(metric_of(json));
+  return metrics;
+}
+
+GateSide side_of(const Json& json) {
+  return {.command = json.at("command").get<std::vector<std::string>>(),
+          .commit = json.at("commit").get<std::string>(),
+          .environment = json.at("environment").get<std::map<std::string, std::string>>()};
+}
+
+std::vector<GateMissing> missing_of(const Json& json) {
+  std::vector<GateMissing> missing;
+  for (const Json& each : json) {
+    missing.push_back({.key = each.at("key").get<std::string>(),
+                       .series = each.at("series").get<std::string>(),
+                       .unit = each.at("unit").get<std::string>()});
+  }
+  return missing;
+}
+
+/// Gates of before these were written have their notes alone.
+void add_later_fields(const Json& json, GateReport& report) {
+  if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
+  if (!json.contains("invalid")) return;
+  report.invalid = json.at("invalid").get<bool>();
+  report.unsteady = json.at("unsteady").get<bool>();
+  report.set_aside = count(json, "set_aside");
+  const Json& load = json.at("load");
+  if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
+}
+
+GateReport report_of(const Json& json) {
+  if (!json.is_object() || json.value("schema", "") != schema) {
+    throw ConfigError(fmt::format("it is not of the schema {}", schema));
+  }
+  if (const int found = count(json, "version"); found != version) {
+    throw ConfigError(
+        fmt::format("its version is {}, and this program reads version {}", found, version));
+  }
+  GateReport report;
+  report.margin = finite(json, "margin");
+  for (const Json& look : json.at("looks")) {
+    report.looks.push_back({count(look, "rounds"), probability(look, "alpha")});
+  }
+  report.q = probability(json, "q");
+  report.seed = json.at("seed").get<std::uint64_t>();
+  report.rounds = count(json, "rounds");
+  report.base = side_of(json.at("base"));
+  report.changed = side_of(json.at("new"));
+  report.machine = json.at("machine").get<std::string>();
+  report.canary = named(json, "canary", gate_canary_name,
+                        std::array{GateCanary::not_run, GateCanary::quiet, GateCanary::alarmed});
+  report.metrics = metrics_of(json.at("metrics"));
+  report.canary_metrics = metrics_of(json.at("canary_metrics"));
+  add_later_fields(json, report);
+  report.notes = json.at("notes").get<std::vector<std::string>>();
+  report.verdict = verdict_of(json);
+  report.duration = finite(json, "duration_s");
+  report.date = json.at("date").get<std::string>();
+  return report;
+}
+
+}  // namespace
+
+std::string to_json(const GateReport& report) {
+  Json json{{"schema", schema}, {"version", version}};
+  json["headline"] = gate_headline(report);
+  json["verdict"] = verdict_name(report.verdict);
+  json["margin"] = number(report.margin);
+  json["looks"] = Json::array();
+  for (const GateLook& look : report.looks) {
+    json["looks"].push_back({{"rounds", look.rounds}, {"alpha", number(look.alpha)}});
+  }
+  json["q"] = number(report.q);
+  json["seed"] = report.seed;
+  json["rounds"] = report.rounds;
+  json["date"] = report.date;
+  json["duration_s"] = number(report.duration);
+  json["machine"] = report.machine;
+  json["base"] = fields(report.base);
+  json["new"] = fields(report.changed);
+  json["ratio_sign"] = "above 1 the new version is worse";
+  json["metrics"] = fields(report.metrics);
+  json["canary"] = gate_canary_name(report.canary);
+  json["canary_metrics"] = fields(report.canary_metrics);
+  json["missing"] = Json::array();
+  for (const GateMissing& each : report.missing) {
+    json["missing"].push_back({{"key", each.key}, {"series", each.series}, {"unit", each.unit}});
+  }
+  json["invalid"] = report.invalid;
+  json["unsteady"] = report.unsteady;
+  json["set_aside"] = report.set_aside;
+  json["load"] = nullptr;
+  if (report.load) {
+    json["load"] = {{"least", number(report.load->first)}, {"most", number(report.load->second)}};
+  }
+  json["notes"] = report.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+GateReport gate_report_of(std::string_view text, const std::string& name) {
+  constexpr std::string_view advice = "Name a file that dlscale gate --format json wrote.";
+  try {
+    return report_of(Json::parse(text));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{} is no result of a gate: {}. {}", name, error.what(), advice));
+  } catch (const Json::exception& error) {
+    throw ConfigError(
+        fmt::format("{} is no result of a gate: {}. {}", name, json_problem(error, text), advice));
+  }
+}
+
+GateReport read_gate_report(const std::filesystem::path& path) {
+  return gate_report_of(read_input(path, "Name a file that dlscale gate --format json wrote."),
+                        path.string());
+}
+
+}  // namespace dlscale::report

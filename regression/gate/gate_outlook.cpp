@@ -1,0 +1,98 @@
+#include "regression/gate/gate_outlook.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/base/statistics.hpp"
+#include "regression/gate/paired_gate.hpp"
+#include "regression/statistics/student_t.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr double mad_of_normal = 1.4826;
+constexpr std::size_t enough_rounds = 3;
+constexpr double wanted_power = 0.8;
+
+double normal_quantile(double p) {
+  constexpr double as_good_as_normal = 1e6;
+  return student_t_quantile(p, as_good_as_normal);
+}
+
+/// As paired_gate.cpp takes them.
+double efficiency(const GateLook& look, double margin) {
+  constexpr int sign_test_from = 20;
+  const bool ranks = look.rounds < sign_test_from && margin > 0;
+  return (ranks ? 3 : 2) / std::numbers::pi;
+}
+
+std::string kind_name(const GateMetric& metric) {
+  const std::string benchmark = metric.key.substr(0, metric.key.find(' '));
+  return metric.series.empty() || metric.series == "time" ? benchmark
+                                                          : benchmark + ": " + metric.series;
+}
+
+/// Sums of logarithms, until all are there.
+void add(const GateMetric& metric, GateKind& kind) {
+  ++kind.metrics;
+  kind.base += std::log(metric.base);
+  kind.changed += std::log(metric.changed);
+  kind.ratio += std::log(metric.ratio);
+}
+
+GateKind finished(GateKind kind) {
+  for (double* sum : {&kind.base, &kind.changed, &kind.ratio}) {
+    *sum = std::exp(*sum / kind.metrics);
+  }
+  return kind;
+}
+
+}  // namespace
+
+std::optional<int> more_rounds(const GateMetric& metric, double margin) {
+  constexpr double most = 1000;
+  if (metric.verdict != Verdict::inconclusive || metric.rounds == 0) return std::nullopt;
+  const double limit = std::log1p(margin);
+  const double theta = std::log(metric.ratio);
+  const std::optional<double>& end = theta > limit ? metric.ratio_low : metric.ratio_high;
+  if (!end || !(*end > 0)) return std::nullopt;
+  const double half = std::abs(theta - std::log(*end));
+  const double distance = std::abs(theta - limit);
+  const double needed = metric.rounds * (half / distance) * (half / distance);
+  if (!(needed <= most)) return std::nullopt;
+  return std::max(1, static_cast<int>(std::ceil(needed)) - metric.rounds);
+}
+
+std::optional<double> noise_of_base(const GateMetric& metric) {
+  if (metric.pairs.size() < enough_rounds) return std::nullopt;
+  std::vector<double> base;
+  for (const GatePair& pair : metric.pairs) base.push_back(pair.base);
+  const Summary summary = summarize(base);
+  return mad_of_normal * summary.mad / summary.median;
+}
+
+std::optional<double> smallest_seen(const GateMetric& metric, double margin, const GateLook& last) {
+  if (metric.pairs.size() < enough_rounds) return std::nullopt;
+  const double sigma =
+      mad_of_normal * summarize(differences_of(metric.pairs, metric.direction)).mad;
+  const double width = normal_quantile(1 - last.alpha) + normal_quantile(wanted_power);
+  return std::expm1(std::log1p(margin) +
+                    width * sigma / std::sqrt(efficiency(last, margin) * last.rounds));
+}
+
+std::vector<GateKind> gate_kinds(const GateReport& gate) {
+  std::vector<GateKind> kinds;
+  for (const GateMetric& metric : gate.metrics) {
+    const std::string name = kind_name(metric);
+    auto found = std::ranges::find_if(
+        kinds, [&](const GateKind& kind) { return kind.name == name && kind.unit == metric.unit; });
+    if (found == kinds.end()) found = kinds.insert(found, {name, metric.unit, 0, 0, 0, 0});
+    add(metric, *found);
+  }
+  std::erase_if(kinds, [](const GateKind& kind) { return kind.metrics < 2; });
+  std::ranges::transform(kinds, kinds.begin(), finished);
+  return kinds;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,131 @@
+#include "regression/gate/gate_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text/shown_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::size_t longest_headline = 140;
+constexpr std::size_t most_of_machine = 40;
+/// Less says nothing of the machine.
+constexpr std::size_t least_of_machine = 12;
+/// A metric's name that tells it from others is worth more than the machine's.
+constexpr std::size_t least_of_name = 24;
+
+long count(const std::vector<GateMetric>& metrics, Verdict verdict) {
+  return std::ranges::count(metrics, verdict, &GateMetric::verdict);
+}
+
+/// Characters, not bytes, of UTF-8.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// The first characters, the last of which is "…" where some are left out.
+std::string shortened(std::string_view text, std::size_t most) {
+  if (characters(text) <= most) return std::string(text);
+  std::string result;
+  std::size_t taken = 0;
+  for (const char byte : text) {
+    const bool begins = (byte & 0xC0) != 0x80;
+    if (begins && ++taken >= most) break;
+    result += byte;
+  }
+  return most == 0 ? "" : result + "…";
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:+.1f}", (ratio - 1) * 100);
+}
+
+std::string interval(const GateMetric& metric) {
+  if (!metric.ratio_low || !metric.ratio_high) return "";
+  return fmt::format(" [{}, {}]", percent(*metric.ratio_low), percent(*metric.ratio_high));
+}
+
+const GateMetric* worst(const GateReport& report) {
+  const auto found = std::ranges::max_element(report.metrics, {}, &GateMetric::ratio);
+  return found == report.metrics.end() ? nullptr : &*found;
+}
+
+std::string counts(const GateReport& report) {
+  std::string text;
+  for (const Verdict verdict : {Verdict::regressed, Verdict::improved, Verdict::inconclusive}) {
+    if (count(report.metrics, verdict) == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", count(report.metrics, verdict), verdict_name(verdict));
+  }
+  if (report.metrics.empty()) return "nothing was measured";
+  if (text.empty()) return fmt::format("none of {} regressed", report.metrics.size());
+  return fmt::format("{} of {}", text, report.metrics.size());
+}
+
+/// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet", without a machine where there is no room.
+std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
+  std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
+  const std::string machine = shortened(shown_text(report.machine), room_of_machine);
+  if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
+    tail += fmt::format(" · {}", machine);
+  }
+  if (report.canary != GateCanary::not_run) {
+    tail += fmt::format(" · canary {}", gate_canary_name(report.canary));
+  }
+  return tail;
+}
+
+}  // namespace
+
+std::string_view gate_method_name(GateMethod method) {
+  return method == GateMethod::signed_rank ? "signed rank" : "sign test";
+}
+
+std::string_view gate_canary_name(GateCanary canary) {
+  switch (canary) {
+    case GateCanary::not_run:
+      return "not run";
+    case GateCanary::quiet:
+      return "quiet";
+    case GateCanary::alarmed:
+      return "alarmed";
+  }
+  return "";
+}
+
+std::string gate_headline(const GateReport& report) {
+  std::string head = counts(report);
+  if (!report.missing.empty()) {
+    head += fmt::format(", {} not measured", report.missing.size());
+  }
+  const GateMetric* metric = worst(report);
+  if (metric == nullptr) return head + tail_of(report, most_of_machine);
+  head += " · worst ";
+  const std::string name = shown_text(metric->key) + " " + metric->series;
+  const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
+  const std::size_t used = characters(head + effect + tail_of(report, 0) + " · ");
+  const std::size_t wanted = used + std::min(characters(name), least_of_name);
+  const std::size_t room_of_machine = wanted < longest_headline ? longest_headline - wanted : 0;
+  const std::string end = effect + tail_of(report, std::min(room_of_machine, most_of_machine));
+  const std::size_t beside = characters(head + end);
+  const std::size_t room = beside < longest_headline ? longest_headline - beside : 0;
+  return shortened(head + shortened(name, room) + end, longest_headline);
+}
+
+bool is_trusted(const GateReport& report) {
+  return !report.invalid && !report.unsteady && report.canary != GateCanary::alarmed;
+}
+
+Verdict overall_verdict(const GateReport& report) {
+  const auto any = [&report](Verdict verdict) { return count(report.metrics, verdict) > 0; };
+  if (!is_trusted(report) || report.metrics.empty()) return Verdict::inconclusive;
+  for (const Verdict verdict : {Verdict::regressed, Verdict::inconclusive, Verdict::improved}) {
+    if (any(verdict)) return verdict;
+  }
+  return Verdict::not_regressed;
+}
+
+}  // namespace dlscale::report

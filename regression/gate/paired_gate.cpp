@@ -1,0 +1,205 @@
+#include "regression/gate/paired_gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "regression/statistics/benjamini_hochberg.hpp"
+#include "regression/statistics/hodges_lehmann.hpp"
+#include "regression/statistics/sign_test.hpp"
+#include "regression/statistics/signed_rank.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// From so many rounds on the sign test has the power of the signed rank.
+constexpr std::size_t sign_test_from = 20;
+
+GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method) {
+  if (method == GateRule::Method::signed_rank) return GateMethod::signed_rank;
+  if (method == GateRule::Method::sign_test) return GateMethod::sign_test;
+  return rounds < sign_test_from && margin > 0 ? GateMethod::signed_rank : GateMethod::sign_test;
+}
+
+GateEstimate by_signed_rank(std::span<const double> differences, double limit, double alpha) {
+  const std::vector<double> averages = walsh_averages(differences);
+  const SignedRankDistribution distribution(differences.size());
+  const Bounds bounds = signed_rank_bounds(averages, distribution, alpha);
+  return {.method = GateMethod::signed_rank,
+          .theta = hodges_lehmann(averages),
+          .low = bounds.low,
+          .high = bounds.high,
+          .p_worse = signed_rank_p_above(averages, distribution, limit),
+          .p_same = signed_rank_p_below(averages, distribution, limit),
+          .p_better = signed_rank_p_below(averages, distribution, -limit)};
+}
+
+GateEstimate by_sign_test(std::span<const double> differences, double limit, double alpha) {
+  std::vector<double> sorted(differences.begin(), differences.end());
+  std::ranges::sort(sorted);
+  const Bounds bounds = sign_test_bounds(sorted, alpha);
+  return {.method = GateMethod::sign_test,
+          .theta = median(sorted),
+          .low = bounds.low,
+          .high = bounds.high,
+          .p_worse = sign_test_p_above(sorted, limit),
+          .p_same = sign_test_p_below(sorted, limit),
+          .p_better = sign_test_p_below(sorted, -limit)};
+}
+
+/// What is carried from look to look of one metric.
+struct Progress {
+  double p_worse = 1;  ///< sequential
+  double p_better = 1;
+};
+
+double alpha_of(const std::vector<GateLook>& looks) {
+  double sum = 0;
+  for (const GateLook& look : looks) sum += look.alpha;
+  return sum;
+}
+
+std::vector<double> adjusted(const std::vector<Progress>& progress, double Progress::*side) {
+  std::vector<double> p;
+  p.reserve(progress.size());
+  for (const Progress& one : progress) p.push_back(one.*side);
+  return benjamini_hochberg(p);
+}
+
+void decide(GateDecision& decision, Verdict verdict) {
+  decision.verdict = verdict;
+  decision.decided = true;
+}
+
+/// Takes one look at the metrics that are not decided and have enough rounds.
+class Look {
+ public:
+  Look(const GateRule& rule, const GateLook& look, double alpha)
+      : rule_(&rule), look_(&look), alpha_(alpha), limit_(std::log1p(rule.margin)) {}
+
+  void take(std::span<const std::vector<double>> differences, std::vector<GateDecision>& decisions,
+            std::vector<Progress>& progress) const {
+    std::vector<bool> looked(decisions.size(), false);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const auto rounds = static_cast<std::size_t>(look_->rounds);
+      if (decisions[i].decided || differences[i].size() < rounds) continue;
+      looked[i] = true;
+      estimate(std::span(differences[i]).first(rounds), decisions[i], progress[i]);
+    }
+    const std::vector<double> worse = adjusted(progress, &Progress::p_worse);
+    const std::vector<double> better = adjusted(progress, &Progress::p_better);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      if (looked[i]) judge(decisions[i], worse[i] <= rule_->q, better[i] <= rule_->q);
+    }
+  }
+
+ private:
+  void estimate(std::span<const double> differences, GateDecision& decision,
+                Progress& progress) const {
+    decision.rounds = look_->rounds;
+    decision.estimate = estimate_gate(differences, rule_->margin, look_->alpha, rule_->method);
+    const double weight = alpha_ / look_->alpha;
+    progress.p_worse = std::min(progress.p_worse, decision.estimate.p_worse * weight);
+    progress.p_better = std::min(progress.p_better, decision.estimate.p_better * weight);
+    decision.p_sequential = progress.p_worse;
+  }
+
+  void judge(GateDecision& decision, bool worse_kept, bool better_kept) const {
+    const GateEstimate& estimate = decision.estimate;
+    const bool above = estimate.low && *estimate.low > limit_;
+    decision.held_back = above && !worse_kept;
+    if (above && worse_kept) return decide(decision, Verdict::regressed);
+    if (!estimate.high || !(*estimate.high < limit_)) return;
+    const bool better = better_kept && *estimate.high < -limit_;
+    decide(decision, better ? Verdict::improved : Verdict::not_regressed);
+  }
+
+  const GateRule* rule_;
+  const GateLook* look_;
+  double alpha_;
+  double limit_;
+};
+
+void check(const GateRule& rule) {
+  EXPECT(rule.margin >= 0 && !rule.looks.empty() && rule.q > 0 && rule.q < 1);
+  int before = 0;
+  for (const GateLook& look : rule.looks) {
+    EXPECT(look.rounds > before && look.alpha > 0 && look.alpha < 1);
+    before = look.rounds;
+  }
+}
+
+/// What there is to say before the first look.
+void estimate_early(const std::vector<double>& differences, const GateRule& rule,
+                    GateDecision& decision) {
+  if (decision.rounds > 0 || differences.empty()) return;
+  decision.rounds = static_cast<int>(differences.size());
+  decision.estimate =
+      estimate_gate(differences, rule.margin, rule.looks.front().alpha, rule.method);
+}
+
+}  // namespace
+
+std::vector<GateLook> looks_up_to(int most) {
+  EXPECT(most >= 2 && most <= 1000);
+  std::vector<int> rounds;
+  for (int look = 10; look < most; look *= 2) rounds.push_back(look);
+  rounds.push_back(most);
+  constexpr double alpha = 0.05;
+  std::vector<double> shares(rounds.size(), alpha / static_cast<double>(rounds.size()));
+  if (rounds.size() == 2) shares = {0.03, 0.02};
+  if (rounds.size() == 3) shares = {0.02, 0.02, 0.01};
+  std::vector<GateLook> looks;
+  for (std::size_t i = 0; i < rounds.size(); ++i) looks.push_back({rounds[i], shares[i]});
+  return looks;
+}
+
+bool can_decide(const std::vector<GateLook>& looks) {
+  return std::ranges::any_of(
+      looks, [](const GateLook& look) { return std::ldexp(1.0, -look.rounds) <= look.alpha; });
+}
+
+int least_rounds() {
+  int rounds = 2;
+  while (!can_decide(looks_up_to(rounds))) ++rounds;
+  return rounds;
+}
+
+GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,
+                           GateRule::Method method) {
+  EXPECT(!differences.empty());
+  const double limit = std::log1p(margin);
+  const bool ranks = method_for(differences.size(), margin, method) == GateMethod::signed_rank;
+  return ranks ? by_signed_rank(differences, limit, alpha)
+               : by_sign_test(differences, limit, alpha);
+}
+
+std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differences,
+                                     const GateRule& rule) {
+  check(rule);
+  std::vector<GateDecision> decisions(differences.size());
+  std::vector<Progress> progress(differences.size());
+  const double alpha = alpha_of(rule.looks);
+  for (const GateLook& look : rule.looks) {
+    Look(rule, look, alpha).take(differences, decisions, progress);
+  }
+  const std::vector<double> worse = adjusted(progress, &Progress::p_worse);
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    decisions[i].p_adjusted = worse[i];
+    estimate_early(differences[i], rule, decisions[i]);
+  }
+  return decisions;
+}
+
+std::vector<double> differences_of(std::span<const GatePair> pairs, Direction direction) {
+  std::vector<double> differences;
+  differences.reserve(pairs.size());
+  for (const GatePair& pair : pairs) {
+    EXPECT(pair.base > 0 && pair.changed > 0);
+    differences.push_back(worse_sign(direction) * std::log(pair.changed / pair.base));
+  }
+  return differences;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,224 @@
+#include "regression/history/history_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/system/output_file.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OpenFile {
+ public:
+  OpenFile(const fs::path& path, int flags)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  OpenFile& operator=(OpenFile&&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void refuse(const fs::path& path, int error) {
+  throw ConfigError(
+      fmt::format("{} cannot be written ({}), so nothing was added to the history. Free space, or "
+                  "name a place you may write with --store.",
+                  path.string(), std::strerror(error)));
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) refuse(folder, error.value());
+}
+
+std::string read_whole(const fs::path& path, const OpenFile& file) {
+  struct stat status = {};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw ConfigError(
+        fmt::format("{} is no file, so the history is damaged. Remove it.", path.string()));
+  }
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t got = 0;
+  while (got < content.size()) {
+    const ssize_t count = ::read(file.get(), content.data() + got, content.size() - got);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      throw ConfigError(fmt::format("{} cannot be read ({}). Look at the disk.", path.string(),
+                                    std::strerror(errno)));
+    }
+    if (count == 0) break;  // cut off meanwhile
+    got += static_cast<std::size_t>(count);
+  }
+  content.resize(got);
+  return content;
+}
+
+std::size_t whole_lines(std::string_view content) {
+  const std::size_t last = content.rfind('\n');
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+void sync_folder(const fs::path& folder) {
+  const OpenFile file(folder, O_RDONLY | O_DIRECTORY);
+  if (file.is_open()) (void)::fsync(file.get());
+}
+
+/// Lines at the ends of files, all or none: unless keep() is called, they are taken away again.
+class Appending {
+ public:
+  Appending() = default;
+  ~Appending() {
+    if (!kept_) undo();
+  }
+  Appending(const Appending&) = delete;
+  Appending& operator=(const Appending&) = delete;
+
+  void append(const fs::path& path, std::string_view lines) {
+    make_folder(path.parent_path());
+    OpenFile file(path, O_RDWR | O_CREAT | O_APPEND);
+    if (!file.is_open()) refuse(path, errno);
+    const auto before = static_cast<off_t>(whole_lines(read_whole(path, file)));
+    if (::ftruncate(file.get(), before) != 0) refuse(path, errno);
+    done_.push_back({path, before});
+    int error = write_all(file.get(), lines);
+    if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+    if (error != 0) refuse(path, error);
+    if (before == 0) sync_folder(path.parent_path());
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  struct Done {
+    fs::path path;
+    off_t before;
+  };
+  void undo() const {
+    for (auto last = done_.rbegin(); last != done_.rend(); ++last) {
+      if (last->before == 0) {
+        ::unlink(last->path.c_str());
+      } else {
+        (void)!::truncate(last->path.c_str(), last->before);
+      }
+    }
+  }
+  std::vector<Done> done_;
+  bool kept_ = false;
+};
+
+/// The lock belongs to the open file, so it ends with the process.
+OpenFile locked(const fs::path& folder) {
+  const fs::path path = folder / ".lock";
+  OpenFile file(path, O_RDWR | O_CREAT);
+  if (!file.is_open()) refuse(path, errno);
+  while (::flock(file.get(), LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    throw ConfigError(fmt::format(
+        "{} cannot be locked ({}), and without a lock two writers would damage each other's "
+        "lines. Use a folder on a local disk.",
+        path.string(), std::strerror(errno)));
+  }
+  return file;
+}
+
+/// On the disk before the lines that count on it.
+void put(const fs::path& path, std::string_view content) {
+  make_folder(path.parent_path());
+  if (const int error = write_whole(path, content); error != 0) refuse(path, error);
+  sync_folder(path.parent_path());
+}
+
+void create(const fs::path& path, std::string_view content) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) put(path, content);
+}
+
+bool is_hidden(const fs::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+}  // namespace
+
+HistoryFolder::HistoryFolder(fs::path folder) : folder_(std::move(folder)) {
+  std::error_code unknown;
+  if (fs::exists(folder_, unknown) && !fs::is_directory(folder_, unknown)) {
+    throw ConfigError(fmt::format(
+        "{} is not a folder, and a history is one. Name a folder with --store.", folder_.string()));
+  }
+}
+
+std::string HistoryFolder::name() const {
+  return fmt::format("the history in {}", folder_.string());
+}
+
+std::vector<std::string> HistoryFolder::files(std::string_view below) const {
+  std::vector<std::string> names;
+  const fs::path root = folder_ / below;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(root, error);
+  if (error == std::errc::no_such_file_or_directory) return names;
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    if (is_hidden(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file(gone)) {
+      names.push_back(entry->path().lexically_relative(folder_).generic_string());
+    }
+  }
+  if (error) {
+    throw ConfigError(
+        fmt::format("the folder {} cannot be searched ({}). Check that you may read it.",
+                    root.string(), error.message()));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::optional<std::string> HistoryFolder::read_all(const std::string& file) const {
+  const fs::path path = folder_ / file;
+  const OpenFile open(path, O_RDONLY | O_NONBLOCK);
+  if (!open.is_open()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw ConfigError(fmt::format("{} cannot be read ({}). Check that you may read it.",
+                                  path.string(), std::strerror(errno)));
+  }
+  return read_whole(path, open);
+}
+
+std::optional<std::string> HistoryFolder::read(const std::string& file) const {
+  std::optional<std::string> content = read_all(file);
+  if (content) content->resize(whole_lines(*content));
+  return content;
+}
+
+void HistoryFolder::update(const std::function<Changes()>& plan) const {
+  make_folder(folder_);
+  const OpenFile lock = locked(folder_);
+  const Changes changes = plan();
+  for (const auto& [name, content] : changes.created) create(folder_ / name, content);
+  for (const auto& [name, content] : changes.whole) put(folder_ / name, content);
+  Appending appending;
+  for (const auto& [name, lines] : changes.appended) appending.append(folder_ / name, lines);
+  appending.keep();
+}
+
+}  // namespace dlscale::report::history

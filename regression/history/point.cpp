@@ -1,0 +1,172 @@
+#include "regression/history/point.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/json_problem.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/history/time_text.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array summary_fields{
+    std::pair{"\"median\":", &Summary::median}, std::pair{"\"mad\":", &Summary::mad},
+    std::pair{"\"low\":", &Summary::ci95_low},  std::pair{"\"high\":", &Summary::ci95_high},
+    std::pair{"\"min\":", &Summary::min},       std::pair{"\"max\":", &Summary::max}};
+
+/// Takes a line apart from its beginning, as long as it is as point_line() wrote it.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool literal(std::string_view expected) {
+    if (!text_.starts_with(expected)) return false;
+    text_.remove_prefix(expected.size());
+    return true;
+  }
+  [[nodiscard]] bool is_done() const { return text_.empty(); }
+  /// A text of plain characters, whose quotes are taken too.
+  [[nodiscard]] bool word(std::string_view& value) {
+    if (text_.empty() || text_.front() != '"') return false;
+    std::size_t end = 1;
+    for (; end < text_.size() && text_[end] != '"'; ++end) {
+      const auto letter = static_cast<unsigned char>(text_[end]);
+      if (letter == '\\' || letter < 0x20 || letter >= 0x7f) return false;
+    }
+    if (end == text_.size()) return false;
+    value = text_.substr(1, end - 1);
+    text_.remove_prefix(end + 1);
+    return true;
+  }
+  template <class Number>
+  [[nodiscard]] bool number(Number& value) {
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (error != std::errc{}) return false;
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+/// A sample has no other order, so that another is one of damage.
+bool is_summary(const Summary& summary) {
+  return summary.n > 0 && summary.mad >= 0 && summary.min <= summary.ci95_low &&
+         summary.ci95_low <= summary.median && summary.median <= summary.ci95_high &&
+         summary.ci95_high <= summary.max;
+}
+
+bool is_possible(const Point& point) {
+  return point.part >= 0 && !point.commit.empty() && is_summary(point.summary);
+}
+
+/// Why it is not.
+std::string problem_of(const Point& point) {
+  if (point.commit.empty()) return "\"commit\" is empty, and a history is one of commits";
+  if (point.part < 0) return fmt::format("\"part\" is {}, and parts count from 0", point.part);
+  if (point.summary.n == 0) return "\"n\" is 0, and a point has samples";
+  if (point.summary.mad < 0) return fmt::format("\"mad\" is {}, below 0", point.summary.mad);
+  return "its numbers are not in the order min, low, median, high, max";
+}
+
+/// False for whatever else may be JSON all the same. What nothing measured can be, and "inf" and
+/// "nan", which from_chars takes, are left to the parser, which says why it refuses them.
+bool scan_point(std::string_view line, Point& point) {
+  Scanner scanner(line);
+  std::string_view time;
+  std::string_view commit;
+  std::string_view run;
+  if (!scanner.literal("{\"time\":") || !scanner.word(time) || !scanner.literal(",\"commit\":") ||
+      !scanner.word(commit) || !scanner.literal(",\"run\":") || !scanner.word(run) ||
+      !scanner.literal(",\"part\":") || !scanner.number(point.part)) {
+    return false;
+  }
+  for (const auto& [field, member] : summary_fields) {
+    double& value = point.summary.*member;
+    if (!scanner.literal(",") || !scanner.literal(field) || !scanner.number(value)) return false;
+    if (!std::isfinite(value)) return false;
+  }
+  if (!scanner.literal(",\"n\":") || !scanner.number(point.summary.n)) return false;
+  if (!scanner.literal("}") || !scanner.is_done() || !read_time(time, point.time)) return false;
+  point.commit = commit;
+  point.run = run;
+  return is_possible(point);
+}
+
+template <class Number>
+Number whole(const json& value, const char* field) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most) return value.get<Number>();
+  throw ConfigError(
+      fmt::format("\"{}\" is {}, which is no count", field, shown_text(value.dump())));
+}
+
+double finite(const json& value) {
+  const auto number = value.get<double>();
+  if (!std::isfinite(number)) throw ConfigError("a number of the point is not finite");
+  return number;
+}
+
+Point read_point(const json& value) {
+  Point point;
+  point.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
+  point.commit = value.at("commit");
+  point.run = value.at("run");
+  point.part = whole<int>(value.at("part"), "part");
+  point.summary.median = finite(value.at("median"));
+  point.summary.mad = finite(value.at("mad"));
+  point.summary.ci95_low = finite(value.at("low"));
+  point.summary.ci95_high = finite(value.at("high"));
+  point.summary.min = finite(value.at("min"));
+  point.summary.max = finite(value.at("max"));
+  point.summary.n = whole<std::size_t>(value.at("n"), "n");
+  if (value.contains("extras")) point.extras = value.at("extras").dump();
+  if (!is_possible(point)) throw ConfigError(problem_of(point));
+  return point;
+}
+
+/// A text as JSON.
+std::string quoted(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string point_line(const Point& point) {
+  std::string line =
+      fmt::format("{{\"time\":\"{}\",\"commit\":{},\"run\":{},\"part\":{}", time_text(point.time),
+                  quoted(point.commit), quoted(point.run), point.part);
+  for (const auto& [field, member] : summary_fields) {
+    EXPECT(std::isfinite(point.summary.*member));
+    line += fmt::format(",{}{}", field, point.summary.*member);
+  }
+  line += fmt::format(",\"n\":{}", point.summary.n);
+  if (!point.extras.empty()) line += fmt::format(",\"extras\":{}", point.extras);
+  return line + "}\n";
+}
+
+Point parse_point(std::string_view line) {
+  if (Point point; scan_point(line, point)) return point;
+  try {
+    const json value = json::parse(line);
+    if (!value.is_object()) throw ConfigError("this line is no JSON object");
+    return read_point(value);
+  } catch (const json::exception& error) {
+    throw ConfigError(json_problem(error, line));
+  }
+}
+
+}  // namespace dlscale::report::history

@@ -1,0 +1,54 @@
+#include "regression/history/run.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/error.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+void overlay(Facts& facts, const Facts& stated) {
+  for (const auto& [name, value] : stated) facts.insert_or_assign(name, value);
+}
+
+}  // namespace
+
+void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
+                std::optional<std::int64_t> time) {
+  run.commit = options.commit.empty() ? commit : options.commit;
+  if (run.commit.empty()) {
+    throw ConfigError(
+        fmt::format("{} does not say which commit was measured, and a history is one of commits. "
+                    "Name it with --commit.",
+                    run.file));
+  }
+  if (options.time) time = options.time;
+  if (!time) {
+    throw ConfigError(
+        fmt::format("{} does not say when it was measured, and a history is ordered "
+                    "by time. Say it with --time 2026-01-31T12:00:00Z.",
+                    run.file));
+  }
+  run.time = *time;
+  if (!options.run.empty()) run.facts["run"] = options.run;
+  for (KeyedPoint& point : run.points) {
+    point.point.commit = run.commit;
+    point.point.time = run.time;
+  }
+}
+
+void add_facts(ImportedRun& run, const RunOptions& options) {
+  for (KeyedPoint& point : run.points) {
+    overlay(point.key.axes, options.axes);
+    overlay(point.key.machine, options.machine);
+    overlay(point.key.environment, options.environment);
+    overlay(point.key.launch, options.launch);
+  }
+}
+
+void number_parts(ImportedRun& run) {
+  std::map<std::string, int> seen;
+  for (KeyedPoint& point : run.points) point.point.part = seen[point.key.text()]++;
+}
+
+}  // namespace dlscale::report::history

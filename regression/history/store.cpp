@@ -1,0 +1,390 @@
+#include "regression/history/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/json_problem.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/history/sha256.hpp"
+#include "regression/history/time_text.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_file = "format.json";
+constexpr const char* runs_file = "runs.jsonl";
+constexpr const char* annotations_file = "annotations.jsonl";
+constexpr std::string_view history_schema = "dlscale.history";
+constexpr std::string_view series_schema = "dlscale.series";
+constexpr int version = 1;
+
+std::string format_text() {
+  return json{{"schema", history_schema}, {"version", version}}.dump() + "\n";
+}
+
+/// In git every file stays as it is, byte by byte, and merging two branches keeps the lines of both
+/// sides, in any order.
+constexpr const char* git_attributes = "* -text\n*.jsonl merge=union\n";
+constexpr const char* git_ignores = ".lock\n";
+
+std::string series_head(const SeriesKey& key) {
+  return fmt::format("{{\"schema\":\"{}\",\"version\":{},\"key\":{}}}\n", series_schema, version,
+                     key.text());
+}
+
+std::string record_line(const RunRecord& record) {
+  const json line{
+      {"run", record.sha256},    {"commit", record.commit}, {"time", time_text(record.time)},
+      {"format", record.format}, {"file", record.file},     {"points", record.points},
+      {"facts", record.facts}};
+  return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::size_t number_of_points(const json& value) {
+  if (value.is_number_unsigned()) return value.get<std::size_t>();
+  throw ConfigError(fmt::format("\"points\" is {}, no number of them", shown_text(value.dump())));
+}
+
+RunRecord parse_record(std::string_view line) {
+  try {
+    const json value = json::parse(line);
+    RunRecord record;
+    record.sha256 = value.at("run");
+    record.commit = value.at("commit");
+    record.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
+    record.format = value.at("format");
+    record.file = value.at("file");
+    record.points = number_of_points(value.at("points"));
+    record.facts = value.at("facts").get<Facts>();
+    return record;
+  } catch (const json::exception& error) {
+    throw ConfigError(json_problem(error, line));
+  }
+}
+
+/// Calls `read` with each line and turns what is wrong with it into a sentence with its place.
+template <class Read>
+void each_line(const std::string& file, std::string_view content, const std::string& store,
+               Read read) {
+  std::size_t number = 0;
+  while (!content.empty()) {
+    const std::size_t end = content.find('\n');
+    const std::string_view line = content.substr(0, end);
+    ++number;
+    try {
+      read(number, line);
+    } catch (const ConfigError& error) {
+      std::string_view problem = error.what();
+      if (problem.ends_with('.')) problem.remove_suffix(1);
+      throw ConfigError(
+          fmt::format("{}:{} of {}: {}. Take the line out, or restore the file: "
+                      "lines of a history are never changed.",
+                      file, number, store, problem));
+    }
+    if (end == std::string_view::npos) break;
+    content.remove_prefix(end + 1);
+  }
+}
+
+SeriesKey parse_head(std::string_view line) {
+  try {
+    const json head = json::parse(line);
+    if (head.value("schema", "") != series_schema) {
+      throw ConfigError("the first line is not that of a series");
+    }
+    if (head.at("version") != version) {
+      throw ConfigError(
+          fmt::format("version {} of series is not known here", head.at("version").dump()));
+    }
+    return parse_series_key(head.at("key").dump());
+  } catch (const json::exception& error) {
+    throw ConfigError(json_problem(error, line));
+  }
+}
+
+/// A point of a series. A median that no file can have added has no ratio to the others, so that
+/// its series would be left out of what is judged.
+Point parse_point_of(Values values, std::string_view line) {
+  Point point = parse_point(line);
+  const double median = point.summary.median;
+  const bool is_possible = values == Values::any || median > 0 ||
+                           (values == Values::from_0 && median == 0);  // NaN was refused
+  if (is_possible) return point;
+  throw ConfigError(fmt::format("\"median\" is {}, which nothing measured of this series can be",
+                                point.summary.median));
+}
+
+/// Runs and parts that a series' file has already, be its run recorded or not.
+using Parts = std::set<std::pair<std::string, int>>;
+
+std::string series_file(const SeriesKey& key) {
+  return fmt::format("series/{}.jsonl", key.file_stem());
+}
+
+std::string kept_file(const std::string& hash) {
+  return fmt::format("files/{}/{}", hash.substr(0, 2), hash);
+}
+
+/// What is to be added to one series, and what its file has already.
+struct Growing {
+  std::string lines;
+  Parts there;
+  bool is_new = false;
+};
+
+/// Merged branches may have the first line of a series twice.
+bool is_head(std::size_t number, std::string_view line) {
+  return number == 1 || line.starts_with("{\"schema\":");
+}
+
+void expect_key(std::string_view line, const SeriesKey& key) {
+  if (parse_head(line).text() != key.text()) throw ConfigError("it is of another series");
+}
+
+Growing look_at(const HistoryFolder& folder, const std::string& file, const SeriesKey& key) {
+  Growing growing;
+  const std::string content = folder.read(file).value_or("");
+  growing.is_new = content.empty();
+  if (growing.is_new) growing.lines = series_head(key);
+  const Values values = values_of(key);
+  each_line(file, content, folder.name(), [&](std::size_t number, std::string_view line) {
+    if (is_head(number, line)) return expect_key(line, key);
+    const Point point = parse_point_of(values, line);
+    growing.there.emplace(point.run, point.part);
+  });
+  return growing;
+}
+
+/// Puts together what one update adds.
+class Plan {
+ public:
+  Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there)
+      : folder_(folder), changes_(std::move(first)) {
+    for (const RunRecord& record : there) commits_[record.sha256] = record.commit;
+  }
+
+  void add(const ImportedRun& run) {
+    const RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
+                           run.points.size(),   run.facts};
+    const bool fresh = is_new(record);
+    keep(record, run.content, fresh);
+    std::size_t added = 0;
+    for (const KeyedPoint& keyed : run.points) added += add(keyed, record.id()) ? 1 : 0;
+    if (!fresh) {
+      report_.restored += added;
+      return;
+    }
+    records_ += record_line(record);
+    ++report_.runs;
+    report_.points += run.points.size();
+  }
+  /// The records go last: a run counts when it stands among them.
+  [[nodiscard]] Changes changes() {
+    if (records_.empty() && report_.restored == 0 && report_.restored_files == 0) return {};
+    for (auto& [file, growing] : series_) {
+      if (growing.is_new) ++report_.new_series;
+      if (!growing.lines.empty()) changes_.appended.emplace_back(file, std::move(growing.lines));
+    }
+    if (!records_.empty()) changes_.appended.emplace_back(runs_file, std::move(records_));
+    return std::move(changes_);
+  }
+  [[nodiscard]] const AddReport& report() const { return report_; }
+
+ private:
+  /// A disk may have lost the file of a run that is there, and a writer that was killed may have
+  /// left that of one that is new.
+  void keep(const RunRecord& record, const std::string& content, bool fresh) {
+    const std::string file = kept_file(record.sha256);
+    if (changes_.whole.contains(file) || folder_.read_all(file) == content) return;
+    changes_.whole[file] = content;
+    report_.restored_files += fresh ? 0 : 1;
+  }
+  [[nodiscard]] bool is_new(const RunRecord& record) {
+    const auto [found, fresh] = commits_.try_emplace(record.sha256, record.commit);
+    if (fresh) return true;
+    if (found->second != record.commit) {
+      throw ConfigError(
+          fmt::format("{} was added to {} as commit {}, and cannot be of {} as well. "
+                      "Measure that commit.",
+                      record.file, folder_.name(), found->second, record.commit));
+    }
+    report_.there_already.push_back(record.file);
+    return false;
+  }
+  /// Whether it was not there. A writer that was killed may have left it.
+  bool add(const KeyedPoint& keyed, const std::string& run) {
+    const std::string file = series_file(keyed.key);
+    auto found = series_.find(file);
+    if (found == series_.end()) {
+      found = series_.emplace(file, look_at(folder_, file, keyed.key)).first;
+    }
+    Point point = keyed.point;
+    point.run = run;
+    if (!found->second.there.emplace(point.run, point.part).second) return false;
+    found->second.lines += point_line(point);
+    return true;
+  }
+
+  const HistoryFolder& folder_;
+  Changes changes_;
+  AddReport report_;
+  std::map<std::string, std::string> commits_;  ///< by run
+  std::map<std::string, Growing> series_;       ///< by file
+  std::string records_;
+};
+
+}  // namespace
+
+Error none_whole(const std::string& store, std::size_t incomplete) {
+  return {ExitCode::nothing_measured,
+          fmt::format("{} has {} points, all of runs that were not added whole: {} does not have "
+                      "them. Add their files again, or restore {}.",
+                      store, incomplete, runs_file, runs_file)};
+}
+
+Store::Store(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+bool Store::is_there() {
+  // Written as a whole, so that it needs no line's end, as lines that are added do.
+  const auto format = folder_.read_all(format_file);
+  if (!format) {
+    for (const std::string& file : folder_.files("")) {
+      throw ConfigError(
+          fmt::format("{} holds something else ({}), so no history is made there. "
+                      "Name another place with --store.",
+                      folder_.name(), shown_text(file)));
+    }
+    return false;
+  }
+  const json value = json::parse(*format, nullptr, false);
+  if (!value.is_object() || value.value("schema", "") != history_schema ||
+      value.value("version", 0) != version) {
+    throw ConfigError(
+        fmt::format("{} is not of a version that is known here. Use the dlscale that "
+                    "wrote it, or a later one.",
+                    folder_.name()));
+  }
+  return true;
+}
+
+void Store::expect_history() {
+  if (is_there()) return;
+  throw ConfigError(
+      fmt::format("{} is empty: nothing was added yet. Add results with dlscale "
+                  "history add, or name another place with --store.",
+                  folder_.name()));
+}
+
+AddReport Store::add(std::span<const ImportedRun> runs) {
+  AddReport report;
+  const auto plan = [&] {
+    Changes first;
+    std::vector<RunRecord> there;
+    if (is_there()) {
+      there = this->runs();
+    } else {
+      first.created = {{format_file, format_text()},
+                       {".gitattributes", git_attributes},
+                       {".gitignore", git_ignores}};
+    }
+    Plan update(folder_, std::move(first), there);
+    for (const ImportedRun& run : runs) update.add(run);
+    Changes changes = update.changes();
+    report = update.report();
+    return changes;
+  };
+  folder_.update(plan);
+  return report;
+}
+
+std::vector<RunRecord> Store::runs() {
+  expect_history();
+  std::vector<RunRecord> all;
+  std::set<std::string> seen;
+  const std::string content = folder_.read(runs_file).value_or("");
+  each_line(runs_file, content, folder_.name(), [&](std::size_t, std::string_view line) {
+    RunRecord record = parse_record(line);
+    if (seen.insert(record.sha256).second) all.push_back(std::move(record));
+  });
+  return all;
+}
+
+std::vector<Annotation> Store::annotations() {
+  expect_history();
+  std::vector<Annotation> all;
+  const std::string content = folder_.read(annotations_file).value_or("");
+  each_line(annotations_file, content, folder_.name(),
+            [&](std::size_t, std::string_view line) { all.push_back(parse_annotation(line)); });
+  // Merging two branches puts the lines of one after those of the other, whichever were made first.
+  std::ranges::stable_sort(all, {}, &Annotation::time);
+  return all;
+}
+
+void Store::annotate(const Annotation& annotation) {
+  expect_history();
+  folder_.update([&] {
+    Changes changes;
+    changes.appended.emplace_back(annotations_file, annotation_line(annotation));
+    return changes;
+  });
+}
+
+Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
+                           const std::function<void(Series&&)>& visit) {
+  std::map<std::string, std::size_t, std::less<>> left;  // points, by run
+  for (const RunRecord& record : runs()) left[record.id()] = record.points;
+  bool all_are_read = true;
+  const std::vector<std::string> files = folder_.files("series");
+  for (const std::string& file : files) {
+    const std::string content = folder_.read(file).value_or("");
+    Series series;
+    Values values = Values::any;
+    Parts seen;
+    bool skipped = content.empty();
+    each_line(file, content, folder_.name(), [&](std::size_t number, std::string_view line) {
+      if (is_head(number, line)) {
+        if (number > 1) return expect_key(line, series.key);
+        series.key = parse_head(line);
+        values = values_of(series.key);
+        skipped = !wanted(series.key);
+        if (skipped) all_are_read = false;
+        return;
+      }
+      if (skipped) return;
+      Point point = parse_point_of(values, line);
+      const auto run = left.find(point.run);
+      if (run == left.end()) {
+        ++series.incomplete;
+      } else if (seen.emplace(point.run, point.part).second) {
+        if (run->second > 0) --run->second;
+        series.points.push_back(std::move(point));
+      }
+    });
+    if (!skipped) visit(std::move(series));
+  }
+  Reading reading{.series = files.size(), .lost = 0};
+  if (!all_are_read) return reading;
+  for (const auto& [run, count] : left) reading.lost += count;
+  return reading;
+}
+
+std::string Store::content(const RunRecord& run) {
+  const std::string file = kept_file(run.sha256);
+  std::string content = folder_.read_all(file).value_or("");
+  if (sha256(content) == run.sha256) return content;
+  throw ConfigError(
+      fmt::format("{} of {} is not there as it was added. Restore it, or add {} "
+                  "again.",
+                  file, folder_.name(), run.file));
+}
+
+}  // namespace dlscale::report::history

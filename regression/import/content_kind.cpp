@@ -1,0 +1,138 @@
+#include "regression/import/content_kind.hpp"
+
+#include <cctype>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "core/system/input_file.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using nlohmann::json;
+
+/// Looks at the keys of the outermost object, one after the other, until they tell the kind.
+class KeyReader : public nlohmann::json_sax<json> {
+ public:
+  /// What the keys so far tell: of damaged JSON, all that there is.
+  [[nodiscard]] ContentKind kind() const {
+    if (told_) return *told_;
+    if (has_context_) return ContentKind::google_benchmark;
+    return has_results_ ? ContentKind::hyperfine : ContentKind::unknown;
+  }
+  [[nodiscard]] bool is_told() const { return told_.has_value(); }
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool string(string_t& text) override {
+    if (depth_ != 1 || key_ != "schema") return value();
+    if (text == "dlscale.result") return tell(ContentKind::result);
+    if (text == "dlscale.validation") return tell(ContentKind::validation);
+    return tell(ContentKind::unknown);
+  }
+  bool key(string_t& name) override {
+    if (depth_ != 1) return true;
+    key_ = name;
+    has_context_ = has_context_ || name == "context";
+    has_benchmarks_ = has_benchmarks_ || name == "benchmarks";
+    has_results_ = has_results_ || name == "results";
+    return !(has_context_ && has_benchmarks_) || tell(ContentKind::google_benchmark);
+  }
+  bool start_object(std::size_t) override {
+    if (depth_ == 1 && key_ == "results") return tell(ContentKind::unknown);
+    ++depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (depth_ == 0) return tell(ContentKind::unknown);
+    if (depth_ == 1 && key_ == "results") return tell(ContentKind::hyperfine);
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return depth_ > 0 || tell(ContentKind::unknown);  // whole, and nothing that is known in it
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool value() { return depth_ > 0 || tell(ContentKind::unknown); }
+  /// Ends the reading.
+  bool tell(ContentKind kind) {
+    told_ = kind;
+    return false;
+  }
+
+  std::optional<ContentKind> told_;
+  std::size_t depth_ = 0;
+  std::string key_;
+  bool has_context_ = false;
+  bool has_benchmarks_ = false;
+  bool has_results_ = false;
+};
+
+ContentKind kind_of_text(std::string_view text) {
+  if (text.find(":::MLLOG ") != std::string_view::npos) return ContentKind::mllog;
+  const bool nccl = text.find("nThread ") != std::string_view::npos ||
+                    text.find("busbw") != std::string_view::npos;
+  return nccl ? ContentKind::nccl_tests : ContentKind::unknown;
+}
+
+void rewind(std::istream& content) {
+  content.clear();
+  content.seekg(0);
+}
+
+/// Of JSON that ends or breaks before its keys tell: the schema stands anywhere in a header.
+bool names_results_in_first_line(std::istream& content) {
+  rewind(content);
+  std::string line;
+  std::getline(content, line);
+  return line.find("\"dlscale.result\"") != std::string::npos;
+}
+
+}  // namespace
+
+ContentKind kind_of_content(std::istream& content) {
+  rewind(content);
+  content >> std::ws;
+  const bool is_object = content.peek() == '{';
+  if (is_object) {
+    KeyReader keys;
+    json::sax_parse(content, &keys, json::input_format_t::json, /*strict=*/false);
+    if (keys.is_told()) return keys.kind();
+    if (names_results_in_first_line(content)) return ContentKind::result;
+    return keys.kind();
+  }
+  if (names_results_in_first_line(content)) return ContentKind::result;
+  rewind(content);
+  const std::string text{std::istreambuf_iterator<char>(content), {}};
+  return kind_of_text(text);
+}
+
+ContentKind kind_of_file(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return ContentKind::unknown;
+  if (!std::ifstream(path)) return ContentKind::unknown;
+  std::istringstream content(read_input(path, "Check the path."));
+  return kind_of_content(content);
+}
+
+}  // namespace dlscale::report::history

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/import/google_file.hpp"
+#include "regression/import/imports.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+/// Samples by name of the benchmark and metric, in the order of the file.
+struct Samples {
+  std::string name;
+  const GoogleMetric* metric;
+  std::vector<double> values;
+};
+
+class Collector {
+ public:
+  explicit Collector(ImportedRun& run) : run_(run) {}
+
+  void read(const GoogleRow& row) {
+    switch (row.outcome) {
+      case GoogleRow::Outcome::failed:
+        run_.notes.push_back(
+            fmt::format("left out: {} failed ({})", row.name, shown_text(row.message)));
+        return;
+      case GoogleRow::Outcome::skipped:
+        run_.notes.push_back(fmt::format("left out: {} was skipped", row.name));
+        return;
+      case GoogleRow::Outcome::measured:
+        break;
+    }
+    if (row.aggregate.empty()) return add(row, iterations_);
+    // Of a file with --benchmark_report_aggregates_only the median is all there is.
+    if (row.aggregate == "median") add(row, medians_);
+  }
+
+  [[nodiscard]] std::vector<Samples> samples() {
+    for (Samples& median : medians_) {
+      if (find(iterations_, median.name, *median.metric) == iterations_.end()) {
+        iterations_.push_back(std::move(median));
+      }
+    }
+    for (Samples& samples : iterations_) keep_measured(samples);
+    std::erase_if(iterations_, [](const Samples& samples) { return samples.values.empty(); });
+    return std::move(iterations_);
+  }
+
+ private:
+  using Place = std::vector<Samples>::iterator;
+  static Place find(std::vector<Samples>& all, const std::string& name,
+                    const GoogleMetric& metric) {
+    return std::ranges::find_if(all, [&](const Samples& samples) {
+      return samples.metric == &metric && samples.name == name;
+    });
+  }
+  static void add(const GoogleRow& row, std::vector<Samples>& all) {
+    for (const GoogleMetric& metric : google_metrics) {
+      const auto value = row.values.find(metric.field);
+      if (value == row.values.end()) continue;
+      auto found = find(all, row.name, metric);
+      if (found == all.end()) found = all.insert(all.end(), {row.name, &metric, {}});
+      found->values.push_back(value->second);
+    }
+  }
+  /// What is no number was not measured, and a time or rate below 0 never is. A clock of the
+  /// processor may tick too seldom, and counters may have counted nothing.
+  void keep_measured(Samples& samples) {
+    std::vector<double> kept;
+    for (const double value : samples.values) {
+      const std::string problem = impossible(*samples.metric, value);
+      if (!problem.empty() && !std::isnan(value)) {
+        throw ConfigError(
+            fmt::format("{} of {} {}", samples.metric->field, shown_text(samples.name), problem));
+      }
+      if (problem.empty() && value > 0) {
+        kept.push_back(value);
+        continue;
+      }
+      run_.notes.push_back(fmt::format("left out: {} of {} {}", samples.metric->field,
+                                       shown_text(samples.name),
+                                       problem.empty() ? "is 0" : problem));
+    }
+    samples.values = std::move(kept);
+  }
+
+  ImportedRun& run_;
+  std::vector<Samples> iterations_;
+  std::vector<Samples> medians_;
+};
+
+std::string said(const Facts& context, const char* name) {
+  const auto found = context.find(name);
+  return found == context.end() ? "" : found->second;
+}
+
+/// The program without its folder: where it was built does not matter.
+std::string program_of(const Facts& context) {
+  const std::string path = said(context, "executable");
+  return path.substr(path.rfind('/') + 1);
+}
+
+SeriesKey context_key(const Facts& context) {
+  SeriesKey key;
+  key.suite = "Google Benchmark";
+  if (const std::string program = program_of(context); !program.empty()) {
+    key.axes["program"] = program;
+  }
+  if (context.contains("num_cpus")) key.machine["cores"] = context.at("num_cpus");
+  if (context.contains("caches")) key.machine["caches"] = context.at("caches");
+  for (const char* field : {"cpu_scaling_enabled", "aslr_enabled", "library_build_type"}) {
+    if (context.contains(field)) key.environment[field] = context.at(field);
+  }
+  return key;
+}
+
+}  // namespace
+
+Origin add_google_benchmark(ImportedRun& run) {
+  const GoogleFile file = read_google_file(run.content);
+  Collector collector(run);
+  for (const GoogleRow& row : file.rows) collector.read(row);
+  for (const Samples& samples : collector.samples()) {
+    SeriesKey key = context_key(file.context);
+    key.axes["benchmark"] = samples.name;
+    key.metric = samples.metric->field;
+    key.unit = samples.metric->unit;
+    key.direction = samples.metric->direction;
+    Point point;
+    point.summary = summarize(samples.values);
+    run.points.push_back({std::move(key), std::move(point)});
+  }
+  for (const char* field : {"host_name", "mhz_per_cpu", "load_avg"}) {
+    if (file.context.contains(field)) run.facts[field] = file.context.at(field);
+  }
+  return {"", said(file.context, "date")};
+}
+
+}  // namespace dlscale::report::history

@@ -1,0 +1,102 @@
+#include "regression/import/google_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/longest_time.hpp"
+#include "core/text/json_problem.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/import/strict_json.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using nlohmann::json;
+
+double seconds_of(const std::string& unit) {
+  constexpr std::array units{std::pair{"ns", 1e-9}, std::pair{"us", 1e-6}, std::pair{"ms", 1e-3},
+                             std::pair{"s", 1.0}};
+  for (const auto& [name, seconds] : units) {
+    if (unit == name) return seconds;
+  }
+  throw ConfigError(fmt::format("the time unit \"{}\" is not known", shown_text(unit)));
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string sizes_of(const json& caches) {
+  std::string sizes;
+  for (const json& cache : caches) {
+    sizes += fmt::format("{}L{} {}", sizes.empty() ? "" : ", ", text_of(cache.at("level")),
+                         text_of(cache.at("size")));
+  }
+  return sizes;
+}
+
+void read_values(const json& row, GoogleRow& read) {
+  for (const GoogleMetric& metric : google_metrics) {
+    const auto found = row.find(metric.field);
+    if (found == row.end()) continue;
+    double value =
+        found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+    if (metric.unit == std::string_view("s")) value *= seconds_of(row.value("time_unit", "ns"));
+    if (!std::isfinite(value)) value = std::numeric_limits<double>::quiet_NaN();
+    read.values.emplace(metric.field, value);
+  }
+}
+
+GoogleRow read_row(const json& row) {
+  GoogleRow read;
+  const std::string type = row.value("run_type", "iteration");
+  read.name = row.contains("run_name") ? row.at("run_name").get<std::string>()
+                                       : row.at("name").get<std::string>();
+  if (type != "iteration" && type != "aggregate") {
+    throw ConfigError(fmt::format("the run type \"{}\" is not known", shown_text(type)));
+  }
+  if (type == "aggregate") read.aggregate = row.value("aggregate_name", "aggregate");
+  if (row.value("error_occurred", false)) {
+    read.outcome = GoogleRow::Outcome::failed;
+    read.message = row.value("error_message", "no message");
+  } else if (row.value("skipped", false)) {
+    read.outcome = GoogleRow::Outcome::skipped;
+  } else {
+    read_values(row, read);
+  }
+  return read;
+}
+
+}  // namespace
+
+std::string impossible(const GoogleMetric& metric, double value) {
+  if (std::isnan(value)) return "is no number";
+  const bool is_wall_clock = &metric == google_metrics.data();
+  if (value >= longest_time_s) return fmt::format("is {}, which nothing measured can be", value);
+  if (value > 0 || (value == 0 && !is_wall_clock)) return "";
+  return fmt::format("is {}, which nothing measured can be", value);
+}
+
+GoogleFile read_google_file(std::string_view text) {
+  const std::string strict = strict_json(text);
+  try {
+    const json document = json::parse(strict);
+    GoogleFile file;
+    if (const auto context = document.find("context"); context != document.end()) {
+      for (const auto& [name, value] : context->items()) {
+        file.context[name] = name == "caches" ? sizes_of(value) : text_of(value);
+      }
+    }
+    for (const json& row : document.at("benchmarks")) file.rows.push_back(read_row(row));
+    return file;
+  } catch (const json::exception& error) {
+    throw ConfigError(json_problem(error, strict));
+  }
+}
+
+}  // namespace dlscale::report::history

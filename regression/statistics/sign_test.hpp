@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include "regression/statistics/bounds.hpp"
+
+namespace dlscale::report {
+
+/// The sign test of a median, exact [Conover, Practical Nonparametric Statistics, 3.4]:
+///
+///   S = number of d_i above the tested value, binomial(n, 1/2) if that is the median
+///   bounds: order statistics d_(c + 1) and d_(n − c), c = the largest with P(S ≤ c) ≤ α
+///
+/// Assumes independence alone, no symmetry. Differences of exactly the tested value count as not
+/// beyond it, which errs on the side of no alarm.
+
+/// P(S ≥ s) of n throws of a coin. n ≤ 1000.
+double coin_at_least(std::size_t n, std::size_t s);
+
+/// Bounds of the median of sorted, finite values.
+Bounds sign_test_bounds(std::span<const double> sorted, double alpha);
+
+/// p of "the median is at most `value`" against "it is above"; p ≤ alpha if and only if the bound
+/// `low` at alpha is above `value`.
+double sign_test_p_above(std::span<const double> sorted, double value);
+/// p of "the median is at least `value`" against "it is below".
+double sign_test_p_below(std::span<const double> sorted, double value);
+
+}  // namespace dlscale::report

@@ -1,0 +1,42 @@
+#include "regression/statistics/verdict.hpp"
+
+namespace dlscale::report {
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
+      return "improved";
+    case Verdict::unchanged:
+      return "unchanged";
+    case Verdict::not_regressed:
+      return "not regressed";
+    case Verdict::regressed:
+      return "regressed";
+    case Verdict::shifted:
+      return "shifted";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::wrong:
+      return "wrong";
+  }
+  return "";
+}
+
+ExitCode exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
+    case Verdict::unchanged:
+    case Verdict::not_regressed:
+      return ExitCode::ok;
+    case Verdict::regressed:
+    case Verdict::shifted:
+      return ExitCode::regression;
+    case Verdict::inconclusive:
+      return ExitCode::inconclusive;
+    case Verdict::wrong:
+      return ExitCode::wrong_result;
+  }
+  return ExitCode::inconclusive;
+}
+
+}  // namespace dlscale::report

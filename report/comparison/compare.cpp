@@ -1,0 +1,330 @@
+#include "report/comparison/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/base/longest_time.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/results/communication_profile.hpp"
+#include "core/results/usable_rows.hpp"
+#include "regression/statistics/benjamini_hochberg.hpp"
+#include "report/comparison/ratio.hpp"
+#include "report/results/environment_rows.hpp"
+#include "report/results/measured_place.hpp"
+#include "report/validation/measured_runs.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
+
+/// Everything that was measured under one key.
+struct Cell {
+  std::string benchmark;
+  std::map<std::string, std::string> axes;
+  std::map<std::string, Repeats> series;  ///< of times
+  MeasuredPlace place;
+  std::string trouble;       ///< why there are none
+  bool is_wrong = false;     ///< that is why
+  std::string state = "ok";  ///< what is to be known of the times, if there are some
+};
+using Cells = std::map<std::string, Cell>;
+
+bool has_samples(const Series& series) {
+  return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
+}
+
+void add(Cells& cells, const Measurement& measurement, const ResultHeader& header) {
+  Cell& cell = cells[key_without(measurement, repeat_axis)];
+  cell.benchmark = measurement.benchmark;
+  cell.axes = measurement.axes;
+  cell.axes.erase("repeat");
+  if (cell.axes.contains(std::string(extra_work_axis))) {
+    cell.trouble = "measured with extra work, for a study of noise";
+    return;
+  }
+  const std::string state =
+      measurement.reason.empty()
+          ? std::string(status_name(measurement.status))
+          : fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
+  if (!is_timed(measurement)) {
+    // Of repeats with several troubles, a wrong answer is the one to tell.
+    if (!cell.is_wrong) cell.trouble = state;
+    cell.is_wrong |= measurement.status == Status::wrong;
+    return;
+  }
+  if (measurement.status == Status::unstable) cell.state = state;
+  add_place(cell.place, header);
+  for (const auto& [name, series] : measurement.series) {
+    if (!has_samples(series) || !role_of(measurement.benchmark, name)) continue;
+    cell.series[name].push_back(slowest_rank(series.samples));
+  }
+}
+
+Cells collect(std::span<const ResultFile> files) {
+  Cells cells;
+  for (const ResultFile& file : files) {
+    for (const Measurement& measurement : file.measurements) add(cells, measurement, file.header);
+  }
+  for (auto& [key, cell] : cells) {
+    if (cell.series.empty() && cell.trouble.empty()) cell.trouble = "without times";
+  }
+  return cells;
+}
+
+double pooled_median(const Repeats& repeats) {
+  std::vector<double> all;
+  for (const auto& samples : repeats) all.insert(all.end(), samples.begin(), samples.end());
+  return median(all);
+}
+
+Verdict judge(const Ratio& ratio, double margin) {
+  if (ratio.method.empty()) return Verdict::inconclusive;
+  const double upper = 1 + margin;
+  const double lower = 1 / upper;
+  if (ratio.low > upper) return Verdict::regressed;
+  if (ratio.high < lower) return Verdict::improved;
+  const bool within = ratio.low >= lower && ratio.high <= upper;
+  return within ? Verdict::unchanged : Verdict::inconclusive;
+}
+
+/// Why there is no ratio of two sides; empty if there is one.
+std::string why_no_ratio(const Repeats& a, const Repeats& b) {
+  for (const Repeats* side : {&a, &b}) {
+    for (const std::vector<double>& samples : *side) {
+      if (!std::ranges::all_of(samples, [](double sample) { return sample > 0; })) {
+        return "has a time of 0 s";
+      }
+      if (!std::ranges::all_of(samples, [](double sample) { return sample < longest_time_s; })) {
+        return "has a time of 1e12 s or more, which nothing measured can be";
+      }
+    }
+  }
+  return "";
+}
+
+/// A row with what is asked of all rows together: p of "no slower" and of "no faster", two-sided as
+/// the interval is; 1 where there is none.
+struct JudgedRow {
+  Comparison row;
+  double p_worse = 1;
+  double p_better = 1;
+};
+
+JudgedRow compare_series(const Repeats& a, const Repeats& b, double margin) {
+  JudgedRow judged;
+  Comparison& row = judged.row;
+  row.a = pooled_median(a);
+  row.b = pooled_median(b);
+  const Ratio ratio = ratio_of_medians(a, b, margin);
+  row.ratio = ratio.value;
+  row.ratio_low = ratio.low;
+  row.ratio_high = ratio.high;
+  row.verdict = judge(ratio, margin);
+  row.launches = static_cast<int>(std::min(a.size(), b.size()));
+  row.method = ratio.method.empty() ? "too few samples for an interval" : ratio.method;
+  judged.p_worse = std::min(1.0, 2 * ratio.p_larger);
+  judged.p_better = std::min(1.0, 2 * ratio.p_smaller);
+  return judged;
+}
+
+void hold(Comparison& row, Comparison::Held why) {
+  if (row.verdict == Verdict::inconclusive) return;
+  row.held = why;
+  row.verdict = Verdict::inconclusive;
+  row.method += why == Comparison::Held::by_place ? "; at another place"
+                                                  : "; among so many rows it may be chance";
+}
+
+std::vector<double> adjusted(const std::vector<JudgedRow>& rows, double JudgedRow::*side) {
+  std::vector<double> p;
+  for (const JudgedRow& judged : rows) {
+    if (judged.row.role == Role::judged) p.push_back(judged.*side);
+  }
+  return benjamini_hochberg(p);
+}
+
+/// Of many rows some differ by chance alone.
+void allow_for_many(std::vector<JudgedRow>& rows) {
+  constexpr double q = 0.05;
+  const std::vector<double> worse = adjusted(rows, &JudgedRow::p_worse);
+  const std::vector<double> better = adjusted(rows, &JudgedRow::p_better);
+  std::size_t at = 0;
+  for (JudgedRow& judged : rows) {
+    if (judged.row.role != Role::judged) continue;
+    const bool may_be_chance = (judged.row.verdict == Verdict::regressed && worse[at] > q) ||
+                               (judged.row.verdict == Verdict::improved && better[at] > q);
+    if (may_be_chance) hold(judged.row, Comparison::Held::by_family);
+    ++at;
+  }
+}
+
+/// Neither version of the library offers it: that is no difference.
+bool both_unsupported(const Cell& a, const Cell& b) {
+  const std::string_view word = status_name(Status::unsupported);
+  return a.trouble.starts_with(word) && b.trouble.starts_with(word);
+}
+
+/// Notes what A measured and B did not.
+void add_missing(ComparisonReport& report, const std::string& name) {
+  report.only_a.push_back(name);
+  report.missing.push_back(name);
+}
+
+/// Keeps what differs between the places of two cells; whether something does.
+bool note_places(ComparisonReport& report, const Cell& a, const Cell& b) {
+  const std::vector<std::string> lines = place_differences(a.place, b.place);
+  for (const std::string& line : lines) {
+    const auto known = std::ranges::find(report.place_differences, line);
+    if (known == report.place_differences.end()) report.place_differences.push_back(line);
+  }
+  return !lines.empty();
+}
+
+/// A comparison in the making.
+struct Making {
+  ComparisonReport report;
+  std::vector<JudgedRow> rows;
+  AcrossPlaces across = AcrossPlaces::refused;
+};
+
+/// A phase that takes no time on either side has no ratio; that is no news, so it has no row. Nor
+/// has one that only A was asked to time.
+void compare_cells(Making& making, const std::string& key, const Cell& a, const Cell& b) {
+  ComparisonReport& report = making.report;
+  const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
+  for (const auto& [name, repeats] : a.series) {
+    const Role role = role_of(a.benchmark, name).value();
+    const auto other = b.series.find(name);
+    if (other == b.series.end()) {
+      if (role == Role::judged) add_missing(report, key + ": " + name);
+      continue;
+    }
+    if (const std::string why = why_no_ratio(repeats, other->second); !why.empty()) {
+      if (role == Role::judged) {
+        report.not_compared.push_back({key, name + " " + why, Verdict::inconclusive});
+      }
+      continue;
+    }
+    JudgedRow judged = compare_series(repeats, other->second, report.margin);
+    Comparison& row = judged.row;
+    row.key = key;
+    row.benchmark = a.benchmark;
+    row.axes = a.axes;
+    row.series = name;
+    row.role = role;
+    if (elsewhere) hold(row, Comparison::Held::by_place);
+    making.rows.push_back(std::move(judged));
+  }
+}
+
+void match_cells(Making& making, const Cells& a, const Cells& b) {
+  ComparisonReport& report = making.report;
+  for (const auto& [key, cell] : a) {
+    const auto other = b.find(key);
+    if (other == b.end() && cell.trouble.empty()) {
+      add_missing(report, key);
+    } else if (other == b.end()) {
+      report.only_a.push_back(fmt::format("{}: {}", key, cell.trouble));
+    } else if (both_unsupported(cell, other->second)) {
+      continue;
+    } else if (!cell.trouble.empty() || !other->second.trouble.empty()) {
+      const auto state = [](const Cell& side) {
+        return side.trouble.empty() ? side.state : side.trouble;
+      };
+      report.not_compared.push_back(
+          {key, fmt::format("A is {}, B is {}", state(cell), state(other->second)),
+           other->second.is_wrong ? Verdict::wrong : Verdict::inconclusive});
+    } else {
+      compare_cells(making, key, cell, other->second);
+    }
+  }
+  for (const auto& [key, cell] : b) {
+    if (!a.contains(key)) report.only_b.push_back(key);
+  }
+}
+
+std::map<std::string, std::string> environment_of(std::span<const ResultFile> files) {
+  const NamedTexts rows = joined_environment(files);
+  return {rows.begin(), rows.end()};
+}
+
+std::vector<std::string> differences(std::span<const ResultFile> a, std::span<const ResultFile> b) {
+  std::map<std::string, std::string> left = environment_of(a);
+  std::map<std::string, std::string> right = environment_of(b);
+  std::set<std::string> names;
+  for (const auto* side : {&left, &right}) {
+    for (const auto& [name, value] : *side) names.insert(name);
+  }
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    if (name == "date" || name == "load" || left[name] == right[name]) continue;
+    lines.push_back(fmt::format("{}: {} | {}", name, left[name], right[name]));
+  }
+  return lines;
+}
+
+Verdict overall(const ComparisonReport& report) {
+  const auto any = [&report](Verdict verdict) {
+    return std::ranges::any_of(report.rows, [verdict](const Comparison& row) {
+      return row.role == Role::judged && row.verdict == verdict;
+    });
+  };
+  if (std::ranges::count(report.not_compared, Verdict::wrong, &NotCompared::verdict) > 0) {
+    return Verdict::wrong;
+  }
+  if (any(Verdict::regressed)) return Verdict::regressed;
+  if (any(Verdict::inconclusive) || !report.not_compared.empty()) return Verdict::inconclusive;
+  return any(Verdict::improved) ? Verdict::improved : Verdict::unchanged;
+}
+
+}  // namespace
+
+std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
+  if (series == "witness") return std::nullopt;
+  if (series == "real_time") return Role::judged;  // of a program that may call it "comm"
+  if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
+  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
+  if (benchmark != "comm") return Role::judged;
+  if (series.starts_with("start_skew") || series.starts_with("clock_")) return std::nullopt;
+  return series == "time" ? Role::judged : Role::detail;
+}
+
+ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
+                         double margin, AcrossPlaces across) {
+  if (!(margin >= 0)) {
+    throw ConfigError(fmt::format(
+        "the margin is {}; a fraction of at least 0 is needed. Write 0.01 for 1 %.", margin));
+  }
+  Making making;
+  making.across = across;
+  ComparisonReport& report = making.report;
+  report.margin = margin;
+  match_cells(making, collect(a), collect(b));
+  allow_for_many(making.rows);
+  for (JudgedRow& judged : making.rows) report.rows.push_back(std::move(judged.row));
+  if (report.rows.empty() && report.not_compared.empty()) {
+    throw Error(ExitCode::nothing_measured,
+                "A and B have no measurement in common, so there is nothing to compare. Compare "
+                "results of the same benchmark with the same parameters.");
+  }
+  report.environment_differences = differences(a, b);
+  report.attributions = attribute(a, b);
+  report.verdict = overall(report);
+  return std::move(report);
+}
+
+ExitCode exit_code(const ComparisonReport& report, MissingRows missing) {
+  const bool fails = missing == MissingRows::fail && !report.missing.empty();
+  return fails && report.verdict != Verdict::wrong ? ExitCode::regression
+                                                   : exit_code(report.verdict);
+}
+
+}  // namespace dlscale::report

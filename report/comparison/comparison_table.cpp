@@ -1,0 +1,356 @@
+#include "report/comparison/comparison_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/format/kind_of.hpp"
+#include "report/results/axes.hpp"
+#include "report/table/field_table.hpp"
+#include "report/table/verdict_tone.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// How much a row asks for attention; smaller comes first.
+int urgency(Verdict verdict) {
+  constexpr std::array<Verdict, 5> order{Verdict::wrong, Verdict::regressed, Verdict::improved,
+                                         Verdict::inconclusive, Verdict::unchanged};
+  return static_cast<int>(std::ranges::find(order, verdict) - order.begin());
+}
+
+std::vector<Comparison> sorted(std::vector<Comparison> rows) {
+  std::ranges::stable_sort(rows, {}, [](const Comparison& row) { return urgency(row.verdict); });
+  return rows;
+}
+
+/// What tells a row from the others: "conv layer=conv1, pass=forward".
+std::string row_name(const Comparison& row, const std::vector<std::string>& varying) {
+  std::string name = row.benchmark;
+  for (const std::string& axis : varying) {
+    const std::string value = axis_or_empty(row.axes, axis);
+    if (!value.empty())
+      name += fmt::format("{}{}={}", name == row.benchmark ? " " : ", ", axis, value);
+  }
+  return name;
+}
+
+std::string_view role_name(const Comparison& row) {
+  return row.role == Role::judged ? "judged" : "detail";
+}
+
+std::vector<std::string> verdict_words() {
+  std::vector<std::string> words;
+  for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
+                             Verdict::inconclusive, Verdict::wrong}) {
+    words.emplace_back(verdict_name(each));
+  }
+  words.emplace_back("not measured");
+  return words;
+}
+
+/// A row of a comparison; `varying` are the axes that tell rows apart.
+Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {}) {
+  using F = Field<Comparison>;
+  using enum Meaning;
+  const auto name = [varying](const Comparison& row) { return row_name(row, varying); };
+  const auto series = [](const Comparison& row) {
+    return row.role == Role::judged ? row.series : row.series + " (detail)";
+  };
+  const auto time = [](double Comparison::*which) {
+    return [which](const Comparison& row) { return to_text(Seconds(row.*which)); };
+  };
+  const auto change = [](const Comparison& row) { return row.ratio - 1; };
+  const auto interval = [](const Comparison& row) {
+    return fmt::format("{} to {}", signed_percent(row.ratio_low - 1),
+                       signed_percent(row.ratio_high - 1));
+  };
+  const auto verdict_cell = [](const Comparison& row) {
+    return Cell{std::string(verdict_name(row.verdict)), tone_of(row.verdict)};
+  };
+  Fields<Comparison> fields{
+      {"key", key, &Comparison::key, "measurement", name, Align::left},
+      {"series", key, &Comparison::series, "series", series, Align::left},
+      {"a_s", value, &Comparison::a, "A", time(&Comparison::a)},
+      {"b_s", value, &Comparison::b, "B", time(&Comparison::b)},
+      F::table("change", change, as::signed_percent),
+      {"ratio", value, &Comparison::ratio},
+      {"ratio_low", value, &Comparison::ratio_low},
+      {"ratio_high", value, &Comparison::ratio_high, "95 % interval", interval},
+      {"verdict", state, via(&Comparison::verdict, verdict_name), "verdict", verdict_cell,
+       Align::left},
+      {"role", key, role_name},
+      {"method", remark, &Comparison::method, "from", as::words},
+  };
+  std::ranges::find(fields, "verdict", &F::key)->states = verdict_words();
+  return fields;
+}
+
+Table rows_table(const ComparisonReport& report) {
+  std::vector<Axes> axes;
+  for (const Comparison& row : report.rows) axes.push_back(row.axes);
+  const std::string constants = constant_axes(axes);
+  Table table = table_of(comparison_fields(varying_axes(axes)), sorted(report.rows));
+  table.title = "B against A" + (constants.empty() ? "" : ": " + constants);
+  table.notes = {
+      fmt::format("changes within {} do not matter; less time is better", percent(report.margin)),
+      "an interval from samples of one launch does not know how launches differ: "
+      "measure 5 repeats of both"};
+  if (report.rows.size() >= 20) {
+    table.notes.push_back(
+        fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance; the verdicts of "
+                    "rows that are "
+                    "no details allow for that (Benjamini-Hochberg, q = 5 %)",
+                    report.rows.size(), (report.rows.size() + 10) / 20));
+  }
+  return table;
+}
+
+void append_list(std::vector<Table>& tables, const std::string& title,
+                 const std::vector<std::string>& lines) {
+  if (!lines.empty()) tables.push_back({title, {}, {}, lines});
+}
+
+std::vector<std::string> not_compared_lines(const ComparisonReport& report, Verdict verdict) {
+  std::vector<std::string> lines;
+  for (const NotCompared& each : report.not_compared) {
+    if (each.verdict == verdict) lines.push_back(each.key + ": " + each.why);
+  }
+  return lines;
+}
+
+std::string named_cause(const PredictedCause& cause) {
+  return fmt::format("{} {}{}", signed_percent(cause.share), cause.part,
+                     cause.moved.empty() ? "" : fmt::format(" ({})", cause.moved));
+}
+
+/// What the model says of why, of causes that change the iteration by a thousandth or more.
+std::string predicted_sentence(const PredictedChange& predicted) {
+  constexpr double least = 1e-3;
+  std::string text =
+      fmt::format("by the model, machine to machine {}", signed_percent(predicted.change));
+  const char* separator = ": ";
+  for (const PredictedCause& cause : predicted.causes) {
+    if (std::abs(cause.share) < least) continue;
+    text += separator + named_cause(cause);
+    separator = ", ";
+  }
+  if (std::abs(predicted.together) >= least) {
+    text += fmt::format("{}{} together", separator, signed_percent(predicted.together));
+  }
+  return text;
+}
+
+/// A column a part, a row a training: rows add up.
+Table attribution_table(const ComparisonReport& report) {
+  Table table;
+  std::vector<Axes> axes;
+  for (const Attribution& row : report.attributions) axes.push_back(row.axes);
+  const std::vector<std::string> varying = varying_axes(axes);
+  table.title = "Where iterations changed, in shares of A's";
+  table.columns = {{"training", Align::left}, {"iteration"}, {"95 % interval"}};
+  for (const AttributedPart& part : report.attributions.front().parts) {
+    table.columns.push_back({part.word});
+  }
+  for (const Attribution& row : report.attributions) {
+    std::string name;
+    for (const std::string& axis : varying) {
+      name += fmt::format("{}{}={}", name.empty() ? "" : ", ", axis, axis_or_empty(row.axes, axis));
+    }
+    if (name.empty()) name = "e2e";
+    table.rows.push_back({{name},
+                          {signed_percent(row.change)},
+                          {fmt::format("{} to {}", signed_percent(row.change_low),
+                                       signed_percent(row.change_high))}});
+    for (const AttributedPart& part : row.parts) {
+      table.rows.back().push_back({signed_percent(part.share)});
+    }
+    table.notes.push_back(fmt::format("{}: {}", name, attribution_sentence(row)));
+    if (row.predicted) {
+      table.notes.push_back(fmt::format("{}: {}", name, predicted_sentence(*row.predicted)));
+    }
+  }
+  return table;
+}
+
+long long count(const ComparisonReport& report, Verdict verdict) {
+  return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
+    return row.role == Role::judged && row.verdict == verdict;
+  });
+}
+
+/// What the counts of rows leave out; empty where they are all.
+std::string left_out(const ComparisonReport& report) {
+  std::string text;
+  const auto add = [&text](std::size_t number, const char* what) {
+    if (number > 0) text += fmt::format(", {} {}", number, what);
+  };
+  const std::size_t wrong = not_compared_lines(report, Verdict::wrong).size();
+  add(wrong, "wrong in B");
+  add(report.not_compared.size() - wrong, "not compared");
+  add(report.missing.size(), "not measured in B");
+  return text;
+}
+
+long long held(const ComparisonReport& report, Comparison::Held why) {
+  return std::ranges::count_if(report.rows, [why](const Comparison& row) {
+    return row.role == Role::judged && row.held == why;
+  });
+}
+
+/// Why rows whose intervals have a verdict have none.
+std::string held_back(const ComparisonReport& report) {
+  std::string text;
+  if (const long long rows = held(report, Comparison::Held::by_family); rows > 0) {
+    text += fmt::format(". {} may differ by chance among so many: measure more repeats",
+                        counted(rows, "row"));
+  }
+  if (!report.place_differences.empty()) {
+    text += fmt::format(
+        ". A and B were measured at different places ({}), which says nothing of versions: "
+        "--across-machines judges them all the same",
+        fmt::join(report.place_differences, "; "));
+  }
+  return text;
+}
+
+/// How far the verdict can be trusted: it takes one row of many to make it "regressed".
+std::string trust(const ComparisonReport& report) {
+  long long rows = 0;
+  long long single = 0;
+  for (const Comparison& row : report.rows) {
+    if (row.role != Role::judged) continue;
+    ++rows;
+    single += row.launches == 1 ? 1 : 0;
+  }
+  // A comment cuts its headline at the end: what was not measured comes before what may be chance.
+  std::string text =
+      fmt::format(" of {}", counted(rows, "row")) + left_out(report) + held_back(report);
+  if (single > 0) {
+    text += fmt::format(
+        ". {} on one launch of a side, whose intervals are too narrow: repeat "
+        "before you trust a change",
+        single == 1 ? "1 row rests" : fmt::format("{} rows rest", single));
+  }
+  return text;
+}
+
+std::string lead(const ComparisonReport& report) {
+  return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive{}",
+                     verdict_name(report.verdict), count(report, Verdict::regressed),
+                     count(report, Verdict::improved), count(report, Verdict::unchanged),
+                     count(report, Verdict::inconclusive), trust(report));
+}
+
+/// A record of what has no times to compare.
+void add_without_times(Table& records, const std::string& name, std::string_view verdict,
+                       const std::string& why) {
+  std::vector<Cell>& cells = records.rows.emplace_back(records.columns.size());
+  const auto cell = [&](std::string_view heading) -> std::string& {
+    return cells.at(format::column_of(records, heading).value()).text;
+  };
+  cell("key") = name;
+  cell("verdict") = verdict;
+  cell("role") = "judged";
+  cell("method") = why;
+}
+
+Table comparison_records(const ComparisonReport& report) {
+  Table table = records_of(comparison_fields(), report.rows);
+  for (const NotCompared& each : report.not_compared) {
+    add_without_times(table, each.key, verdict_name(each.verdict), each.why);
+  }
+  for (const std::string& name : report.missing) {
+    add_without_times(table, name, "not measured", "A measured it, B did not");
+  }
+  return table;
+}
+
+Json part_object(const AttributedPart& part) {
+  return {{"part", part.series},
+          {"before_s", number(part.before)},
+          {"after_s", number(part.after)},
+          {"share", number(part.share)},
+          {"share_low", number(part.share_low)},
+          {"share_high", number(part.share_high)}};
+}
+
+Json predicted_object(const std::optional<PredictedChange>& predicted) {
+  if (!predicted) return nullptr;
+  Json causes = Json::array();
+  for (const PredictedCause& cause : predicted->causes) {
+    causes.push_back(
+        {{"part", cause.part}, {"share", number(cause.share)}, {"moved", cause.moved}});
+  }
+  return {{"change", number(predicted->change)},
+          {"together", number(predicted->together)},
+          {"causes", std::move(causes)}};
+}
+
+Json attribution_object(const Attribution& attribution) {
+  Json parts = Json::array();
+  for (const AttributedPart& part : attribution.parts) parts.push_back(part_object(part));
+  return {{"key", attribution.key},
+          {"before_s", number(attribution.before)},
+          {"after_s", number(attribution.after)},
+          {"change", number(attribution.change)},
+          {"change_low", number(attribution.change_low)},
+          {"change_high", number(attribution.change_high)},
+          {"launches", attribution.launches},
+          {"sentence", attribution_sentence(attribution)},
+          {"parts", std::move(parts)},
+          {"predicted", predicted_object(attribution.predicted)}};
+}
+
+Json comparison_object(const ComparisonReport& report) {
+  Json not_compared = Json::array();
+  Json wrong = Json::array();
+  for (const NotCompared& each : report.not_compared) {
+    not_compared.push_back(each.key + ": " + each.why);
+    if (each.verdict == Verdict::wrong) wrong.push_back(each.key);
+  }
+  Json attributions = Json::array();
+  for (const Attribution& each : report.attributions) {
+    attributions.push_back(attribution_object(each));
+  }
+  return {{"verdict", verdict_name(report.verdict)},
+          {"margin", number(report.margin)},
+          {"rows", list_of(comparison_fields(), report.rows)},
+          {"only_a", report.only_a},
+          {"missing", report.missing},
+          {"only_b", report.only_b},
+          {"not_compared", std::move(not_compared)},
+          {"wrong", std::move(wrong)},
+          {"environment_differences", report.environment_differences},
+          {"place_differences", report.place_differences},
+          {"attributions", std::move(attributions)}};
+}
+
+}  // namespace
+
+Document comparison_document(const ComparisonReport& report) {
+  Document document;
+  document.lead = lead(report);
+  append_list(document.tables, "Wrong answers in B", not_compared_lines(report, Verdict::wrong));
+  if (!report.rows.empty()) document.tables.push_back(rows_table(report));
+  if (!report.attributions.empty()) document.tables.push_back(attribution_table(report));
+  append_list(document.tables, "Not compared", not_compared_lines(report, Verdict::inconclusive));
+  append_list(document.tables, "Only in A", report.only_a);
+  append_list(document.tables, "Only in B", report.only_b);
+  append_list(document.tables, "Environments differ (A | B)", report.environment_differences);
+  document.records = comparison_records(report);
+  document.json = json_answer("dlscale.comparison", [report] { return comparison_object(report); });
+  return document;
+}
+
+}  // namespace dlscale::report

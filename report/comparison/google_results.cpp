@@ -1,0 +1,127 @@
+#include "report/comparison/google_results.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
+#include "core/text/shown_text.hpp"
+#include "regression/import/content_kind.hpp"
+#include "regression/import/google_file.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::GoogleRow;
+
+/// The metric that is compared: of the others one says the same and one is of the processor alone.
+constexpr const history::GoogleMetric& real_time = history::google_metrics.front();
+
+/// What the rows of one benchmark say.
+struct Benchmark {
+  std::string name;
+  std::vector<double> times;    ///< of repetitions
+  std::vector<double> medians;  ///< of files of aggregates alone
+  Status status = Status::ok;
+  std::string reason;
+};
+
+void take(Benchmark& benchmark, const GoogleRow& row) {
+  if (row.outcome == GoogleRow::Outcome::failed) {
+    benchmark.status = Status::wrong;
+    benchmark.reason = row.message;
+  } else if (row.outcome == GoogleRow::Outcome::skipped && benchmark.status == Status::ok) {
+    benchmark.status = Status::unsupported;
+    benchmark.reason = "skipped";
+  }
+  const auto found = row.values.find(real_time.field);
+  if (found == row.values.end()) return;
+  if (row.aggregate.empty()) benchmark.times.push_back(found->second);
+  if (row.aggregate == "median") benchmark.medians.push_back(found->second);
+}
+
+Measurement measured(Benchmark benchmark) {
+  Measurement measurement;
+  measurement.benchmark = benchmark.name;
+  measurement.status = benchmark.status;
+  measurement.reason = benchmark.reason;
+  std::vector<double>& times = benchmark.times.empty() ? benchmark.medians : benchmark.times;
+  if (benchmark.status != Status::ok || times.empty()) return measurement;
+  bool all_numbers = true;
+  for (const double time : times) {
+    const std::string problem = history::impossible(real_time, time);
+    if (std::isnan(time)) {
+      all_numbers = false;
+    } else if (!problem.empty()) {
+      throw ConfigError(
+          fmt::format("{} of {} {}", real_time.field, shown_text(benchmark.name), problem));
+    }
+  }
+  if (all_numbers) {
+    measurement.series[real_time.field] = make_series(real_time.unit, {std::move(times)});
+  }
+  return measurement;
+}
+
+Environment environment_of(const history::Facts& context) {
+  Environment environment;
+  for (const auto& [name, value] : context) {
+    if (name == "date") environment.date = value;
+    if (name == "host_name") environment.host_hash = value;
+    if (name == "load_avg") environment.load = value;
+    if (name == "num_cpus") {
+      std::from_chars(value.data(), value.data() + value.size(), environment.cores);
+    }
+    for (const char* said :
+         {"caches", "cpu_scaling_enabled", "aslr_enabled", "library_build_type"}) {
+      if (name == said) environment.libraries[name] = value;
+    }
+  }
+  return environment;
+}
+
+ResultFile results_of(const history::GoogleFile& file) {
+  std::vector<Benchmark> benchmarks;
+  std::map<std::string_view, std::size_t> places;  // of these, by name
+  for (const GoogleRow& row : file.rows) {
+    const auto [place, is_new] = places.try_emplace(row.name, benchmarks.size());
+    if (is_new) benchmarks.emplace_back().name = row.name;
+    take(benchmarks[place->second], row);
+  }
+  ResultFile results;
+  results.header.benchmark = "Google Benchmark";
+  results.header.environment = environment_of(file.context);
+  results.complete = true;
+  for (Benchmark& benchmark : benchmarks) {
+    results.measurements.push_back(measured(std::move(benchmark)));
+  }
+  return results;
+}
+
+}  // namespace
+
+bool is_google_benchmark(const std::filesystem::path& path) {
+  return history::kind_of_file(path) == history::ContentKind::google_benchmark;
+}
+
+ResultFile google_results(const std::filesystem::path& path) {
+  const std::string text = read_input(path, "Check the path.");
+  try {
+    ResultFile results = results_of(history::read_google_file(text));
+    results.path = path;
+    return results;
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{}: {}. Measure again, or leave the file out.", path.string(), error.what()));
+  }
+}
+
+}  // namespace dlscale::report

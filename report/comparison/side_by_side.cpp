@@ -1,0 +1,284 @@
+#include "report/comparison/side_by_side.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/results/axes.hpp"
+#include "report/results/environment_rows.hpp"
+#include "report/table/field_table.hpp"
+#include "report/table/record_columns.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::array<std::string_view, 4> training_question{"network", "batch", "dtype", "ranks"};
+constexpr std::array<std::string_view, 2> kernel_settings{"backend", "repeat"};
+
+/// A time before it has found its row and column.
+struct Entry {
+  std::size_t source = 0;
+  std::string benchmark;
+  Axes question;
+  Axes setting;
+  double seconds = 0;
+};
+
+void split_axes(Entry& entry, const Axes& axes) {
+  const bool training = entry.benchmark == "e2e";
+  for (const auto& [name, value] : axes) {
+    const bool asked = training ? std::ranges::count(training_question, name) > 0
+                                : std::ranges::count(kernel_settings, name) == 0;
+    if (asked) {
+      entry.question[name] = value;
+    } else if (name != "repeat") {
+      entry.setting[name] = value;
+    }
+  }
+}
+
+void append_measured(std::vector<Entry>& entries, const ResultSource& source, std::size_t index) {
+  for (const ResultFile& file : source.results) {
+    for (const Measurement& row : file.measurements) {
+      const bool counts = row.status == Status::ok || row.status == Status::unstable;
+      const auto time = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
+      if (!counts || time == row.series.end() || time->second.unit != "s") continue;
+      Entry entry{index, row.benchmark, {}, {}, time->second.summary.median};
+      split_axes(entry, row.axes);
+      if (entry.seconds > 0) entries.push_back(std::move(entry));
+    }
+  }
+}
+
+std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    append_measured(entries, sources[i], i);
+    for (const ResultSource::Predicted& each : sources[i].predicted) {
+      Entry entry{i, "e2e", {}, {}, each.time.si()};
+      split_axes(entry, each.axes);
+      if (entry.seconds > 0) entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+/// Settings that are the same wherever they are known tell nothing apart.
+std::set<std::string> telling_settings(const std::vector<Entry>& entries) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Entry& entry : entries) {
+    for (const auto& [name, value] : entry.setting) values[name].insert(value);
+  }
+  std::set<std::string> names;
+  for (const auto& [name, met] : values) {
+    if (met.size() > 1) names.insert(name);
+  }
+  return names;
+}
+
+std::string column_name(const Entry& entry, const std::vector<ResultSource>& sources,
+                        const std::set<std::string>& telling) {
+  std::string name = sources[entry.source].name;
+  for (const auto& [setting, value] : entry.setting) {
+    if (!telling.contains(setting)) continue;
+    const bool speaks_for_itself = setting == "backend" || setting == "schedule";
+    name += " · ";
+    if (!speaks_for_itself) name += setting + "=";
+    name += value;
+  }
+  return name;
+}
+
+std::string row_name(const Entry& entry) {
+  std::string name = entry.benchmark;
+  for (const auto& [axis, value] : entry.question) {
+    if (!value.empty()) name += " " + axis + "=" + value;
+  }
+  return name;
+}
+
+std::vector<std::string> environment_differences(const std::vector<ResultSource>& sources) {
+  std::map<std::string, std::map<std::string, std::string>> rows;
+  std::vector<std::string> order;
+  std::size_t measured = 0;
+  for (const ResultSource& source : sources) {
+    if (source.results.empty()) continue;
+    ++measured;
+    for (const auto& [name, value] : joined_environment(source.results)) {
+      if (!rows.contains(name)) order.push_back(name);
+      rows[name][source.name] = value;
+    }
+  }
+  std::vector<std::string> lines;
+  for (const std::string& name : order) {
+    std::set<std::string> values;
+    for (const auto& [source, value] : rows[name]) values.insert(value);
+    if (values.size() == 1 && rows[name].size() == measured) continue;
+    std::string line = name + ":";
+    for (const ResultSource& source : sources) {
+      if (source.results.empty()) continue;
+      const auto found = rows[name].find(source.name);
+      const std::string value = found == rows[name].end() ? "not said" : found->second;
+      line +=
+          fmt::format("{} {}: {}", line.ends_with(':') && line.size() == name.size() + 1 ? "" : ";",
+                      source.name, value);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Table times_table(const SideBySide& all) {
+  Table table;
+  table.title = "Side by side: time of a mini-batch or of one run, and its ratio to the first";
+  table.columns = {{"measurement", Align::left}};
+  for (std::size_t i = 0; i < all.columns.size(); ++i) {
+    table.columns.push_back({all.columns[i].name});
+    if (i > 0) table.columns.push_back({"÷ first"});
+  }
+  for (const SideBySide::Row& row : all.rows) {
+    std::vector<Cell> cells{{row.question}};
+    const double first = row.times.front().si();
+    for (std::size_t i = 0; i < row.times.size(); ++i) {
+      const double time = row.times[i].si();
+      cells.push_back({time > 0 ? to_text(row.times[i]) : ""});
+      if (i > 0) cells.push_back({time > 0 && first > 0 ? significant(time / first, 3) : ""});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {
+      "median over repeats of the median over samples; a ratio above 1 is slower (worse)"};
+  if (all.alone > 0) {
+    table.notes.push_back(fmt::format("{} stand in one column only and are left out",
+                                      counted(static_cast<long long>(all.alone), "measurement")));
+  }
+  return table;
+}
+
+Table records_of(const SideBySide& all) {
+  Table table;
+  add_columns(table.columns, Meaning::key, {"measurement", "column"});
+  add_columns(table.columns, Meaning::value, {"time_s", "ratio_to_first"});
+  for (const SideBySide::Row& row : all.rows) {
+    const double first = row.times.front().si();
+    for (std::size_t i = 0; i < row.times.size(); ++i) {
+      const double time = row.times[i].si();
+      if (!(time > 0)) continue;
+      table.rows.push_back({{row.question},
+                            {all.columns[i].name},
+                            {exact(time)},
+                            {first > 0 ? exact(time / first) : ""}});
+    }
+  }
+  return table;
+}
+
+Json side_by_side_object(const SideBySide& all) {
+  Json columns = Json::array();
+  for (const SideBySide::Column& column : all.columns) columns.push_back(column.name);
+  Json rows = Json::array();
+  for (const SideBySide::Row& row : all.rows) {
+    Json times = Json::array();
+    for (const Seconds time : row.times) {
+      times.push_back(time.si() > 0 ? value_of(time) : Json(nullptr));
+    }
+    rows.push_back({{"measurement", row.question}, {"times_s", std::move(times)}});
+  }
+  return {{"columns", std::move(columns)},
+          {"rows", std::move(rows)},
+          {"alone", all.alone},
+          {"environments_differ", all.differences}};
+}
+
+}  // namespace
+
+SideBySide side_by_side(const std::vector<ResultSource>& sources) {
+  const std::vector<Entry> entries = entries_of(sources);
+  const std::set<std::string> telling = telling_settings(entries);
+  std::map<std::pair<std::size_t, std::string>, std::size_t> place;  // column by source and name
+  for (const Entry& entry : entries) {
+    place.try_emplace({entry.source, column_name(entry, sources, telling)}, 0);
+  }
+  SideBySide all;
+  for (auto& [column, index] : place) {
+    index = all.columns.size();
+    all.columns.push_back({column.second, column.first});
+  }
+  std::map<std::string, std::vector<std::vector<double>>> rows;
+  for (const Entry& entry : entries) {
+    auto& times = rows[row_name(entry)];
+    times.resize(all.columns.size());
+    times[place.at({entry.source, column_name(entry, sources, telling)})].push_back(entry.seconds);
+  }
+  for (const auto& [question, times] : rows) {
+    SideBySide::Row row{question, {}};
+    for (const auto& each : times) {
+      row.times.push_back(each.empty() ? Seconds{} : Seconds(median(each)));
+    }
+    const auto answered =
+        std::ranges::count_if(times, [](const auto& each) { return !each.empty(); });
+    if (answered > 1) {
+      all.rows.push_back(std::move(row));
+    } else {
+      ++all.alone;
+    }
+  }
+  all.differences = environment_differences(sources);
+  return all;
+}
+
+std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
+                                                    const std::string& name) {
+  std::vector<ResultSource::Predicted> all;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    for (const nlohmann::json& each : json.at("predictions")) {
+      const nlohmann::json& run = each.at("run");
+      ResultSource::Predicted one;
+      for (const char* key : {"network", "dtype", "schedule"}) {
+        one.axes[key] = run.at(key).get<std::string>();
+      }
+      for (const char* key : {"batch", "ranks"})
+        one.axes[key] = std::to_string(run.at(key).get<int>());
+      one.time = Seconds(each.at("time").at("t_iter_s").get<double>());
+      all.push_back(std::move(one));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(fmt::format(
+        "{} holds no predictions that can be read ({}). Make it with dlscale predict --format "
+        "json.",
+        name, error.what()));
+  }
+  return all;
+}
+
+std::vector<Table> side_by_side_tables(const SideBySide& all) {
+  std::vector<Table> tables;
+  if (!all.rows.empty()) tables.push_back(times_table(all));
+  if (!all.differences.empty()) {
+    tables.push_back({"What differs in where it was measured", {}, {}, all.differences});
+  }
+  return tables;
+}
+
+Document side_by_side_document(const SideBySide& all) {
+  Document document;
+  document.lead =
+      fmt::format("{} in {}", counted(static_cast<long long>(all.rows.size()), "measurement"),
+                  counted(static_cast<long long>(all.columns.size()), "column"));
+  document.tables = side_by_side_tables(all);
+  document.records = records_of(all);
+  document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });
+  return document;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,392 @@
+#include "report/history/history_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "regression/history/time_text.hpp"
+#include "report/history/history_verdicts.hpp"
+#include "report/table/field_table.hpp"
+#include "report/table/verdict_tone.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::Alert;
+using history::AlertMetric;
+using history::better_name;
+using history::CheckReport;
+using history::ListedSeries;
+using history::SeriesCheck;
+using history::SeriesState;
+using history::time_text;
+
+std::string_view found_by_name(history::FoundBy by) {
+  return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
+}
+
+/// Regressions first, the largest on top; what only explains them last.
+std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
+  std::ranges::stable_sort(metrics, std::ranges::greater{}, [](const AlertMetric& metric) {
+    return std::abs(std::log(metric.ratio));
+  });
+  std::ranges::stable_sort(metrics, {}, [](const AlertMetric& metric) {
+    return 2 * static_cast<int>(metric.key.is_detail()) +
+           static_cast<int>(metric.movement == Verdict::improved);
+  });
+  return metrics;
+}
+
+Table alert_table(const Alert& alert) {
+  Table table;
+  table.title =
+      fmt::format("{} (after {}, {}): {}", short_commit(alert.commit), short_commit(alert.before),
+                  time_text(alert.time), alert_state_name(alert.state));
+  table.columns = {{"series", Align::left},
+                   {"before"},
+                   {"after"},
+                   {"change"},
+                   {"verdict", Align::left},
+                   {"found by", Align::left},
+                   {"id", Align::left}};
+  for (const AlertMetric& metric : ordered(alert.metrics)) {
+    table.rows.push_back({{metric.key.name()},
+                          {history_value(metric.key, metric.before)},
+                          {history_value(metric.key, metric.after)},
+                          {signed_percent(metric.ratio - 1)},
+                          {verdict_word(alert, metric), tone_of(metric.movement)},
+                          {std::string(found_by_name(metric.by))},
+                          {metric.series}});
+  }
+  for (const AlertMetric& metric : alert.metrics) {
+    if (metric.explanation.empty()) continue;
+    table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+  }
+  if (!alert.note.empty()) table.notes.push_back(alert.note);
+  return table;
+}
+
+Table rerun_table(const CheckReport& report) {
+  Table table;
+  table.title = "To be run again";
+  for (const history::Rerun& rerun : report.reruns) {
+    constexpr std::size_t most = 5;
+    const std::size_t shown = std::min(most, rerun.series.size());
+    const std::string more =
+        rerun.series.size() > most ? fmt::format(" and {} more", rerun.series.size() - most) : "";
+    table.notes.push_back(fmt::format(
+        "{} of {}, and add the results: {}{}",
+        counted(static_cast<long long>(rerun.runs), "fresh run"), short_commit(rerun.commit),
+        fmt::join(rerun.series.begin(), rerun.series.begin() + static_cast<std::ptrdiff_t>(shown),
+                  "; "),
+        more));
+  }
+  return table;
+}
+
+Table environment_table(const CheckReport& report) {
+  Table table;
+  table.title = "Environment changed: a new baseline each";
+  for (const history::EnvironmentChange& change : report.environments) {
+    table.notes.push_back(fmt::format("at {} ({}), {} series: {}", short_commit(change.commit),
+                                      time_text(change.time), change.series, change.what));
+  }
+  return table;
+}
+
+Table bimodal_table(const CheckReport& report) {
+  Table table;
+  table.title = "Jump between levels, which raises no alert";
+  for (const SeriesCheck& check : report.series) {
+    if (check.modes.empty()) continue;
+    std::string modes;
+    for (const double mode : check.modes) {
+      modes += (modes.empty() ? "" : " | ") + history_value(check.key, mode);
+    }
+    table.notes.push_back(fmt::format("{}: {}", check.key.name(), modes));
+  }
+  return table;
+}
+
+long long count(const CheckReport& report, SeriesState state) {
+  return std::ranges::count(report.series, state, &SeriesCheck::state);
+}
+
+std::string verdict_of(const CheckReport& report) {
+  switch (exit_code(report)) {
+    case ExitCode::ok:
+      return "no new regression";
+    case ExitCode::inconclusive:
+      return "inconclusive";
+    default:
+      return "regressed";
+  }
+}
+
+std::string check_lead(const CheckReport& report) {
+  const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
+  std::string lead = fmt::format("{}: {} of {} ask for attention", verdict_of(report), failing,
+                                 counted(static_cast<long long>(report.alerts.size()), "alert"));
+  lead += fmt::format("; {} series, {} points", report.series.size(), report.points);
+  for (const SeriesState state :
+       {SeriesState::new_baseline, SeriesState::needs_reruns, SeriesState::bimodal,
+        SeriesState::ended, SeriesState::unusable}) {
+    const long long such = count(report, state);
+    if (such > 0) lead += fmt::format(", {} {}", such, series_state_name(state));
+  }
+  return lead;
+}
+
+Json metric_json(const AlertMetric& metric) {
+  return {{"series", metric.series},
+          {"name", metric.key.name()},
+          {"unit", metric.key.unit},
+          {"better", better_name(metric.key.direction)},
+          {"movement", verdict_name(metric.movement)},
+          {"found_by", found_by_name(metric.by)},
+          {"before", number(metric.before)},
+          {"after", number(metric.after)},
+          {"ratio", number(metric.ratio)},
+          {"run_before", metric.run_before},
+          {"run_after", metric.run_after},
+          {"explanation", metric.explanation.empty() ? Json(nullptr) : Json(metric.explanation)},
+          {"detail", metric.key.is_detail()}};
+}
+
+Json series_json(const SeriesCheck& check) {
+  const bool judged = check.judged.history > 0;
+  return {{"series", check.id},
+          {"name", check.key.name()},
+          {"unit", check.key.unit},
+          {"better", better_name(check.key.direction)},
+          {"environment", check.key.environment_id()},
+          {"state", series_state_name(check.state)},
+          {"points", check.points},
+          {"commits", check.commits},
+          {"newest",
+           {{"commit", check.newest.commit},
+            {"time", time_text(check.newest.time)},
+            {"value", number(check.newest.value)},
+            {"runs", check.newest.runs.size()}}},
+          {"level", judged ? number(check.judged.level) : Json(nullptr)},
+          {"lowest", judged ? number(check.judged.lowest) : Json(nullptr)},
+          {"highest", judged ? number(check.judged.highest) : Json(nullptr)},
+          {"modes", check.modes},
+          {"epoch", check.epoch.empty() ? Json(nullptr) : Json(check.epoch)}};
+}
+
+Json check_object(const CheckReport& report) {
+  Json json;
+  json["store"] = report.store;
+  json["verdict"] = verdict_of(report);
+  json["points"] = report.points;
+  json["points_of_incomplete_runs"] = report.incomplete;
+  json["points_lost"] = report.lost;
+  json["unexplained"] = report.unexplained;
+  json["alerts"] = Json::array();
+  for (const Alert& alert : report.alerts) {
+    Json one{{"commit", alert.commit},
+             {"before", alert.before},
+             {"time", time_text(alert.time)},
+             {"state", alert_state_name(alert.state)},
+             {"note", alert.note},
+             {"fails", alert.fails()}};
+    one["metrics"] = Json::array();
+    for (const AlertMetric& metric : ordered(alert.metrics)) {
+      one["metrics"].push_back(metric_json(metric));
+    }
+    json["alerts"].push_back(std::move(one));
+  }
+  json["reruns"] = Json::array();
+  for (const history::Rerun& rerun : report.reruns) {
+    json["reruns"].push_back(
+        {{"commit", rerun.commit}, {"runs", rerun.runs}, {"series", rerun.series}});
+  }
+  json["environments"] = Json::array();
+  for (const history::EnvironmentChange& change : report.environments) {
+    json["environments"].push_back({{"commit", change.commit},
+                                    {"time", time_text(change.time)},
+                                    {"series", change.series},
+                                    {"what", change.what}});
+  }
+  json["series"] = Json::array();
+  for (const SeriesCheck& check : report.series) json["series"].push_back(series_json(check));
+  return json;
+}
+
+Table check_records(const CheckReport& report) {
+  Table table;
+  using enum Meaning;
+  for (const auto& [key, meaning] :
+       {std::pair{"commit", Meaning::key}, std::pair{"before", remark}, std::pair{"state", state},
+        std::pair{"series", Meaning::key}, std::pair{"name", Meaning::key},
+        std::pair{"unit", Meaning::key}, std::pair{"before_value", value_in_unit},
+        std::pair{"after_value", value_in_unit}, std::pair{"ratio", value},
+        std::pair{"movement", state}, std::pair{"found_by", state},
+        std::pair{"detail", Meaning::key}}) {
+    table.columns.push_back({key, Align::right, meaning});
+  }
+  for (const Alert& alert : report.alerts) {
+    for (const AlertMetric& metric : ordered(alert.metrics)) {
+      table.rows.push_back({{alert.commit},
+                            {alert.before},
+                            {std::string(alert_state_name(alert.state))},
+                            {metric.series},
+                            {metric.key.name()},
+                            {metric.key.unit},
+                            {exact(metric.before)},
+                            {exact(metric.after)},
+                            {exact(metric.ratio)},
+                            {std::string(verdict_name(metric.movement))},
+                            {std::string(found_by_name(metric.by))},
+                            {metric.key.is_detail() ? "yes" : "no"}});
+    }
+  }
+  return table;
+}
+
+/// One of the latest points of a series.
+struct ListRow {
+  const ListedSeries* series;
+  const history::CommitPoint* commit;
+};
+
+std::vector<ListRow> list_rows(std::span<const ListedSeries> series) {
+  std::vector<ListRow> rows;
+  for (const ListedSeries& each : series) {
+    for (const history::CommitPoint& commit : each.latest) rows.push_back({&each, &commit});
+  }
+  return rows;
+}
+
+Fields<ListRow> list_fields() {
+  using F = Field<ListRow>;
+  using enum Meaning;
+  using history::CommitPoint;
+  using history::SeriesKey;
+  const auto its = [](auto... path) { return via(&ListRow::series, path...); };
+  const auto of_key = [=](auto... path) { return its(&ListedSeries::key, path...); };
+  const auto of_commit = [](auto... path) { return via(&ListRow::commit, path...); };
+  const auto runs = [](const ListRow& row) { return row.commit->runs.size(); };
+  const auto value_text = [](const ListRow& row) {
+    return history_value(row.series->key, row.commit->value);
+  };
+  const auto level_text = [](const ListRow& row) {
+    const auto& level = row.series->level;
+    return level ? history_value(row.series->key, *level) : "";
+  };
+  const auto against = [](const ListRow& row) {
+    const auto& level = row.series->level;
+    return level && *level > 0 ? signed_percent(row.commit->value / *level - 1) : "";
+  };
+  return {
+      F::table("series", of_key(&SeriesKey::name), as::words),
+      {"series", key, its(&ListedSeries::id), "id", as::words},
+      {"name", key, of_key(&SeriesKey::name)},
+      {"unit", key, of_key(&SeriesKey::unit)},
+      {"better", key, of_key(&SeriesKey::direction, history::better_name)},
+      {"environment", key, of_key(&SeriesKey::environment_id), "environment", as::words},
+      F::table("commits", its(&ListedSeries::commits), as::exact),
+      {"time", remark, of_commit(&CommitPoint::time, time_text), "time", as::words},
+      {"commit", remark, of_commit(&CommitPoint::commit), "commit",
+       of_commit(&CommitPoint::commit, short_commit), Align::left},
+      {"runs", value, runs, "runs", as::exact},
+      {"value", value_in_unit, of_commit(&CommitPoint::value), "value", value_text},
+      {"level", value_in_unit, its(&ListedSeries::level), "level", level_text},
+      F::table("against level", against),
+  };
+}
+
+Json list_object(std::span<const ListedSeries> series) {
+  Json list = Json::array();
+  for (const ListedSeries& row : series) {
+    Json latest = Json::array();
+    for (const history::CommitPoint& commit : row.latest) {
+      latest.push_back({{"commit", commit.commit},
+                        {"time", time_text(commit.time)},
+                        {"value", number(commit.value)},
+                        {"runs", commit.runs}});
+    }
+    list.push_back({{"series", row.id},
+                    {"key", Json::parse(row.key.text())},
+                    {"points", row.points},
+                    {"commits", row.commits},
+                    {"level", value_of(row.level)},
+                    {"latest", std::move(latest)}});
+  }
+  return {{"series", std::move(list)}};
+}
+
+}  // namespace
+
+std::string short_commit(const std::string& commit) {
+  constexpr std::size_t digits = 12;
+  return commit.size() > digits && commit.find_first_not_of("0123456789abcdef") == std::string::npos
+             ? commit.substr(0, digits)
+             : commit;
+}
+
+std::string history_value(const history::SeriesKey& key, double value) {
+  if (key.unit == "s") return to_text(Seconds(value));
+  if (key.unit == "B/s") return to_text(BytesPerSecond(value));
+  if (key.metric == "predicted_over_measured") return signed_percent(value - 1);
+  return fmt::format("{:.4g} {}", value, key.unit);
+}
+
+Table unread_table(const history::CheckReport& report) {
+  Table table{"Left out", {}, {}, {}};
+  const auto points = [](std::size_t count) {
+    return counted(static_cast<long long>(count), "point");
+  };
+  if (report.incomplete > 0) {
+    table.notes.push_back(
+        fmt::format("{} of runs that were not added whole: add their files again, unless they "
+                    "are being added now",
+                    points(report.incomplete)));
+  }
+  if (report.lost > 0) {
+    table.notes.push_back(
+        fmt::format("{} of runs that were added whole, which no series holds any more: files of "
+                    "the history were damaged or taken away. Restore them, or add the files of "
+                    "those runs again",
+                    points(report.lost)));
+  }
+  for (const std::string& why : report.unexplained) {
+    table.notes.push_back("where an iteration changed: " + why);
+  }
+  return table;
+}
+
+Document history_check_document(const history::CheckReport& report) {
+  Document document;
+  document.lead = check_lead(report);
+  for (const Alert& alert : report.alerts) document.tables.push_back(alert_table(alert));
+  for (Table table : {rerun_table(report), bimodal_table(report), environment_table(report)}) {
+    if (!table.notes.empty()) document.tables.push_back(std::move(table));
+  }
+  if (Table table = unread_table(report); !table.notes.empty()) {
+    document.tables.push_back(std::move(table));
+  }
+  document.records = check_records(report);
+  document.verdicts = check_verdicts(report);
+  document.json = json_answer("dlscale.history_check", [report] { return check_object(report); });
+  return document;
+}
+
+Document history_list_document(std::span<const history::ListedSeries> series) {
+  Document document;
+  document.tables.push_back(table_of(list_fields(), list_rows(series)));
+  document.tables.back().title = "History";
+  document.records = records_of(list_fields(), list_rows(series));
+  document.json = json_answer(
+      "dlscale.history_list",
+      [all = std::vector<ListedSeries>(series.begin(), series.end())] { return list_object(all); });
+  return document;
+}
+
+}  // namespace dlscale::report

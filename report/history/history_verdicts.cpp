@@ -1,0 +1,138 @@
+#include "report/history/history_verdicts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/text/numbers.hpp"
+#include "regression/history/alert_state.hpp"
+#include "report/table/record_columns.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::Alert;
+using history::AlertMetric;
+using history::AlertState;
+using history::CheckReport;
+using history::SeriesCheck;
+using history::SeriesState;
+
+/// How much the word of a series' verdict asks for attention; more is worse.
+int urgency(const Alert& alert, const AlertMetric& metric) {
+  if (metric.movement == Verdict::improved) return 1;
+  return alert.state == AlertState::raised ? 3 : 2;
+}
+
+/// The change that tells most of a series, and the alert that it is in.
+struct Moved {
+  const Alert* alert = nullptr;
+  const AlertMetric* metric = nullptr;
+};
+
+std::map<std::string, Moved> moved_series(const CheckReport& report) {
+  std::map<std::string, Moved> moved;
+  for (const Alert& alert : report.alerts) {
+    for (const AlertMetric& metric : alert.metrics) {
+      Moved& most = moved[metric.series];
+      if (most.metric != nullptr && urgency(*most.alert, *most.metric) >= urgency(alert, metric)) {
+        continue;
+      }
+      most = {&alert, &metric};
+    }
+  }
+  return moved;
+}
+
+/// Of a series without an alert.
+std::string quiet_verdict(SeriesState state) {
+  switch (state) {
+    case SeriesState::needs_reruns:
+    case SeriesState::unusable:
+      return "inconclusive";
+    case SeriesState::new_baseline:
+    case SeriesState::as_before:
+    case SeriesState::moved:
+    case SeriesState::bimodal:
+    case SeriesState::ended:
+      break;
+  }
+  return std::string(series_state_name(state));
+}
+
+std::string movement_word(Verdict movement, AlertState state) {
+  std::string word(verdict_name(movement));
+  return state == AlertState::raised ? word : fmt::format("{} ({})", word, alert_state_name(state));
+}
+
+void add_word(std::string word, std::vector<std::string>& words) {
+  if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+}
+
+}  // namespace
+
+std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
+  if (metric.key.is_detail()) return std::string(verdict_name(metric.movement)) + " (detail)";
+  return movement_word(metric.movement, alert.state);
+}
+
+Table check_verdicts(const CheckReport& report) {
+  Table table;
+  add_columns(table.columns, Meaning::key, {"key", "series"});
+  add_columns(table.columns, Meaning::state, {"verdict", "state"});
+  add_columns(table.columns, Meaning::remark, {"commit", "before"});
+  add_columns(table.columns, Meaning::value_in_unit, {"before_value", "after_value", "value"});
+  const std::size_t unit = table.columns.size();
+  add_columns(table.columns, Meaning::key, {"unit"});
+  add_columns(table.columns, Meaning::value, {"ratio"});
+  add_columns(table.columns, Meaning::remark, {"explanation"});
+  for (const Verdict each : {Verdict::regressed, Verdict::improved, Verdict::shifted}) {
+    for (const AlertState state : history::alert_states) {
+      table.columns.at(2).states.push_back(movement_word(each, state));
+    }
+  }
+  for (const SeriesState each : history::series_states) {
+    add_word(quiet_verdict(each), table.columns.at(2).states);
+    table.columns.at(3).states.emplace_back(series_state_name(each));
+  }
+  const std::map<std::string, Moved> moved = moved_series(report);
+  for (const SeriesCheck& check : report.series) {
+    if (check.key.is_detail()) continue;
+    const std::string state(series_state_name(check.state));
+    const auto found = moved.find(check.id);
+    const std::string open = quiet_verdict(check.state);
+    // What ended was not measured of the newest commit.
+    const std::string value =
+        check.state == SeriesState::ended ? std::string{} : exact(check.newest.value);
+    if (found == moved.end()) {
+      std::vector<Cell> row{{check.key.name()}, {check.id}, {open}, {state}};
+      row.resize(table.columns.size());
+      row.at(unit - 1).text = value;
+      row.at(unit).text = check.key.unit;
+      table.rows.push_back(std::move(row));
+      continue;
+    }
+    const auto& [alert, metric] = found->second;
+    const bool suspect = open == "inconclusive" && urgency(*alert, *metric) < 3;
+    table.rows.push_back({{check.key.name()},
+                          {check.id},
+                          {suspect ? open : verdict_word(*alert, *metric)},
+                          {state},
+                          {alert->commit},
+                          {alert->before},
+                          {exact(metric->before)},
+                          {exact(metric->after)},
+                          {value},
+                          {check.key.unit},
+                          {exact(metric->ratio)},
+                          {metric->explanation}});
+  }
+  return table;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,96 @@
+#include "report/history/history_view.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "regression/history/run.hpp"
+#include "regression/import/result_run.hpp"
+#include "report/figure/comparison_figures.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::SeriesCheck;
+using history::SeriesKey;
+
+/// What the history has of the reported series, and in what it differs from what it does not have.
+void compare(std::vector<ReportedValue>& reported, const history::CheckReport& report) {
+  std::map<std::string, const SeriesCheck*> by_id;
+  std::map<std::string, const SeriesCheck*> latest;  // by question
+  for (const SeriesCheck& check : report.series) {
+    by_id[check.id] = &check;
+    const SeriesCheck*& last = latest[check.key.question()];
+    if (last == nullptr || check.newest.time > last->newest.time) last = &check;
+  }
+  for (ReportedValue& value : reported) {
+    if (const auto found = by_id.find(value.series); found != by_id.end()) {
+      value.kept = *found->second;
+    } else if (const auto other = latest.find(value.key.question()); other != latest.end()) {
+      value.differs = history::differences(other->second->key.environment, value.key.environment);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ReportedValue> reported_values(std::span<const ResultFile> results) {
+  struct Found {
+    ReportedValue value;
+    std::vector<double> medians;
+  };
+  std::map<std::pair<std::string, std::string>, Found> all;  // by name and id
+  for (const ResultFile& file : results) {
+    history::ImportedRun run;
+    history::add_points(run, file);
+    for (const history::KeyedPoint& each : run.points) {
+      const std::string id = each.key.id();
+      Found& found = all[{each.key.name(), id}];
+      found.value.series = id;
+      found.value.key = each.key;
+      found.value.commit = history::measured_commit(file.header.environment);
+      found.medians.push_back(each.point.summary.median);
+    }
+  }
+  std::vector<ReportedValue> values;
+  values.reserve(all.size());
+  for (auto& [name, found] : all) {
+    found.value.value = median(found.medians);
+    values.push_back(std::move(found.value));
+  }
+  return values;
+}
+
+HistoryView look_at_history(history::Store& store, std::string place,
+                            const std::function<bool(const SeriesKey&)>& wanted,
+                            const history::CheckRules& rules, std::vector<ReportedValue> reported) {
+  HistoryView view{std::move(place), {}, {}, std::move(reported)};
+  std::set<std::string> questions;
+  for (const ReportedValue& value : view.reported) questions.insert(value.key.question());
+  bool any_wanted = false;
+  bool any_reported = false;
+  const auto is_shown = [&](const SeriesKey& key) {
+    if (!wanted(key)) return false;
+    any_wanted = true;
+    const bool shown = questions.empty() || questions.contains(key.question());
+    any_reported = any_reported || shown;
+    return shown;
+  };
+  try {
+    view.report = history::check(store, is_shown, rules);
+  } catch (const Error& error) {
+    // A history that knows other things has nothing to say of these results, which is no error.
+    const bool of_others = any_wanted && !any_reported;
+    if (error.code() != ExitCode::nothing_measured || !of_others) throw;
+    view.report.store = store.name();
+    return view;
+  }
+  view.strips = history::make_strips(store, view.report, rules, figure::most_strips);
+  compare(view.reported, view.report);
+  return view;
+}
+
+}  // namespace dlscale::report

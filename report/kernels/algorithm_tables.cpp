@@ -1,0 +1,238 @@
+#include "report/kernels/algorithm_tables.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/statistics.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/kernels/measured_cases.hpp"
+#include "report/results/axes.hpp"
+#include "report/results/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::string percent_or_empty(const std::optional<double>& share) {
+  return share ? percent(*share) : "";
+}
+
+Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
+  const auto found = all.find(algorithm);
+  if (found == all.end()) return {""};
+  if (is_timed(*found->second)) return {milliseconds(time_of(*found->second))};
+  const bool refused = found->second->status == Status::unsupported;
+  return {refused ? "–" : std::string(status_name(found->second->status)),
+          refused ? Tone::plain : Tone::bad};
+}
+
+constexpr const char* executed_note =
+    "executed counts the operations of the algorithm; of a direct convolution those on pixels of "
+    "the image, not on its padding";
+
+std::string executed_text(const Measurement& measurement, const KernelStudy& study) {
+  const std::optional<Work> work = study.executed(measurement);
+  if (!is_timed(measurement) || !work || !(work->flops > Flops{})) return "";
+  return giga(work->flops / time_of(measurement));
+}
+
+std::vector<Cell> overview_cells(const Case& what, const Rows& measured,
+                                 const std::set<std::string>& algorithms,
+                                 const KernelStudy& study) {
+  std::vector<Cell> cells{{what.layer}, {what.pass_text()}, {what.shape_text()}};
+  const ByAlgorithm all = by_algorithm(measured);
+  const Rows ranked = ranking(all);
+  if (ranked.empty()) {
+    cells.push_back({none_ran(ran_with_kept_filters(all)), Tone::caution});
+    cells.resize(cells.size() + 4);
+  } else {
+    const Measurement& best = *ranked.front();
+    const bool alone = ranked.size() == 1;
+    cells.push_back({algorithm_of(best)});
+    cells.push_back(
+        {alone ? "alone"
+               : significant(time_of(*ranked[1]) / time_of(best), 3) + tie_text(measured)});
+    cells.push_back({giga(rates(best).flops)});
+    cells.push_back({executed_text(best, study)});
+    cells.push_back({percent_or_empty(study.share(best))});
+  }
+  for (const std::string& algorithm : algorithms) cells.push_back(time_cell(all, algorithm));
+  return cells;
+}
+
+Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const KernelStudy& study) {
+  std::set<std::string> algorithms;
+  bool kept = false;
+  for (const auto& [what, rows] : cases) {
+    for (const Measurement* row : rows) algorithms.insert(algorithm_of(*row));
+    kept = kept || std::ranges::any_of(rows, [](const auto* row) { return keeps_filters(*row); });
+  }
+  Table table;
+  table.title = "Times by algorithm: " + condition_text(condition);
+  table.columns = {{"layer", Align::left},   {"pass", Align::left}, {"kernel", Align::left},
+                   {"fastest", Align::left}, {"second / fastest"},  {"effective GFLOP/s"},
+                   {"executed GFLOP/s"},     {"of roofline"}};
+  for (const std::string& algorithm : algorithms) table.columns.push_back({algorithm + " ms"});
+  for (const auto& [what, measured] : cases) {
+    table.rows.push_back(overview_cells(what, measured, algorithms, study));
+  }
+  table.notes = {std::string(speed_note), executed_note, std::string(tie_note),
+                 "– : not offered for this shape; the tables by layer say why"};
+  if (kept) table.notes.emplace_back(kept_filters_note);
+  return table;
+}
+
+/// A column of the table of a layer, left out where it is empty in all rows.
+struct Field {
+  Column column;
+  std::function<std::string(const Measurement&)> text;
+};
+
+template <class Value, class Text>
+std::string if_there(const std::optional<Value>& value, Text text) {
+  return value ? text(*value) : "";
+}
+
+std::string time_interval(const Measurement& measurement) {
+  return is_timed(measurement) ? interval_text(measurement.at("time").summary) : "";
+}
+
+std::string intensity_text(const Measurement& measurement, const KernelStudy& study) {
+  return if_there(study.executed(measurement), [](const Work& work) {
+    return work.bytes.si() > 0 ? significant((work.flops / work.bytes).si(), 3) : "";
+  });
+}
+
+std::string what_ran(const Measurement& measurement) {
+  if (measurement.status == Status::ok) return measurement.implementation;
+  const std::string what =
+      measurement.implementation.empty() ? "" : measurement.implementation + "; ";
+  const std::string why = measurement.reason.empty() ? "" : ": " + measurement.reason;
+  return what + std::string(status_name(measurement.status)) + why;
+}
+
+std::vector<Field> axis_fields(const Rows& rows) {
+  std::vector<Axes> all;
+  for (const Measurement* row : rows) {
+    all.push_back(row->axes);
+    for (const char* told : {"pass", "backend", "algorithm"}) all.back().erase(told);
+  }
+  std::vector<Field> fields;
+  for (const std::string& name : varying_axes(all)) {
+    Field& field = fields.emplace_back();
+    field.column = {name, Align::left};
+    field.text = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
+  }
+  return fields;
+}
+
+std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
+  std::vector<Field> fields{
+      {{"algorithm", Align::left}, algorithm_of},
+      {{"pass", Align::left}, [](const Measurement& each) { return axis_or_empty(each, "pass"); }}};
+  for (Field& field : axis_fields(rows)) fields.push_back(std::move(field));
+  const auto add = [&fields](const char* heading, auto text) {
+    fields.push_back({{heading}, std::move(text)});
+  };
+  add("ms", [](const Measurement& m) { return is_timed(m) ? milliseconds(time_of(m)) : ""; });
+  add("95 %", time_interval);
+  add("effective GFLOP/s", [](const Measurement& m) { return giga(rates(m).flops); });
+  add("executed GFLOP/s", [&study](const Measurement& m) { return executed_text(m, study); });
+  add("executed FLOP/B", [&study](const Measurement& m) { return intensity_text(m, study); });
+  add("of roofline", [&study](const Measurement& m) { return percent_or_empty(study.share(m)); });
+  add("workspace", [](const Measurement& m) {
+    return if_there(m.workspace, [](Bytes bytes) { return to_text(bytes); });
+  });
+  add("creation ms", [](const Measurement& m) { return if_there(m.creation, milliseconds); });
+  add("max error", [](const Measurement& m) { return if_there(m.max_relative_error, scientific); });
+  add("mean error",
+      [](const Measurement& m) { return if_there(m.mean_relative_error, scientific); });
+  fields.push_back({{"ran", Align::left}, what_ran});
+  std::erase_if(fields, [&rows](const Field& field) {
+    return std::ranges::all_of(rows,
+                               [&](const Measurement* row) { return field.text(*row).empty(); });
+  });
+  return fields;
+}
+
+/// Passes in their order, then the rest as axes are read, the fastest algorithm first.
+void sort_rows(Rows& rows) {
+  const auto place = [](const Measurement* row) {
+    Axes rest = condition_of(*row);
+    const double time = is_timed(*row) ? time_of(*row).si() : 0;
+    return std::tuple(case_of(*row).pass, std::stoll("0" + rest["batch"]), rest, !is_timed(*row),
+                      time);
+  };
+  std::ranges::stable_sort(rows, {}, place);
+}
+
+/// "vgg16 conv1_2", and how many layers more there are.
+std::string layers_text(const Rows& rows) {
+  std::set<std::string> names;
+  for (const Measurement* row : rows)
+    names.insert(set_of(*row) + " " + axis_or_empty(*row, "layer"));
+  const auto more = static_cast<long long>(names.size()) - 1;
+  return *names.begin() + (more > 0 ? " and " + counted(more, "layer") + " more" : "");
+}
+
+/// All that was measured of a kernel.
+Table details(const std::string& title, Rows rows, const KernelStudy& study) {
+  sort_rows(rows);
+  const std::vector<Field> fields = detail_fields(rows, study);
+  Table table;
+  table.title = title;
+  for (const Field& field : fields) table.columns.push_back(field.column);
+  for (const Measurement* row : rows) {
+    std::vector<Cell> cells;
+    cells.reserve(fields.size());
+    const Tone tone = row->status == Status::ok ? Tone::plain : Tone::caution;
+    for (const Field& field : fields) cells.push_back({field.text(*row), tone});
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// All that was measured of a kernel, and the first set that it stands in.
+struct KernelTable {
+  std::string set;
+  Table table;
+};
+
+std::vector<KernelTable> kernel_tables(std::span<const ResultFile> results,
+                                       const KernelStudy& study) {
+  std::map<std::string, Rows> kernels;  // of all passes and batches
+  for (const Measurement* row : algorithm_rows(results))
+    kernels[axis_or_empty(*row, "kernel")].push_back(row);
+  std::vector<KernelTable> tables;
+  tables.reserve(kernels.size());
+  for (const auto& [kernel, rows] : kernels) {
+    std::set<std::string> sets;
+    for (const Measurement* row : rows) sets.insert(set_of(*row));
+    tables.push_back({*sets.begin(), details(layers_text(rows) + ": " + kernel, rows, study)});
+  }
+  std::ranges::stable_sort(tables, {}, [](const KernelTable& each) { return each.table.title; });
+  return tables;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<Table>> tables_by_set(std::span<const ResultFile> results,
+                                                        const KernelStudy& study) {
+  std::map<std::string, std::vector<Table>> sets;
+  for (const auto& [condition, cases] : by_condition(results)) {
+    sets[condition.at("network")].push_back(overview(condition, cases, study));
+  }
+  for (KernelTable& each : kernel_tables(results, study)) {
+    sets[each.set].push_back(std::move(each.table));
+  }
+  return sets;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,172 @@
+#include "report/kernels/kernel_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "report/kernels/choice_evidence.hpp"
+#include "report/results/axes.hpp"
+#include "report/results/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// Fewer leave halves of which errors say little.
+constexpr std::size_t least_shapes = 20;
+
+using Key = std::vector<std::string>;
+
+Key key_of(const model::KernelCase& what) {
+  return {what.way.backend,
+          std::string(lowering::method_name(what.way.method)),
+          std::string(pass_name(what.way.pass)),
+          std::to_string(what.way.threads),
+          what.way.cache,
+          what.kernel,
+          std::to_string(what.batch)};
+}
+
+/// Nothing where it is not a convolution that a model knows.
+std::optional<Key> key_of(const Measurement& measurement) {
+  const auto method = lowering::method_of(measurement.implementation);
+  const auto axis = [&](const char* name) { return axis_or_empty(measurement.axes, name); };
+  const bool known = measurement.benchmark == "conv" && method &&
+                     axis("dtype") == dtype_name(DType::f32) && axis("ranks_on_node") == "1" &&
+                     axis("layout").empty();
+  if (!known) return std::nullopt;
+  return Key{axis("backend"), std::string(lowering::method_name(*method)),
+             axis("pass"),    axis("threads"),
+             axis("cache"),   axis("kernel"),
+             axis("batch")};
+}
+
+/// The number of threads that most samples were measured with; of several the smallest.
+int usual_threads(std::span<const model::KernelSample> samples) {
+  EXPECT(!samples.empty());
+  std::map<int, int> counts;
+  for (const model::KernelSample& sample : samples) ++counts[sample.what.way.threads];
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::ranges::max_element(counts, fewer)->first;
+}
+
+bool on_device(const model::KernelSample& sample) {
+  return sample.what.way.on_device();
+}
+
+bool is_unbounded(const model::KernelSample& sample) {
+  return !model::is_bounded(sample.what.way.cache);
+}
+
+}  // namespace
+
+bool names_algorithm(const Measurement& measurement) {
+  const std::string algorithm = axis_or_empty(measurement.axes, "algorithm");
+  return measurement.benchmark == "conv" && !algorithm.empty() && algorithm != "chosen";
+}
+
+bool compares_algorithms(std::span<const ResultFile> results) {
+  return std::ranges::any_of(results, [](const ResultFile& file) {
+    return std::ranges::any_of(file.measurements, names_algorithm);
+  });
+}
+
+std::string processor_of(std::span<const ResultFile> results) {
+  EXPECT(!results.empty());
+  const std::string& cpu = results.front().header.environment.cpu;
+  const std::string& host = results.front().header.environment.host_hash;
+  for (const ResultFile& file : results) {
+    const Environment& other = file.header.environment;
+    if (other.cpu == cpu && other.host_hash == host) continue;
+    throw ConfigError(fmt::format(
+        "{} and {} were measured on different hosts, whose kernels take different times. Give the "
+        "results of one.",
+        results.front().path.string(), file.path.string()));
+  }
+  return cpu;
+}
+
+KernelStudy::KernelStudy(std::span<const ResultFile> results) {
+  try {
+    processor_of(results);
+    samples_ = model::kernel_samples(results, not_modelled_);
+    for (const model::KernelSample& sample : samples_) {
+      if (on_device(sample) || sample.what.way.method != lowering::Method::direct) continue;
+      executed_[key_of(sample.what)] = {sample.what.work.flops(), sample.what.work.bytes()};
+    }
+    judge(results);
+    find_roofline(results);
+  } catch (const ConfigError& error) {
+    obstacle_ = error.what();
+    if (!judgement_ && judgement_obstacle_.empty()) judgement_obstacle_ = obstacle_;
+  }
+}
+
+void KernelStudy::judge(std::span<const ResultFile> results) {
+  std::set<std::string> shapes;
+  for (const model::KernelSample& sample : samples_) shapes.insert(sample.what.kernel);
+  if (shapes.size() < least_shapes) {
+    judgement_obstacle_ = fmt::format(
+        "{} measured, of which one half would have to predict the other; that says something from "
+        "{} on. Measure more: dlscale bench conv --network all --algorithms all.",
+        counted(std::ssize(shapes), "shape"), least_shapes);
+    return;
+  }
+  try {
+    judgement_ = model::judge_kernels(samples_, choice_evidence(results));
+  } catch (const ConfigError& error) {
+    judgement_obstacle_ = error.what();
+  }
+}
+
+void KernelStudy::find_roofline(std::span<const ResultFile> results) {
+  on_devices_ = static_cast<int>(std::erase_if(samples_, on_device));
+  if (samples_.empty()) {
+    throw ConfigError(
+        "no convolution was measured on the processor, whose ceilings these are. Measure some: "
+        "dlscale bench conv --backend native --algorithms all.");
+  }
+  const std::vector<model::KernelSample> all = samples_;  // any of them may be the fastest
+  unbounded_ = static_cast<int>(std::erase_if(samples_, is_unbounded));
+  if (samples_.empty()) {
+    throw ConfigError(
+        "all convolutions were measured right behind what wrote their inputs (--cache producer), "
+        "which no measured ceiling bounds. Measure some with --cache cold.");
+  }
+  const int threads = usual_threads(samples_);
+  roofline_ = model::measured_roofline(results, all, threads);
+  const auto others = [threads](const model::KernelSample& sample) {
+    return sample.what.way.threads != threads;
+  };
+  other_threads_ = static_cast<int>(std::erase_if(samples_, others));
+  place_all();
+}
+
+void KernelStudy::place_all() {
+  placed_.reserve(samples_.size());
+  for (const model::KernelSample& sample : samples_) {
+    placed_.push_back(model::place(*roofline_, sample));
+    if (!placed_.back().is_nominal()) bounds_[key_of(sample.what)] = placed_.back().bound;
+  }
+}
+
+std::optional<double> KernelStudy::share(const Measurement& measurement) const {
+  const auto key = key_of(measurement);
+  const auto* time = main_series(measurement);
+  if (!key || time == nullptr || !(time->second.summary.median > 0)) return std::nullopt;
+  const auto bound = bounds_.find(*key);
+  if (bound == bounds_.end()) return std::nullopt;
+  return bound->second / Seconds(time->second.summary.median);
+}
+
+std::optional<Work> KernelStudy::executed(const Measurement& measurement) const {
+  const auto key = key_of(measurement);
+  const auto found = key ? executed_.find(*key) : executed_.end();
+  return found == executed_.end() ? measurement.algorithmic_work : found->second;
+}
+
+}  // namespace dlscale::report

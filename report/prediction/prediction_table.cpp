@@ -1,0 +1,155 @@
+#include "report/prediction/prediction_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/table/schedule_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::Prediction;
+
+/// Numbers the notes of a table: notes that say the same get equal numbers, whatever their
+/// examples.
+class Footnotes {
+ public:
+  /// Those of a row.
+  std::string mark(int ranks, const std::vector<model::Note>& notes) {
+    std::vector<std::size_t> numbers;
+    for (const model::Note& note : notes) {
+      numbers.push_back(notes_.add(note));
+      ranks_.resize(notes_.all().size());
+      ranks_[numbers.back()].push_back(ranks);
+      ++numbers.back();
+    }
+    std::ranges::sort(numbers);
+    return fmt::format("{}", fmt::join(numbers, ","));
+  }
+  /// One for each note, with the ranks of its rows unless they are all `rows`.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t rows) const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const std::string of =
+          ranks_[i].size() == rows ? "" : fmt::format("ranks {}: ", fmt::join(ranks_[i], ", "));
+      lines.push_back(fmt::format("{}: {}{}", i + 1, of, notes_.all()[i].text()));
+    }
+    return lines;
+  }
+
+ private:
+  model::Notes notes_;
+  std::vector<std::vector<int>> ranks_;  ///< by note
+};
+
+double closed_form_difference(const Prediction& prediction) {
+  const Seconds total = prediction.time.total;
+  return std::abs((prediction.closed_form->total - total) / total);
+}
+
+/// What the closed form says, in at most one line for the rows where it applies and one for each
+/// reason why it does not.
+std::vector<std::string> closed_form_notes(std::span<const Prediction> predictions) {
+  double largest = 0;
+  std::vector<int> applies;
+  std::map<std::string, std::vector<int>> absent;
+  for (const Prediction& prediction : predictions) {
+    if (prediction.closed_form) {
+      applies.push_back(prediction.run.ranks);
+      largest = std::max(largest, closed_form_difference(prediction));
+    } else {
+      absent[prediction.closed_form_absent].push_back(prediction.run.ranks);
+    }
+  }
+  std::vector<std::string> notes;
+  if (!applies.empty()) {
+    notes.push_back(
+        fmt::format("closed form (ranks {}): differs from the simulation by {:.1e} at most",
+                    fmt::join(applies, ", "), largest));
+  }
+  for (const auto& [reason, ranks] : absent) {
+    notes.push_back(fmt::format("no closed form (ranks {}): {}", fmt::join(ranks, ", "), reason));
+  }
+  return notes;
+}
+
+/// Where the times come from, a line for rows that have all of them alike.
+std::vector<std::string> basis_notes(std::span<const Prediction> predictions) {
+  std::vector<std::pair<std::string, std::vector<int>>> rows;
+  for (const Prediction& prediction : predictions) {
+    const std::string text = basis_text(prediction.sources);
+    if (text.empty()) continue;
+    auto known = std::ranges::find(rows, text, [](const auto& row) { return row.first; });
+    if (known == rows.end()) known = rows.insert(rows.end(), {text, {}});
+    known->second.push_back(prediction.run.ranks);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [text, ranks] : rows) {
+    const std::string of = ranks.size() == predictions.size()
+                               ? ""
+                               : fmt::format(" (ranks {})", fmt::join(ranks, ", "));
+    notes.push_back(fmt::format("times from{}: {}", of, text));
+  }
+  return notes;
+}
+
+Table curve_table(std::span<const Prediction> predictions) {
+  Footnotes footnotes;
+  Fields<Prediction> fields = prediction_fields();
+  fields.push_back(Field<Prediction>::table(
+      "notes",
+      [&footnotes](const Prediction& row) { return footnotes.mark(row.run.ranks, row.notes); },
+      Align::left));
+  Table table = table_of(fields, predictions);
+  table.title = run_title(predictions.front().run);
+  table.notes = footnotes.lines(table.rows.size());
+  for (std::string& note : basis_notes(predictions)) table.notes.push_back(std::move(note));
+  for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
+  table.notes.emplace_back(
+      "comm is what the backward pass does not hide; speed-up is over 1 rank with the same batch "
+      "per rank");
+  return table;
+}
+
+}  // namespace
+
+std::string run_title(const Run& run) {
+  return fmt::format(
+      "{} on {}, {} and {} per rank, {}, {}{}{}{}{}", run.network, run.cluster,
+      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
+      dtype_name(run.dtype), schedule_text(run),
+      run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
+      run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
+      run.launch == Launch::graph ? ", launched as graphs" : "",
+      run.fuse_relu ? ", ReLUs fused" : "");
+}
+
+std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {
+  std::vector<Table> tables;
+  while (!predictions.empty()) {
+    const std::string title = run_title(predictions.front().run);
+    std::size_t count = 1;
+    while (count < predictions.size() && run_title(predictions[count].run) == title) ++count;
+    tables.push_back(curve_table(predictions.first(count)));
+    predictions = predictions.subspan(count);
+  }
+  return tables;
+}
+
+Document prediction_document(std::span<const Prediction> predictions) {
+  EXPECT(!predictions.empty());
+  const std::vector<Prediction> rows(predictions.begin(), predictions.end());
+  return {"", prediction_tables(predictions), records_of(prediction_fields(), predictions),
+          json_answer("dlscale.prediction", [rows] {
+            return Json{{"predictions", list_of(prediction_fields(), rows)}};
+          })};
+}
+
+}  // namespace dlscale::report

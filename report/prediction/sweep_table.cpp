@@ -1,0 +1,201 @@
+#include "report/prediction/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/table/schedule_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::Prediction;
+
+/// Differences of this size are rounding.
+constexpr double rounding = 1e-12;
+/// So many notes, and so much of what was left out, are told to people.
+constexpr std::size_t most_told = 10;
+
+bool has_links(const std::vector<SweepRow>& rows) {
+  return std::ranges::any_of(rows, [](const SweepRow& row) { return row.link.has_value(); });
+}
+
+std::string mark_text(SweepMark mark) {
+  switch (mark) {
+    case SweepMark::none:
+      return "";
+    case SweepMark::of_its_ranks:
+      return "of its ranks";
+    case SweepMark::of_all:
+      return "of all";
+  }
+  fail_expectation("mark is a SweepMark");
+}
+
+struct MarkedRow {
+  const SweepRow* row;
+  SweepMark mark;
+  [[nodiscard]] const Prediction& prediction() const { return row->prediction; }
+  [[nodiscard]] const Run& run() const { return row->prediction.run; }
+};
+
+std::vector<MarkedRow> marked(const std::vector<SweepRow>& rows,
+                              const std::vector<SweepMark>& marks) {
+  std::vector<MarkedRow> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) all.push_back({&rows[i], marks.at(i)});
+  return all;
+}
+
+/// What of the link between nodes was stated; nothing where it was not.
+template <class Quantity>
+auto link_value(Quantity LinkSpec::*which) {
+  return [which](const MarkedRow& row) {
+    return row.row->link ? std::optional((*row.row->link).*which) : std::nullopt;
+  };
+}
+
+template <class Quantity>
+auto link_text(Quantity LinkSpec::*which) {
+  return [which](const MarkedRow& row) {
+    return row.row->link ? to_text((*row.row->link).*which) : "–";
+  };
+}
+
+Json link_object(const MarkedRow& row) {
+  if (!row.row->link) return nullptr;
+  return {{"bandwidth_bytes_per_s", number(row.row->link->bandwidth.si())},
+          {"latency_s", number(row.row->link->latency.si())}};
+}
+
+Json best_value(const MarkedRow& row) {
+  if (row.mark == SweepMark::none) return nullptr;
+  return row.mark == SweepMark::of_all ? "all" : "ranks";
+}
+
+/// A row as a prediction, with its link and whether it is the best.
+Fields<MarkedRow> program_fields() {
+  using F = Field<MarkedRow>;
+  using enum Meaning;
+  return joined<MarkedRow>({
+      for_programs(part_of<MarkedRow>(prediction_fields(), &MarkedRow::prediction)),
+      {F::record("inter_node_bandwidth_bytes_per_s", key, link_value(&LinkSpec::bandwidth)),
+       F::record("inter_node_latency_s", key, link_value(&LinkSpec::latency)),
+       F::json("inter_node", link_object),
+       F::record("best", remark, via(&MarkedRow::mark, mark_text)), F::json("best", best_value)},
+  });
+}
+
+Cell best_cell(const MarkedRow& row) {
+  return {mark_text(row.mark), row.mark == SweepMark::of_all ? Tone::good : Tone::plain};
+}
+
+Fields<MarkedRow> people_fields(bool links) {
+  using F = Field<MarkedRow>;
+  Fields<MarkedRow> fields{F::table("ranks", via(&MarkedRow::run, &Run::ranks), as::exact),
+                           F::table("batch", via(&MarkedRow::run, &Run::batch), as::exact),
+                           F::table("schedule", via(&MarkedRow::run, schedule_text), as::words)};
+  if (links) {
+    fields.push_back(F::table("between nodes", link_text(&LinkSpec::bandwidth)));
+    fields.push_back(F::table("start-up", link_text(&LinkSpec::latency)));
+  }
+  const Fields<Prediction> iteration = iteration_fields();
+  const auto shown =
+      joined<Prediction>({picked(iteration, {"t_comm_exposed_s", "t_iter_s"}),
+                          {Field<Prediction>::table("90 % interval", interval_text)},
+                          picked(iteration, {"images_per_s", "speedup", "efficiency", "bound"})});
+  return joined<MarkedRow>({fields,
+                            part_of<MarkedRow>(shown, &MarkedRow::prediction),
+                            {F::table("best", best_cell, Align::left)}});
+}
+
+/// Each once, with how many rows it concerns unless that is all.
+std::vector<std::string> notes_of(const std::vector<SweepRow>& rows) {
+  model::Notes notes;
+  std::vector<std::size_t> counts;
+  for (const SweepRow& row : rows) {
+    for (const model::Note& note : row.prediction.notes) {
+      const std::size_t place = notes.add(note);
+      counts.resize(notes.all().size());
+      ++counts[place];
+    }
+  }
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::string of =
+        counts[i] == rows.size() ? "" : fmt::format("{} of {} rows: ", counts[i], rows.size());
+    lines.push_back(of + notes.all()[i].text());
+  }
+  return lines;
+}
+
+/// The first lines, each after `word`, and how many more there are.
+void add_lines(std::string_view word, const std::vector<std::string>& lines,
+               std::vector<std::string>& notes) {
+  for (std::size_t i = 0; i < std::min(lines.size(), most_told); ++i) {
+    notes.push_back(fmt::format("{}{}", word, lines[i]));
+  }
+  if (lines.size() <= most_told) return;
+  notes.push_back(
+      fmt::format("{}{} more (all of them with --format json)", word, lines.size() - most_told));
+}
+
+Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
+  const Run& run = sweep.rows.front().prediction.run;
+  Table table = table_of(people_fields(has_links(sweep.rows)), marked(sweep.rows, marks));
+  table.title = fmt::format("{} on {}, {}, {} per rank", run.network, run.cluster,
+                            dtype_name(run.dtype), counted(run.loader_threads, "loader thread"));
+  add_lines("", notes_of(sweep.rows), table.notes);
+  add_lines("left out: ", sweep.left_out, table.notes);
+  table.notes.push_back(
+      "best: most images/s, of all rows or of those with as many ranks; comm is what the backward "
+      "pass does not hide; speed-up is over " +
+      sweep.speedup_over);
+  return table;
+}
+
+/// What makes rows comparable: ranks, bandwidth and latency.
+auto group_of(const SweepRow& row) {
+  const LinkSpec link = row.link.value_or(LinkSpec{});
+  return std::tuple(row.prediction.run.ranks, link.bandwidth.si(), link.latency.si());
+}
+
+}  // namespace
+
+std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows) {
+  const auto is_better = [&](std::size_t one, std::size_t other) {
+    return rows[one].prediction.images_per_s > rows[other].prediction.images_per_s * (1 + rounding);
+  };
+  std::size_t best = 0;
+  std::map<decltype(group_of(rows.front())), std::size_t> best_of_group;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (is_better(i, best)) best = i;
+    const auto [place, is_first] = best_of_group.try_emplace(group_of(rows[i]), i);
+    if (!is_first && is_better(i, place->second)) place->second = i;
+  }
+  std::vector<SweepMark> marks(rows.size(), SweepMark::none);
+  for (const auto& [group, row] : best_of_group) marks[row] = SweepMark::of_its_ranks;
+  if (!rows.empty()) marks[best] = SweepMark::of_all;
+  return marks;
+}
+
+Document sweep_document(const Sweep& sweep) {
+  EXPECT(!sweep.rows.empty());
+  const std::vector<SweepMark> marks = best_rows(sweep.rows);
+  return {"",
+          {sweep_table(sweep, marks)},
+          records_of(program_fields(), marked(sweep.rows, marks)),
+          json_answer("dlscale.sweep", [sweep, marks] {
+            return Json{{"rows", list_of(program_fields(), marked(sweep.rows, marks))},
+                        {"left_out", sweep.left_out},
+                        {"speedup_over", sweep.speedup_over}};
+          })};
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,155 @@
+#include "report/prediction/training_time_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/prediction_table.hpp"
+#include "report/table/schedule_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::Prediction;
+
+struct Training {
+  Prediction prediction;
+  double batch;  ///< global
+  double epochs;
+  bool covered;  ///< whether the epochs are by batches like it
+  Seconds time;
+  std::optional<Seconds> low;
+  std::optional<Seconds> high;
+};
+
+Training training_of(const Prediction& prediction, const TrainingGoal& goal) {
+  EXPECT(goal.epochs.has_value() != goal.target.has_value());
+  const Run& run = prediction.run;
+  const double batch = static_cast<double>(run.ranks) * run.batch;
+  const double epochs = goal.epochs ? *goal.epochs : model::epochs_to_target(*goal.target, batch);
+  const auto at = [&](Seconds iteration) {
+    return model::time_to_train({epochs, goal.samples, batch / iteration.si(), goal.evaluation,
+                                 goal.evaluations_per_epoch, goal.start});
+  };
+  Training training{prediction, batch, epochs, true, at(prediction.time.total), {}, {}};
+  if (goal.target) training.covered = model::covers(*goal.target, batch);
+  if (prediction.low && *prediction.low > Seconds()) training.low = at(*prediction.low);
+  if (prediction.high) training.high = at(*prediction.high);
+  return training;
+}
+
+std::string hours(Seconds time) {
+  return significant(time.si() / 3600, 4);
+}
+
+std::string interval(const Training& training) {
+  if (!training.low || !training.high) return "–";
+  return fmt::format("{} – {}", hours(*training.low), hours(*training.high));
+}
+
+std::vector<std::string> notes_of(std::span<const Training> trainings, const TrainingGoal& goal) {
+  std::vector<std::string> notes;
+  if (goal.target) {
+    notes.push_back(fmt::format("epochs to {}: {:.4g} (1 + B / {:.4g}) for a global batch of B",
+                                goal.target_name, goal.target->least_epochs,
+                                goal.target->critical_batch));
+    const bool all_covered = std::ranges::all_of(trainings, &Training::covered);
+    if (!all_covered) {
+      notes.push_back(fmt::format(
+          "extrapolated: a global batch outside {:.0f} to {:.0f}, by which the epochs were fitted",
+          goal.target->smallest_batch, goal.target->largest_batch));
+    }
+  } else {
+    notes.emplace_back("epochs as stated, whatever the batch: whether it converges is not told");
+  }
+  notes.push_back(fmt::format(
+      "{:.0f} images an epoch, {:g} evaluations of {:g} s an epoch, {:g} s before the first "
+      "iteration",
+      goal.samples, goal.evaluations_per_epoch, goal.evaluation.si(), goal.start.si()));
+  for (const Training& training : trainings) {
+    for (const model::Note& note : training.prediction.notes) {
+      const std::string text = note.text();
+      if (std::ranges::find(notes, text) == notes.end()) notes.push_back(text);
+    }
+  }
+  return notes;
+}
+
+/// Of one batch per rank, or of one global batch.
+std::string title_of(std::span<const Training> trainings) {
+  const Run& run = trainings.front().prediction.run;
+  const auto as_first = [&](const Training& training) {
+    return training.prediction.run.batch == run.batch;
+  };
+  if (std::ranges::all_of(trainings, as_first)) return run_title(run);
+  return fmt::format("{} on {}, {:.0f} images on all ranks, {}, {}", run.network, run.cluster,
+                     trainings.front().batch, dtype_name(run.dtype), schedule_text(run));
+}
+
+std::string epochs_text(const Training& training) {
+  return significant(training.epochs, 4) + (training.covered ? "" : " *");
+}
+
+/// A row in all forms; the training that takes `least` is marked.
+Fields<Training> fields_of(Seconds least) {
+  using F = Field<Training>;
+  using enum Meaning;
+  const auto run = [](const Training& row) -> const Run& { return row.prediction.run; };
+  const auto hours_cell = [least](const Training& row) {
+    return Cell{hours(row.time), row.time == least ? Tone::good : Tone::plain};
+  };
+  const auto rate = via(&Training::prediction, &Prediction::images_per_s);
+  return joined<Training>({
+      in_records(
+          part_of<Training>(picked(run_fields(), {"network", "cluster", "ranks", "batch"}), run)),
+      {F::json("prediction", [all = prediction_fields()](
+                                 const Training& row) { return object_of(all, row.prediction); }),
+       F::table("ranks", via(&Training::prediction, &Prediction::run, &Run::ranks), as::exact),
+       {"global_batch", key, &Training::batch, "global batch", as::whole},
+       {"epochs", value, &Training::epochs, "epochs", epochs_text},
+       {"epochs_covered", remark, &Training::covered},
+       F::record("images_per_s", value, rate),
+       F::table("images/s", rate, as::significant<4>),
+       {"training_s", value, &Training::time, "hours", hours_cell},
+       {"training_low_s", value, &Training::low},
+       {"training_high_s", value, &Training::high},
+       F::table("90 % interval", interval)},
+  });
+}
+
+Table trainings_table(std::span<const Training> trainings, const TrainingGoal& goal,
+                      Seconds least) {
+  Table table = table_of(fields_of(least), trainings);
+  table.title = "Time to train: " + title_of(trainings);
+  table.notes = notes_of(trainings, goal);
+  return table;
+}
+
+}  // namespace
+
+Document training_time_document(std::span<const Prediction> predictions, const TrainingGoal& goal) {
+  EXPECT(!predictions.empty());
+  std::vector<Training> trainings;
+  for (const Prediction& prediction : predictions) {
+    trainings.push_back(training_of(prediction, goal));
+  }
+  const Training& best = *std::ranges::min_element(trainings, {}, &Training::time);
+  Document document;
+  document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
+                              counted(best.prediction.run.ranks, "rank"));
+  document.tables = {trainings_table(trainings, goal, best.time)};
+  document.records = records_of(fields_of(best.time), trainings);
+  document.json = json_answer("dlscale.training_time", [trainings, goal, least = best.time] {
+    return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
+                {"samples_per_epoch", number(goal.samples)},
+                {"trainings", list_of(fields_of(least), trainings)}};
+  });
+  return document;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,62 @@
+#include "report/results/rates.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "core/base/statistics.hpp"
+#include "core/results/bandwidths.hpp"
+#include "core/text/numbers.hpp"
+
+namespace dlscale::report {
+
+namespace {
+
+/// Work or times that nothing can have (1e308 operations) make no number of a rate.
+template <class Rate>
+std::optional<Rate> if_finite(std::optional<Rate> rate) {
+  return rate && std::isfinite(rate->si()) ? rate : std::nullopt;
+}
+
+}  // namespace
+
+Rates rates(const Measurement& measurement) {
+  Rates rates;
+  const auto* main = main_series(measurement);
+  if (main == nullptr || main->second.unit != "s" || !(main->second.summary.median > 0)) {
+    return rates;
+  }
+  const Seconds time(main->second.summary.median);
+  if (measurement.work && measurement.work->flops > Flops{}) {
+    rates.flops = if_finite(std::optional(measurement.work->flops / time));
+  }
+  if (measurement.algorithmic_work && measurement.algorithmic_work->flops > Flops{}) {
+    rates.algorithmic = if_finite(std::optional(measurement.algorithmic_work->flops / time));
+  }
+  if (measurement.work && measurement.work->bytes > Bytes{}) {
+    rates.bytes = if_finite(std::optional(measurement.work->bytes / time));
+  }
+  if (const auto derived = bandwidths(measurement, time)) {
+    rates.algbw = if_finite(std::optional(derived->algbw));
+    rates.busbw = if_finite(derived->busbw);
+    rates.wirebw = if_finite(derived->wirebw);
+  }
+  return rates;
+}
+
+const std::pair<const std::string, Series>* main_series(const Measurement& measurement) {
+  for (const char* name : {"time", "t_iter", "compute"}) {
+    const auto found = measurement.series.find(name);
+    if (found != measurement.series.end()) return &*found;
+  }
+  return measurement.series.empty() ? nullptr : &*measurement.series.begin();
+}
+
+bool has_interval(const Summary& summary) {
+  return summary.n >= 6;
+}
+
+std::string interval_text(const Summary& summary) {
+  return has_interval(summary) ? "±" + percent(relative_half_width(summary)) : "-";
+}
+
+}  // namespace dlscale::report

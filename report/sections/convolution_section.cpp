@@ -1,0 +1,79 @@
+#include "core/base/error.hpp"
+#include "report/kernels/algorithm_ratios.hpp"
+#include "report/kernels/algorithm_summary.hpp"
+#include "report/kernels/algorithm_tables.hpp"
+#include "report/kernels/placed_table.hpp"
+#include "report/sections/sections.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::size_t most_rows = 40;  ///< of a table that is not folded
+
+void append_folded(Section& section, Table table) {
+  if (!table.rows.empty()) section.blocks.emplace_back(Folded{std::move(table)});
+}
+
+void append(Section& section, Table table) {
+  if (table.rows.size() > most_rows) {
+    append_folded(section, std::move(table));
+  } else if (!table.rows.empty() || !table.notes.empty()) {
+    section.blocks.emplace_back(std::move(table));
+  }
+}
+
+void append_roofline(Section& section, const KernelStudy& study) {
+  section.blocks.emplace_back(FigureSlot{"roofline"});
+  if (!study.roofline()) {
+    section.blocks.emplace_back(Paragraph{"No roofline: " + study.obstacle()});
+    return;
+  }
+  for (Table& table : ceiling_tables(*study.roofline(), study.placed())) {
+    append(section, std::move(table));
+  }
+}
+
+}  // namespace
+
+std::vector<Table> convolution_summary(const ReportInput& input) {
+  return {algorithms_table(input.results, *input.kernels), answers_table(input.results),
+          backends_table(input.results)};
+}
+
+std::vector<Table> ratio_tables(const ReportInput& input) {
+  return {winograd_summary(input.results), fourier_ratios(input.results),
+          product_shares(input.results)};
+}
+
+Section convolution_section(const ReportInput& input) {
+  Section section{"convolutions", "Convolutions by algorithm", {}};
+  section.blocks.emplace_back(Paragraph{fastest_sentence(input.results)});
+  for (Table& table : convolution_summary(input)) append(section, std::move(table));
+  for (Table& table : fastest_tables(input.results)) append_folded(section, std::move(table));
+  append_roofline(section, *input.kernels);
+  section.blocks.emplace_back(
+      Paragraph{"Every algorithm, layer by layer, with speed, workspace, errors and what ran:"});
+  for (auto& [set, tables] : tables_by_set(input.results, *input.kernels)) {
+    section.blocks.emplace_back(Appendix{set, std::move(tables)});
+  }
+  return section;
+}
+
+Section ratio_section(const ReportInput& input) {
+  Section section{"ratios", "Ratios inside one run", {}};
+  try {
+    processor_of(input.results);
+  } catch (const ConfigError& error) {
+    section.blocks.emplace_back(Paragraph{std::string("No ratios: ") + error.what()});
+    return section;
+  }
+  for (Table& table : ratio_tables(input)) append(section, std::move(table));
+  append_folded(section, winograd_ratios(input.results));
+  if (section.blocks.empty()) {
+    section.blocks.emplace_back(
+        Paragraph{"No two implementations of the same algorithm were measured at one layer."});
+  }
+  return section;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,420 @@
+#include "report/sections/gate_sections.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "regression/gate/gate_outlook.hpp"
+#include "report/figure/comparison_figures.hpp"
+#include "report/table/record_columns.hpp"
+#include "report/table/verdict_tone.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::string metric_name(const GateMetric& metric) {
+  return metric.series.empty() || metric.series == "time" ? metric.key
+                                                          : metric.key + ": " + metric.series;
+}
+
+bool changed(const GateMetric& metric) {
+  return metric.verdict == Verdict::regressed || metric.verdict == Verdict::improved;
+}
+
+/// "[+4.0 %, +8.3 %]", an end that was not found as "…".
+std::string interval_text(const GateMetric& metric) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("…");
+  };
+  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
+}
+
+std::string with_unit(double value, const std::string& unit) {
+  return unit == "s" ? to_text(Seconds(value)) : significant(value, 4) + " " + unit;
+}
+
+/// "10 (α = 0.02)".
+std::vector<std::string> look_texts(const GateReport& gate) {
+  std::vector<std::string> looks;
+  for (const GateLook& look : gate.looks) {
+    looks.push_back(fmt::format("{} (α = {:g})", look.rounds, look.alpha));
+  }
+  return looks;
+}
+
+std::string rule_sentence(const GateReport& gate) {
+  return fmt::format(
+      "changes within {} do not matter; + is worse; each end of an interval is one-sided at 1 - α "
+      "of its look; p is that of no such change, over all looks and metrics (Benjamini-Hochberg, q "
+      "= {:g})",
+      percent(gate.margin), gate.q);
+}
+
+std::vector<const GateMetric*> by_size(const GateReport& gate,
+                                       const std::function<bool(const GateMetric&)>& wanted) {
+  std::vector<const GateMetric*> metrics;
+  for (const GateMetric& metric : gate.metrics) {
+    if (wanted(metric)) metrics.push_back(&metric);
+  }
+  std::ranges::stable_sort(metrics, std::greater{}, [](const GateMetric* metric) {
+    return metric->ratio > 0 ? std::abs(std::log(metric->ratio)) : 0.0;
+  });
+  return metrics;
+}
+
+Table metrics_table(std::string title, const std::vector<const GateMetric*>& metrics) {
+  Table table;
+  table.title = std::move(title);
+  table.columns = {{"metric", Align::left},
+                   {"verdict", Align::left},
+                   {"base"},
+                   {"new"},
+                   {"change (+ = worse)"},
+                   {"interval"},
+                   {"p (BH)"},
+                   {"rounds"},
+                   {"method", Align::left},
+                   {"remark", Align::left}};
+  for (const GateMetric* metric : metrics) {
+    table.rows.push_back({{metric_name(*metric)},
+                          {std::string(verdict_name(metric->verdict)), tone_of(metric->verdict)},
+                          {with_unit(metric->base, metric->unit)},
+                          {with_unit(metric->changed, metric->unit)},
+                          {signed_percent(metric->ratio - 1)},
+                          {interval_text(*metric)},
+                          {significant(metric->p_adjusted, 2)},
+                          {std::to_string(metric->rounds)},
+                          {fmt::format("{} of the {}", gate_method_name(metric->method),
+                                       run_statistic_name(metric->statistic))},
+                          {metric->note}});
+  }
+  return table;
+}
+
+Table table_of(const GateReport& gate, std::string title, Verdict verdict) {
+  return metrics_table(std::move(title), by_size(gate, [verdict](const GateMetric& metric) {
+                         return metric.verdict == verdict;
+                       }));
+}
+
+/// About so many rounds more, where further rounds can tell at all.
+std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
+  if (!is_trusted(gate)) return "";
+  const std::optional<int> more = more_rounds(metric, gate.margin);
+  if (more) return fmt::format("about {}", *more);
+  return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
+                                               : "not known yet";
+}
+
+/// With what it would take to decide them.
+Table inconclusive_table(const GateReport& gate, std::string title) {
+  Table table = table_of(gate, std::move(title), Verdict::inconclusive);
+  if (!is_trusted(gate)) return table;
+  const auto metrics = by_size(
+      gate, [](const GateMetric& metric) { return metric.verdict == Verdict::inconclusive; });
+  const auto at = std::ranges::find(table.columns, "rounds", &Column::heading) + 1;
+  const auto place = at - table.columns.begin();
+  table.columns.insert(at, Column{"more rounds needed"});
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto& row = table.rows[i];
+    row.insert(row.begin() + place, Cell{more_rounds_text(gate, *metrics[i])});
+  }
+  return table;
+}
+
+Table not_regressed_table(const GateReport& gate) {
+  return table_of(gate, "Not regressed", Verdict::not_regressed);
+}
+
+/// Of metrics of one kind, so that many small changes in one direction are seen.
+Table means_table(const GateReport& gate) {
+  Table table;
+  table.title = "Geometric means of metrics of one kind";
+  table.columns = {{"kind", Align::left}, {"metrics"}, {"base"}, {"new"}, {"change (+ = worse)"}};
+  for (const GateKind& kind : gate_kinds(gate)) {
+    table.rows.push_back({{kind.name},
+                          {std::to_string(kind.metrics)},
+                          {with_unit(kind.base, kind.unit)},
+                          {with_unit(kind.changed, kind.unit)},
+                          {signed_percent(kind.ratio - 1)}});
+  }
+  return table;
+}
+
+Table changes_table(const GateReport& gate) {
+  Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
+  table.notes = {rule_sentence(gate)};
+  return table;
+}
+
+/// What the two versions say of where they ran, one row a fact that differs.
+Table differences_table(const GateReport& gate) {
+  Table table;
+  table.title = "What differs in where the versions ran";
+  table.columns = {{"property", Align::left}, {"base", Align::left}, {"new", Align::left}};
+  std::map<std::string, std::pair<std::string, std::string>> rows;
+  for (const auto& [name, value] : gate.base.environment) rows[name].first = value;
+  for (const auto& [name, value] : gate.changed.environment) rows[name].second = value;
+  for (const auto& [name, values] : rows) {
+    if (values.first != values.second) {
+      table.rows.push_back({{name}, {values.first}, {values.second}});
+    }
+  }
+  return table;
+}
+
+/// "2.1 % in the middle metric, 4.0 % at most"; empty without a value.
+std::string middle_and_most(std::vector<double> values) {
+  if (values.empty()) return "";
+  std::ranges::sort(values);
+  return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
+                     percent(values.back()));
+}
+
+template <class Estimate>
+std::string over_metrics(const GateReport& gate, Estimate estimate) {
+  std::vector<double> values;
+  for (const GateMetric& metric : gate.metrics) {
+    if (const std::optional<double> value = estimate(metric)) values.push_back(*value);
+  }
+  return middle_and_most(std::move(values));
+}
+
+/// How steady the machine was, and what a change is hidden in.
+std::vector<std::string> steadiness(const GateReport& gate) {
+  std::vector<std::string> lines;
+  const std::string noise = over_metrics(gate, noise_of_base);
+  if (!noise.empty()) {
+    lines.push_back(
+        fmt::format("The base from run to run (robust coefficient of variation): {}.", noise));
+  }
+  if (!gate.looks.empty()) {
+    const GateLook last = gate.looks.back();
+    const std::string smallest = over_metrics(
+        gate, [&](const GateMetric& metric) { return smallest_seen(metric, gate.margin, last); });
+    if (!smallest.empty()) {
+      lines.push_back(fmt::format(
+          "The smallest change that would be called regressed in 8 of 10 cases, after {}: about "
+          "{}.",
+          counted(last.rounds, "round"), smallest));
+    }
+  }
+  if (gate.load) {
+    lines.push_back(
+        fmt::format("Load before runs: {:.2f} to {:.2f}.", gate.load->first, gate.load->second));
+  }
+  if (gate.set_aside > 0) {
+    lines.push_back(fmt::format("Set aside because the machine was slowed or held back: {}.",
+                                counted(gate.set_aside, "round")));
+  }
+  return lines;
+}
+
+/// Half an interval's width: what the verdicts could tell apart.
+std::string interval_sentence(const GateReport& gate) {
+  std::vector<double> spreads;
+  for (const GateMetric& metric : gate.metrics) {
+    if (metric.ratio_low && metric.ratio_high && *metric.ratio_low > 0) {
+      spreads.push_back(std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1);
+    }
+  }
+  if (spreads.empty()) return "No metric has an interval with two ends.";
+  std::ranges::sort(spreads);
+  return fmt::format("Half the interval of a metric: {} in the middle, {} at most.",
+                     percent(spreads[spreads.size() / 2]), percent(spreads.back()));
+}
+
+Section trust_section(const GateReport& gate) {
+  Items items;
+  items.lines.push_back(
+      fmt::format("Canary (the base against itself): {}.", gate_canary_name(gate.canary)));
+  for (std::string& line : steadiness(gate)) items.lines.push_back(std::move(line));
+  items.lines.push_back(interval_sentence(gate));
+  items.lines.push_back(
+      fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
+  for (const std::string& note : gate.notes) items.lines.push_back(note);
+  Section section{"trust", "Can it be trusted", {std::move(items)}};
+  if (Table differences = differences_table(gate); !differences.rows.empty()) {
+    section.blocks.emplace_back(std::move(differences));
+  }
+  if (!gate.canary_metrics.empty()) {
+    std::vector<const GateMetric*> metrics;
+    for (const GateMetric& metric : gate.canary_metrics) metrics.push_back(&metric);
+    section.blocks.emplace_back(Folded{metrics_table("The canary, metric by metric", metrics)});
+  }
+  return section;
+}
+
+std::string at_commit(const GateSide& side) {
+  return side.commit.empty() ? std::string{} : fmt::format(" at {}", side.commit);
+}
+
+Section reproduce_section(const GateReport& gate) {
+  Items items;
+  items.lines = {
+      fmt::format("base: {}{}", fmt::join(gate.base.command, " "), at_commit(gate.base)),
+      fmt::format("new: {}{}", fmt::join(gate.changed.command, " "), at_commit(gate.changed)),
+      fmt::format("seed of the order of versions: {}", gate.seed),
+      fmt::format("looks after rounds {}", fmt::join(look_texts(gate), ", ")),
+      fmt::format("margin {}, share of false discoveries {:g}", percent(gate.margin), gate.q),
+      fmt::format("{} in {:.0f} s, the last on {}", counted(gate.rounds, "round"), gate.duration,
+                  gate.date)};
+  return {"reproduce", "How it was made", {std::move(items)}};
+}
+
+Table rounds_table(const GateReport& gate) {
+  Table table;
+  table.columns = {{"metric", Align::left}, {"round"}, {"first", Align::left}, {"base"}, {"new"},
+                   {"new / base"}};
+  for (const GateMetric& metric : gate.metrics) {
+    for (const GatePair& pair : metric.pairs) {
+      table.rows.push_back({{metric_name(metric)},
+                            {std::to_string(pair.round)},
+                            {pair.first == GateSideName::base ? "base" : "new"},
+                            {with_unit(pair.base, metric.unit)},
+                            {with_unit(pair.changed, metric.unit)},
+                            {pair.base > 0 ? significant(pair.changed / pair.base, 5) : ""}});
+    }
+  }
+  table.title =
+      fmt::format("{} of all metrics", counted(static_cast<long long>(table.rows.size()), "pair"));
+  return table;
+}
+
+/// Ratio of a round with the sign "+ = worse".
+double worse_ratio(const GateMetric& metric, const GatePair& pair) {
+  return metric.direction == Direction::larger_is_better ? pair.base / pair.changed
+                                                         : pair.changed / pair.base;
+}
+
+Table records_of(const GateReport& gate) {
+  Table table;
+  add_columns(table.columns, Meaning::key, {"key", "series", "unit", "direction", "statistic"});
+  for (const char* key : {"base", "new"}) {
+    table.columns.push_back({key, Align::right, Meaning::value_in_unit});
+  }
+  for (const char* key : {"ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds"}) {
+    table.columns.push_back({key, Align::right, Meaning::value});
+  }
+  table.columns.push_back({"method", Align::left, Meaning::remark});
+  table.columns.push_back({"verdict", Align::left, Meaning::state});
+  for (const Verdict verdict :
+       {Verdict::regressed, Verdict::not_regressed, Verdict::improved, Verdict::inconclusive}) {
+    table.columns.back().states.emplace_back(verdict_name(verdict));
+  }
+  table.columns.back().states.emplace_back("not measured");
+  table.columns.push_back({"note", Align::left, Meaning::remark});
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? exact(*value) : std::string{};
+  };
+  for (const GateMetric& metric : gate.metrics) {
+    table.rows.push_back({{metric.key},
+                          {metric.series},
+                          {metric.unit},
+                          {std::string(direction_name(metric.direction))},
+                          {std::string(run_statistic_name(metric.statistic))},
+                          {exact(metric.base)},
+                          {exact(metric.changed)},
+                          {exact(metric.ratio)},
+                          {optional(metric.ratio_low)},
+                          {optional(metric.ratio_high)},
+                          {exact(metric.p)},
+                          {exact(metric.p_adjusted)},
+                          {std::to_string(metric.rounds)},
+                          {std::string(gate_method_name(metric.method))},
+                          {std::string(verdict_name(metric.verdict))},
+                          {metric.note}});
+  }
+  for (const GateMissing& each : gate.missing) {
+    std::vector<Cell> row{{each.key}, {each.series}, {each.unit}};
+    row.resize(table.columns.size() - 2);  // no numbers
+    row.push_back({"not measured"});
+    row.push_back({"the base measured it in every round, the new version did not"});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Document gate_document(const GateReport& gate) {
+  Document document;
+  document.lead = gate_headline(gate);
+  Table changes = changes_table(gate);
+  changes.notes.clear();  // among all notes, also where nothing changed
+  for (Table table : {std::move(changes), inconclusive_table(gate, "Inconclusive"),
+                      not_regressed_table(gate), means_table(gate)}) {
+    if (!table.rows.empty()) document.tables.push_back(std::move(table));
+  }
+  std::vector<std::string> notes = gate.notes;
+  notes.push_back(rule_sentence(gate));
+  notes.push_back(fmt::format("looks after rounds {}; seed {}; {} of processes, last round {}",
+                              fmt::join(look_texts(gate), ", "), gate.seed,
+                              to_text(Seconds(gate.duration)),
+                              gate.date.empty() ? "none" : gate.date));
+  document.tables.push_back({"Notes", {}, {}, std::move(notes)});
+  document.records = records_of(gate);
+  document.labels = {{"machine", gate.machine}};
+  document.json = to_json(gate);
+  return document;
+}
+
+Figures gate_figures(const GateReport& gate) {
+  std::vector<figure::ForestRow> rows;
+  std::vector<figure::PairedRow> rounds;
+  for (const GateMetric* metric : by_size(gate, [](const GateMetric&) { return true; })) {
+    if (!(metric->ratio > 0) || metric->rounds == 0) continue;
+    rows.push_back({metric_name(*metric), metric->ratio, metric->ratio_low, metric->ratio_high,
+                    std::string(verdict_name(metric->verdict)),
+                    metric->verdict == Verdict::regressed, metric->verdict == Verdict::improved});
+    if (!changed(*metric)) continue;
+    figure::PairedRow row{metric_name(*metric), {}};
+    for (const GatePair& pair : metric->pairs) {
+      if (pair.base > 0 && pair.changed > 0) row.ratios.push_back(worse_ratio(*metric, pair));
+    }
+    rounds.push_back(std::move(row));
+  }
+  Figures figures;
+  for (auto& each : {figure::forest(rows, gate.margin), figure::paired(rounds, gate.margin)}) {
+    if (each) figures.push_back(*each);
+  }
+  return figures;
+}
+
+std::vector<Section> gate_sections(const GateReport& gate) {
+  Section changes{"changes", "What changed", {FigureSlot{"forest"}}};
+  if (Table table = changes_table(gate); !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
+  } else {
+    changes.blocks.emplace_back(Paragraph{"No metric changed by more than the margin."});
+  }
+  changes.blocks.emplace_back(FigureSlot{"paired"});
+  const char* title = is_trusted(gate) ? "Inconclusive: more rounds would tell" : "Inconclusive";
+  if (Table table = inconclusive_table(gate, title); !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
+  }
+  if (Table table = not_regressed_table(gate); !table.rows.empty()) {
+    changes.blocks.emplace_back(Folded{std::move(table)});
+  }
+  if (Table table = means_table(gate); !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
+  }
+  return {{"verdict", "Verdict", {Paragraph{gate_headline(gate)}}},
+          std::move(changes),
+          trust_section(gate),
+          reproduce_section(gate),
+          {"raw", "Everything measured", {RawRows{rounds_table(gate)}}}};
+}
+
+std::string gate_title(const GateReport& gate) {
+  return fmt::format("dlscale: gate, {}", verdict_name(gate.verdict));
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,401 @@
+#include "report/sections/history_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "core/text/numbers.hpp"
+#include "regression/history/time_text.hpp"
+#include "report/figure/comparison_figures.hpp"
+#include "report/history/history_table.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::MarkKind;
+using history::SeriesCheck;
+using history::SeriesKey;
+using history::Strip;
+
+constexpr std::size_t most_rows = 40;          ///< of a table that is not folded
+constexpr std::size_t most_in_markdown = 300;  ///< of one that stands on a page of text
+
+/// A unit in which the values of a strip are numbers of a few digits.
+struct StripUnit {
+  std::string name;
+  double factor = 1;
+};
+
+StripUnit unit_of(const Strip& strip) {
+  if (strip.key.unit != "s") return {strip.key.unit, 1};
+  const double value = strip.commits.back().value;
+  if (value < 1e-6) return {"ns", 1e9};
+  if (value < 1e-3) return {"us", 1e6};
+  if (value < 1) return {"ms", 1e3};
+  return {"s", 1};
+}
+
+/// What is the same in all strips tells none of them apart.
+std::vector<std::string> short_names(std::span<const Strip> strips) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Strip& strip : strips) {
+    for (const auto& [name, value] : strip.key.axes) values[name].insert(value);
+  }
+  std::vector<std::string> names;
+  for (const Strip& strip : strips) {
+    SeriesKey key = strip.key;
+    if (strips.size() > 1) {
+      std::erase_if(key.axes, [&](const auto& axis) {
+        const bool everywhere = std::ranges::all_of(
+            strips, [&](const Strip& each) { return each.key.axes.contains(axis.first); });
+        return everywhere && values.at(axis.first).size() == 1;
+      });
+    }
+    names.push_back(fmt::format("{}. {}", names.size() + 1, key.name()));
+  }
+  return names;
+}
+
+std::string direction_text(Direction direction) {
+  switch (direction) {
+    case Direction::smaller_is_better:
+      return "+ = worse";
+    case Direction::larger_is_better:
+      return "− = worse";
+    case Direction::steady:
+      return "either way is news";
+  }
+  return "";
+}
+
+char letter_of(MarkKind kind) {
+  switch (kind) {
+    case MarkKind::alert:
+      return 'A';
+    case MarkKind::annotation:
+      return 'N';
+    case MarkKind::environment:
+      return 'E';
+    case MarkKind::machine:
+      return 'M';
+  }
+  return '?';
+}
+
+/// "A1", "E1", "A2": the labels of a strip's marks.
+std::vector<std::string> mark_labels(const Strip& strip) {
+  std::map<char, int> counts;
+  std::vector<std::string> labels;
+  for (const history::StripMark& mark : strip.marks) {
+    const char letter = letter_of(mark.kind);
+    labels.push_back(fmt::format("{}{}", letter, ++counts[letter]));
+  }
+  return labels;
+}
+
+ChangePoints scaled(ChangePoints found, double factor) {
+  for (HistorySegment& segment : found.segments) segment.level *= factor;
+  for (ChangePoint& change : found.changes) {
+    change.level_before *= factor;
+    change.level_after *= factor;
+  }
+  for (double& mode : found.modes) mode *= factor;
+  return found;
+}
+
+/// The median that results have of a strip's series, unless the history has that very run.
+std::optional<double> reported_in(const HistoryView& view, const Strip& strip) {
+  const auto found = std::ranges::find(view.reported, strip.series.back(), &ReportedValue::series);
+  if (found == view.reported.end()) return std::nullopt;
+  for (const history::CommitPoint& commit : strip.commits) {
+    if (std::ranges::find(commit.runs, found->value) != commit.runs.end()) return std::nullopt;
+  }
+  return found->value;
+}
+
+figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string name) {
+  const StripUnit unit = unit_of(strip);
+  figure::StripRow row{std::move(name),
+                       unit.name,
+                       {},
+                       {},
+                       scaled(strip.found, unit.factor),
+                       direction_text(strip.key.direction),
+                       {},
+                       {}};
+  for (const history::CommitPoint& commit : strip.commits) {
+    row.values.push_back(commit.value * unit.factor);
+    row.labels.push_back(
+        fmt::format("{}, {}", short_commit(commit.commit), history::time_text(commit.time)));
+  }
+  const std::vector<std::string> labels = mark_labels(strip);
+  for (std::size_t i = 0; i < strip.marks.size(); ++i) {
+    row.notes.push_back({strip.marks[i].at, labels[i], strip.marks[i].text});
+  }
+  if (const auto value = reported_in(view, strip)) row.reported = *value * unit.factor;
+  return row;
+}
+
+std::string change_text(const Strip& strip, std::size_t first) {
+  for (const ChangePoint& change : strip.found.changes) {
+    if (change.after == first) return signed_percent(change.ratio - 1);
+  }
+  return "";
+}
+
+/// The segments of all strips: what their lines show.
+Table levels_table(const HistoryView& view, const std::vector<std::string>& names) {
+  Table table;
+  table.title = "Levels of the strips: the median of each segment";
+  table.columns = {{"strip", Align::left},
+                   {"from", Align::left},
+                   {"", Align::left},
+                   {"to", Align::left},
+                   {"commits"},
+                   {"level"},
+                   {"change"}};
+  table.columns[2].heading = "time";
+  for (std::size_t i = 0; i < view.strips.size(); ++i) {
+    const Strip& strip = view.strips[i];
+    for (const HistorySegment& segment : strip.found.segments) {
+      const history::CommitPoint& first = strip.commits.at(segment.first);
+      table.rows.push_back({{names[i]},
+                            {short_commit(first.commit)},
+                            {history::time_text(first.time)},
+                            {short_commit(strip.commits.at(segment.last).commit)},
+                            {std::to_string(segment.points)},
+                            {history_value(strip.key, segment.level)},
+                            {change_text(strip, segment.first)}});
+    }
+    for (const std::string& remark : strip.remarks) {
+      table.notes.push_back(fmt::format("{}: {}", names[i], remark));
+    }
+  }
+  return table;
+}
+
+Table marks_table(const HistoryView& view, const std::vector<std::string>& names) {
+  Table table;
+  table.title = "Marks of the strips";
+  table.columns = {{"strip", Align::left},
+                   {"mark", Align::left},
+                   {"commit", Align::left},
+                   {"time", Align::left},
+                   {"what", Align::left}};
+  for (std::size_t i = 0; i < view.strips.size(); ++i) {
+    const Strip& strip = view.strips[i];
+    const std::vector<std::string> labels = mark_labels(strip);
+    for (std::size_t mark = 0; mark < strip.marks.size(); ++mark) {
+      const history::CommitPoint& commit = strip.commits.at(strip.marks[mark].at);
+      table.rows.push_back({{names[i]},
+                            {labels[mark]},
+                            {short_commit(commit.commit)},
+                            {history::time_text(commit.time)},
+                            {strip.marks[mark].text}});
+    }
+  }
+  table.notes = {
+      "A: an alert; N: what people said of a change; E: another environment, a new baseline; M: "
+      "another host or kernel of the same class"};
+  return table;
+}
+
+bool is_beyond(const ReportedValue& value) {
+  const NewPoint& judged = value.kept->judged;
+  return judged.history > 0 && (value.value > judged.highest || value.value < judged.lowest);
+}
+
+Tone tone_of(const ReportedValue& value) {
+  if (!is_beyond(value)) return Tone::plain;
+  const bool larger = value.value > value.kept->judged.highest;
+  if (value.key.direction == Direction::steady) return Tone::caution;
+  return larger == (value.key.direction == Direction::larger_is_better) ? Tone::good : Tone::bad;
+}
+
+/// Results beside the level of their series, the largest difference first; details last.
+Table reported_table(const HistoryView& view) {
+  std::vector<const ReportedValue*> values;
+  for (const ReportedValue& value : view.reported) {
+    if (value.kept && value.kept->judged.history > 0 && value.kept->judged.level > 0) {
+      values.push_back(&value);
+    }
+  }
+  std::ranges::stable_sort(values, {}, [](const ReportedValue* value) {
+    return std::pair(value->key.is_detail(),
+                     -std::abs(std::log(value->value / value->kept->judged.level)));
+  });
+  Table table;
+  table.title = "What is reported here, beside the level of its history";
+  table.columns = {{"series", Align::left}, {"reported"}, {"level"},        {"against level"},
+                   {"as before between"},   {"commits"},  {"", Align::left}};
+  table.columns.back().heading = "remark";
+  for (const ReportedValue* value : values) {
+    const NewPoint& judged = value->kept->judged;
+    table.rows.push_back({{value->key.name()},
+                          {history_value(value->key, value->value)},
+                          {history_value(value->key, judged.level)},
+                          {signed_percent(value->value / judged.level - 1), tone_of(*value)},
+                          {fmt::format("{} and {}", history_value(value->key, judged.lowest),
+                                       history_value(value->key, judged.highest))},
+                          {std::to_string(judged.history)},
+                          {is_beyond(*value) ? "beyond" : ""}});
+  }
+  table.notes = {
+      "level: the median of the commits since the last change; values between the bounds are as "
+      "before (a robust prediction interval and the margin)"};
+  return table;
+}
+
+/// What of the results has no history, and in what the environment differs.
+Items unknown_items(const HistoryView& view) {
+  std::map<std::string, long long> by_difference;
+  long long never = 0;
+  long long short_ones = 0;
+  for (const ReportedValue& value : view.reported) {
+    if (value.kept) {
+      short_ones += value.kept->judged.history == 0 ? 1 : 0;
+    } else if (value.differs.empty()) {
+      ++never;
+    } else {
+      ++by_difference[value.differs];
+    }
+  }
+  const auto series = [](long long count) { return fmt::format("{} series", count); };
+  Items items;
+  for (const auto& [difference, count] : by_difference) {
+    items.lines.push_back(
+        fmt::format("{} of another environment than the history has last, so a new baseline: {}",
+                    series(count), difference));
+  }
+  if (never > 0) {
+    items.lines.push_back(series(never) +
+                          " that the history does not have; dlscale history add puts them there");
+  }
+  if (short_ones > 0) {
+    items.lines.push_back(series(short_ones) + " of too few commits to judge by");
+  }
+  return items;
+}
+
+/// How to find the commit within the range of an alert that nobody has looked at.
+Items bisect_items(const HistoryView& view) {
+  Items items;
+  for (const history::Alert& alert : view.report.alerts) {
+    if (!alert.fails()) continue;
+    items.lines.push_back(
+        fmt::format("It changed after {} and at {} at the latest. Which commit it was: dlscale "
+                    "history bisect {} --store {}",
+                    short_commit(alert.before), short_commit(alert.commit),
+                    short_commit(alert.commit), view.store));
+  }
+  return items;
+}
+
+void append_items(Section& section, Items items) {
+  if (!items.lines.empty()) section.blocks.emplace_back(std::move(items));
+}
+
+void append_folded(Section& section, Table table) {
+  if (table.rows.empty()) return;
+  if (table.rows.size() > most_in_markdown) {
+    section.blocks.emplace_back(RawRows{std::move(table)});
+  } else {
+    section.blocks.emplace_back(Folded{std::move(table)});
+  }
+}
+
+void append(Section& section, Table table) {
+  if (table.rows.size() > most_rows) {
+    append_folded(section, std::move(table));
+  } else if (!table.rows.empty()) {
+    section.blocks.emplace_back(std::move(table));
+  } else if (!table.notes.empty()) {
+    section.blocks.emplace_back(Paragraph{table.title + ":"});
+    section.blocks.emplace_back(Items{std::move(table.notes)});
+  }
+}
+
+/// All that was checked, what there is most to see of first.
+Table series_table(const HistoryView& view) {
+  Table table;
+  table.title = "The series, as they stand";
+  table.columns = {{"series", Align::left},
+                   {"state", Align::left},
+                   {"commits"},
+                   {"newest", Align::left},
+                   {"value"},
+                   {"level"},
+                   {"id", Align::left}};
+  std::map<std::string, const SeriesCheck*> by_id;
+  for (const SeriesCheck& check : view.report.series) by_id[check.id] = &check;
+  for (const std::string& id : history::by_interest(view.report)) {
+    const SeriesCheck& check = *by_id.at(id);
+    const bool judged = check.judged.history > 0;
+    table.rows.push_back({{check.key.name()},
+                          {std::string(series_state_name(check.state))},
+                          {std::to_string(check.commits)},
+                          {short_commit(check.newest.commit)},
+                          {history_value(check.key, check.newest.value)},
+                          {judged ? history_value(check.key, check.judged.level) : ""},
+                          {check.id}});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::optional<Figure> history_figure(const HistoryView& view) {
+  const std::vector<std::string> names = short_names(view.strips);
+  std::vector<figure::StripRow> rows;
+  for (std::size_t i = 0; i < view.strips.size(); ++i) {
+    rows.push_back(row_of(view, view.strips[i], names[i]));
+  }
+  return figure::history_strips(rows);
+}
+
+Section history_section(const HistoryView& view) {
+  Section section{"history", "History", {}};
+  if (view.report.series.empty()) {
+    section.blocks.emplace_back(Paragraph{
+        fmt::format("Nothing of what is reported here is in {} yet. dlscale history add puts it "
+                    "there.",
+                    view.report.store)});
+    return section;
+  }
+  const Document document = history_check_document(view.report);
+  section.blocks.emplace_back(Paragraph{fmt::format("{}: {}.", view.report.store, document.lead)});
+  append_items(section, bisect_items(view));
+  if (Table table = reported_table(view); !table.rows.empty()) append(section, std::move(table));
+  append_items(section, unknown_items(view));
+  for (const Table& table : document.tables) append(section, table);
+  section.blocks.emplace_back(FigureSlot{"history"});
+  const std::vector<std::string> names = short_names(view.strips);
+  append_folded(section, levels_table(view, names));
+  append_folded(section, marks_table(view, names));
+  append_folded(section, series_table(view));
+  return section;
+}
+
+std::string history_page_title(const HistoryView& view) {
+  const ExitCode code = exit_code(view.report);
+  const char* verdict = code == ExitCode::ok             ? "no new regression"
+                        : code == ExitCode::inconclusive ? "inconclusive"
+                                                         : "regressed";
+  return fmt::format("{}{}", history_title, verdict);
+}
+
+std::vector<Section> history_page(const HistoryView& view) {
+  return {history_section(view),
+          {"reproduce",
+           "How it was made",
+           {Items{{fmt::format("dlscale history check --store {}", view.store),
+                   fmt::format("{} points of {} series", view.report.points,
+                               view.report.series.size())}}}}};
+}
+
+}  // namespace dlscale::report

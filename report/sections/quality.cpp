@@ -1,0 +1,336 @@
+#include "report/sections/quality.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/statistics.hpp"
+#include "core/results/usable_rows.hpp"
+#include "core/text/numbers.hpp"
+#include "report/results/suite_record.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using enum QualityKind;
+using enum QualityResult;
+
+/// Fixed work may take this much longer than at its best (docs/RESULTS.md, "A quiet machine").
+constexpr double quiet_tolerance = 0.08;
+/// A difference of some percent between two rows means nothing above this noise.
+constexpr double much_noise = 0.05;
+/// Slowdowns, sync boost, limits of temperature and brakes: nvmlClocksEventReason… of the NVML API
+/// Reference Guide. A limit of power (0x04) is normal under load.
+constexpr std::uint64_t slowdowns = 0x08 | 0x10 | 0x20 | 0x40 | 0x80;
+
+template <class Visit>
+void for_each_row(const ReportInput& input, Visit visit) {
+  for (const ResultFile& file : input.results) {
+    for (const Measurement& row : file.measurements) visit(file, row);
+  }
+}
+
+template <class Visit>
+void for_each_cell(const ReportInput& input, Visit visit) {
+  for (const SuiteRecord& suite : input.suites) {
+    for (const CellOutcome& cell : suite.cells) visit(cell);
+  }
+}
+
+/// All samples of a series, of every rank; empty where the row has no such series.
+std::vector<double> samples_of(const Measurement& row, const std::string& name) {
+  const auto found = row.series.find(name);
+  if (found == row.series.end()) return {};
+  std::vector<double> all;
+  for (const auto& rank : found->second.samples) all.insert(all.end(), rank.begin(), rank.end());
+  return all;
+}
+
+QualityCheck validity_check(const ReportInput& input) {
+  QualityCheck check{validity};
+  auto& numbers = check.numbers;
+  for_each_row(input, [&](const ResultFile&, const Measurement& row) {
+    ++numbers["measurements"];
+    ++numbers[std::string(status_name(row.status))];
+  });
+  for (const ResultFile& file : input.results) numbers["incomplete"] += file.complete ? 0 : 1;
+  for_each_cell(input, [&](const CellOutcome& cell) {
+    numbers["failed"] += cell.is_fine ? 0 : 1;
+    numbers["left"] += cell.status == "left" ? 1 : 0;
+  });
+  const bool partial = check.any({"unstable", "interrupted", "incomplete", "left"});
+  const bool invalid = !check.any({"measurements"}) || check.any({"wrong", "failed"});
+  check.result = invalid ? fail : partial ? warn : pass;
+  return check;
+}
+
+QualityCheck answers_check(const ReportInput& input) {
+  QualityCheck check{answers};
+  for_each_row(input, [&](const ResultFile&, const Measurement& row) {
+    if (row.series.empty() || !row.max_relative_error) return;
+    ++check.numbers["checked"];
+    double& worst = check.numbers["error"];
+    worst = std::max(worst, *row.max_relative_error);
+  });
+  for (const ResultFile& file : input.results) {
+    const auto found = file.header.run.find("check");
+    if (found != file.header.run.end() && found->second == "no") ++check.numbers["unchecked"];
+  }
+  if (check.any({"unchecked"})) check.result = warn;
+  return check;
+}
+
+QualityCheck canary_check(const ReportInput& input) {
+  QualityCheck check{canary};
+  for (const SuiteRecord& suite : input.suites) {
+    for (const CanaryOutcome& each : suite.canaries) {
+      ++check.numbers["calls"];
+      check.numbers["alarms"] += each.is_stable ? 0 : 1;
+    }
+  }
+  if (check.any({"alarms"})) check.result = fail;
+  return check;
+}
+
+/// Counts rows with a witness, and those beside which it was slow, against the best of the file.
+void count_witnesses(const ResultFile& file, QualityCheck& check) {
+  std::vector<double> worst;
+  double best = INFINITY;
+  for (const Measurement& row : file.measurements) {
+    const std::vector<double> times = samples_of(row, "witness");
+    if (times.empty()) continue;
+    best = std::min(best, std::ranges::min(times));
+    worst.push_back(std::ranges::max(times));
+  }
+  const auto slow = std::ranges::count_if(
+      worst, [best](double time) { return time > (1 + quiet_tolerance) * best; });
+  check.numbers["rows"] += static_cast<double>(worst.size());
+  check.numbers["slow rows"] += static_cast<double>(slow);
+}
+
+bool is_throttled(const std::vector<double>& readings) {
+  constexpr double most = 9007199254740992.0;  // a double holds every whole number below it
+  return std::ranges::any_of(readings, [](double reading) {
+    return reading >= 0 && reading < most && (static_cast<std::uint64_t>(reading) & slowdowns) != 0;
+  });
+}
+
+QualityCheck slowdown_check(const ReportInput& input) {
+  QualityCheck check{slowdown};
+  auto& numbers = check.numbers;
+  for (const ResultFile& file : input.results) count_witnesses(file, check);
+  for_each_row(input, [&](const ResultFile&, const Measurement& row) {
+    const std::vector<double> readings = samples_of(row, "throttle_reasons");
+    if (readings.empty()) return;
+    ++numbers["GPU rows"];
+    numbers["throttled rows"] += is_throttled(readings) ? 1 : 0;
+  });
+  for_each_cell(input, [&](const CellOutcome& cell) {
+    if (cell.started.empty()) return;
+    ++numbers["cells"];
+    numbers["throttled cells"] += cell.slowed_by_heat > 0 || cell.status == "throttled" ? 1 : 0;
+  });
+  if (check.any({"slow rows", "throttled rows", "throttled cells"})) check.result = warn;
+  return check;
+}
+
+/// The times that a row is about; null where it has none.
+const Series* times_of(const Measurement& row) {
+  if (!is_timed(row)) return nullptr;
+  const auto found = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
+  if (found == row.series.end() || found->second.unit != "s") return nullptr;
+  return found->second.summary.median > 0 ? &found->second : nullptr;
+}
+
+/// The median of some relative spreads and their 90 % quantile.
+QualityCheck spread_check(QualityKind kind, const std::vector<double>& spreads) {
+  if (spreads.empty()) return {kind};
+  const double middle = median(spreads);
+  return {kind,
+          middle < much_noise ? pass : warn,
+          {{"count", static_cast<double>(spreads.size())},
+           {"median", middle},
+           {"p90", quantile(spreads, 0.9)}}};
+}
+
+/// Half the 95 % interval of each median; of fewer samples there is no such interval.
+QualityCheck noise_check(const ReportInput& input) {
+  constexpr std::size_t least = 6;
+  std::vector<double> spreads;
+  for_each_row(input, [&](const ResultFile&, const Measurement& row) {
+    const Series* times = times_of(row);
+    if (times == nullptr || times->summary.n < least) return;
+    spreads.push_back(relative_half_width(times->summary));
+  });
+  return spread_check(noise, spreads);
+}
+
+/// The range of the medians of each question that one version measured on one host repeatedly.
+QualityCheck repeats_check(const ReportInput& input) {
+  std::map<std::string, std::vector<double>> medians;  // by question
+  for_each_row(input, [&](const ResultFile& file, const Measurement& row) {
+    const Series* times = times_of(row);
+    if (times == nullptr) return;
+    Measurement question;
+    question.benchmark = row.benchmark;
+    question.axes = row.axes;
+    question.axes.erase("repeat");
+    const Environment& environment = file.header.environment;
+    medians[environment.host_hash + " " + environment.commit + " " + question.key()].push_back(
+        times->summary.median);
+  });
+  std::vector<double> spreads;
+  for (const auto& [question, values] : medians) {
+    if (values.size() < 2) continue;
+    const auto [low, high] = std::ranges::minmax(values);
+    spreads.push_back((high - low) / median(values));
+  }
+  return spread_check(repeats, spreads);
+}
+
+QualityCheck build_check(const ReportInput& input) {
+  QualityCheck check{build};
+  auto& numbers = check.numbers;
+  std::set<std::string> commits;
+  for (const ResultFile& file : input.results) {
+    const Environment& environment = file.header.environment;
+    const auto has = [&](const char* flag) {
+      return environment.flags.find(flag) != std::string::npos;
+    };
+    const bool optimised = has("-O1") || has("-O2") || has("-O3") || has("-Ofast");
+    if (!environment.commit.empty()) commits.insert(environment.commit);
+    numbers["unknown"] += environment.commit.empty() ? 1 : 0;
+    numbers["dirty"] += environment.dirty ? 1 : 0;
+    numbers["sanitized"] += has("-fsanitize") ? 1 : 0;
+    numbers["unoptimised"] += !environment.flags.empty() && !optimised ? 1 : 0;
+  }
+  numbers["commits"] = static_cast<double>(commits.size());
+  if (commits.size() > 1 || check.any({"unknown", "dirty"})) check.result = warn;
+  if (check.any({"sanitized", "unoptimised"})) check.result = fail;
+  return check;
+}
+
+/// How a sentence shows a number.
+struct Phrase {
+  QualityKind kind;
+  std::string_view number;
+  std::string_view unit;  ///< a noun to count, "%", "1" or "e" (of a power of ten)
+  std::string_view text;  ///< with the number in place of {}
+};
+
+constexpr std::array phrases{
+    Phrase{validity, "measurements", "measurement", "{}"},
+    Phrase{validity, "ok", "1", "{} ok"},
+    Phrase{validity, "unstable", "1", "{} unstable"},
+    Phrase{validity, "unsupported", "1", "{} unsupported"},
+    Phrase{validity, "wrong", "1", "{} wrong"},
+    Phrase{validity, "interrupted", "1", "{} interrupted"},
+    Phrase{validity, "incomplete", "file", "{} incomplete"},
+    Phrase{validity, "failed", "cell", "{} failed"},
+    Phrase{validity, "left", "cell", "{} not run yet"},
+    Phrase{answers, "checked", "measurement", "{} compared with a reference"},
+    Phrase{answers, "error", "e", "largest relative error {}"},
+    Phrase{answers, "unchecked", "file", "{} measured with --check no"},
+    Phrase{canary, "calls", "call", "identical kernels compared at {}"},
+    Phrase{canary, "alarms", "call", "different at {}"},
+    Phrase{slowdown, "rows", "row", "{} with fixed work beside"},
+    Phrase{slowdown, "slow rows", "row", "slower by more than 8 % beside {}"},
+    Phrase{slowdown, "GPU rows", "row", "{} of GPUs"},
+    Phrase{slowdown, "throttled rows", "row", "{} throttled"},
+    Phrase{slowdown, "cells", "cell", "{}"},
+    Phrase{slowdown, "throttled cells", "cell", "{} throttled"},
+    Phrase{noise, "count", "measurement", "{}"},
+    Phrase{noise, "median", "%", "half the 95 % interval of the median: {} typically"},
+    Phrase{noise, "p90", "%", "{} for the worst tenth"},
+    Phrase{repeats, "count", "measurement", "{} repeated"},
+    Phrase{repeats, "median", "%", "range of the medians: {} typically"},
+    Phrase{repeats, "p90", "%", "{} for the worst tenth"},
+    Phrase{build, "commits", "commit", "{}"},
+    Phrase{build, "unknown", "file", "{} without a commit"},
+    Phrase{build, "dirty", "file", "{} built with local changes"},
+    Phrase{build, "sanitized", "file", "{} built with sanitizers"},
+    Phrase{build, "unoptimised", "file", "{} built without optimisation"},
+};
+
+std::string text_of(const Phrase& phrase, double number) {
+  const auto text = [&]() -> std::string {
+    if (phrase.unit == "%") return percent(number);
+    if (phrase.unit == "e") return scientific(number);
+    if (phrase.unit == "1") return fmt::format("{:g}", number);
+    return counted(std::llround(number), std::string(phrase.unit));
+  }();
+  return fmt::format(fmt::runtime(phrase.text), text);
+}
+
+}  // namespace
+
+std::vector<QualityCheck> quality_checks(const ReportInput& input) {
+  std::vector<QualityCheck> checks{
+      validity_check(input), answers_check(input), canary_check(input), slowdown_check(input),
+      noise_check(input),    repeats_check(input), build_check(input)};
+  std::erase_if(checks, [](const QualityCheck& check) {
+    const auto is_zero = [](const auto& number) { return number.second == 0; };
+    return check.kind != validity && std::ranges::all_of(check.numbers, is_zero);
+  });
+  return checks;
+}
+
+double QualityCheck::number(std::string_view name) const {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? 0 : found->second;
+}
+
+bool QualityCheck::any(std::initializer_list<std::string_view> names) const {
+  return std::ranges::any_of(names, [this](std::string_view name) { return number(name) > 0; });
+}
+
+std::string sentence(const QualityCheck& check) {
+  std::vector<std::string> parts;
+  for (const Phrase& phrase : phrases) {
+    const double number = check.number(phrase.number);
+    if (phrase.kind == check.kind && number > 0) parts.push_back(text_of(phrase, number));
+  }
+  return parts.empty() ? "nothing measured" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Section quality_section(const ReportInput& input) {
+  constexpr std::array<std::string_view, 7> titles{"validity", "answers", "A/A test", "slowdown",
+                                                   "noise",    "repeats", "build"};
+  constexpr std::array<std::string_view, 3> words{"pass", "warn", "fail"};
+  constexpr std::array<std::string_view, 3> badges{"Good", "Usable", "Doubtful"};
+  constexpr std::array tones{Tone::good, Tone::caution, Tone::bad};
+  const std::vector<QualityCheck> checks = quality_checks(input);
+  const QualityResult worst = std::ranges::max_element(checks, {}, &QualityCheck::result)->result;
+  Table table;
+  table.title = counted(std::ssize(checks), "check");
+  table.columns = {{"check", Align::left}, {"result", Align::left}, {"found", Align::left}};
+  std::string reasons;
+  for (const QualityCheck& check : checks) {
+    const auto result = static_cast<std::size_t>(check.result);
+    const std::string title(titles.at(static_cast<std::size_t>(check.kind)));
+    table.rows.push_back(
+        {{title}, {std::string(words.at(result)), tones.at(result)}, {sentence(check)}});
+    if (worst == pass || check.result != worst) continue;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", title, sentence(check));
+  }
+  if (reasons.empty()) reasons = table.title + " passed";
+  const auto found = static_cast<std::size_t>(worst);
+  Section section{"quality",
+                  "Quality of the measurements",
+                  {Badge{tones.at(found), std::string(badges.at(found)), reasons + "."},
+                   Folded{std::move(table), Folded::In::html}}};
+  for (const NoiseFinding& finding : input.noise) {
+    section.blocks.emplace_back(
+        Paragraph{fmt::format("Smallest detectable change: {} ({}, {}).", finding.sentence,
+                              finding.machine, finding.date)});
+  }
+  return section;
+}
+
+}  // namespace dlscale::report

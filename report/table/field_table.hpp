@@ -1,0 +1,347 @@
+#pragma once
+#include <algorithm>
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "report/table/table.hpp"
+
+namespace dlscale::report {
+
+// An answer is written once: a list of fields says what is known of a row. The table for people,
+// the records (CSV) and the JSON object of a row are made from it, each in the order of the list.
+
+/// A value of an answer: null, truth value, integer, number, text, or a list or object of these.
+/// Keys keep the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+/// A finite number; infinities and NaN are a bug in dlscale, since JSON has none.
+Json number(double value);
+/// A whole number without ".0", which is how settings stand in JSON.
+Json setting(double value);
+/// Null where the text is empty.
+Json text_or_null(std::string text);
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+
+/// What a getter returns as a value: quantities in SI, null for an absent optional.
+template <class T>
+Json value_of(const T& it) {
+  if constexpr (is_optional<T>) {
+    return it ? value_of(*it) : Json(nullptr);
+  } else if constexpr (is_list<T>) {
+    Json list = Json::array();
+    for (const auto& each : it) list.push_back(value_of(each));
+    return list;
+  } else if constexpr (requires { it.si(); }) {
+    return number(it.si());
+  } else if constexpr (std::floating_point<T>) {
+    return number(it);
+  } else {
+    static_assert(!std::is_enum_v<T>, "an enumerator is written by its name");
+    return Json(it);
+  }
+}
+
+/// A getter along members, pointers and functions: via(&Prediction::run, &Run::dtype, dtype_name).
+template <class First, class... Rest>
+auto via(First first, Rest... rest) {
+  return [=](const auto& row) {
+    if constexpr (sizeof...(rest) == 0) {
+      return std::invoke(first, row);
+    } else {
+      return via(rest...)(std::invoke(first, row));
+    }
+  };
+}
+
+/// A value in a record: "" for null, the shortest decimal that reads back as the same number, texts
+/// of a list joined by "; ".
+std::string record_text(const Json& value);
+
+/// How people read a value, and how its column stands.
+struct Look {
+  std::string (*text)(const Json& value);
+  Align align = Align::right;
+};
+
+namespace as {
+std::string exact_text(const Json& value);
+std::string dash_text(const Json& value);
+std::string milliseconds_text(const Json& value);
+std::string percent_text(const Json& value);
+std::string signed_percent_text(const Json& value);
+std::string whole_text(const Json& value);
+std::string giga_text(const Json& value);
+std::string significant_text(const Json& value, int digits);
+
+// "–" stands for null in all but the first two.
+inline constexpr Look exact{record_text};                     ///< as in records
+inline constexpr Look words{record_text, Align::left};        ///< a text
+inline constexpr Look words_or_dash{dash_text, Align::left};  ///< a text
+inline constexpr Look exact_or_dash{dash_text};               ///< as in records
+inline constexpr Look milliseconds{milliseconds_text};        ///< of seconds
+inline constexpr Look percent{percent_text};                  ///< "3.2 %" of 0.032
+inline constexpr Look signed_percent{signed_percent_text};    ///< "+3.2 %", of errors
+inline constexpr Look whole{whole_text};                      ///< without decimals
+inline constexpr Look giga{giga_text};                        ///< 1e9 a second
+template <int digits>
+inline constexpr Look significant{
+    [](const Json& value) { return significant_text(value, digits); }};
+}  // namespace as
+
+/// "kept" or "missed", of a limit; "–" where there is none.
+Cell kept_cell(std::optional<bool> kept);
+
+/// "passed", "inconclusive" or "failed": the verdict of an answer with that exit code.
+std::string_view verdict_word(ExitCode code);
+
+/// What an answer says of a row under one name: the value that programs read, and what people see
+/// of it.
+template <class Row>
+struct Field {
+  enum class In { records_and_json, records, json };
+
+  std::string key{};                  ///< with its unit, "t_iter_s"; empty: for people only
+  Meaning meaning = Meaning::remark;  ///< of the column of records
+  std::function<Json(const Row&)> value{};
+  std::string header{};  ///< with its unit, "iteration ms"; empty: for programs only
+  Look look = as::exact;
+  std::function<Cell(const Row&)> cell{};  ///< in place of value and look
+  In in = In::records_and_json;
+  std::vector<std::string> states{};  ///< every word of a Meaning::state
+
+  /// For programs. `get` is a member or takes the row; value_of() makes a value of what it returns.
+  template <class Get>
+  Field(std::string name, Meaning what, Get get)
+      : key(std::move(name)),
+        meaning(what),
+        value([get](const Row& row) -> Json { return value_of(std::invoke(get, row)); }) {}
+
+  /// For programs and for people.
+  template <class Get>
+  Field(std::string name, Meaning what, Get get, std::string heading, Look shown)
+      : Field(std::move(name), what, std::move(get)) {
+    header = std::move(heading);
+    look = shown;
+  }
+
+  /// For programs, and for people in other words: `show` makes a cell of the row.
+  template <class Get, std::invocable<const Row&> Show>
+  Field(std::string name, Meaning what, Get get, std::string heading, Show show,
+        Align align = Align::right)
+      : Field(std::move(name), what, std::move(get), std::move(heading), Look{record_text, align}) {
+    cell = cell_by(std::move(show));
+  }
+
+  /// For people only.
+  template <class Get>
+  static Field table(std::string heading, Get get, Look shown) {
+    Field field("", Meaning::remark, std::move(get), std::move(heading), shown);
+    return field;
+  }
+  template <std::invocable<const Row&> Show>
+  static Field table(std::string heading, Show show, Align align = Align::right) {
+    Field field(
+        "", Meaning::remark, [](const Row&) { return Json(nullptr); }, std::move(heading),
+        Look{record_text, align});
+    field.cell = cell_by(std::move(show));
+    return field;
+  }
+  /// For records only, where JSON says it otherwise.
+  template <class Get>
+  static Field record(std::string name, Meaning what, Get get) {
+    Field field(std::move(name), what, std::move(get));
+    field.in = In::records;
+    return field;
+  }
+  /// For JSON only: objects, lists, and what records say otherwise.
+  template <class Get>
+  static Field json(std::string name, Get get) {
+    Field field(std::move(name), Meaning::remark, std::move(get));
+    field.in = In::json;
+    return field;
+  }
+
+  [[nodiscard]] bool in_records() const { return !key.empty() && in != In::json; }
+  [[nodiscard]] bool in_json() const { return !key.empty() && in != In::records; }
+  [[nodiscard]] Cell shown(const Row& row) const {
+    return cell ? cell(row) : Cell{look.text(value(row))};
+  }
+
+ private:
+  /// Of a function that returns a cell or its text.
+  template <class Show>
+  static std::function<Cell(const Row&)> cell_by(Show show) {
+    return [show](const Row& row) -> Cell {
+      if constexpr (std::is_same_v<std::invoke_result_t<Show, const Row&>, Cell>) {
+        return std::invoke(show, row);
+      } else {
+        return Cell{std::string(std::invoke(show, row))};
+      }
+    };
+  }
+};
+
+template <class Row>
+using Fields = std::vector<Field<Row>>;
+
+/// The lists one after the other.
+template <class Row>
+Fields<Row> joined(std::initializer_list<Fields<Row>> lists) {
+  Fields<Row> all;
+  for (const Fields<Row>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+/// Fields of a part of a row, `get`, among those of the row: of a prediction those of its run.
+template <class Row, class Part, class Get>
+Fields<Row> part_of(const Fields<Part>& fields, Get get) {
+  Fields<Row> all;
+  for (const Field<Part>& field : fields) {
+    Field<Row> mine(field.key, field.meaning, [get, value = field.value](const Row& row) {
+      return value(std::invoke(get, row));
+    });
+    mine.header = field.header;
+    mine.look = field.look;
+    if (field.cell) {
+      mine.cell = [get, cell = field.cell](const Row& row) { return cell(std::invoke(get, row)); };
+    }
+    mine.in = static_cast<typename Field<Row>::In>(field.in);
+    mine.states = field.states;
+    all.push_back(std::move(mine));
+  }
+  return all;
+}
+
+/// The fields of these keys, in the order of the keys.
+template <class Row>
+Fields<Row> picked(const Fields<Row>& fields, std::initializer_list<std::string_view> keys) {
+  Fields<Row> some;
+  for (const std::string_view key : keys) {
+    const auto found = std::ranges::find(fields, key, &Field<Row>::key);
+    EXPECT(found != fields.end());
+    some.push_back(*found);
+  }
+  return some;
+}
+
+/// All fields but those of these keys.
+template <class Row>
+Fields<Row> without(Fields<Row> fields, std::initializer_list<std::string_view> keys) {
+  std::erase_if(fields, [keys](const Field<Row>& field) {
+    return std::ranges::find(keys, field.key) != keys.end();
+  });
+  return fields;
+}
+
+/// The same fields without what people see.
+template <class Row>
+Fields<Row> for_programs(Fields<Row> fields) {
+  std::erase_if(fields, [](const Field<Row>& field) { return field.key.empty(); });
+  for (Field<Row>& field : fields) field.header.clear();
+  return fields;
+}
+
+/// The same fields for people only; those without a header are left out.
+template <class Row>
+Fields<Row> for_people(Fields<Row> fields) {
+  std::erase_if(fields, [](const Field<Row>& field) { return field.header.empty(); });
+  for (Field<Row>& field : fields) field.key.clear();
+  return fields;
+}
+
+/// The same fields in records only, for rows whose JSON has the part as an object of its own.
+template <class Row>
+Fields<Row> in_records(Fields<Row> fields) {
+  std::erase_if(fields, [](const Field<Row>& field) { return !field.in_records(); });
+  for (Field<Row>& field : fields) field.in = Field<Row>::In::records;
+  return fields;
+}
+
+/// Adds to a table what people see of a row.
+template <class Row>
+void add_shown(const Fields<Row>& fields, const Row& row, Table& table) {
+  std::vector<Cell>& cells = table.rows.emplace_back();
+  for (const Field<Row>& field : fields) {
+    if (!field.header.empty()) cells.push_back(field.shown(row));
+  }
+}
+
+/// What people see: a column a field that has a header, without title and notes.
+template <class Row, class Rows>
+Table table_of(const Fields<Row>& fields, const Rows& rows) {
+  Table table;
+  for (const Field<Row>& field : fields) {
+    if (!field.header.empty()) table.columns.push_back({field.header, field.look.align});
+  }
+  for (const Row& row : rows) add_shown(fields, row, table);
+  return table;
+}
+
+/// A row a record.
+template <class Row, class Rows>
+Table records_of(const Fields<Row>& fields, const Rows& rows) {
+  Table table;
+  for (const Field<Row>& field : fields) {
+    if (!field.in_records()) continue;
+    table.columns.push_back({field.key, Align::right, field.meaning, field.states});
+  }
+  for (const Row& row : rows) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    cells.reserve(table.columns.size());
+    for (const Field<Row>& field : fields) {
+      if (field.in_records()) cells.push_back({record_text(field.value(row))});
+    }
+  }
+  return table;
+}
+
+/// The row as an object.
+template <class Row>
+Json object_of(const Fields<Row>& fields, const Row& row) {
+  Json object = Json::object();
+  for (const Field<Row>& field : fields) {
+    if (field.in_json()) object[field.key] = field.value(row);
+  }
+  return object;
+}
+/// Null where there is none.
+template <class Row>
+Json object_of(const Fields<Row>& fields, const std::optional<Row>& row) {
+  return row ? object_of(fields, *row) : Json(nullptr);
+}
+
+/// A list of such objects.
+template <class Row, class Rows>
+Json list_of(const Fields<Row>& fields, const Rows& rows) {
+  Json list = Json::array();
+  for (const Row& row : rows) list.push_back(object_of(fields, row));
+  return list;
+}
+
+/// Indented by two; bytes that are not UTF-8 become U+FFFD.
+std::string dump(const Json& json);
+
+/// The JSON of an answer of version 1: {"schema": …, "version": 1, …}, followed by the fields of
+/// the object that `rest` makes. `rest` owns what it reads.
+JsonText json_answer(std::string schema, std::function<Json()> rest);
+
+}  // namespace dlscale::report

@@ -1,0 +1,68 @@
+#include "report/table/schedule_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <vector>
+
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+bool by_server(const Run& run) {
+  return run.synchronisation == Synchronisation::parameter_server;
+}
+
+/// Names and values of the settings of the run that are not as usual.
+std::vector<std::string> unusual_settings(const Run& run) {
+  const ScheduleSettings usual;
+  const ScheduleSettings& settings = run.settings;
+  std::vector<std::string> texts;
+  const auto add = [&texts](std::string_view name, const auto& value, const auto& other) {
+    if (value != other) texts.push_back(fmt::format("{} {}", name, to_text(value)));
+  };
+  if (run.schedule == Schedule::horovod) {
+    add("cycle", settings.cycle, usual.cycle);
+    add("fusion threshold", settings.fusion_threshold, usual.fusion_threshold);
+  }
+  if (has_buckets(run.schedule)) {
+    add("bucket", settings.bucket, usual.bucket);
+    if (settings.first_bucket != settings.bucket) {
+      add("first bucket", settings.first_bucket, usual.first_bucket);
+    }
+  }
+  if (run.schedule == Schedule::priority) {
+    add("partition", settings.partition, usual.partition);
+    if (settings.credit != usual.credit) {
+      texts.push_back(fmt::format("credit {}", settings.credit));
+    }
+  }
+  if (by_server(run) && settings.servers != usual.servers) {
+    texts.push_back(counted(settings.servers, "server"));
+  }
+  if (by_server(run) && settings.sharding != usual.sharding) {
+    texts.push_back(fmt::format("sharding {}", sharding_name(settings.sharding)));
+  }
+  if (by_server(run) && settings.transport != usual.transport) {
+    texts.push_back(fmt::format("transport {}", transport_name(settings.transport)));
+  }
+  if (by_server(run) && settings.callers != usual.callers) {
+    texts.push_back(fmt::format("callers {}", callers_name(settings.callers)));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string schedule_text(const Run& run) {
+  std::string text(schedule_name(run.schedule));
+  if (by_server(run)) text += " by parameter server";
+  const std::vector<std::string> settings = unusual_settings(run);
+  if (!settings.empty()) text += fmt::format(" ({})", fmt::join(settings, ", "));
+  return text;
+}
+
+}  // namespace dlscale::report

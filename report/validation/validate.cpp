@@ -1,0 +1,328 @@
+#include "report/validation/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/statistics.hpp"
+#include "core/run/schedule_settings.hpp"
+#include "core/text/numbers.hpp"
+#include "report/table/phases.hpp"
+#include "report/table/schedule_text.hpp"
+#include "report/validation/machine_match.hpp"
+#include "report/validation/measured_runs.hpp"
+
+namespace dlscale::report {
+namespace {
+
+double relative(Seconds predicted, Seconds measured) {
+  return (predicted - measured) / measured;
+}
+
+Seconds median_time(const std::vector<Seconds>& times) {
+  std::vector<double> seconds;
+  seconds.reserve(times.size());
+  for (const Seconds time : times) seconds.push_back(time.si());
+  return Seconds(median(seconds));
+}
+
+PhaseError phase_error(std::string_view phase, Seconds predicted, Seconds measured,
+                       Seconds iteration) {
+  PhaseError error{std::string(phase), predicted, measured, {}, 0};
+  if (measured > Seconds{}) error.error = relative(predicted, measured);
+  error.share_of_error = (predicted - measured) / iteration;
+  return error;
+}
+
+std::vector<PhaseError> phase_errors(const MeasuredRun& measured,
+                                     const model::IterationTime& predicted) {
+  const Seconds iteration = median_time(measured.t_iter);
+  std::vector<PhaseError> errors{phase_error("t_iter", predicted.total, iteration, iteration)};
+  for (const Phase& phase : iteration_phases) {
+    errors.push_back(phase_error(phase.series, predicted_time(phase, predicted),
+                                 measured.phases.find(phase.series)->second, iteration));
+  }
+  return errors;
+}
+
+std::string blame(const std::vector<PhaseError>& phases) {
+  const auto smaller = [](const PhaseError& a, const PhaseError& b) {
+    return std::abs(a.share_of_error) < std::abs(b.share_of_error);
+  };
+  return std::max_element(phases.begin() + 1, phases.end(), smaller)->phase;
+}
+
+/// What must agree for a run on 1 rank, which waits for no other, to be the baseline of a run on
+/// more.
+std::map<std::string, std::string> baseline_axes(const MeasuredRun& measured) {
+  std::map<std::string, std::string> axes = measured.axes;
+  axes.erase("ranks");
+  axes.erase("ranks_on_node");
+  axes.erase("waiting");
+  return axes;
+}
+
+std::map<std::string, std::string> under_any_schedule(std::map<std::string, std::string> axes) {
+  for (const std::string_view name : schedule_axis_names) axes.erase(std::string(name));
+  return axes;
+}
+
+/// The phases measured, as those predicted.
+model::IterationTime measured_time(const MeasuredRun& measured) {
+  model::IterationTime time;
+  for (const Phase& phase : iteration_phases) {
+    if (phase.predicted != nullptr) {
+      time.*phase.predicted = measured.phases.find(phase.series)->second;
+    }
+  }
+  time.total = median_time(measured.t_iter);
+  time.load = measured.load;
+  time.hidden_comm = measured.hidden_comm;
+  return time;
+}
+
+std::string training_key(const MeasuredRun& measured) {
+  Measurement bare;
+  bare.benchmark = "e2e";
+  bare.axes = under_any_schedule(measured.axes);
+  return bare.key();
+}
+
+/// Measured t_iter of the same run on 1 rank; of any schedule where this one was not measured,
+/// since one rank has nothing to schedule.
+std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
+                                        std::span<const MeasuredRun> runs) {
+  std::vector<Seconds> other_schedules;
+  const std::map<std::string, std::string> wanted = baseline_axes(measured);
+  for (const MeasuredRun& candidate : runs) {
+    if (candidate.run.ranks != 1) continue;
+    const std::map<std::string, std::string> offered = baseline_axes(candidate);
+    if (offered == wanted) return median_time(candidate.t_iter);
+    if (under_any_schedule(offered) == under_any_schedule(wanted)) {
+      other_schedules.push_back(median_time(candidate.t_iter));
+    }
+  }
+  if (other_schedules.empty()) return {};
+  return median_time(other_schedules);
+}
+
+RunValidation validate_run(const MeasuredRun& measured, const Predictor& predictor,
+                           std::span<const MeasuredRun> runs) {
+  RunValidation result;
+  result.key = measured.key;
+  result.training = training_key(measured);
+  result.links = measured.links;
+  result.run = measured.run;
+  result.backend = measured.axes.at("backend");
+  result.repeats = static_cast<int>(measured.t_iter.size());
+  result.measured = measured.t_iter;
+  result.measured_low = measured.low;
+  result.measured_high = measured.high;
+  result.prediction = predictor(measured.run);
+  for (const Seconds time : measured.t_iter) {
+    result.errors.push_back(relative(result.prediction.time.total, time));
+  }
+  result.phases = phase_errors(measured, result.prediction.time);
+  result.blame = blame(result.phases);
+  result.measured_bound = model::bound_by(measured_time(measured), result.prediction.shares_cores);
+  if (measured.run.ranks > 1) {
+    if (const auto single = single_rank_time(measured, runs)) {
+      result.naive_error = relative(*single, median_time(measured.t_iter));
+    }
+  }
+  return result;
+}
+
+std::vector<double> absolute(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  return values;
+}
+
+template <class Member>
+ErrorSummary summarize_group(const std::string& group, std::span<const RunValidation> runs,
+                             Member&& is_member) {
+  ErrorSummary summary;
+  summary.group = group;
+  std::vector<double> errors;
+  std::vector<double> naive;
+  for (const RunValidation& run : runs) {
+    if (!is_member(run)) continue;
+    ++summary.runs;
+    errors.insert(errors.end(), run.errors.begin(), run.errors.end());
+    if (run.naive_error) naive.push_back(std::abs(*run.naive_error));
+  }
+  summary.repeats = static_cast<int>(errors.size());
+  summary.bias = median(errors);
+  summary.median_abs = median(absolute(errors));
+  summary.p90_abs = quantile(absolute(errors), 0.9);
+  if (!naive.empty()) summary.naive_median_abs = median(naive);
+  return summary;
+}
+
+/// One summary for each value that `property` has among the runs.
+template <class Property, class Name>
+void append_groups(std::vector<ErrorSummary>& summaries, std::span<const RunValidation> runs,
+                   Property property, Name name) {
+  using Value = decltype(property(runs.front()));
+  std::map<Value, std::string> groups;
+  for (const RunValidation& run : runs) groups.emplace(property(run), name(property(run)));
+  for (const auto& [value, group] : groups) {
+    const auto is_member = [&, value = value](const RunValidation& run) {
+      return property(run) == value;
+    };
+    summaries.push_back(summarize_group(group, runs, is_member));
+  }
+}
+
+std::vector<ErrorSummary> summarize_runs(std::span<const RunValidation> runs) {
+  std::vector<ErrorSummary> summaries{
+      summarize_group("all", runs, [](const RunValidation&) { return true; })};
+  std::set<int> counts;
+  for (const RunValidation& run : runs) counts.insert(run.run.ranks);
+  for (const int ranks : counts) {
+    summaries.push_back(
+        summarize_group(counted(ranks, "rank"), runs,
+                        [ranks](const RunValidation& run) { return run.run.ranks == ranks; }));
+    summaries.back().ranks = ranks;
+  }
+  append_groups(
+      summaries, runs, [](const RunValidation& run) { return run.run.network; },
+      [](const std::string& network) { return network; });
+  append_groups(
+      summaries, runs,
+      [](const RunValidation& run) { return std::pair(run.run.schedule, run.run.synchronisation); },
+      [](const auto& way) {
+        Run run;
+        std::tie(run.schedule, run.synchronisation) = way;
+        return schedule_text(run);
+      });
+  return summaries;
+}
+
+/// On one rank nothing travels, whatever the schedule.
+std::vector<ScheduleOrder> schedule_orders(std::span<const RunValidation> runs) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> trainings;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].run.ranks > 1) trainings[{runs[i].training, runs[i].links}].push_back(i);
+  }
+  std::vector<ScheduleOrder> orders;
+  for (const auto& [training, members] : trainings) {
+    if (members.size() < 2) continue;
+    std::vector<ScheduleTime> times;
+    for (const std::size_t i : members) {
+      times.push_back({runs[i].iteration().measured, runs[i].measured_low, runs[i].measured_high,
+                       runs[i].iteration().predicted});
+    }
+    orders.push_back(order_of(times));
+    orders.back().runs = members;
+  }
+  std::ranges::sort(orders, {}, [](const ScheduleOrder& order) { return order.runs.front(); });
+  return orders;
+}
+
+bool has_runs(const ResultFile& file) {
+  return std::ranges::any_of(file.measurements,
+                             [](const Measurement& each) { return each.benchmark == "e2e"; });
+}
+
+/// What a prediction is judged on must not have helped to make it.
+void refuse_sources(const model::Machine& machine, std::span<const ResultFile> results) {
+  namespace fs = std::filesystem;
+  for (const ResultFile& file : results) {
+    if (!has_runs(file)) continue;
+    for (const std::string& source : machine.sources) {
+      if (fs::weakly_canonical(source) != fs::weakly_canonical(file.path)) continue;
+      throw ConfigError(fmt::format(
+          "{} is among the sources of the machine, so it cannot judge it. Calibrate without it.",
+          file.path.string()));
+    }
+  }
+}
+
+Validation judge(const Predictor& predictor, const MeasuredRuns& measured) {
+  Validation validation;
+  validation.notes = measured.notes;
+  validation.not_judged = measured.not_judged;
+  for (const MeasuredRun& run : measured.runs) {
+    validation.runs.push_back(validate_run(run, predictor, measured.runs));
+  }
+  validation.summaries = summarize_runs(validation.runs);
+  validation.orders = schedule_orders(validation.runs);
+  return validation;
+}
+
+void refuse_none(const MeasuredRuns& measured) {
+  if (!measured.runs.empty()) return;
+  if (measured.notes.empty()) {
+    throw ConfigError(
+        "there is no measured training run to hold predictions against. Run \"dlscale bench "
+        "e2e\" first, or name the file it wrote.");
+  }
+  throw ConfigError(
+      fmt::format("there is no training run that can be judged; {}", measured.notes.front()));
+}
+
+}  // namespace
+
+Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
+  const MeasuredRuns measured = collect_runs(results);
+  refuse_none(measured);
+  return judge(predictor, measured);
+}
+
+Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
+  refuse_sources(machine, results);
+  Networks networks = read_networks(results);
+  const MeasuredRuns measured =
+      collect_runs(results, [&](const ResultFile& file, const Measurement& run) {
+        return network_objection(networks, file, run);
+      });
+  refuse_none(measured);
+  const auto predictor = [&](const Run& run) {
+    const int ranks[] = {run.ranks};
+    return model::predict(*networks.at(run.network), machine, run, ranks).front();
+  };
+  Validation validation = judge(predictor, measured);
+  validation.networks = std::move(networks);
+  for (std::string& note : machine_differences(machine, results)) {
+    validation.notes.push_back(std::move(note));
+  }
+  return validation;
+}
+
+bool passes(const ErrorSummary& summary, double limit) {
+  return summary.median_abs <= limit;
+}
+
+std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits) {
+  if (summary.ranks == 0) return {};
+  return summary.ranks == 1 ? limits.one_rank : limits.more_ranks;
+}
+
+std::optional<bool> passes(const ScheduleOrder& order, const Limits& limits) {
+  if (!limits.order || order.pairs_apart == 0) return std::nullopt;
+  constexpr double rounding = 1e-12;
+  return order.correlation && *order.correlation >= *limits.order - rounding;
+}
+
+ExitCode exit_code(const Validation& validation, const Limits& limits) {
+  for (const ErrorSummary& summary : validation.summaries) {
+    const auto limit = limit_of(summary, limits);
+    if (limit && !passes(summary, *limit)) return ExitCode::regression;
+  }
+  bool ordered = !limits.order;
+  for (const ScheduleOrder& order : validation.orders) {
+    const auto passed = passes(order, limits);
+    if (passed && !*passed) return ExitCode::regression;
+    ordered |= passed.has_value();
+  }
+  return validation.not_judged > 0 || !ordered ? ExitCode::inconclusive : ExitCode::ok;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,68 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/network/network.hpp"
+#include "train/data/images.hpp"
+#include "train/data/jpeg.hpp"
+#include "train/data/random_stream.hpp"
+
+namespace dlscale::train {
+
+/// A rectangle of a picture, in pixels of that picture.
+struct Crop {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+};
+
+/// What is done to a picture before the network sees it.
+struct Augmentation {
+  Crop crop;
+  bool mirrored = false;
+};
+
+/// A random resized crop as torchvision's RandomResizedCrop draws it: an area of 8 % to 100 % of
+/// the picture and a ratio of width to height between 3/4 and 4/3 (uniform in its logarithm), whole
+/// pixels, uniform place; after ten misses the largest central crop of a ratio in that range.
+/// Mirrored with probability 1/2.
+Augmentation draw_augmentation(PictureSize picture, RandomStream& random);
+
+/// The least n of 1, 2, 4, 8 such that the crop, decoded at n/8 of its size, still has at least
+/// the pixels that the network wants; 8 if it has fewer to begin with. These are the scales for
+/// which libjpeg-turbo has vector code.
+int decode_eighths(const Crop& crop, ImageShape shape);
+
+/// Cuts, resizes and mirrors. Resizing is bilinear and, where it shrinks, weighs all pixels that an
+/// output pixel covers with a triangle, as Pillow's and torchvision's does. Writes what `out` has
+/// room for:
+///   floats: C × H × W of (value / 255 - mean) / standard deviation with ImageNet's statistics;
+///   bytes: H × W × C of the values, rounded to the nearest, halves up, as Pillow's are. Normalised
+///     by a device they differ from the floats by that rounding: by 0.5 / 255 / deviation at most,
+///     below 0.009. The floats are not rounded likewise: it would cost the host time, and precision
+///     that only those who send bytes have to give up.
+class Augmenter {
+ public:
+  /// `augmentation` is in pixels of `pixels`. `shape` has 3 channels, `out` its size.
+  void run(const Pixels& pixels, const Augmentation& augmentation, ImageShape shape, ImageRoom out);
+
+ private:
+  /// Output i is the sum over t < count of weights[i · count + t] · input[first[i] + t].
+  struct Filter {
+    int count = 0;
+    std::vector<int> first;
+    std::vector<float> weights;
+    void set(double start, double length, int in, int out);
+  };
+
+  void blend_rows(const Pixels& pixels, int y, int first_column, int columns);
+  void blend_columns(int first_column);
+
+  Filter across_;
+  Filter down_;
+  std::vector<float> wide_row_;    ///< one output row, still at the picture's width
+  std::vector<float> narrow_row_;  ///< one output row, four floats a pixel
+};
+
+}  // namespace dlscale::train

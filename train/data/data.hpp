@@ -1,0 +1,128 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "core/base/units.hpp"
+#include "core/network/network.hpp"
+#include "train/data/images.hpp"
+
+namespace dlscale::train {
+
+/// A folder of JPEG pictures, one sub-folder a class, with manifest.json (train/data/manifest.hpp).
+struct DataSet {
+  struct Picture {
+    std::filesystem::path path;
+    std::int32_t label;
+    std::int64_t bytes;
+  };
+  std::filesystem::path root;
+  std::vector<std::string> classes;
+  std::vector<Picture> pictures;
+};
+
+struct DataSetSpec {
+  int classes = 10;
+  int pictures = 256;
+  int width = 500;              ///< the mean size of ImageNet pictures
+  int height = 375;             ///< single pictures differ from the mean, as ImageNet's do
+  double target_bytes = 110e3;  ///< mean file size; reached within 10 %
+  std::uint64_t seed = 1;
+};
+
+/// Writes a data set whose classes differ in orientation, frequency and colour of a pattern, under
+/// noise: a network can learn it, and a picture costs what an ImageNet picture costs to read and
+/// decode. The same spec gives the same files. Resumes where it stopped; of a finished set with the
+/// same spec only missing and damaged pictures are written again. Several processes may call it at
+/// once. Throws ConfigError if the spec is impossible, or the folder holds something else or cannot
+/// be written; Interrupted on a signal.
+DataSet make_data_set(const std::filesystem::path& root, const DataSetSpec& spec);
+
+/// Throws ConfigError: no folder, no manifest (with the command that makes one), missing pictures,
+/// pictures whose size is not the manifest's.
+DataSet open_data_set(const std::filesystem::path& root);
+
+/// Time a loader thread spent on one picture. `read` is elapsed time, for it may wait for a device;
+/// `decode` and `augment` are processor time of the thread, the same whatever else shares the core.
+struct LoadTimes {
+  Seconds read;                                   ///< the file, from storage or the page cache
+  Seconds decode;                                 ///< JPEG to RGB
+  Seconds augment;                                ///< crop, resize, mirror, normalise or round
+  std::chrono::steady_clock::time_point started;  ///< the span on a timeline
+  std::chrono::steady_clock::time_point ended;
+};
+
+/// Reads a picture and writes it as normalised f32 C × H × W of `shape`, which has 3 channels, or
+/// as H × W × C bytes, whichever there is room for: random resized crop and mirror drawn from
+/// `seed`, bilinear, ImageNet's mean and deviation (see train/data/augment.hpp). Grey pictures are
+/// spread over three channels, CMYK is converted. Throws ConfigError naming the file if it is
+/// missing, truncated, damaged or no JPEG.
+LoadTimes load_picture(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
+                       ImageRoom out);
+
+/// One image of a batch: which picture, and the seed of its crop.
+struct Pick {
+  std::size_t picture = 0;  ///< index into DataSet::pictures
+  std::uint64_t seed = 0;
+  bool operator==(const Pick&) const = default;
+};
+
+/// A decoded mini-batch in host memory, with N labels.
+struct Batch {
+  Images images;
+  std::span<const std::int32_t> labels;
+  std::vector<LoadTimes> times;  ///< one per picture
+  std::vector<Pick> picks;       ///< one per picture: load_picture() of it gives the same image
+};
+
+struct PipelineOptions {
+  ImageShape shape;
+  int batch = 8;
+  int threads = 1;
+  int prefetch = 2;  ///< batches decoded ahead
+  std::uint64_t seed = 1;
+  int rank = 0;
+  int ranks = 1;
+  Normalisation normalisation = Normalisation::host;  ///< device: batches hold bytes
+  /// Memory for the decoded images: what the device they go to copies fastest from; empty: ordinary
+  /// memory. Must be freed before the device is closed, so the pipeline goes first.
+  std::function<backend::Buffer(std::size_t bytes)> allocate = {};
+};
+
+/// Fills `out` as load_picture() does. Each loader thread has one of its own.
+using LoadFunction = std::function<LoadTimes(const DataSet::Picture& picture, ImageShape shape,
+                                             std::uint64_t seed, ImageRoom out)>;
+
+/// Loader threads that keep up to `prefetch` batches ready. The sequence of batches depends on
+/// seed, rank and ranks only, not on timing or threads: the union over ranks of iteration k is the
+/// batch that one rank with batch · ranks would get, in the same order (rank r has images
+/// [r·batch, (r+1)·batch)). Epochs follow each other without a gap, each a new permutation of all
+/// pictures, so a batch may hold the end of one and the start of the next.
+class DataPipeline {
+ public:
+  /// Throws ConfigError: a shape without 3 channels, batch, threads or prefetch < 1.
+  DataPipeline(DataSet data, const PipelineOptions& options);
+  /// Loads with what `make_loader` returns, called once per thread, instead of load_picture().
+  DataPipeline(DataSet data, const PipelineOptions& options,
+               const std::function<LoadFunction()>& make_loader);
+  /// Waits for the pictures under way, one per thread.
+  ~DataPipeline();
+  DataPipeline(const DataPipeline&) = delete;
+  DataPipeline& operator=(const DataPipeline&) = delete;
+  /// Blocks until the next batch is ready; it stays valid until the next call. Rethrows what a
+  /// loader thread met, and goes on doing so.
+  const Batch& next();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dlscale::train

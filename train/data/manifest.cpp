@@ -1,0 +1,122 @@
+#include "train/data/manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
+#include "core/text/json_problem.hpp"
+#include "train/data/file.hpp"
+
+namespace dlscale::train {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* schema = "dlscale.data_set";
+constexpr int version = 1;
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& problem) {
+  throw ConfigError(
+      fmt::format("{}: {}. Delete it and make the data set again: dlscale data make --out {}",
+                  path.string(), problem, path.parent_path().string()));
+}
+
+json to_json(const DataSetSpec& spec) {
+  return {{"classes", spec.classes}, {"pictures", spec.pictures},         {"width", spec.width},
+          {"height", spec.height},   {"target_bytes", spec.target_bytes}, {"seed", spec.seed}};
+}
+
+DataSetSpec spec_from(const json& value) {
+  DataSetSpec spec;
+  value.at("classes").get_to(spec.classes);
+  value.at("pictures").get_to(spec.pictures);
+  value.at("width").get_to(spec.width);
+  value.at("height").get_to(spec.height);
+  value.at("target_bytes").get_to(spec.target_bytes);
+  value.at("seed").get_to(spec.seed);
+  return spec;
+}
+
+json to_json(const Manifest::Entry& entry) {
+  return {{"path", entry.path},
+          {"label", entry.label},
+          {"bytes", entry.bytes},
+          {"fnv1a", fmt::format("{:016x}", entry.checksum)}};
+}
+
+Manifest::Entry entry_from(const json& value) {
+  Manifest::Entry entry;
+  value.at("path").get_to(entry.path);
+  value.at("label").get_to(entry.label);
+  value.at("bytes").get_to(entry.bytes);
+  entry.checksum = std::stoull(value.value("fnv1a", "0"), nullptr, 16);
+  return entry;
+}
+
+/// A manifest must not lead out of its folder.
+bool stays_inside(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return !normal.empty() && normal.is_relative() && *normal.begin() != "..";
+}
+
+void check(const fs::path& path, const Manifest& manifest) {
+  for (std::size_t i = 0; i < manifest.pictures.size(); ++i) {
+    const Manifest::Entry& entry = manifest.pictures[i];
+    if (!stays_inside(entry.path)) {
+      refuse(path, fmt::format("/pictures/{}/path \"{}\" is outside of the folder", i, entry.path));
+    }
+    if (entry.label < 0 || entry.label >= std::ssize(manifest.classes)) {
+      refuse(path, fmt::format("/pictures/{}/label is {}, but there are {} classes", i, entry.label,
+                               manifest.classes.size()));
+    }
+  }
+}
+
+Manifest manifest_from(const fs::path& path, const json& document) {
+  if (document.value("schema", "") != schema || document.value("version", 0) != version) {
+    refuse(path, fmt::format("this is no \"{}\" version {}", schema, version));
+  }
+  Manifest manifest;
+  if (document.contains("spec")) manifest.spec = spec_from(document["spec"]);
+  document.at("classes").get_to(manifest.classes);
+  for (const json& value : document.at("pictures")) manifest.pictures.push_back(entry_from(value));
+  return manifest;
+}
+
+}  // namespace
+
+fs::path manifest_path(const fs::path& root) {
+  return root / "manifest.json";
+}
+
+Manifest read_manifest(const fs::path& path) {
+  std::vector<std::uint8_t> text;
+  read_file(path, text);
+  try {
+    Manifest manifest = manifest_from(path, json::parse(text));
+    check(path, manifest);
+    return manifest;
+  } catch (const json::exception& error) {
+    refuse(path, json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
+  } catch (const std::logic_error&) {  // std::stoull
+    refuse(path, "an \"fnv1a\" is no hexadecimal number");
+  }
+}
+
+void write_manifest(const fs::path& path, const Manifest& manifest) {
+  json document{{"schema", schema}, {"version", version}, {"classes", manifest.classes}};
+  if (manifest.spec) document["spec"] = to_json(*manifest.spec);
+  document["pictures"] = json::array();
+  for (const auto& entry : manifest.pictures) document["pictures"].push_back(to_json(entry));
+  const std::string text = document.dump(1) + "\n";
+  write_file(path, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
+  return fnv1a({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace dlscale::train

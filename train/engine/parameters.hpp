@@ -1,0 +1,105 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+
+namespace dlscale::train {
+
+/// A learned tensor and its place in the arrays, in elements.
+struct ParameterSlot {
+  LayerId layer;
+  backend::Parameter parameter;
+  std::size_t offset = 0;
+  std::size_t elements = 0;  ///< padding of the layout included
+};
+
+/// Where all parameters lie: in the order in which backward finishes their gradients, so that any
+/// run of layers is one contiguous span. Each tensor starts at a multiple of 32 elements, which is
+/// 64 bytes in bf16; what lies between is zero and stays so.
+class ParameterLayout {
+ public:
+  /// `operations` by layer index; none for the input.
+  ParameterLayout(const Network& network,
+                  std::span<const std::unique_ptr<backend::Operation>> operations);
+
+  [[nodiscard]] std::size_t elements() const { return elements_; }
+  [[nodiscard]] const std::vector<ParameterSlot>& slots() const { return slots_; }
+  /// In the order of Operation::parameters(); empty for layers without.
+  [[nodiscard]] std::span<const ParameterSlot> of(LayerId layer) const;
+  /// Do operations see bf16 copies of some parameters?
+  [[nodiscard]] bool has_low_precision() const;
+  /// Names every tensor's layout: two ranks may add up their gradients only if it is equal.
+  [[nodiscard]] std::string description() const;
+
+ private:
+  struct Range {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  std::vector<ParameterSlot> slots_;
+  std::vector<Range> by_layer_;
+  std::size_t elements_ = 0;
+};
+
+/// Master weights, gradients and momenta in f32, one array each, and the copy in bf16 that
+/// operations see where they compute in that.
+class Parameters {
+ public:
+  Parameters(ParameterLayout layout, backend::ComputeDevice& device);
+
+  /// What the constructor allocates.
+  static std::size_t bytes(const ParameterLayout& layout);
+
+  [[nodiscard]] const ParameterLayout& layout() const { return layout_; }
+  /// What an operation reads, in the precision it computes in.
+  [[nodiscard]] backend::Tensor value(const ParameterSlot& slot) const;
+  [[nodiscard]] backend::Tensor gradient(const ParameterSlot& slot) const;
+  /// The f32 value that update() changes.
+  [[nodiscard]] backend::Tensor master(const ParameterSlot& slot) const;
+
+  [[nodiscard]] std::span<float> masters() const;
+  [[nodiscard]] std::span<float> gradients() const;
+  /// From the first of `layers` to the last; they are neighbours in backward order.
+  [[nodiscard]] std::span<float> gradients(std::span<const LayerId> layers) const;
+  /// Likewise.
+  [[nodiscard]] std::span<float> masters(std::span<const LayerId> layers) const;
+
+  /// He-normal weights, scale 1, the rest 0; momenta 0.
+  void initialise(std::uint64_t seed);
+  void update(const backend::SgdStep& step);
+  /// Only of such layers. Each element becomes what an update of all would make of it.
+  void update(const backend::SgdStep& step, std::span<const LayerId> layers);
+  /// After a change of masters(): brings the bf16 copies up to date. Clears momenta.
+  void masters_changed();
+  /// The same after a change of masters(layers).
+  void masters_changed(std::span<const LayerId> layers);
+
+  /// Values `tensor` of one of the layer's slots as plain f32, and back.
+  [[nodiscard]] std::vector<float> to_plain(const backend::Tensor& tensor) const;
+  void from_plain(std::span<const float> plain, const backend::Tensor& tensor) const;
+
+ private:
+  /// In elements.
+  struct Range {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] Range range_of(std::span<const LayerId> layers) const;
+  void update(const backend::SgdStep& step, Range range);
+  void change_masters(Range range);
+
+  ParameterLayout layout_;
+  backend::ComputeDevice* device_;
+  backend::Buffer masters_;
+  backend::Buffer gradients_;
+  backend::Buffer momenta_;
+  backend::Buffer low_;  ///< empty without low precision
+};
+
+}  // namespace dlscale::train

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "core/network/network.hpp"
+#include "core/network/step.hpp"
+#include "train/engine/arena.hpp"
+#include "train/engine/gradient_flow.hpp"
+#include "train/engine/parameters.hpp"
+
+namespace dlscale::train {
+
+/// Pieces of one allocation that all live at once, one per layer; aligned for vectors.
+struct Packed {
+  std::vector<std::size_t> offsets;
+  std::size_t bytes = 0;
+};
+
+/// A network compiled for a device, before any memory is taken.
+struct ProgramPlan {
+  std::vector<Step> forward;
+  std::vector<Step> backward;
+  std::vector<backend::OperationSpec> specs;                    ///< by layer; the input's is unused
+  std::vector<std::unique_ptr<backend::Operation>> operations;  ///< by layer; none for the input
+  std::vector<backend::TensorDesc> outputs;                     ///< by layer
+  GradientFlow flow;
+  ParameterLayout parameters;
+  Packed activations;   ///< outputs, kept from forward to backward
+  Packed states;        ///< of the operations
+  Placement gradients;  ///< of activations, by GradientFlow's buffers
+  std::size_t scratch = 0;
+
+  [[nodiscard]] std::size_t bytes() const;
+};
+
+/// Creates the operations in network order, each for the layouts in which its producers leave their
+/// outputs. Throws Unsupported naming the layer.
+ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, int batch,
+                      DType dtype);
+
+}  // namespace dlscale::train
