@@ -64,7 +64,7 @@ struct IterationGrid {
   [[nodiscard]] double at(const PlanPlace& place) const { return iteration[index(place)]; }
 };
 
-/// By the batched form (model/fast) where it holds, else by the task graph; of both the values,
+/// By the batched form (model/plan) where it holds, else by the task graph; of both the values,
 /// without intervals. `run` says all but ranks, batch and the exchange. Throws ConfigError for an
 /// empty or too large space, where too much of it must be simulated, and as predict() does, but for
 /// memory.
