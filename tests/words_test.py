@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Counts what makes comments and documents hard to read, and fails where a count rises.
+
+    words_test.py ROOT            compares the counts with LIMITS
+    words_test.py ROOT --list     prints every place that is counted
+    words_test.py --self-test     checks that each rule catches what it is for
+
+The goal of every limit but those of README.md is 0. Lower a limit when its count has fallen; never raise one.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+LIMITS = {
+    "fragments in headers": 666,
+    '"is no" in sources': 247,
+    '"is no" in documents': 15,
+    "long sentences in documents": 250,
+    "long lines of documents": 832,
+    "long table cells": 39,
+    "long pages": 17,
+}
+
+FRAGMENT = re.compile(r"^\s*///<? ?(Of|That|Those|Who|What|Which|With)\b")
+IS_NO = re.compile(r"\bis no (?!longer\b|more\b)")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
+MOST_README_WORDS = 1200
+MOST_PAGE_WORDS = 1000
+MOST_SENTENCE_WORDS = 30
+MOST_LINE = 100
+MOST_CELL = 120
+PRODUCT = ["core", "backend", "train", "bench", "model", "regression", "report", "app"]
+
+
+def sources(root):
+    for folder in PRODUCT:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".hpp", ".cpp", ".cu", ".cuh"):
+                yield path
+
+
+def pages(root):
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+
+
+def prose(text):
+    """A page without code blocks, tables, headings and pictures: paragraphs and items, one string each."""
+    text = re.sub(r"```.*?```", "\n\n", text, flags=re.S)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", " ", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        block = block.strip()
+        if block and not block.startswith(("|", "#", "<")):
+            yield re.sub(r"\]\([^)]*\)", "]", re.sub(r"\s+", " ", block))
+
+
+def counted_in_sources(root):
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        above = ""
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            opens = "///<" in line or not above.lstrip().startswith("///")
+            trailing = line[line.find("///<"):] if "///<" in line else line
+            if path.suffix == ".hpp" and opens and FRAGMENT.match(trailing):
+                yield "fragments in headers", f"{name}:{number}: {trailing.strip()}"
+            if IS_NO.search(line):
+                yield '"is no" in sources', f"{name}:{number}: {line.strip()}"
+            above = line
+
+
+def counted_in_pages(root):
+    for path in pages(root):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8")
+        for block in prose(text):
+            for sentence in SENTENCE_END.split(block):
+                if len(sentence.split()) > MOST_SENTENCE_WORDS:
+                    yield "long sentences in documents", f"{name}: {sentence}"
+        code = False
+        for number, line in enumerate(text.split("\n"), 1):
+            code ^= line.startswith("```")
+            if IS_NO.search(line):
+                yield '"is no" in documents', f"{name}:{number}: {line.strip()}"
+            if code:
+                continue
+            if line.startswith("|"):
+                for cell in line.strip("|").split("|"):
+                    if len(cell.strip()) > MOST_CELL:
+                        yield "long table cells", f"{name}:{number}: {cell.strip()}"
+            elif len(line) > MOST_LINE and "](" not in line:
+                yield "long lines of documents", f"{name}:{number}"
+        words = len(text.split())
+        if name == "README.md" and words > MOST_README_WORDS:
+            yield "README too long", f"{words} words; at most {MOST_README_WORDS}"
+        elif name != "README.md" and words > MOST_PAGE_WORDS:
+            yield "long pages", f"{name}: {words} words; at most {MOST_PAGE_WORDS}"
+
+
+def counted(root):
+    found = {}
+    for rule, place in [*counted_in_sources(root), *counted_in_pages(root)]:
+        found.setdefault(rule, []).append(place)
+    return found
+
+
+def problems(root, limits):
+    found = counted(root)
+    for rule in sorted(set(found) | set(limits)):
+        places, limit = found.get(rule, []), limits.get(rule, 0)
+        if len(places) > limit:
+            shown = "\n  ".join(places[-5:])
+            yield f"{rule}: {len(places)}, and at most {limit} are allowed; words_test.py ROOT --list has all. Some:\n  {shown}"
+
+
+EXAMPLES = [
+    ("core/a.hpp", "/// Of those a part.\nint a;\n", "fragments in headers"),
+    ("core/b.hpp", "int b;  ///< with a unit\n", None),
+    ("core/c.hpp", "int c;  ///< That is it.\n", "fragments in headers"),
+    ("core/d.hpp", "/// The sum\n/// Of all.\nint d;\n", None),
+    ("core/e.cpp", 'fail("x is no number");\n', '"is no" in sources'),
+    ("core/f.cpp", "// There is no longer one.\n", None),
+    ("docs/a.md", "word " * 31 + ".\n", "long sentences in documents"),
+    ("docs/b.md", "word word. " * 40 + "\n", "long lines of documents"),
+    ("docs/c.md", "| " + "x" * 121 + " | y |\n", "long table cells"),
+    ("docs/d.md", "A. Word.\n" * 501, "long pages"),
+    ("docs/e.md", "```\n" + "word " * 60 + "\n```\n", None),
+    ("README.md", "A. Word.\n" * 601, "README too long"),
+]
+
+
+def self_test():
+    for path, text, rule in EXAMPLES:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "docs").mkdir()
+            (root / "README.md").write_text("Short.\n")
+            (root / path).parent.mkdir(exist_ok=True)
+            (root / path).write_text(text)
+            found = list(counted(root))
+            if (rule is None and found) or (rule is not None and rule not in found):
+                yield f"{path}: expected {rule}, found {found}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--self-test", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.self_test == (arguments.root is not None):
+        parser.error("give either ROOT or --self-test")
+    if arguments.list:
+        for rule, places in sorted(counted(arguments.root).items()):
+            print(f"{rule}: {len(places)}", *places, sep="\n  ")
+        return 0
+    found = list(self_test() if arguments.self_test else problems(arguments.root, LIMITS))
+    print("\n".join(found) or "words: no count has risen")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
