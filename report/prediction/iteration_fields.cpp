@@ -187,7 +187,7 @@ Fields<Prediction> iteration_fields() {
       {record_of(whole),
        {"t_iter_low_s", value, &Prediction::low},
        {"t_iter_high_s", value, &Prediction::high},
-       F::table("90 % interval", interval_text),
+       F::table("90 % interval", predicted_interval_text),
        F::json("interval", interval),
        F::json("basis", basis_object),
        F::json("closed_form",
@@ -234,7 +234,7 @@ Fields<Prediction> prediction_fields() {
   });
 }
 
-std::string interval_text(const Prediction& prediction) {
+std::string predicted_interval_text(const Prediction& prediction) {
   if (!prediction.low || !prediction.high) return "–";
   return fmt::format("{} – {}", milliseconds(*prediction.low), milliseconds(*prediction.high));
 }

@@ -27,7 +27,7 @@ Fields<model::Prediction> source_fields();
 Fields<model::Prediction> prediction_fields();
 
 /// "89.1 – 92.3" in ms, or "–" without an interval.
-std::string interval_text(const model::Prediction& prediction);
+std::string predicted_interval_text(const model::Prediction& prediction);
 
 /// "forward measured, backward measured"; empty where nothing is known.
 std::string basis_text(const model::PhaseSources& sources);

@@ -108,7 +108,7 @@ Fields<MarkedRow> people_fields(bool links) {
   const Fields<Prediction> iteration = iteration_fields();
   const auto shown =
       joined<Prediction>({picked(iteration, {"t_comm_exposed_s", "t_iter_s"}),
-                          {Field<Prediction>::table("90 % interval", interval_text)},
+                          {Field<Prediction>::table("90 % interval", predicted_interval_text)},
                           picked(iteration, {"images_per_s", "speedup", "efficiency", "bound"})});
   return joined<MarkedRow>({fields,
                             part_of<MarkedRow>(shown, &MarkedRow::prediction),

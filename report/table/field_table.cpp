@@ -51,15 +51,15 @@ std::string dash_text(const Json& value) {
 }
 
 std::string milliseconds_text(const Json& value) {
-  return text_or_dash(value, [](double time) { return milliseconds(Seconds(time)); });
+  return text_or_dash(value, [](double time) { return dlscale::milliseconds(Seconds(time)); });
 }
 
 std::string percent_text(const Json& value) {
-  return text_or_dash(value, percent);
+  return text_or_dash(value, dlscale::percent);
 }
 
 std::string signed_percent_text(const Json& value) {
-  return text_or_dash(value, signed_percent);
+  return text_or_dash(value, dlscale::signed_percent);
 }
 
 std::string whole_text(const Json& value) {
@@ -67,11 +67,11 @@ std::string whole_text(const Json& value) {
 }
 
 std::string giga_text(const Json& value) {
-  return text_or_dash(value, [](double rate) { return significant(rate * 1e-9, 4); });
+  return text_or_dash(value, [](double rate) { return dlscale::significant(rate * 1e-9, 4); });
 }
 
 std::string significant_text(const Json& value, int digits) {
-  return text_or_dash(value, [digits](double some) { return significant(some, digits); });
+  return text_or_dash(value, [digits](double some) { return dlscale::significant(some, digits); });
 }
 
 }  // namespace as

@@ -266,7 +266,7 @@ Table runs_table(const Validation& validation) {
       joined<RunValidation>(
           {shown_run(validation),
            {F::table("predicted ms", of_iteration(&PhaseError::predicted), as::milliseconds),
-            F::table("90 % interval", via(&RunValidation::prediction, interval_text)),
+            F::table("90 % interval", via(&RunValidation::prediction, predicted_interval_text)),
             F::table("measured ms", of_iteration(&PhaseError::measured), as::milliseconds),
             F::table("error", of_iteration(&PhaseError::error), as::signed_percent),
             F::table("of repeats", via(&RunValidation::errors, spread)),

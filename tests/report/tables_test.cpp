@@ -205,7 +205,7 @@ TEST(PredictionTable, HasARowForEveryNumberOfRanks) {
 
 TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
   auto curve = samples::curve("alexnet");
-  EXPECT_NE(interval_text(curve.front()), "–");
+  EXPECT_NE(predicted_interval_text(curve.front()), "–");
   for (auto& prediction : curve) prediction.low = prediction.high = std::nullopt;
   const Document document = prediction_document(curve);
   expect_well_made(document);
