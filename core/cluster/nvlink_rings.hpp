@@ -10,8 +10,8 @@ inline constexpr int most_mesh_devices = 16;
 
 /// Maximum number of concurrent rings over a mesh. A ring is a cycle through each of the first
 /// `devices` devices once, and no two rings share a link in the same direction. A ring in the
-/// opposite direction is another one. Two devices have one ring per link. The result is 0 if there
-/// is no cycle, as on five devices of a hybrid cube mesh.
+/// opposite direction is another one. Two devices have one ring per link. The result is 0 without a
+/// cycle, as on five devices of a hybrid cube mesh.
 ///
 /// A deterministic search, which stops after 200,000 steps: the result is then a lower bound. For
 /// every board in nvlink_boards() it completes. [NCCL packs its rings so: ncclTopoCompute() in

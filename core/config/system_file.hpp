@@ -24,7 +24,7 @@ struct Partition {
   int devices_per_node = 0;         ///< GPUs
   int max_jobs = 0;                 ///< maximum number of submitted jobs; 0: unlimited
   std::string time_limit;  ///< time limit of a job, in the scheduler's format; empty: its default
-  std::string hostfile;    ///< list of nodes if there is no scheduler
+  std::string hostfile;    ///< list of nodes without a scheduler
   std::vector<std::string> launcher_options;       ///< options for the launcher: "--mpi=pmix"
   std::vector<std::string> prepare;                ///< commands of a job before all others
   std::map<std::string, std::string> environment;  ///< environment variables of all programs there
