@@ -48,7 +48,7 @@ class Group {
   /// Waits for a message; messages of one sender and tag arrive in order. Throws LibraryError if
   /// there is none and the sender has left.
   std::vector<std::byte> take(Rank from, Rank to, int tag);
-  /// As take(), but returns nothing if there is no message yet.
+  /// As take(), but returns nothing if none has arrived yet.
   std::optional<std::vector<std::byte>> take_if_there(Rank from, Rank to, int tag);
   /// Declares that rank `from` sends nothing more with that tag.
   void leave(Rank from, int tag);

@@ -35,7 +35,7 @@ struct Expectation {
 };
 
 /// The time that NCCL expects for the operation (ncclGroupSimulateEnd: the cost model of
-/// src/graph/tuning.cc) on links like that of `end`. There is no time for a single rank, nor for
+/// src/graph/tuning.cc) on links like that of `end`. The time is missing for a single rank and for
 /// sends and receives, which NCCL does not model. Collective for the ranks of `over`; takes as long
 /// as making a link. Each estimate makes its own link: NCCL leaves the simulated operation in the
 /// link's plans, would run it with the next real one and mix it with the next simulated one. A
