@@ -6,10 +6,10 @@
 namespace dlscale::collective {
 namespace {
 
-/// Open MPI's, where nobody asks for another. [coll_tuned_bcast_knomial_radix]
+/// Open MPI's default. [coll_tuned_bcast_knomial_radix]
 constexpr int radix = 4;
 
-/// The largest power of the radix below p, and how many powers there are; 0 and 0 for one rank.
+/// The largest power of the radix below p, and the number of powers; 0 and 0 for one rank.
 struct Levels {
   int distance = 0;
   int count = 0;
@@ -23,7 +23,8 @@ Levels levels_of(int p) {
   return levels;
 }
 
-/// Who has the message sends it to radix - 1 others, one after another, then all that have it do.
+/// A rank with the message sends it to radix - 1 others, one after another, then all ranks with the
+/// message do the same.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);

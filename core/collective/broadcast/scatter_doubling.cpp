@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Parts are scattered along a binomial tree and gathered by all by recursive doubling.
+/// Scatter along a binomial tree, then all-gather by recursive doubling.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);

@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Reduce-scatter by recursive halving, then the parts are gathered along a binomial tree.
+/// Reduce-scatter by recursive halving, then a gather along a binomial tree.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
