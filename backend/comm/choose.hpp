@@ -16,7 +16,7 @@ struct Prospects {
 
 struct Choice {
   std::string name;  ///< name in the family of communicators
-  std::string why;   ///< empty where there was only one candidate
+  std::string why;   ///< empty if there was no choice
 };
 
 /// The communicator that moves gradients fastest. For GPU memory: NCCL, else an MPI that reads that

@@ -35,10 +35,10 @@ std::string_view to_string(Mode mode);  ///< "nonblocking"
 /// One collective operation. Every rank makes the same call; sides() gives the sizes of `from` and
 /// `to`.
 ///
-/// In place, `from` and `to` begin at the same address, with two exceptions: for an all_gather,
-/// `from` is the rank's own block of `to`; a reduce_scatter leaves its block at the beginning. A
-/// broadcast has one side, `to`, and is always in place; `from` is empty. Out of place, the sides
-/// do not overlap. After a reduce, `to` is defined on the root only; elsewhere it may be empty.
+/// In place, `from` and `to` begin at the same address. Only in an all_gather, `from` is the rank's
+/// own block of `to`. A reduce_scatter leaves its block at the beginning. A broadcast has one side,
+/// `to`, and is always in place; `from` is empty. Out of place, the sides do not overlap. After a
+/// reduce, `to` is defined on the root only; elsewhere it may be empty.
 struct CollectiveCall {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::f32;

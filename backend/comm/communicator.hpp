@@ -24,7 +24,7 @@ enum class Waiting { spin, sleep };
 /// Facts that a library reports about a call on GPU memory.
 struct CallFacts {
   std::optional<Seconds> expected = {};  ///< predicted by the library's own model, if it has one
-  /// for example "RING, LL128, 24 channels"; empty if there was no choice or it is unknown
+  /// For example "RING, LL128, 24 channels"; empty if there was no choice or it is unknown.
   std::string choice = {};
   std::string unknown = {};  ///< which facts are unknown, and why; empty if none
 };
@@ -125,7 +125,7 @@ std::unique_ptr<Communicator> connect_launched(int expected);
 struct Connection {
   std::unique_ptr<Communicator> communicator;
   std::string name;  ///< name in the family
-  std::string why;   ///< why this one; empty where there was only one candidate
+  std::string why;   ///< why this one; empty if there was no choice
 };
 
 /// Connects with the best available communicator for gradients in that memory

@@ -32,7 +32,7 @@ struct World {
   std::string library;  ///< Communicator::library()
   int size = 1;
   std::optional<Launch> launch;
-  int expected = 0;        ///< 0: not asked
+  int expected = 0;        ///< 0: not given
   std::string mpiexec;     ///< the launcher of this build's MPI; empty in a build without MPI
   std::string invocation;  ///< this program and its arguments, as typed
 };

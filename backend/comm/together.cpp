@@ -111,7 +111,7 @@ Ending agree(Communicator& communicator, const std::exception_ptr& mine) {
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
   if (mine) throw_told(mine);
   if (ending.signal != 0) {
-    // another rank's signal: this rank stops because of it, not because of an error
+    // Another rank's signal: this rank stops because of it, not because of an error.
     follow_signal(ending.signal);
     throw Interrupted(ending.signal);
   }

@@ -25,7 +25,7 @@ struct WatchdogOptions {
 /// would wait for the dead one for ever. Every rank holds a connection to rank 0. The system closes
 /// it when a process ends for any reason. A rank that leaves says so first, so a connection that
 /// closes without a message means a death, and so does silence between nodes. Prints "rank 3
-/// (process 4711 on node n2) died …" (rank 0 for all; if rank 0 died, one rank per node), and exits
+/// (process 4711 on node n2) died …" (rank 0 for all; if rank 0 died, one rank per node) and exits
 /// with ExitCode::wrong_result.
 ///
 /// A signal that the launcher sends because of a dead rank is reported as that death, not as a

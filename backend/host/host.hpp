@@ -32,7 +32,8 @@ Bytes last_level_cache();
 std::optional<double> cpu_quota();
 
 /// Warnings, with advice, about measurements here while each of `ranks` ranks on this node keeps
-/// `threads` cores busy: this process may use fewer cores, or a quota is too small for all ranks.
+/// `threads` cores busy. Causes: this process may use fewer cores, or a quota is too small for all
+/// ranks.
 std::vector<std::string> host_warnings(int threads, int ranks);
 
 /// Number of NUMA nodes that are nearest to the usable cores of this process; 1 if the system does
@@ -40,7 +41,7 @@ std::vector<std::string> host_warnings(int threads, int ranks);
 int usable_memory_nodes();
 
 /// Warnings, with advice, about `threads` threads of this process on cores near `nodes` NUMA nodes,
-/// if one thread wrote all operands first: the system then places them on the node of that thread.
+/// if one thread wrote all operands first. The system then places them on the node of that thread.
 std::vector<std::string> memory_node_warnings(int threads, int nodes);
 
 }  // namespace dlscale::backend

@@ -19,7 +19,7 @@ struct Topology {
   std::string processor;
   std::string source;  ///< "hwloc 2.9.0", "/proc and /sys"
   std::vector<HardwareThread> threads;
-  /// caches of core 0, nearest first; empty if only Linux reports them
+  /// Caches of core 0, nearest first; empty if only Linux reports them.
   std::vector<DataCache> caches;
 };
 

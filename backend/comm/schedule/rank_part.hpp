@@ -13,9 +13,9 @@
 
 namespace dlscale::backend {
 
-/// One rank's part of a collective that follows a schedule, except sending and receiving: its
-/// memory, and its copies and reductions before and after each round. First take_input(); then for
-/// each round pack(), its messages, land(); then give_output(). It can be repeated on the same
+/// One rank's part of a collective that follows a schedule, except sending and receiving. It holds
+/// its memory, and its copies and reductions before and after each round. First take_input(); then
+/// for each round pack(), its messages, land(); then give_output(). It can be repeated on the same
 /// memory.
 class RankPart {
  public:

@@ -11,7 +11,7 @@ namespace dlscale::backend {
 
 /// A collective that follows `schedule`, round by round, with Communicator::exchange() and
 /// combine(). The schedule matches the collective and root of the call and the ranks of the
-/// communicator, which outlives the returned object. start() does all the work; ScheduleRunner
+/// communicator, which outlives the returned object. All work is done by start(); ScheduleRunner
 /// offers the other modes. Throws Unsupported for a schedule with nodes that are not ranks, which
 /// collective::colocated() puts on ranks, and for a communicator without exchange().
 std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks,

@@ -37,7 +37,7 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   /// Reports to the others why this rank leaves, and ends the thread. Unless `fate` is Fate::done,
-  /// it first waits a little for news of a death, which may be the true cause; on such news it ends
+  /// it first waits a little for news of a death, which may be the true cause. On such news it ends
   /// the process and does not return.
   void leave(Fate fate);
 
