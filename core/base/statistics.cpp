@@ -39,7 +39,7 @@ double median_of_sorted(std::span<const double> sorted) {
 /// 7.1]
 std::pair<std::size_t, std::size_t> interval_ranks(std::size_t n) {
   const auto count = static_cast<double>(n);
-  // log of P(k successes); the plain value underflows
+  // Log of P(k successes); the plain value underflows.
   double log_probability = -count * std::log(2.0);
   double tail = 0;
   std::size_t lower = 0;

@@ -9,7 +9,7 @@ namespace dlscale {
 /// Inputs of NCCL's cost model about GPUs and their connections. They are NCCL's own numbers, which
 /// are lower than a data sheet's.
 struct NcclFacts {
-  /// the generation, or the next later one of this list
+  /// The generation, or the next later one of this list.
   enum class Gpu { volta, ampere, hopper, blackwell };
   enum class Fabric { pcie, nvlink, nvswitch };  ///< between the GPUs of a node
   enum class Processor { intel, amd, other };    ///< vendor of the host processor
@@ -35,8 +35,8 @@ enum class AllReduceRule {
   ring,          ///< one ring over all ranks, as fast as its slowest link (1.14)
   hierarchical,  ///< rings within the nodes, across them, and within them again (3.13)
   nccl,          ///< NCCL's choice, with the time of its own cost model (3.9)
-  /// the fastest for each message, as libraries choose, among rings over all ranks, rings in two
-  /// levels and trees of nodes (1.14, 3.13, 3.5)
+  /// The fastest for each message, as libraries choose, among rings over all ranks, rings in two
+  /// levels and trees of nodes (1.14, 3.13, 3.5).
   quickest
 };
 std::string_view all_reduce_rule_name(AllReduceRule rule);

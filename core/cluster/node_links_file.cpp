@@ -60,7 +60,7 @@ HostTree read_tree(const ConfigMap& map) {
       map.refuse("between_sockets", "but there is one socket", "Leave it out, or add the other.");
     }
   } else if (tree.sockets() > 1) {
-    // throws if it is missing
+    // Throws if it is missing.
     tree.between_sockets = map.quantity<BytesPerSecond>("between_sockets");
   }
   return tree;

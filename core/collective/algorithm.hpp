@@ -63,7 +63,7 @@ struct Algorithm {
   Seconds (*cost)(const Links& links, const Settings& settings, Bytes m);
   Outflow outflow;
   Traits traits = {};
-  /// why `cost` is a bound rather than the time of `schedule`; empty if it is exact
+  /// Why `cost` is a bound rather than the time of `schedule`; empty if it is exact.
   std::string_view inexact = {};
 };
 

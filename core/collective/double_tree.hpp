@@ -14,7 +14,7 @@ struct TreeEdge {
 };
 
 /// The edges of both trees over p ≥ 1 ranks; edges that enter a rank come before those that leave
-/// it. Edges that leave one rank, or enter one, differ in parity: so no rank sends or receives
+/// it. Edges that leave one rank, or enter one, differ in parity. So no rank sends or receives
 /// twice in a round of a broadcast along both trees. O(p). [Sanders, Speck, Träff 2009]
 std::vector<TreeEdge> double_tree_edges(int p);
 

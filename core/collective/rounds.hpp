@@ -64,7 +64,7 @@ class Nodes {
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] int ranks_on_node() const { return ranks_on_node_; }
   [[nodiscard]] Group node(int i) const;  ///< ranks of a node, its leader first
-  /// the rank at that position of each node; 0: the leaders
+  /// The rank at that position of each node; 0: the leaders.
   [[nodiscard]] Group place(int i) const;
 
  private:

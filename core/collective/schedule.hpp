@@ -27,8 +27,8 @@ using Round = std::vector<Transfer>;
 using Rounds = std::vector<Round>;
 
 /// Consecutive rounds on nodes 0 … ranks + helpers - 1. Each node has a buffer of chunks + scratch
-/// slots; a slot is one of the `chunks` equal parts of the message. core/collective/contract.hpp
-/// defines the contents of the slots before and after.
+/// slots; a slot is one of the `chunks` equal parts of the message. The contents of the slots
+/// before and after are defined in core/collective/contract.hpp.
 struct Schedule {
   int ranks = 1;
   int chunks = 1;

@@ -18,7 +18,7 @@ struct LoweredProduct {
 /// [MODEL 4, methods]:
 ///   forward          K × columns = K × CRS · CRS × columns
 ///   backward_data    CRS × columns = (K × CRS)ᵀ · K × columns
-///   backward_filter  K × CRS = K × columns · (CRS × columns)ᵀ, of later blocks added
+///   backward_filter  K × CRS = K × columns · (CRS × columns)ᵀ, summed over blocks
 /// columns: output pixels of a block (pixel_blocks.hpp). `pass` must be one of a convolution.
 std::vector<LoweredProduct> lowered_products(const ConvolutionShape& shape, Pass pass);
 

@@ -74,7 +74,7 @@ constexpr std::array<Method, table.size()> methods = [] {
 struct Beginning {
   std::string words;
   Method method;
-  /// whether it runs our transforms on processors, whose text names the instruction set
+  /// Whether it runs our transforms on processors, whose text names the instruction set.
   bool names_set;
 };
 

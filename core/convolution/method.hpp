@@ -79,7 +79,7 @@ bool is_nominal(Method method, Blocking blocking);
 std::optional<Method> method_of(std::string_view implementation);
 
 /// The words after "kept filters+" name the computation that uses filters transformed by an earlier
-/// run; nothing for other implementations. method_of() knows none of these, since training cannot
+/// run; nothing for other implementations. These are unknown to method_of(), since training cannot
 /// use them.
 std::optional<std::string_view> with_kept_filters(std::string_view implementation);
 

@@ -119,7 +119,7 @@ struct SpectralBlocks {
 inline constexpr std::int64_t spectra_limit_bytes = std::int64_t{384} << 20;
 
 /// Number of planes that a pass transforms and of spectra that its products read or write, per
-/// frequency. Blocks are transformed and read repeatedly: Â is transformed again for every block of
+/// frequency. Blocks are transformed and read repeatedly. Â is transformed again for every block of
 /// j, unless it stays because one block holds q; B̂ likewise for every block of i.
 struct SpectralTraffic {
   std::int64_t planes_a, planes_b, planes_result;  ///< transformed

@@ -42,7 +42,7 @@ struct Stage {
   /// For transforms: operations in proportion to the executed vectors. Idle lanes count; rows of
   /// zeros, which are skipped, do not. For FFT it is the nominal count.
   Flops vector_flops = {};
-  /// rows of tiles or pixels, filters or batches of planes, each started separately
+  /// Rows of tiles or pixels, filters or batches of planes, each started separately.
   double runs = 0;
   double gathered = 0;  ///< elements that are copied one by one, because they are not contiguous
 };
@@ -77,19 +77,20 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 ///
 ///   direct    F of MODEL 4.1 less taps on padding, bytes of 4.2; also of an implicit GEMM
 ///   im2col    F of 4.1; the matrix of patches is written and read: 2 · C R S · N P Q more
-///             elements, but for 1 × 1 filters whose patches are the image
+///             elements, except for 1 × 1 filters whose patches are the image
 ///   winograd  α² products of K × C by C × tiles, tiles = N ⌈P/m⌉ ⌈Q/m⌉, α = m + 2; transforms of
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
-///             K × tiles by tiles × C. Fused: the same in smaller blocks, each by one thread; of
-///             backward_filter every thread's sum is added to the others, which is left out.
-///   fft       transforms of a nominal 2.5 L² log2 L² a plane; our own: what they execute, which
-///             skip rows of zeros; 8 operations a complex product at L (L/2 + 1) frequencies; see
-///             spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the products.
+///             K × tiles by tiles × C. Fused: the same in smaller blocks, each by one thread; in
+///             backward_filter every thread's sum is added to the others, which is not counted.
+///   fft       transforms of a nominal 2.5 L² log2 L² per plane; for our own the executed
+///             operations, since they skip rows of zeros; 8 operations per complex product at
+///             L (L/2 + 1) frequencies. The blocks are those of spectra.hpp. Ours write [-Âi; Âr]
+///             beside Â for the products.
 /// On a GPU, separate kernels fill and empty planes, and move spectra to the products and back.
 ///
-/// Our algorithms add the bias and apply a fused ReLU in one more pass over the outputs.
-/// backward_filter sums the bias gradient in one more pass, and clears the gradients that the ReLU
-/// blocks in another.
+/// Our algorithms add the bias and apply a fused ReLU in one more pass over the outputs. In
+/// backward_filter, one more pass sums the bias gradient, and another clears the gradients that the
+/// ReLU blocks.
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
                              const WorkSetting& setting = {});
 

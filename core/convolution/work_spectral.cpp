@@ -29,7 +29,7 @@ struct Operand {
   std::int64_t held;  ///< planes whose spectra are in memory at once
 };
 
-/// Executed per wanted plane transforms: lanes of a block are filled up to whole batches.
+/// Transformed lanes per lane in use: lanes of a block are filled up to whole batches.
 double filling(const Operand& operand, std::int64_t batch) {
   const auto [all, block] = std::pair(operand.lanes, operand.block);
   const std::int64_t filled = all / block * round_up(block, batch) + round_up(all % block, batch);

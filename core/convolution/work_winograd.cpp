@@ -103,8 +103,8 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
 }
 
 /// Transform of overlapping input tiles. Ours transforms a column shared by adjacent tiles of a run
-/// once. Every tile after the first adds m columns, so a run of n tiles has n m + (α - m) columns
-/// (including those of the padding) and n α rows.
+/// once. Every tile after the first adds m columns. So a run of n tiles has n m + (α - m) columns,
+/// including those of the padding, and n α rows.
 Stage input_transform(const Sizes& sizes, double channels, double plain, double held) {
   const Runs runs = tiles_of(sizes, channels);
   Stage stage = transform(sizes, "input transform", runs, plain, sizes.flops.data, held);

@@ -40,10 +40,10 @@ Seconds last_arrival(std::span<const ReadyGradient> gradients, std::span<const s
 
 /// The published rule of MG-WFBP [HKBU-HPML/MG-WFBP distributed_optimizer.py@5b8ad54,
 /// _generate_groups_mgwfbp; arXiv:1912.09268]. From the last layer on, a message that would start
-/// at τ and take t is merged into the next gradient, ready at r, under two conditions: r < τ + t
-/// (it would not have arrived by then) and (τ > r or r − τ < a) (waiting costs less than the
-/// start-up saved). It never ends later than single messages; it may end later than the optimum,
-/// and than one message.
+/// at τ and take t is merged into the next gradient, ready at r, under two conditions. First, r < τ
+/// + t: it would not have arrived by then. Second, τ > r or r − τ < a: waiting costs less than the
+/// start-up saved. It never ends later than single messages; it may end later than the optimum, and
+/// than one message.
 Groups merge_greedily(std::span<const ReadyGradient> gradients, const LinearCost& cost);
 
 /// The groups whose last message arrives earliest, by dynamic programming over prefixes (2.3), in

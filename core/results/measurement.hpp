@@ -55,7 +55,7 @@ struct Measurement {
   /// Work that the algorithm actually does, if known: more or less than `work`, which is nominal.
   std::optional<Work> algorithmic_work;
   std::optional<Bytes> workspace;  ///< memory beside the tensors
-  /// time to create the operation, which its time does not include
+  /// Time to create the operation, which its time does not include.
   std::optional<Seconds> creation;
   /// Executed operations per second, as a fraction of the data sheet's peak.
   std::optional<double> share_of_peak;

@@ -14,7 +14,7 @@ class LockedResults;
 /// Point from which an unfinished or new result file can be continued. Nobody else can write the
 /// file while this object, or a ResultWriter made from it, lives.
 struct ResumePoint {
-  /// finished measurements: those before the first interrupted one
+  /// Finished measurements: those before the first interrupted one.
   std::vector<Measurement> measurements;
   std::uintmax_t bytes = 0;  ///< size of the header and their lines
   std::string opening;       ///< the header line, if the file has none yet

@@ -81,7 +81,7 @@ struct FrameworkProfile {
   std::vector<std::string> match;
   std::optional<ReleaseMonth> since = {};  ///< release month of its first version, if stated
   std::optional<ReleaseMonth> until = {};  ///< release month of its last version, if stated
-  /// source memory of batches copied to the device
+  /// Source memory of batches copied to the device.
   Fact<HostMemory> input_copy = Fact<HostMemory>::unknown();
   Fact<GradientPath> gradients = Fact<GradientPath>::unknown();
   Fact<GradientLibrary> in_node = Fact<GradientLibrary>::unknown();
@@ -112,7 +112,7 @@ std::vector<FrameworkProfile> load_frameworks();
 
 /// The profile with the longest `match` (without stars) contained in `text`, a free description of
 /// what trained. If several profiles have the longest one, those count whose since and until
-/// include `released`, and of these the one with the latest since. nullptr if no profile or several
+/// include `released`. Of these it is the one with the latest since, or nullptr if none or several
 /// remain.
 const FrameworkProfile* find_framework(const std::vector<FrameworkProfile>& profiles,
                                        std::string_view text,

@@ -35,9 +35,9 @@ enum class Schedule {
   /// WFBP over the groups of layers whose last message ends earliest (core/network/merge.hpp)
   merged,
   /// Tensor fusion as in Horovod: at every wake-up of a cycle, the gradients that are ready on all
-  /// ranks travel one message after the other, packed up to a threshold.
+  /// ranks are packed up to a threshold. The messages travel one after the other.
   horovod,
-  /// As in DeAR, over the buckets of `bucketed`: reduce-scatters overlap backward; their
+  /// As in DeAR, over the buckets of `bucketed`: reduce-scatters overlap backward. Their
   /// all-gathers overlap the next forward, first layers first, in which each layer waits for its
   /// own bucket.
   reduce_scatter_overlap,
@@ -124,7 +124,7 @@ enum class Callers {
   /// One process per node. It sums the data of the node's ranks in its memory and distributes the
   /// results to them. Servers are separate processes, at most one per node, from node 0 on.
   nodes,
-  /// as nodes; on a single node, its process keeps all parameters and does not call
+  /// As nodes; on a single node, its process keeps all parameters and does not call.
   several_nodes,
 };
 inline constexpr std::array all_callers{Callers::ranks, Callers::nodes, Callers::several_nodes};

@@ -15,7 +15,7 @@ struct ScheduleOptions {
   std::string synchronisation;
   std::string cycle;             ///< with a unit, "1 ms"
   std::string fusion_threshold;  ///< with a unit, "128 MiB"
-  /// with a unit, "25 MiB": limit of all buckets, except the first if first_bucket is given
+  /// With a unit, "25 MiB": limit of all buckets, except the first if first_bucket is given.
   std::string bucket = {};
   std::string first_bucket = {};
   std::string partition = {};  ///< with a unit, "4096000 B"
@@ -37,8 +37,8 @@ void check_launch(Launch launch, Schedule schedule);
 /// Axes of a result that describe its gradient exchange: "schedule", and the settings that have an
 /// effect, so that results of other schedules keep their keys. Settings are "cycle" ("0.001 s") and
 /// "fusion_threshold" ("134217728 B") of horovod, "partition" and "credit" of priority, and
-/// "synchronisation" and "servers" of a parameter server. "sharding", "transport" and "callers"
-/// occur if they differ from the default.
+/// "synchronisation" and "servers" of a parameter server. The settings "sharding", "transport" and
+/// "callers" occur if they differ from the default.
 std::map<std::string, std::string> schedule_axes(const Run& run);
 
 /// Names of all these axes.

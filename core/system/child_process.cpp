@@ -141,7 +141,7 @@ std::optional<ChildExit> look_at(pid_t child) {
 }
 
 /// Ends a child whose time is over: by SIGTERM, which our programs and launchers forward to their
-/// ranks. Then by SIGKILL, as also a child that ignores the signals it was sent.
+/// ranks, then by SIGKILL. A child that ignores the signals it was sent gets SIGKILL, too.
 class Deadline {
  public:
   Deadline(pid_t child, const ChildOptions& options)

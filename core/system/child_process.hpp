@@ -31,8 +31,8 @@ struct ChildOptions {
 };
 
 /// From now on SIGUSR1 counts as SIGTERM, also for children: schedulers send it shortly before a
-/// job's time is over (sbatch --signal). For programs that start others; MPICH's launcher sends it
-/// to ranks for another reason.
+/// job's time is over (sbatch --signal). Only programs that start others call this; MPICH's
+/// launcher sends it to ranks for another reason.
 void heed_end_of_job();
 
 /// Runs `command` with this process's streams, with `variables` added to the environment, and

@@ -46,8 +46,8 @@ fs::path behind_links(fs::path path) {
   return path;
 }
 
-/// A temporary name that differs from those of all processes, on this node or on others that share
-/// the folder, and that does not exceed the length limit.
+/// A temporary name, unique among all processes, on this node or on others that share the folder.
+/// It does not exceed the length limit.
 fs::path name_beside(const fs::path& file) {
   constexpr std::size_t most = 200;
   std::random_device random;

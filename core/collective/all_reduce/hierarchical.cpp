@@ -4,9 +4,9 @@
 namespace dlscale::collective {
 namespace {
 
-/// For N nodes of g ranks: reduce-scatter around rings within the nodes, so that each rank has 1/g
-/// of its node's sum; all-reduce of each such part around a ring across the nodes; all-gather
-/// within the nodes.
+/// For N nodes of g ranks: first a reduce-scatter around rings within the nodes, so that each rank
+/// has 1/g of its node's sum. Then an all-reduce of each such part around a ring across the nodes,
+/// and an all-gather within the nodes.
 Schedule schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const int g = nodes.ranks_on_node();

@@ -10,7 +10,7 @@ namespace {
 
 /// A block that must move j ranks to the right takes a step of d for each bit d of j; all blocks
 /// with that bit move together. At rank r on its way it is stored in the slot for the block of rank
-/// r - j. No other block uses that slot then, and at the end it is the block's own slot: so no
+/// r - j. No other block uses that slot then, and at the end it is the block's own slot. So no
 /// block is moved before or after the steps. The own block is copied.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;

@@ -41,7 +41,7 @@ Schedule schedule(const Settings& settings) {
   return result;
 }
 
-/// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4: of ranks k^L
+/// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4; for p = k^L it is
 /// L (k-1)(α + m β)   [MODEL 3.8, where the first level is counted as if it was full]
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;

@@ -28,7 +28,7 @@ Selection mpich(Collective collective, int p, Bytes m, Bytes element);
 /// broadcast, all pairs for all-to-all.
 ///
 /// The ring adds one segment of a block while the next one travels (at least two per block, of at
-/// most 1 MiB), so that the closed form of a ring is the time on its wire. The tree starts with
+/// most 1 MiB). So the closed form of a ring is the time on its wire. The tree starts with
 /// neighbours, so that all ranks of a node send to others concurrently at the end; ours starts
 /// between nodes. Gloo's reduce is a ring's reduce-scatter, after which all send their blocks to
 /// the root; Gloo has no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af, broadcast.cc
