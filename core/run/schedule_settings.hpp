@@ -15,7 +15,7 @@ struct ScheduleOptions {
   std::string synchronisation;
   std::string cycle;             ///< with a unit, "1 ms"
   std::string fusion_threshold;  ///< with a unit, "128 MiB"
-  /// With a unit, "25 MiB": limit of all buckets, except the first if first_bucket is given.
+  /// Limit of all buckets, "25 MiB", but not of the first one if first_bucket is given.
   std::string bucket = {};
   std::string first_bucket = {};
   std::string partition = {};  ///< with a unit, "4096000 B"

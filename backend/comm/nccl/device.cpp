@@ -52,7 +52,7 @@ void use_device(int device) {
 
 Side side_of(const void* memory, std::size_t bytes, int device) {
   if (bytes == 0) return Side::host;
-  // Otherwise the query would create a context on the first GPU, which may be another rank's
+  // Otherwise the query would create a context on the first GPU, which may be another rank's.
   use_device(device);
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes",
