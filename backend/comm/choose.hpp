@@ -5,8 +5,8 @@
 
 namespace dlscale::backend {
 
-/// What the choice of a communicator depends on, for ranks that a launcher of MPI started; the same
-/// on all of them.
+/// Facts on which the choice of a communicator depends, for ranks that an MPI launcher started.
+/// They are the same on all ranks.
 struct Prospects {
   int ranks = 1;
   DataPlace gradients = DataPlace::host;
@@ -15,12 +15,12 @@ struct Prospects {
 };
 
 struct Choice {
-  std::string name;  ///< of the family of communicators
-  std::string why;   ///< empty where there was nothing to choose
+  std::string name;  ///< name in the family of communicators
+  std::string why;   ///< empty if there was no choice
 };
 
-/// What moves gradients fastest: in memory of GPUs NCCL, else an MPI that reads that memory, else
-/// MPI by way of host memory; in host memory, or of one rank, MPI.
+/// The communicator that moves gradients fastest. For GPU memory: NCCL, else an MPI that reads that
+/// memory, else MPI by way of host memory. For host memory, or for one rank: MPI.
 Choice choose_communicator(const Prospects& prospects);
 
 }  // namespace dlscale::backend

@@ -11,45 +11,46 @@
 
 namespace dlscale::backend {
 
-/// What all ranks of a group do together.
+/// The collective operations of a group of ranks.
 using collective::Collective;
 inline constexpr auto& all_collectives = collective::collectives;
 
-/// Whether elements of several ranks are made one: the others only move them.
+/// Whether the operation combines elements of several ranks; the others only move them.
 bool reduces(Collective collective);
-/// Whether the message is made of equal blocks, one for each rank.
+/// Whether the message consists of equal blocks, one for each rank.
 bool in_blocks(Collective collective);
 
-/// Where what the ranks exchange lies.
+/// The memory that holds the data the ranks exchange.
 enum class DataPlace { host, device };
 
-/// How a rank has a collective done.
+/// How a rank executes a collective.
 enum class Mode {
   blocking,     ///< one call, which returns when the rank's part is done
-  nonblocking,  ///< a call that starts it and one that waits for it
-  persistent,   ///< the same, for arguments that the library was given before
+  nonblocking,  ///< one call starts it, another one waits for it
+  persistent,   ///< as nonblocking, but the library receives the arguments beforehand
 };
 inline constexpr std::array modes{Mode::blocking, Mode::nonblocking, Mode::persistent};
 std::string_view to_string(Mode mode);  ///< "nonblocking"
 
-/// One collective operation. Every rank makes the same one; its sides are as sides() says.
+/// One collective operation. Every rank makes the same call; sides() gives the sizes of `from` and
+/// `to`.
 ///
-/// In place, `from` and `to` begin at the same address, except that of an all_gather `from` is the
-/// rank's own block of `to`; a reduce_scatter leaves its block at the beginning. A broadcast has
-/// one side, `to`, and is always in place; `from` is empty. Otherwise the sides do not overlap. Of
-/// a reduce, what `to` holds afterwards is defined on the root only, and elsewhere it may be empty.
+/// In place, `from` and `to` begin at the same address. Only in an all_gather, `from` is the rank's
+/// own block of `to`. A reduce_scatter leaves its block at the beginning. A broadcast has one side,
+/// `to`, and is always in place; `from` is empty. Out of place, the sides do not overlap. After a
+/// reduce, `to` is defined on the root only; elsewhere it may be empty.
 struct CollectiveCall {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::f32;
-  Reduction op = Reduction::sum;  ///< where it reduces
-  Rank root = 0;                  ///< of a reduce or broadcast
+  Reduction op = Reduction::sum;  ///< for collectives that reduce
+  Rank root = 0;                  ///< for reduce and broadcast
   std::span<const std::byte> from = {};
   std::span<std::byte> to = {};
-  DataPlace place = DataPlace::host;  ///< of both sides
+  DataPlace place = DataPlace::host;  ///< place of both sides
 };
 
-/// Bytes that a rank gives and takes, for a message of so many; those of blocks are a multiple of
-/// the ranks.
+/// Bytes that a rank gives and takes for a message of `message` bytes. If the message consists of
+/// blocks, `message` is a multiple of the number of ranks.
 struct Sides {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -61,24 +62,24 @@ bool is_in_place(const CollectiveCall& call, Rank rank);
 /// Bytes of the message of a call.
 std::size_t message_of(const CollectiveCall& call);
 
-/// Throws std::logic_error for sides that are not whole elements or do not fit each other.
+/// Throws std::logic_error for sides that are not whole elements or whose sizes do not match.
 void expect_well_made(const CollectiveCall& call, Rank rank, int ranks);
 
 /// "persistent reduce_scatter of bf16 (max) out of place".
 std::string describe(const CollectiveCall& call, Mode mode, Rank rank);
 
-/// A collective that can be carried out again and again on the same memory: start(), then wait().
-/// What `from` holds is read, and what `to` holds is undefined, from start() until wait() returns.
-/// All ranks start the same ones in the same order, and wait for them in that order, unless test()
-/// said that they are done. Throws LibraryError.
+/// A collective that can run repeatedly on the same memory: start(), then wait(). From start()
+/// until wait() returns, `from` is being read and `to` is undefined. All ranks start the same
+/// collectives in the same order. They wait for them in that order, except for those that test()
+/// reported as done. Throws LibraryError.
 class PreparedCollective {
  public:
   virtual ~PreparedCollective() = default;
   virtual void start() = 0;
   virtual void wait() = 0;
-  /// Between start() and wait(): whether it is done, so that there is nothing to wait for any more.
-  /// Of several that are under way any may be asked, in any order, which also moves them on. One
-  /// that cannot tell waits.
+  /// Whether the collective is done; then wait() is not needed. Call it between start() and wait().
+  /// Several collectives may be under way; test them in any order, which also makes them progress.
+  /// An implementation that cannot test waits.
   [[nodiscard]] virtual bool test() {
     wait();
     return true;

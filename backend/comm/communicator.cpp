@@ -7,7 +7,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// What the plain functions of any communicator can do.
+/// Whether the plain functions of any communicator can execute the call.
 bool is_plain(const CollectiveCall& call, Mode mode, Rank rank) {
   if (mode != Mode::blocking) return false;
   const bool is_float = call.type == ElementType::f32 || call.type == ElementType::f64;

@@ -34,7 +34,7 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-/// Debian and Ubuntu install several MPIs side by side, where plain `mpirun` is any of them.
+/// Debian and Ubuntu install several MPIs side by side; plain `mpirun` may be any of them.
 std::string launcher_of(const std::string& library) {
   if (library.starts_with("Open MPI") && on_path("mpirun.openmpi")) return "mpirun.openmpi";
   if (library.starts_with("MPICH") && on_path("mpiexec.mpich")) return "mpiexec.mpich";
@@ -65,18 +65,18 @@ Unsupported lacking(std::string_view name) {
       detect_launch(from_environment)->launcher, reason_absent(name)));
 }
 
-/// The backend that launched_backend() names, if this build has it.
+/// The backend of launched_backend(), if this build has it.
 const CommBackend& find_launched() {
   const Family<CommBackend> backends = family<CommBackend>();
   const std::string_view name = launched_backend();
   const CommBackend* backend = backends.find(name);
-  // A single rank needs nobody to talk to.
+  // A single rank does not need communication.
   if (backend == nullptr && name == "mpi" && launched_alone()) backend = backends.find("local");
   if (backend == nullptr) throw lacking(name);
   return *backend;
 }
 
-/// Of NCCL, for these ranks.
+/// Obstacle of NCCL for these ranks.
 std::string nccl_obstacle(Communicator& launched) {
   const CommBackend* nccl = family<CommBackend>().find("nccl");
   if (nccl == nullptr) return fmt::format("not in this build ({})", reason_absent("nccl"));
@@ -106,9 +106,9 @@ Connection connect_best(int expected, DataPlace gradients) {
                            .gradients = gradients,
                            .nccl_obstacle = nccl_obstacle(*found.communicator),
                            .mpi_takes_device_memory = found.communicator->takes_device_memory()});
-  // The ranks that MPI joined stay joined while the chosen communicator takes over.
+  // The MPI ranks stay joined while the chosen communicator takes over.
   std::unique_ptr<Communicator> chosen = family<CommBackend>().find(choice.name)->connect();
-  if (choice.name != "nccl") take_gpus(*chosen, gradients);  // which has them itself
+  if (choice.name != "nccl") take_gpus(*chosen, gradients);  // NCCL assigns GPUs itself
   return {std::move(chosen), choice.name, choice.why};
 }
 

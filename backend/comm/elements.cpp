@@ -13,7 +13,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// A type that the processor computes with.
+/// A type with which the processor computes.
 template <class T>
 struct Plain {
   using Stored = T;
@@ -33,7 +33,7 @@ struct Float16 {
   static std::uint16_t narrow(float value) { return to_half(value); }
 };
 
-/// use(format) with the format of `type`.
+/// Calls use(format) with the format of `type`.
 template <class Use>
 auto with_format(ElementType type, Use use) {
   switch (type) {
@@ -58,7 +58,7 @@ auto with_format(ElementType type, Use use) {
 template <class T>
 T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;  // which may wrap around
+    using Unsigned = std::make_unsigned_t<T>;  // may wrap around
     return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
   } else {
     return a + b;

@@ -12,7 +12,7 @@ namespace {
 
 struct Mark {
   const char* variable;
-  const char* size_variable;  ///< nullptr: this launcher does not tell the size
+  const char* size_variable;  ///< nullptr: this launcher does not report the size
   const char* launcher;
 };
 
@@ -27,7 +27,7 @@ constexpr std::array marks{
     Mark{"MPI_LOCALNRANKS", nullptr, "MPICH's mpiexec"},
 };
 
-/// What of it is likely missing where a launcher and MPI do not find each other.
+/// Advice for a launcher and an MPI that do not work together: the part that is probably missing.
 std::string remedy(const Launch& launch) {
   const bool by_slurm = launch.variable.starts_with("SLURM_");
   if (by_slurm) {
@@ -84,7 +84,7 @@ std::optional<Launch> detect_launch(const Lookup& lookup) {
     if (mark.size_variable == nullptr) return Launch{mark.launcher, mark.variable, 0};
     return Launch{mark.launcher, mark.size_variable, positive_number(lookup(mark.size_variable))};
   }
-  // A batch script and its single-task steps carry Slurm's variables without being parallel.
+  // A batch script and its single-task steps have Slurm's variables without being parallel.
   const int tasks = positive_number(lookup("SLURM_STEP_NUM_TASKS"));
   if (tasks > 1 && lookup("SLURM_PROCID") != nullptr) {
     return Launch{"Slurm's srun", "SLURM_STEP_NUM_TASKS", tasks};

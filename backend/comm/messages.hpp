@@ -6,7 +6,7 @@
 
 namespace dlscale::backend {
 
-/// One of several messages that travel at once.
+/// One of several messages that travel concurrently.
 struct Outgoing {
   std::span<const std::byte> data;
   Rank to = 0;
@@ -18,18 +18,18 @@ struct Incoming {
   int tag = 0;
 };
 
-/// Messages that travel at once, again and again from and to the same memory: start(), then wait(),
-/// or test() until it says that all are sent and received. Others may be under way meanwhile.
-/// Throws LibraryError.
+/// Messages that travel concurrently and repeatedly, from and to the same memory: start(), then
+/// wait(), or test() until it returns true. Other exchanges may be under way meanwhile. Throws
+/// LibraryError.
 class PreparedExchange {
  public:
   virtual ~PreparedExchange() = default;
   virtual void start() = 0;
   virtual void wait() = 0;
   [[nodiscard]] virtual bool test() = 0;
-  /// Once, where it is started and not known to be done: gives it up. Receives nothing more, and
-  /// waits for nobody but who is sending at this moment. Returns whether all is sent: if not, what
-  /// was to be sent is read until it is, so that its memory must stay for good.
+  /// Abandons a started exchange that is not known to be done; call it once. It receives nothing
+  /// more, and waits only for ranks that are sending at this moment. Returns whether all messages
+  /// are sent. If not, their memory is read until they are, so it must never be freed.
   [[nodiscard]] virtual bool leave() = 0;
 };
 

@@ -7,9 +7,9 @@
 
 namespace dlscale::backend {
 
-/// Waits that grow from 10 µs to `longest`, between looks at what is under way: short beside an
-/// all-reduce that is worth waiting for, long enough that a waiting rank leaves its core to others.
-/// The kernel adds 50 µs to every sleep unless the thread asks for less.
+/// Sleeps that grow from 10 µs to `longest`, between polls. They are short compared with an
+/// all-reduce that is worth waiting for, and long enough that a waiting rank leaves its core to
+/// others. The kernel adds 50 µs to every sleep unless the thread requests less.
 class SleepingWait {
  public:
   explicit SleepingWait(std::chrono::nanoseconds longest = std::chrono::microseconds(100))

@@ -14,10 +14,10 @@
 namespace dlscale::backend {
 namespace {
 
-/// A message as ranks exchange it; a longer one is cut. All zeros: none.
+/// A message for the exchange between ranks; longer ones are truncated. All zeros: none.
 using Text = std::array<char, 1024>;
 
-/// The same from every rank.
+/// Gathers one value from every rank.
 template <class T>
 std::vector<T> all_gather(Communicator& communicator, const T& mine) {
   std::vector<T> all(communicator.size());
@@ -42,7 +42,8 @@ Text text_of(const std::exception_ptr& failure) {
   return text;
 }
 
-/// Of what has a sentence of its own; of others, such as memory that ran out, the program has it.
+/// Message of an exception that has one; the program has a message for others, such as exhausted
+/// memory.
 Text sentence_of(const std::exception_ptr& failure) {
   if (!failure) return {};
   try {
@@ -54,7 +55,7 @@ Text sentence_of(const std::exception_ptr& failure) {
   }
 }
 
-/// Null where it did not fail.
+/// The exception thrown by `work`; null without one.
 std::exception_ptr failure_of(const std::function<void()>& work) {
   try {
     work();
@@ -64,7 +65,8 @@ std::exception_ptr failure_of(const std::function<void()>& work) {
   return nullptr;
 }
 
-/// What all have been told of leaves them in step, whatever it was.
+/// Rethrows a failure that all ranks know of. It leaves them in step, so a LibraryError becomes an
+/// Error.
 [[noreturn]] void throw_told(const std::exception_ptr& mine) {
   try {
     std::rethrow_exception(mine);
@@ -73,7 +75,7 @@ std::exception_ptr failure_of(const std::function<void()>& work) {
   }
 }
 
-/// Collective.
+/// Cause from the first failed rank. Collective.
 std::string first_cause(Communicator& communicator, const std::exception_ptr& mine) {
   const std::vector<Text> all = all_gather(communicator, text_of(mine));
   const auto first = std::ranges::find_if(all, [](const Text& text) { return text[0] != 0; });
@@ -109,7 +111,8 @@ Ending agree(Communicator& communicator, const std::exception_ptr& mine) {
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
   if (mine) throw_told(mine);
   if (ending.signal != 0) {
-    follow_signal(ending.signal);  // of another rank: this one stops because of it, not of an error
+    // Another rank's signal: this rank stops because of it, not because of an error.
+    follow_signal(ending.signal);
     throw Interrupted(ending.signal);
   }
   const auto code = static_cast<ExitCode>(ending.exit_code);

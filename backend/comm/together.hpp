@@ -9,44 +9,45 @@
 
 namespace dlscale::backend {
 
-/// How a piece of work ended on the worst of all ranks. They exchange it, so that all stop where
+/// The worst outcome of a piece of work on all ranks. The ranks exchange it, so that all stop if
 /// one must.
 struct Ending {
-  std::int32_t exit_code = 0;  ///< of an ExitCode
+  std::int32_t exit_code = 0;  ///< an ExitCode
   std::int32_t signal = 0;
-  std::string cause;  ///< what the first rank that failed says, with its number
+  std::string cause;  ///< message of the first rank that failed, with its number
   [[nodiscard]] bool stops() const { return exit_code != 0 || signal != 0; }
 };
 
-/// Of an ExitCode; 0 where nothing failed, that of a wrong result for exceptions not our own.
+/// The ExitCode for a failure: 0 without one, wrong_result for exceptions that are not an Error.
 std::int32_t exit_code_of(const std::exception_ptr& failure);
 
-/// Collective. `mine` is null where this rank did not fail; pending signals count too.
+/// Collective. `mine` is null if this rank did not fail; pending signals count too.
 Ending agree(Communicator& communicator, const std::exception_ptr& mine);
 
-/// If `ending` stops: throws `mine` (as an Error if it is a LibraryError, which only one rank knows
-/// of: see core/base/ranks_apart.hpp), or Interrupted, or an Error with the exit code and the message
-/// of the rank that failed (Unsupported if it threw that, so that all ranks catch it in the same
-/// place). The launcher ends all ranks when the first one leaves, so each must be able to say why.
+/// If `ending` stops: throws `mine`, or Interrupted, or an Error with the exit code and the message
+/// of the failed rank. A LibraryError, which only one rank knows of, is thrown as an Error (see
+/// core/base/ranks_apart.hpp). An Unsupported remains Unsupported, so that all ranks catch it in
+/// the same place. The launcher ends all ranks when the first one leaves, so each must be able to
+/// report why.
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 
-/// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
-/// on one. For what may fail between two collective calls: a file to read, memory, a library. What
-/// is no Error of ours, such as std::bad_alloc, stays what it is on its rank, for which the program
-/// has a sentence, and takes it out of step (core/base/ranks_apart.hpp).
+/// Collective: runs the local `work` on every rank and throws on all if it throws on one. For work
+/// that may fail between two collective calls: reading a file, memory, a library. An exception that
+/// is not an Error, for example std::bad_alloc, is rethrown on its rank only. The program reports
+/// it there, and the rank falls out of step (core/base/ranks_apart.hpp).
 void together(Communicator& communicator, const std::function<void()>& work);
 
-/// What all of several ranks threw, in the same words: bad input that every rank was given, or that
-/// rank 0 found for all. So one of them can say it for all.
+/// An error that all of several ranks threw in the same words: bad input that every rank received,
+/// or that rank 0 found for all. So one rank can report it for all.
 struct FoundByAll : Error {
   using Error::Error;
 };
 
-/// Collective: as together(), but throws FoundByAll where that is what happened.
+/// Collective: as together(), but throws FoundByAll if all ranks found the same error.
 void together_on_input(Communicator& communicator, const std::function<void()>& work);
 
 /// Collective: runs `work` on rank 0 alone. If it throws there, throws FoundByAll with its message
-/// on all ranks; with one rank, what it threw.
+/// on all ranks; with one rank, rethrows the exception.
 void on_first_rank(Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::backend

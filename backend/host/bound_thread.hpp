@@ -3,9 +3,8 @@
 
 namespace dlscale::backend {
 
-/// Binds the calling thread alone to a core, as usable_cores() numbers them, until it is destroyed
-/// on the same thread; then the thread may run where it might before.
-/// Throws LibraryError if the system refuses.
+/// Binds the calling thread alone to a core, numbered as in usable_cores(). The destructor, on the
+/// same thread, restores the previous binding. Throws LibraryError if the system refuses.
 class BoundThread {
  public:
   explicit BoundThread(int core);

@@ -9,7 +9,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// Linux writes "32768K", and may write M or G.
+/// Parses Linux's "32768K"; M and G may occur, too.
 std::optional<Bytes> parse_size(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -27,7 +27,7 @@ std::string first_word(const std::filesystem::path& path) {
   return word;
 }
 
-/// The cache in that folder, if it holds data and Linux tells its level and size.
+/// The cache in that folder, if it holds data and Linux reports its level and size.
 std::optional<DataCache> read_cache(const std::filesystem::path& folder) {
   const std::string level = first_word(folder / "level");
   const bool is_digit = level.size() == 1 && level >= "1" && level <= "9";

@@ -6,8 +6,8 @@
 
 namespace dlscale::backend {
 
-/// The caches of data of the first processor, nearest first, as Linux tells them below `cpus`; what
-/// it does not tell is left out.
+/// The data caches of the first processor, nearest first, as Linux reports them below `cpus`.
+/// Unreported caches are left out.
 std::vector<DataCache> data_caches_below(const std::filesystem::path& cpus);
 
 }  // namespace dlscale::backend

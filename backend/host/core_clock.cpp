@@ -9,10 +9,10 @@ namespace {
 
 constexpr int chains = 3;
 constexpr int rounds = 1000;
-constexpr int additions = 16;  // of a round: the loop itself runs beside them
+constexpr int additions = 16;  // per round: the loop itself runs beside them
 
-/// The compiler must not know what it adds, nor add several at once. Registers only: some
-/// processors carry out additions of constants before they reach the adders.
+/// Hides the value, so that the compiler can neither predict it nor merge additions. Uses registers
+/// only: some processors execute additions of constants before they reach the adders.
 [[gnu::always_inline]] inline void opaque(std::uint64_t& value) {
   asm volatile("" : "+r"(value));
 }

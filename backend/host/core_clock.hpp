@@ -2,12 +2,11 @@
 
 namespace dlscale::backend {
 
-/// Cycles a second at which the core that runs the calling thread computes right now, from the time
-/// that a chain of additions takes of which each waits for the one before: one cycle each on every
-/// processor of today (that assumption is the method's) [McVoy, Staelin 1996: lmbench, mhz]. The
-/// counter that programs can read (rdtsc, cntvct) goes on at a constant rate instead, whatever the
-/// core does. The fastest of three chains of some microseconds, since whatever interrupts one only
-/// makes it slower.
+/// Current clock in Hz of the core that runs the calling thread. Measured from a chain of dependent
+/// additions; the method assumes one cycle for each, which holds on every processor of today
+/// [McVoy, Staelin 1996: lmbench, mhz]. The counter that programs can read (rdtsc, cntvct) has a
+/// constant rate instead, independent of the core's clock. The fastest of three chains of some
+/// microseconds counts, since interruptions only make a chain slower.
 double core_clock_hertz();
 
 }  // namespace dlscale::backend

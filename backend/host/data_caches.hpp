@@ -10,11 +10,11 @@ namespace dlscale::backend {
 struct DataCache {
   int level = 0;  ///< 1 is nearest to the core
   Bytes size;
-  Bytes line;  ///< zero if it does not tell
+  Bytes line;  ///< cache line; zero if the system does not report it
 };
 
-/// The caches of data on the way from core 0 to memory, nearest first, and who says so; none if the
-/// system does not tell.
+/// The data caches between core 0 and memory, nearest first, and their source; none if the system
+/// does not report them.
 struct DataCaches {
   std::vector<DataCache> levels;
   std::string source;  ///< "hwloc API 2.9.0", "/proc and /sys"

@@ -28,7 +28,7 @@ struct FreeSet {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
 };
 
-/// A set of processors as large as the kernel may ask for (1024 is the library's default).
+/// A set of processors as large as the kernel may require (1024 is the library's default).
 class ProcessorSet {
  public:
   static constexpr int capacity = 8192;
@@ -55,15 +55,14 @@ ProcessorSet allowed_processors() {
   return set;
 }
 
-/// True if the process that started this one may use other processors: the launcher has given
-/// each rank its own.
+/// True if the parent process may use other processors: the launcher has given each rank its own.
 bool bound_by_launcher() {
   ProcessorSet parent;
   if (sched_getaffinity(getppid(), ProcessorSet::bytes(), parent.get()) != 0) return false;
   return !(parent == allowed_processors());
 }
 
-/// Nothing of it changes while a process runs.
+/// Topology of this machine, which does not change while a process runs.
 const Topology& machine() {
   static const Topology found = read_topology();
   return found;

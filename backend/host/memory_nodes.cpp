@@ -18,14 +18,14 @@ std::optional<int> parse_number(std::string_view text) {
   return value;
 }
 
-/// The number behind "node"; nothing for what else lies beside such folders.
+/// The number behind "node"; nothing for other folder names.
 std::optional<int> number_of(const std::string& folder) {
   constexpr std::string_view word = "node";
   if (!folder.starts_with(word)) return std::nullopt;
   return parse_number(std::string_view(folder).substr(word.size()));
 }
 
-/// "0-3,8" are the hardware threads 0, 1, 2, 3 and 8.
+/// Parses a list: "0-3,8" are the hardware threads 0, 1, 2, 3 and 8.
 void add_listed(const std::string& list, int node, std::map<int, int>& nodes) {
   std::istringstream parts(list);
   for (std::string part; std::getline(parts, part, ',');) {

@@ -22,7 +22,7 @@ std::size_t huge_page_bytes() {
   throw Unsupported("this system has no transparent huge pages");
 }
 
-/// Bytes in huge pages of the mapping that begins at `start`, as Linux counts them.
+/// Bytes in huge pages of the mapping that begins at `start`, as Linux reports them.
 std::size_t bytes_in_huge_pages(const std::byte* start) {
   const std::string wanted = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(start));
   std::ifstream maps("/proc/self/smaps");
@@ -65,14 +65,14 @@ PagedMemory::PagedMemory(std::size_t bytes, PageSize pages) : bytes_(bytes) {
   EXPECT(bytes >= 1);
   const std::size_t page = page_bytes(pages);
   const std::size_t whole = rounded_up(bytes, page);
-  mapped_ = whole + page;  // what mmap gives begins with a small page
+  mapped_ = whole + page;  // mmap aligns only to a small page
   mapping_ = map_anonymous(mapped_);
   const auto start = reinterpret_cast<std::uintptr_t>(mapping_);
   const std::size_t skipped = rounded_up(start, page) - start;
   data_ = mapping_ + skipped;
   const bool huge = pages == PageSize::huge;
-  // Advice of its own makes this part a mapping of its own in the system's books. A system without
-  // huge pages refuses it, and has small ones anyway.
+  // Separate advice makes this part a separate mapping in the kernel. A system without huge pages
+  // refuses the call, but then has small pages anyway.
   const int refused = ::madvise(data_, whole, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   std::memset(data_, 0, whole);
   const std::size_t got = huge && refused == 0 ? bytes_in_huge_pages(data_) : 0;

@@ -4,22 +4,22 @@
 
 namespace dlscale::backend {
 
-/// In which pieces the system maps memory to addresses. A processor remembers the places of a few
-/// thousand pages only, so how large they are decides how much memory it reaches without asking.
+/// Size of the pages in which the system maps memory. A processor caches the translations of only a
+/// few thousand pages (TLB), so their size decides how much memory it reaches without a page walk.
 enum class PageSize {
-  small,  ///< those of the system, mostly 4 KiB
+  small,  ///< the system's default, mostly 4 KiB
   huge,   ///< 2 MiB on most processors
 };
 
 std::string_view page_size_name(PageSize pages);
-/// Bytes of such a page. Throws Unsupported where the system has no huge pages.
+/// Size of such a page in bytes. Throws Unsupported if the system has no huge pages.
 std::size_t page_bytes(PageSize pages);
 
-/// Zeroed memory in pages of one kind, which begins at the start of a page.
+/// Zeroed memory in pages of one kind; begins at a page boundary.
 class PagedMemory {
  public:
-  /// Touches every page. Throws Unsupported where the system gives no huge pages or not as many,
-  /// ConfigError where there is too little memory.
+  /// Touches every page. Throws Unsupported if the system has no huge pages or too few, ConfigError
+  /// if there is too little memory.
   PagedMemory(std::size_t bytes, PageSize pages);
   ~PagedMemory();
   PagedMemory(const PagedMemory&) = delete;

@@ -2,8 +2,8 @@
 
 namespace dlscale::backend {
 
-/// How often the system has taken the calling thread's core away for something else, so far: what
-/// was timed meanwhile is no time of the thread's own. What a hypervisor takes does not show.
+/// How often the system has taken the core from the calling thread so far. A time measured across a
+/// preemption includes other work. Preemption by a hypervisor does not show.
 long preemptions();  // NOLINT(google-runtime-int): as the system counts
 
 }  // namespace dlscale::backend

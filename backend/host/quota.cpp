@@ -30,7 +30,7 @@ double number_in(const path& file) {
   return in >> value ? value : 0;
 }
 
-/// "150000 100000", or "max 100000" where there is no limit.
+/// Reads "150000 100000", or "max 100000" for no limit.
 Limit limit_of_version_2(const path& folder) {
   std::ifstream in(folder / "cpu.max");
   double quota = 0;
@@ -63,7 +63,7 @@ Limit positive(double value) {
 }
 
 Limit memory_of_version_2(const path& folder) {
-  return positive(number_in(folder / "memory.max"));  // "max" is no number
+  return positive(number_in(folder / "memory.max"));  // "max" is not a number
 }
 
 Limit memory_of_version_1(const path& folder) {

@@ -9,17 +9,18 @@ namespace dlscale::backend {
 
 /// A hardware thread.
 struct HardwareThread {
-  int number = 0;  ///< as the operating system counts
-  int core = 0;    ///< place of its core in the machine
+  int number = 0;  ///< number in the operating system
+  int core = 0;    ///< index of its core in the machine
   int place = 0;   ///< 0 for the first thread of its core
 };
 
-/// What is built into the machine, whatever this process may use of it.
+/// Hardware of the machine, including parts that this process may not use.
 struct Topology {
   std::string processor;
   std::string source;  ///< "hwloc 2.9.0", "/proc and /sys"
   std::vector<HardwareThread> threads;
-  std::vector<DataCache> caches;  ///< of core 0, nearest first; none where only Linux tells them
+  /// Caches of core 0, nearest first; empty if only Linux reports them.
+  std::vector<DataCache> caches;
 };
 
 /// Throws LibraryError if the machine cannot be read.

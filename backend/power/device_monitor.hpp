@@ -7,11 +7,11 @@
 
 namespace dlscale::backend {
 
-/// What a device says of itself at one moment. What it does not tell is absent.
+/// State that a device reports at one moment. Unreported values are absent.
 struct DeviceState {
   std::optional<double> processor_clock_hz;  ///< of the multiprocessors
   std::optional<double> memory_clock_hz;
-  /// Of the whole board, at this moment; by drivers that cannot tell that, the mean of a second.
+  /// Power of the whole board at this moment; older drivers report only the mean of one second.
   std::optional<double> power_w;
   std::optional<double> temperature_c;            ///< of the chip
   std::optional<double> energy_j;                 ///< since the driver was loaded
@@ -23,14 +23,13 @@ class DeviceMonitor {
  public:
   virtual ~DeviceMonitor() = default;
   [[nodiscard]] virtual DeviceState read() = 0;
-  /// Processes that have the device open for computing, this one included; nothing if it does not
-  /// tell.
+  /// Number of processes that have the device open for computing, this one included; nothing if the
+  /// device does not report it.
   [[nodiscard]] virtual std::optional<int> processes() { return std::nullopt; }
 };
 
-/// The monitor of the GPU with that PCI address ("0000:3B:00.0"), by NVML. `library` is what the
-/// dynamic linker is asked for. Throws Unsupported saying why there is none: no NVML here, no
-/// driver, no such GPU.
+/// The NVML monitor of the GPU with that PCI address ("0000:3B:00.0"). `library` is the name for
+/// the dynamic linker. Throws Unsupported with the reason: no NVML here, no driver, no such GPU.
 std::unique_ptr<DeviceMonitor> open_nvml(const std::string& bus_id,
                                          const std::string& library = "libnvidia-ml.so.1");
 

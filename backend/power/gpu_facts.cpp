@@ -10,17 +10,17 @@
 namespace dlscale::backend {
 namespace {
 
-/// NVML's own limits of its texts are below.
+/// Buffer larger than NVML's limits for its texts.
 using Text = std::array<char, 256>;
 
-/// What a function said instead of success.
+/// Text for the error code of a function.
 std::string reason(const NvmlLibrary& nvml, int code) {
   return unavailable(nvml.text(code));
 }
 
 constexpr const char* lacks_function = "this version of NVML lacks the function";
 
-/// What `function` writes for these arguments.
+/// Result of `function` for these arguments.
 template <class Function, class... Arguments>
 std::string text_of(const NvmlLibrary& nvml, Function function, Arguments... arguments) {
   if (function == nullptr) return unavailable(lacks_function);
@@ -38,7 +38,7 @@ std::string number_of(const NvmlLibrary& nvml, double scale, const char* unit, F
   return code == 0 ? fmt::format("{} {}", scale * value, unit) : reason(nvml, code);
 }
 
-/// nvmlEnableState_t, and the two modes of MIG: 0 is off.
+/// State of a mode: nvmlEnableState_t, or a MIG mode, current and pending; 0 is off.
 template <class Function>
 std::string mode_of(const NvmlLibrary& nvml, Function function, NvmlDevice* device) {
   if (function == nullptr) return unavailable(lacks_function);

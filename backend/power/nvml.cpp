@@ -13,10 +13,10 @@ constexpr int clock_of_memory = 2;
 constexpr int sensor_of_chip = 0;
 /// NVML_FI_DEV_POWER_INSTANT, in milliwatts.
 constexpr unsigned power_now = 186;
-/// NVML_ERROR_INSUFFICIENT_SIZE: what a list is asked for says that is longer than there is room.
+/// NVML_ERROR_INSUFFICIENT_SIZE: the list is longer than the buffer.
 constexpr int too_little_room = 7;
 
-/// What `function` writes, times `scale`, if it is there and succeeds.
+/// Result of `function`, times `scale`, if the function exists and succeeds.
 template <class Value, class Function, class... Arguments>
 std::optional<double> scaled(double scale, Function function, Arguments... arguments) {
   Value value{};
@@ -33,7 +33,7 @@ std::optional<double> number_in(const NvmlFieldValue& field) {
   return static_cast<double>(field.value.long_whole);
 }
 
-/// A field of the device as a whole, if it is told.
+/// A field of the whole device, if NVML reports it.
 std::optional<double> field_of(const NvmlFunctions& nvml, NvmlDevice* device, unsigned field) {
   NvmlFieldValue asked;
   asked.field = field;
@@ -74,8 +74,8 @@ class NvmlMonitor final : public DeviceMonitor {
   }
 
  private:
-  /// Of this moment. Versions of NVML before this field have one function alone, which tells the
-  /// mean of a second of GPUs since Ampere, GA100 apart (nvmlDeviceGetPowerUsage).
+  /// Power at this moment. Versions of NVML without this field have only nvmlDeviceGetPowerUsage,
+  /// which reports the mean of one second on GPUs since Ampere, except GA100.
   [[nodiscard]] std::optional<double> power() const {
     const NvmlFunctions& nvml = library_.functions();
     const auto now = field_of(nvml, device_, power_now);

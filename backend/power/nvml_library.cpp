@@ -20,7 +20,7 @@ std::string linker_message() {
   return message == nullptr ? "no reason given" : message;
 }
 
-/// The first of the names that the library has; null if it has none.
+/// The first of the names that the library exports; null if none.
 template <class Function>
 void find(void* library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {

@@ -6,7 +6,7 @@ namespace dlscale::backend {
 
 struct NvmlDevice;  ///< NVML's own
 
-/// nvmlFieldValue_t: what is asked for, and the answer. `code` tells of this field alone.
+/// nvmlFieldValue_t: the requested field and its value. `code` is the status of this field alone.
 struct NvmlFieldValue {
   unsigned field = 0;
   unsigned scope = 0;
@@ -21,8 +21,8 @@ struct NvmlFieldValue {
   } value{};
 };
 
-/// The functions of NVML that are used here, with the types of its C interface (NVML API Reference
-/// Guide): codes are 0 for success, clocks come in MHz, power in mW, energy in mJ.
+/// The NVML functions in use, with the types of its C interface (NVML API Reference Guide). Code 0
+/// is success; clocks are in MHz, power in mW, energy in mJ.
 struct NvmlFunctions {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -34,8 +34,8 @@ struct NvmlFunctions {
   int (*temperature)(NvmlDevice* device, int sensor, unsigned* celsius) = nullptr;
   int (*energy)(NvmlDevice* device, unsigned long long* millijoules) = nullptr;
   int (*throttle_reasons)(NvmlDevice* device, unsigned long long* reasons) = nullptr;
-  /// Of so many nvmlProcessInfo_t, whose layout differs between versions; writes how many there
-  /// are.
+  /// Writes up to `count` nvmlProcessInfo_t, whose layout differs between versions, and sets
+  /// `count` to their number.
   int (*processes)(NvmlDevice* device, unsigned* count, void* infos) = nullptr;
   int (*driver)(char* text, unsigned length) = nullptr;
   int (*count)(unsigned* devices) = nullptr;
@@ -49,10 +49,10 @@ struct NvmlFunctions {
   int (*mig)(NvmlDevice* device, unsigned* now, unsigned* after_boot) = nullptr;
 };
 
-/// NVML, loaded and initialised for as long as this lives.
+/// NVML, loaded and initialised for the lifetime of this object.
 class NvmlLibrary {
  public:
-  /// Throws Unsupported with the reason. Functions that only some versions have stay null.
+  /// Throws Unsupported with the reason. Functions that only some versions have may be null.
   explicit NvmlLibrary(const std::string& library);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;

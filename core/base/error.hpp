@@ -8,7 +8,7 @@ namespace dlscale {
 enum class ExitCode : int {
   ok = 0,
   regression = 1,  ///< a regression, or a validation that failed
-  bad_input = 2,   ///< bad usage, configuration, file or place to write
+  bad_input = 2,   ///< bad usage, configuration, file or output location
   inconclusive = 3,
   wrong_result = 4,  ///< a crash, a lost rank, a library failure or a wrong answer
   nothing_measured = 5,
@@ -17,8 +17,8 @@ enum class ExitCode : int {
   terminated = 143,   ///< SIGTERM; partial results are kept
 };
 
-/// An error the user can act on. The message is one sentence or two: the problem, why it matters,
-/// what to do. Caught once, in main.
+/// An error the user can act on. The message has one or two sentences: the problem, why it matters,
+/// the remedy. Caught once, in main.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -33,7 +33,7 @@ struct ConfigError : Error {
   explicit ConfigError(const std::string& message) : Error(ExitCode::bad_input, message) {}
 };
 
-/// A computed answer differs from the reference: no speed is printed for it.
+/// A computed result differs from the reference; no speed is printed for it.
 struct WrongResult : Error {
   explicit WrongResult(const std::string& message) : Error(ExitCode::wrong_result, message) {}
 };
@@ -48,15 +48,16 @@ struct Unsupported : Error {
   explicit Unsupported(const std::string& message) : Error(ExitCode::not_built, message) {}
 };
 
-/// Work stopped on a signal; what was measured so far is in the result file.
+/// A signal stopped the work; the result file holds the measurements so far.
 struct Interrupted : Error {
   explicit Interrupted(int signal)
       : Error(signal == 2 ? ExitCode::interrupted : ExitCode::terminated,
               "interrupted; the results so far are kept") {}
 };
 
-/// The caller broke a precondition: a bug in dlscale, reported with the place of the call (by
-/// builtins: Debian 12's clang-tidy does not know std::source_location). Throws std::logic_error.
+/// Reports a broken precondition, which is a bug in dlscale, with the place of the call. Throws
+/// std::logic_error. The place comes from builtins, because Debian 12's clang-tidy does not know
+/// std::source_location.
 [[noreturn]] void fail_expectation(const char* condition, const char* file = __builtin_FILE(),
                                    int line = __builtin_LINE());
 

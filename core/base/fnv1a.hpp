@@ -4,8 +4,8 @@
 
 namespace dlscale {
 
-/// FNV-1a of 64 bits [G. Fowler, L. C. Noll, K.-P. Vo, RFC 9923]: tells texts apart that differ by
-/// chance, not those that somebody has made to be alike.
+/// FNV-1a of 64 bits [G. Fowler, L. C. Noll, K.-P. Vo, RFC 9923]. It distinguishes texts that
+/// differ by chance; it does not resist deliberate collisions.
 constexpr std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325U;
   for (const char letter : text) {

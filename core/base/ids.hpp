@@ -4,7 +4,7 @@
 
 namespace dlscale {
 
-/// An index into one kind of table that cannot be mixed with an index into another.
+/// A type-safe index: an index into one kind of table cannot be used for another kind.
 template <class Tag>
 class Id {
  public:
@@ -20,7 +20,7 @@ class Id {
 using LayerId = Id<struct LayerTag>;
 using TaskId = Id<struct TaskTag>;
 
-/// The number of a process among those that train together, 0 … size - 1.
+/// Number of a process among those that train together, 0 … size - 1.
 using Rank = int;
 
 }  // namespace dlscale

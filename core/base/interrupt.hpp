@@ -2,19 +2,19 @@
 
 namespace dlscale {
 
-/// SIGINT, SIGTERM and, unless it is ignored, SIGHUP set a flag; long loops look at it between
+/// SIGINT, SIGTERM and, unless it is ignored, SIGHUP set a flag. Long loops check it between
 /// samples and throw Interrupted, so that results reach the disk. A second signal ends the process
 /// at once.
 void install_signal_handlers();
-/// As if `signal` had come: for who takes it off the queue of blocked signals.
+/// Acts as if `signal` had arrived; for code that takes it off the queue of blocked signals.
 void remember_signal(int signal);
-/// As if the signal that came to another process of the same job had come here.
+/// Acts as if a signal to another process of the same job had arrived here.
 void follow_signal(int signal);
-/// The signal that came, here or to a process that is followed, or 0.
+/// The signal that arrived here or at a process that is followed, or 0.
 int pending_signal();
-/// That which came to this process itself, or 0.
+/// The signal that this process itself received, or 0.
 int own_signal();
-/// Throws Interrupted if a signal came.
+/// Throws Interrupted if a signal arrived.
 void throw_if_interrupted();
 
 }  // namespace dlscale

@@ -5,11 +5,11 @@
 
 namespace dlscale {
 
-/// Whether `failure`, which one rank met in work that all do together, may have taken it out of
-/// step with the others: a library failed, or something that is no Error of ours, in the midst of a
-/// call that they are still in. They never come to a call by which it would tell them, so it must
-/// make none: it lets the failure unwind, its links are broken off, and the watchdog ends the
-/// others. Other errors come before a call or after it, and are told by the next.
+/// Whether `failure`, which one rank met in collective work, may have taken it out of step with the
+/// others. That is so if a library failed, or an exception is not an Error of ours, within a call
+/// that the others are still in. They never reach the call that would report the failure, so the
+/// rank must not make any. It lets the failure unwind, its links are broken off, and the watchdog
+/// ends the others. Other errors occur before or after a call, and the next call reports them.
 inline bool leaves_ranks_apart(const std::exception_ptr& failure) {
   if (!failure) return false;
   try {

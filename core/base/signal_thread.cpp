@@ -9,7 +9,7 @@
 namespace dlscale {
 namespace {
 
-/// The handlers interrupt this wait; it goes on.
+/// Waits until stop is requested; the handlers only interrupt the wait.
 void wait_for_signals(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any idle;
@@ -19,7 +19,7 @@ void wait_for_signals(const std::stop_token& stop) {
 
 }  // namespace
 
-// The thread is made first, so that it has the mask from before.
+// The thread is created first, so that it inherits the previous mask.
 SignalThread::SignalThread() : thread_(wait_for_signals) {
   sigset_t handled;
   sigemptyset(&handled);

@@ -5,16 +5,16 @@
 
 namespace dlscale {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are handled on a thread of its own: the thread that
-/// made it blocks them, and so do all that it starts later. A handler must not run on a thread that
-/// computes: kernels that oneDNN makes as it runs (seen in dnnl_sgemm of 2.6) keep values below the
-/// stack pointer, further down than the 128 bytes that the system spares, and a handler's frame
-/// overwrites them. Make it before libraries start threads. A signal sent to one thread, as
-/// by raise(), still waits for that one.
+/// Handles SIGINT, SIGTERM and SIGHUP on its own thread during its lifetime; the constructing
+/// thread and all threads that it starts later block them. A handler must not run on a thread that
+/// computes. Kernels that oneDNN generates at run time (seen in dnnl_sgemm of 2.6) keep values more
+/// than 128 bytes below the stack pointer. The system spares only 128 bytes, and a handler's frame
+/// overwrites the rest. Construct it before libraries start threads. A signal to one thread, for
+/// example by raise(), still waits for that thread.
 class SignalThread {
  public:
   SignalThread();
-  /// The maker's mask is as it was; threads that it started meanwhile keep theirs.
+  /// Restores the constructing thread's mask; threads started meanwhile keep theirs.
   ~SignalThread();
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;

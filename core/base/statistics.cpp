@@ -33,12 +33,14 @@ double median_of_sorted(std::span<const double> sorted) {
   return std::midpoint(sorted[middle - 1], sorted[middle]);
 }
 
-/// The ranks (from 0) of the two samples between which the median of the population lies with at
-/// least 95 %: the largest k with 2 · P(Binomial(n, 1/2) <= k) <= 0.05 gives ranks k and n - 1 - k.
-/// For n < 6 there is none and the range is returned.   [David & Nagaraja, Order Statistics, 7.1]
+/// Ranks (from 0) of the two samples that enclose the population median with at least 95 %
+/// probability. The largest k with 2 · P(Binomial(n, 1/2) <= k) <= 0.05 gives ranks k and n - 1 -
+/// k. For n < 6 no k exists and the result is the range.   [David & Nagaraja, Order Statistics,
+/// 7.1]
 std::pair<std::size_t, std::size_t> interval_ranks(std::size_t n) {
   const auto count = static_cast<double>(n);
-  double log_probability = -count * std::log(2.0);  // of k successes; the plain value underflows
+  // Log of P(k successes); the plain value underflows.
+  double log_probability = -count * std::log(2.0);
   double tail = 0;
   std::size_t lower = 0;
   for (std::size_t k = 0; k < n / 2; ++k) {

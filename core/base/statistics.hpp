@@ -4,11 +4,11 @@
 
 namespace dlscale {
 
-/// A sample described without assuming a distribution. Fields have the unit of the samples.
+/// Description of a sample without assuming a distribution. Fields have the unit of the samples.
 struct Summary {
   double median = 0;
   double mad = 0;        ///< median absolute deviation from the median (not scaled)
-  double ci95_low = 0;   ///< interval of the median from order statistics (binomial ranks)
+  double ci95_low = 0;   ///< 95 % interval of the median from order statistics (binomial ranks)
   double ci95_high = 0;  ///< for n < 6 no 95 % interval exists: the range
   double min = 0;
   double max = 0;
@@ -20,7 +20,7 @@ Summary summarize(std::span<const double> samples);
 double median(std::span<const double> samples);
 /// Linear interpolation between order statistics, 0 ≤ q ≤ 1 (Hyndman & Fan type 7).
 double quantile(std::span<const double> samples, double q);
-/// Half the width of the interval over the median; what a stopping criterion compares.
+/// Half width of the 95 % interval divided by the median, for stopping criteria.
 double relative_half_width(const Summary& summary);
 
 }  // namespace dlscale

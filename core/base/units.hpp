@@ -11,7 +11,7 @@ class Quantity {
   constexpr Quantity() = default;
   explicit constexpr Quantity(double si) : si_(si) {}
 
-  /// The value in SI: seconds, bytes, floating-point operations.
+  /// Value in SI units: seconds, bytes, floating-point operations.
   [[nodiscard]] constexpr double si() const { return si_; }
 
   constexpr auto operator<=>(const Quantity&) const = default;

@@ -11,18 +11,18 @@
 
 namespace dlscale {
 
-/// Nominal hardware, as bought. Every number comes from a data sheet, named in `source`.
-/// A fitted machine is model::Machine.
+/// Nominal hardware, as bought. Every number comes from a data sheet, which `source` names. A
+/// fitted machine is model::Machine.
 
 enum class DeviceKind { cpu, gpu };
 
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::gpu;
-  std::map<DType, FlopsPerSecond> peak;  ///< by precision; absent = not offered or not known
+  std::map<DType, FlopsPerSecond> peak;  ///< by precision; absent: not offered or unknown
   BytesPerSecond memory_bandwidth;
   Bytes memory;
-  Seconds launch;  ///< least time of one kernel; 0 where kernels are plain calls
+  Seconds launch;  ///< minimum time of one kernel; 0 where kernels are plain calls
   std::string source;
 };
 
@@ -36,13 +36,13 @@ struct LinkSpec {
 
 struct Host {
   int cores = 1;
-  Seconds decode;  ///< one core's time to decode and augment one picture of ≈ 110 KB; 0: not known
+  Seconds decode;  ///< one core's time to decode and augment one image of ≈ 110 KB; 0: unknown
   std::string source;
 };
 
 struct Storage {
-  BytesPerSecond read_bandwidth;  ///< 0: not known
-  bool shared_by_nodes = false;   ///< one server for all nodes (NFS) or a disk in each
+  BytesPerSecond read_bandwidth;  ///< 0: unknown
+  bool shared_by_nodes = false;   ///< one server for all nodes (NFS) rather than a disk in each
   std::string source;
 };
 
@@ -53,21 +53,23 @@ struct Cluster {
   int devices_per_node = 1;
   Device device;
   Host host;
-  LinkSpec host_device;  ///< host memory to device; on a CPU device: a copy in memory
-  /// Per device, when all of a node send on a ring; may be empty if a node has one.
+  LinkSpec host_device;  ///< host memory to device; on a CPU device: a memory copy
+  /// Per device, when all devices of a node send on a ring; may be empty for one device per node.
   LinkSpec intra_node;
-  LinkSpec inter_node;  ///< per node, all adapters together; may be empty if there is one
+  LinkSpec inter_node;  ///< per node, all adapters together; may be empty for one node
   Storage storage;
-  std::optional<NodeLinks> node = {};        ///< absent: devices reach each other alike
-  std::optional<NetworkLinks> network = {};  ///< absent: nodes do, at the full rate
-  std::optional<NcclFacts> nccl;             ///< GPUs only; absent = not known
-  /// nccl only if `nccl` is there; quickest where nobody says what the library does.
+  std::optional<NodeLinks> node = {};  ///< absent: all devices of a node are connected alike
+  /// absent: all nodes are connected alike, at the full rate
+  std::optional<NetworkLinks> network = {};
+  std::optional<NcclFacts> nccl;  ///< GPUs only; absent: unknown
+  /// The rule nccl requires `nccl`. The default is quickest, for when the library's rule is
+  /// unknown.
   AllReduceRule all_reduce = AllReduceRule::quickest;
   [[nodiscard]] int workers() const { return nodes * devices_per_node; }
 };
 
 /// Reads configs/clusters/<name>.yaml, or the file `name` if it has a slash or ends in .yaml.
-/// Missing and unknown keys, numbers without units and values out of range throw ConfigError that
+/// Missing and unknown keys, numbers without units and values out of range throw ConfigError, which
 /// names file, path and what to write.
 Cluster load_cluster(std::string_view name);
 

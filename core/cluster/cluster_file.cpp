@@ -80,7 +80,7 @@ Storage read_storage(const ConfigMap& map) {
   return storage;
 }
 
-/// Far beyond what a GPU or an adapter moves on either side: a slip of the pen is outside.
+/// Limits far beyond the rates of GPUs and adapters, on either side, to detect typing errors.
 BytesPerSecond read_wire(const ConfigMap& map, std::string_view key) {
   const auto rate = map.quantity<BytesPerSecond>(key);
   if (rate < BytesPerSecond(1e6) || rate > BytesPerSecond(1e15)) {
@@ -103,7 +103,7 @@ NcclFacts read_nccl(const ConfigMap& map) {
   return facts;
 }
 
-/// Who states NCCL's facts means NCCL, unless another rule is named.
+/// A cluster with NCCL's facts uses NCCL's rule, unless another one is named.
 void read_all_reduce(const ConfigMap& map, Cluster& cluster) {
   if (map.has("nccl")) {
     if (cluster.device.kind != DeviceKind::gpu) {
@@ -122,7 +122,7 @@ void read_all_reduce(const ConfigMap& map, Cluster& cluster) {
   }
 }
 
-/// A link that nothing crosses may be left out.
+/// An unused link may be left out.
 void read_links(const ConfigMap& map, Cluster& cluster) {
   map.allow_only({"host_device", "intra_node", "inter_node"});
   cluster.host_device = read_link(map.map("host_device"));
@@ -134,7 +134,7 @@ void read_links(const ConfigMap& map, Cluster& cluster) {
   }
 }
 
-/// What says more of the links than their bandwidth.
+/// Details of the links besides their bandwidth.
 void read_topology(const ConfigMap& map, Cluster& cluster) {
   if (map.has("network")) {
     if (cluster.inter_node.bandwidth <= BytesPerSecond()) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr IntegerRange year_range{2000, 2100};
 
-/// Clocks of GPUs are between these; a slip of the pen is outside.
+/// Limits of GPU clocks, to detect typing errors.
 constexpr double least_clock = 100e6;
 constexpr double most_clock = 10e9;
 
@@ -59,7 +59,7 @@ std::map<SheetFormat, FlopsPerSecond> read_peak(const ConfigMap& map) {
   return peak;
 }
 
-/// Figures are rounded: 1 % of slack.
+/// Figures are rounded: 1 % of tolerance.
 constexpr double rounding = 0.99;
 
 void check_order(const ConfigMap& map, const std::map<SheetFormat, FlopsPerSecond>& peak) {
@@ -80,7 +80,7 @@ void check_order(const ConfigMap& map, const std::map<SheetFormat, FlopsPerSecon
   }
 }
 
-/// A core multiplies and adds once a clock.
+/// A core performs one multiply-add per clock.
 void check_cores(const ConfigMap& map, const DeviceSheet& sheet) {
   if (sheet.cores % sheet.multiprocessors != 0) {
     map.refuse("cores", "no multiple of multiprocessors", "Check both.");
@@ -100,7 +100,7 @@ NvlinkPorts read_nvlink(const ConfigMap& map) {
   ports.generation = map.integer("generation", {1, 5});
   ports.links = map.integer("links", {1, 18});
   ports.bandwidth = map.quantity<BytesPerSecond>("bandwidth");
-  // Of a link, in one direction, by generation. [NVIDIA's data sheets of P100 … B200]
+  // Per link, in one direction, by generation. [NVIDIA's data sheets of P100 … B200]
   constexpr std::array<double, 5> most_of_link{20e9, 25e9, 25e9, 25e9, 50e9};
   const BytesPerSecond most(ports.links *
                             most_of_link[static_cast<std::size_t>(ports.generation - 1)]);
@@ -129,7 +129,7 @@ void read_processor(const ConfigMap& map, DeviceSheet& sheet) {
   check_cores(map, sheet);
 }
 
-/// What is the same for all spellings of a name.
+/// Common form of all spellings of a name.
 std::string plain_word(std::string_view name) {
   std::string word;
   for (const char letter : name) {

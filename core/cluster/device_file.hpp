@@ -13,12 +13,12 @@
 
 namespace dlscale {
 
-/// Data sheets of GPUs, one file of configs/devices a board or module. Nominal figures, of which
-/// nothing was measured here.
+/// Data sheets of GPUs, one file of configs/devices per board or module. All figures are nominal;
+/// none was measured here.
 
-/// Number formats of a data sheet. f64 and f32 are of plain cores, the others of tensor cores (f16
-/// of plain cores where there are none), of dense matrices (never "with sparsity", which counts
-/// products with zeros that are skipped) and with sums in f32.
+/// Number formats of a data sheet. f64 and f32 are rates of plain cores, the others of tensor cores
+/// (f16 of plain cores if there are none). Rates are for dense matrices with sums in f32, never
+/// "with sparsity", which counts products with zeros that are skipped.
 enum class SheetFormat { f64, f32, tf32, bf16, f16, f8 };
 inline constexpr std::array all_sheet_formats{SheetFormat::f64,  SheetFormat::f32,
                                               SheetFormat::tf32, SheetFormat::bf16,
@@ -31,13 +31,13 @@ using Hertz = Quantity<-1, 0, 0>;
 struct NvlinkPorts {
   int generation = 1;  ///< 1 … 5
   int links = 1;
-  BytesPerSecond bandwidth;  ///< of all links together, in one direction
+  BytesPerSecond bandwidth;  ///< all links together, in one direction
 };
 
 struct DeviceSheet {
-  std::string id;                    ///< as its file is called: v100_sxm2_16gb
+  std::string id;                    ///< file name without extension: v100_sxm2_16gb
   std::string name;                  ///< NVIDIA Tesla V100 SXM2 16 GB
-  std::vector<std::string> aliases;  ///< what publications call it
+  std::vector<std::string> aliases;  ///< names in publications
   std::string architecture;          ///< volta
   std::string chip;                  ///< GV100
   int launched = 0;                  ///< year
@@ -45,35 +45,36 @@ struct DeviceSheet {
   BytesPerSecond memory_bandwidth;
   int multiprocessors = 0;
   int cores = 0;      ///< f32 multiply-adds a clock, of all multiprocessors
-  Hertz boost_clock;  ///< of plain cores
-  /// By format; absent: not offered, no faster than f32, or not known. f32 is there.
+  Hertz boost_clock;  ///< of the plain cores
+  /// By format; absent: not offered, not faster than f32, or unknown. f32 is always present.
   std::map<SheetFormat, FlopsPerSecond> peak;
-  std::string host_link;              ///< a kind of configs/links
-  std::optional<NvlinkPorts> nvlink;  ///< absent: it has none
+  std::string host_link;              ///< name of a kind in configs/links
+  std::optional<NvlinkPorts> nvlink;  ///< absent: no NVLink
   std::vector<DataSource> sources;
 };
 
 /// Reads configs/devices/<name>.yaml, or the file `name` if it has a slash or ends in .yaml. Throws
-/// ConfigError that names file, place and what to write; figures that contradict each other (a peak
-/// in f32 that cores and clock do not give, say) are refused, too.
+/// ConfigError, which names file, place and what to write. Contradictory figures are refused, too,
+/// for example an f32 peak that does not follow from cores and clock.
 DeviceSheet load_device_sheet(std::string_view name);
 
-/// The same figures as a cluster has them. `launch`, the least time of a kernel, is on no sheet.
+/// The same figures as a Device of a cluster. `launch`, the minimum time of a kernel, is not on
+/// data sheets.
 Device nominal_device(const DeviceSheet& sheet, Seconds launch);
 
-/// Data sheets, to be found by what people call a GPU.
+/// Data sheets that can be looked up by the common names of a GPU.
 class DeviceCatalogue {
  public:
-  /// Throws ConfigError if two sheets answer to one name.
+  /// Throws ConfigError if two sheets share a name.
   explicit DeviceCatalogue(std::vector<DeviceSheet> sheets);
-  /// All of configs/devices.
+  /// Loads all files of configs/devices.
   static DeviceCatalogue load();
 
   [[nodiscard]] const std::vector<DeviceSheet>& sheets() const { return sheets_; }
-  /// By id, name or alias; case, spaces, punctuation and the words NVIDIA, Tesla and GeForce make
-  /// no difference. nullptr if there is none.
+  /// Finds a sheet by id, name or alias, ignoring case, spaces, punctuation and the words NVIDIA,
+  /// Tesla and GeForce. nullptr if there is none.
   [[nodiscard]] const DeviceSheet* find(std::string_view name) const;
-  /// Throws ConfigError with the names nearest to it if there is none.
+  /// As find(), but throws ConfigError with the nearest names if there is none.
   [[nodiscard]] const DeviceSheet& at(std::string_view name) const;
 
  private:

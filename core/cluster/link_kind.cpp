@@ -15,8 +15,8 @@ constexpr std::array reaches{LinkReach::intra_node, LinkReach::inter_node};
 constexpr std::array transports{LinkTransport::pcie, LinkTransport::nvlink, LinkTransport::tcp,
                                 LinkTransport::os_bypass};
 
-/// From a serial line of old to several times the fastest link there is: a slip of the pen is
-/// outside.
+/// Limits from an old serial line to several times the fastest existing link, to detect typing
+/// errors.
 BytesPerSecond read_rate(const ConfigMap& map) {
   const auto rate = map.quantity<BytesPerSecond>("bandwidth");
   if (rate < BytesPerSecond(1e6) || rate > BytesPerSecond(1e13)) {

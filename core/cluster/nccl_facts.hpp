@@ -6,22 +6,23 @@
 
 namespace dlscale {
 
-/// What NCCL's cost model is told of GPUs and of the ways between them, in NCCL's own numbers,
-/// which are less than a data sheet's.
+/// Inputs of NCCL's cost model about GPUs and their connections. They are NCCL's own numbers, which
+/// are lower than a data sheet's.
 struct NcclFacts {
-  enum class Gpu { volta, ampere, hopper, blackwell };  ///< the generation, or the next later one
-  enum class Fabric { pcie, nvlink, nvswitch };         ///< between the GPUs of a node
-  enum class Processor { intel, amd, other };           ///< the maker of the host's
+  /// The generation, or the next later one of this list.
+  enum class Gpu { volta, ampere, hopper, blackwell };
+  enum class Fabric { pcie, nvlink, nvswitch };  ///< between the GPUs of a node
+  enum class Processor { intel, amd, other };    ///< vendor of the host processor
   Gpu gpu = Gpu::hopper;
   Fabric fabric = Fabric::nvswitch;
   Processor processor = Processor::intel;
-  BytesPerSecond gpu_bandwidth;      ///< of one GPU to the others of its node, each way
-  int adapters = 1;                  ///< of a node to the network
-  BytesPerSecond adapter_bandwidth;  ///< of one, or of a GPU's way to it if that is less
+  BytesPerSecond gpu_bandwidth;      ///< from one GPU to the others of its node, in each direction
+  int adapters = 1;                  ///< network adapters per node
+  BytesPerSecond adapter_bandwidth;  ///< per adapter, or of a GPU's path to it if that is slower
   std::string source;
 };
 
-// The words for them in configuration files; the parsers throw ConfigError.
+// The words for these values in configuration files; the parsers throw ConfigError.
 std::string_view nccl_gpu_name(NcclFacts::Gpu gpu);
 NcclFacts::Gpu parse_nccl_gpu(std::string_view name);
 std::string_view nccl_fabric_name(NcclFacts::Fabric fabric);
@@ -29,13 +30,14 @@ NcclFacts::Fabric parse_nccl_fabric(std::string_view name);
 std::string_view nccl_processor_name(NcclFacts::Processor processor);
 NcclFacts::Processor parse_nccl_processor(std::string_view name);
 
-/// By which rule the ranks of a cluster add their gradients, as long as nobody measured it.
+/// Rule by which the ranks of a cluster sum their gradients, unless it was measured.
 enum class AllReduceRule {
   ring,          ///< one ring over all ranks, as fast as its slowest link (1.14)
   hierarchical,  ///< rings within the nodes, across them, and within them again (3.13)
-  nccl,          ///< what NCCL would choose, in the time that its own cost model says (3.9)
-  quickest       ///< of rings over all ranks, rings in two levels and trees of nodes the quickest
-                 ///< for each message, as libraries choose (1.14, 3.13, 3.5)
+  nccl,          ///< NCCL's choice, with the time of its own cost model (3.9)
+  /// The fastest for each message, as libraries choose, among rings over all ranks, rings in two
+  /// levels and trees of nodes (1.14, 3.13, 3.5).
+  quickest
 };
 std::string_view all_reduce_rule_name(AllReduceRule rule);
 AllReduceRule parse_all_reduce_rule(std::string_view name);  ///< throws ConfigError

@@ -32,7 +32,7 @@ const NvlinkGeneration& generation_at(int generation) {
   return generations[static_cast<std::size_t>(generation - 1)];
 }
 
-/// Tells what is wrong with a description.
+/// Finds and reports errors in a description.
 class NodeCheck {
  public:
   NodeCheck(const NodeLinks& node, const NetworkLinks* network, int devices, std::string_view where)
@@ -94,7 +94,8 @@ class NodeCheck {
     if (tree.sockets() > 1) check_rate(tree.between_sockets, "the link between sockets");
   }
 
-  /// Each below one place; of what may be unknown, none below any will do.
+  /// Requires each one below exactly one place; members that may be unknown may be missing
+  /// altogether.
   void check_once(std::string_view what, int count, std::vector<int> TreePlace::*members,
                   bool required) const {
     std::vector<int> seen(static_cast<std::size_t>(count), 0);

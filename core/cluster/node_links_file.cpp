@@ -60,7 +60,8 @@ HostTree read_tree(const ConfigMap& map) {
       map.refuse("between_sockets", "but there is one socket", "Leave it out, or add the other.");
     }
   } else if (tree.sockets() > 1) {
-    tree.between_sockets = map.quantity<BytesPerSecond>("between_sockets");  // says it is missing
+    // Throws if it is missing.
+    tree.between_sockets = map.quantity<BytesPerSecond>("between_sockets");
   }
   return tree;
 }
@@ -108,7 +109,7 @@ void read_fabric(const ConfigMap& map, NetworkLinks& network) {
   fail_expectation("a known fabric between nodes");
 }
 
-/// Of the packets of a kind of link, or as stated.
+/// Efficiency from the packets of a kind of link, or as stated.
 void read_efficiency(const ConfigMap& map, NetworkLinks& network) {
   if (map.has("packets") == map.has("efficiency")) {
     throw ConfigError(fmt::format(

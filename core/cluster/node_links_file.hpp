@@ -6,14 +6,14 @@
 
 namespace dlscale {
 
-/// The keys `network` and `node` of a cluster file (docs/CLUSTERS.md). Both throw ConfigError that
-/// names the file, the place and what to write.
+/// The keys `network` and `node` of a cluster file (docs/CLUSTERS.md). Both functions throw
+/// ConfigError, which names the file, the place and what to write.
 NetworkLinks read_network_links(const ConfigMap& map);
 
-/// `network`: whose adapters the tree may place; nullptr: none.
+/// The tree may place the adapters of `network`; nullptr: none.
 NodeLinks read_node_links(const ConfigMap& map, const NetworkLinks* network, int devices);
 
-/// nvlink_rings() of the first 0, 1, 2 … `devices` devices of a mesh; empty of switches.
+/// Sets nvlink_rings() of the first 0, 1, 2 … `devices` devices of a mesh; empty for switches.
 void count_rings(Nvlinks& nvlinks, int devices);
 
 }  // namespace dlscale

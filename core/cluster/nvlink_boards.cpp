@@ -11,7 +11,7 @@
 namespace dlscale {
 namespace {
 
-/// Who is joined to whom in a DGX-1 of V100, by one link or two. [nvidia-smi topo -m of such nodes;
+/// The pairs in a DGX-1 of V100, joined by one link or two. [nvidia-smi topo -m of such nodes;
 /// NVIDIA/nccl issue 671 prints them as NCCL sees them]
 constexpr std::array dgx1_pairs{
     NvlinkPair{0, 1, 1}, NvlinkPair{0, 2, 1}, NvlinkPair{0, 3, 2}, NvlinkPair{0, 4, 2},
@@ -27,35 +27,35 @@ std::vector<NvlinkPair> hybrid_cube_mesh(bool single) {
   return pairs;
 }
 
-/// Every two of the devices from `first` on.
+/// Joins every two of the devices from `first` on.
 void join_all(int first, int devices, int links, std::vector<NvlinkPair>& pairs) {
   for (int a = first; a < first + devices; ++a) {
     for (int b = a + 1; b < first + devices; ++b) pairs.push_back({a, b, links});
   }
 }
 
-/// Groups of `size` neighbours, every two of a group joined.
+/// Groups of `size` adjacent devices; every two of a group are joined.
 std::vector<NvlinkPair> islands(int devices, int size, int links) {
   std::vector<NvlinkPair> pairs;
   for (int first = 0; first < devices; first += size) join_all(first, size, links, pairs);
   return pairs;
 }
 
-/// What the name says: who is joined, of which generation, by how many links.
+/// Meaning of a board's name: topology, generation and number of links.
 struct Board {
   enum class Shape { cube_mesh_single, cube_mesh, islands, nvswitch } shape;
   std::string_view name;
   int generation;
-  int devices;  ///< of islands: of one of them, of which a node has one or more
-  int links;    ///< of a pair of an island, or of a device to switches
+  int devices;  ///< for islands: devices per island; a node has one or more islands
+  int links;    ///< links per pair of an island, or per device to switches
 };
 
-/// Full meshes of four: of P100 one link a pair (what boards do with the fourth link of a device
-/// differs; state the pairs where it is known), of V100 two (DGX Station, WP-08606), of A100 four
-/// (HGX A100 4-GPU). POWER9 nodes with three V100 a socket give two of a device's six links to the
+/// Full meshes of four: P100 has one link per pair, V100 two (DGX Station, WP-08606), A100 four
+/// (HGX A100 4-GPU). P100 boards differ in the use of a device's fourth link; state the pairs if it
+/// is known. POWER9 nodes with three V100 per socket connect two of a device's six links to the
 /// host and two to each neighbour [IBM AC922, Summit]. Three bridges join two cards by twelve links
-/// [NVIDIA A100 and H100 PCIe product briefs: 600 GB/s, both directions together]. To switches a
-/// device gives all its links.
+/// [NVIDIA A100 and H100 PCIe product briefs: 600 GB/s, both directions together]. With switches, a
+/// device connects all its links to them.
 constexpr std::array boards{
     Board{Board::Shape::cube_mesh_single, "dgx1_p100", 1, 8, 1},
     Board{Board::Shape::cube_mesh, "dgx1_v100", 2, 8, 2},

@@ -13,10 +13,10 @@ namespace {
 constexpr auto most = static_cast<std::size_t>(most_mesh_devices);
 constexpr int most_steps = 200'000;
 
-/// Links that no ring uses yet, from the one to the other.
+/// Links from one device to another that no ring uses yet.
 using FreeLinks = std::array<std::array<int, most>, most>;
 
-/// Packs rings into links, one after the other, and goes back where one cannot be closed.
+/// Packs rings into links, one after the other, and backtracks if one cannot be closed.
 class RingSearch {
  public:
   RingSearch(const FreeLinks& links, std::size_t devices) : free_(links), devices_(devices) {
@@ -36,10 +36,10 @@ class RingSearch {
     return std::accumulate(free_[device].begin(), free_[device].end(), 0);
   }
 
-  /// No more rings pass through a device than it has links.
+  /// The number of rings is at most the number of links of a device.
   [[nodiscard]] bool is_over() const { return best_ == bound_ || steps_ >= most_steps; }
 
-  /// The ring being made has come to `at`; bits of `visited` are the devices that it has.
+  /// Extends the current ring, which has reached `at`; bits of `visited` are its devices.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the node has links
   void extend(std::size_t at, unsigned visited) {
     ++steps_;

@@ -5,15 +5,16 @@
 
 namespace dlscale {
 
-/// The most devices that nvlink_rings() looks at; larger nodes have switches.
+/// Maximum number of devices for nvlink_rings(); larger nodes have switches.
 inline constexpr int most_mesh_devices = 16;
 
-/// How many rings run side by side over a mesh: cycles that pass through each of the first
-/// `devices` devices once, as many as no two share a link in the same direction. A ring in the
-/// opposite direction is another. Of two devices, one for each link. 0: there is no such cycle, as
-/// on five devices of a hybrid cube mesh. Found by trying, in an order that does not change, which
-/// is given up after 200,000 steps: then there are at least as many. Of every board in
-/// nvlink_boards() it ends before. [NCCL packs its rings so: ncclTopoCompute() in
+/// Maximum number of concurrent rings over a mesh. A ring is a cycle through each of the first
+/// `devices` devices once, and no two rings share a link in the same direction. A ring in the
+/// opposite direction is another one. Two devices have one ring per link. The result is 0 without a
+/// cycle, as on five devices of a hybrid cube mesh.
+///
+/// A deterministic search, which stops after 200,000 steps: the result is then a lower bound. For
+/// every board in nvlink_boards() it completes. [NCCL packs its rings so: ncclTopoCompute() in
 /// src/graph/search.cc] Requires 2 ≤ devices ≤ most_mesh_devices.
 int nvlink_rings(std::span<const NvlinkPair> pairs, int devices);
 

@@ -11,13 +11,13 @@
 
 namespace dlscale::collective {
 
-/// What the ranks do together, and what the message of m bytes is.
+/// The collective operations, and the meaning of their message size m in bytes.
 enum class Collective {
   all_reduce,      ///< m: the vector of each rank; all get the sum
   reduce,          ///< m: the vector of each rank; the root gets the sum
   broadcast,       ///< m: the vector of the root; all get it
-  all_gather,      ///< m: all p blocks together, of which each rank has one and gets the others
-  reduce_scatter,  ///< m: the vector of each rank; of the sum, each gets its one of p blocks
+  all_gather,      ///< m: all p blocks together; each rank contributes one and gets the others
+  reduce_scatter,  ///< m: the vector of each rank; each gets one of the p blocks of the sum
   all_to_all,      ///< m: the p blocks of each rank, one for each rank, itself included
 };
 
@@ -25,25 +25,25 @@ inline constexpr std::array collectives{Collective::all_reduce,     Collective::
                                         Collective::broadcast,      Collective::all_gather,
                                         Collective::reduce_scatter, Collective::all_to_all};
 
-/// As the enumerator is written: "all_reduce".
+/// The enumerator's name: "all_reduce".
 std::string_view to_string(Collective collective);
 
-/// For whom a schedule is made. An algorithm reads p, root, and what its Traits say.
+/// Parameters of a schedule. An algorithm reads p, root, and the fields that its Traits name.
 struct Settings {
   int p = 1;              ///< ranks, ≥ 1
-  Rank root = 0;          ///< of a reduce or broadcast, 0 … p - 1
-  int ranks_on_node = 1;  ///< ranks are numbered node by node; divides p where it is read
-  int segments = 1;       ///< parts that follow one another through a pipeline, ≥ 1
+  Rank root = 0;          ///< for reduce and broadcast, 0 … p - 1
+  int ranks_on_node = 1;  ///< ranks are numbered node by node; divides p where it is used
+  int segments = 1;       ///< parts that a pipeline sends one after another, ≥ 1
   int servers = 1;        ///< parameter servers besides the ranks, ≥ 1
-  int down_links = 2;     ///< of a switch that reduces, ≥ 2
+  int down_links = 2;     ///< down links of a reducing switch, ≥ 2
 };
 
-/// How many messages leave a node in one round at most, with ranks numbered node by node: they
-/// share its way out.
+/// Maximum number of messages that leave a node in one round, with ranks numbered node by node.
+/// They share the node's uplink.
 enum class Outflow { one, two, every_rank };
 int flows(Outflow outflow, int ranks_on_node);
 
-/// Which of the Settings besides p and root an algorithm reads.
+/// The Settings, besides p and root, that an algorithm reads.
 struct Traits {
   bool segments = false;
   bool two_levels = false;  ///< ranks_on_node, and both Links; a flat algorithm reads Links::inter
@@ -51,19 +51,20 @@ struct Traits {
   bool switches = false;  ///< down_links
 };
 
-/// One way to carry out a collective, written once: `schedule` says who sends what when, `cost` is
-/// the closed form of the same thing. A flat algorithm is priced as if all its messages took
-/// Links::inter, so pass the slowest link they cross. Both are the caller's bug (EXPECT) for
-/// Settings for which `obstacle` names one.
+/// One algorithm of a collective. `schedule` gives all messages of all rounds, `cost` is the closed
+/// form of its time. A flat algorithm is priced as if all its messages took Links::inter, so pass
+/// the slowest link they cross. Calling either with Settings for which `obstacle` returns a reason
+/// is a bug of the caller (EXPECT).
 struct Algorithm {
-  std::string_view name;  ///< unique among those of its collective
+  std::string_view name;  ///< unique within its collective
   std::string_view doc;
   Collective collective;
   Schedule (*schedule)(const Settings& settings);
   Seconds (*cost)(const Links& links, const Settings& settings, Bytes m);
   Outflow outflow;
   Traits traits = {};
-  std::string_view inexact = {};  ///< why `cost` is a bound and not the time of `schedule`, if so
+  /// Why `cost` is a bound rather than the time of `schedule`; empty if it is exact.
+  std::string_view inexact = {};
 };
 
 /// The algorithms of a collective, in the order of the family.
@@ -72,8 +73,8 @@ std::vector<const Algorithm*> algorithms_of(Collective collective);
 /// The algorithm of that collective with that name, or nullptr.
 const Algorithm* find(Collective collective, std::string_view name);
 
-/// Why an algorithm cannot be set up so, as the rest of a sentence ("needs 1 segment or more");
-/// empty if it can.
+/// Why an algorithm does not support these settings, as the end of a sentence ("needs 1 segment or
+/// more"); empty if it does.
 std::string_view obstacle(const Algorithm& algorithm, const Settings& settings);
 
 }  // namespace dlscale::collective

@@ -5,7 +5,7 @@
 
 namespace dlscale::collective {
 
-/// What holds before and after a schedule, for every algorithm of a collective. A block is
+/// Precondition and postcondition of a schedule, for every algorithm of a collective. A block is
 /// chunks / p slots; block i of a message is slots [i · chunks / p, (i + 1) · chunks / p).
 ///
 ///                   before                          after
@@ -17,8 +17,8 @@ namespace dlscale::collective {
 ///   all_to_all      each rank: its p blocks         rank r: block r of rank i, at block i
 ///
 /// Before: in slots [0, chunks). After: in slots [result, result + chunks). All other slots, and
-/// those of helpers, may hold anything before and after; a schedule reads none that it did not
-/// write.
+/// those of helpers, may hold anything before and after; a schedule reads none of them before it
+/// has written it.
 
 /// Slots [first, first + count) of a buffer.
 struct Slots {
@@ -26,10 +26,10 @@ struct Slots {
   int count = 0;
 };
 
-/// Where `rank` has its input before the schedule; none for ranks without input.
+/// The slots of `rank`'s input before the schedule; none for ranks without input.
 Slots input(Collective collective, const Schedule& schedule, Rank root, Rank rank);
 
-/// Where `rank` finds its part of the result after it; none for ranks that get none.
+/// The slots of `rank`'s part of the result afterwards; none for ranks without a result.
 Slots output(Collective collective, const Schedule& schedule, Rank root, Rank rank);
 
 }  // namespace dlscale::collective

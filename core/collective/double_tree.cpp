@@ -13,23 +13,23 @@ namespace {
 constexpr int unknown = -1;
 
 /// The parent of node i > 0 of a binary tree over 0 … p - 1 with root 0, in whose order every
-/// second node is a leaf: the lowest bit set of i moves up by one, or falls away if that is beyond
-/// p. [NCCL's tree; as the nodes of a binary search tree under node 0]
+/// second node is a leaf. The lowest set bit of i moves up by one, or is cleared if that exceeds p.
+/// [NCCL's tree; as the nodes of a binary search tree under node 0]
 int parent(int i, int p) {
   const int lowest = i & -i;
   const int up = (i ^ lowest) | (2 * lowest);
   return up < p ? up : i ^ lowest;
 }
 
-/// The rank that is node i of a tree. In the second one ranks are mirrored, or moved by one if
-/// their number is odd, so that who has children in one tree has none in the other; only rank 0 of
-/// an odd number may have one in each.
+/// The rank of node i of a tree. In the second tree ranks are mirrored, or shifted by one if their
+/// number is odd. So a rank with children in one tree has none in the other; only rank 0 of an odd
+/// number may have one in each.
 Rank rank_of(int tree, int i, int p) {
   if (tree == 0) return i;
   return p % 2 == 0 ? p - 1 - i : (i + 1) % p;
 }
 
-/// Without parities. A parent has a higher lowest bit than its children.
+/// The edges without parities. A parent has a higher lowest bit than its children.
 std::vector<TreeEdge> edges_without_parities(int p) {
   std::vector<TreeEdge> edges;
   for (int tree = 0; tree < 2; ++tree) {
@@ -42,8 +42,8 @@ std::vector<TreeEdge> edges_without_parities(int p) {
   return edges;
 }
 
-/// By rank, the edges that leave or enter it: no more than two, as no rank has more children in
-/// both trees together, and one parent in each.
+/// By rank, the edges that leave or enter it. There are at most two of each, as a rank has at most
+/// two children in both trees together, and one parent in each.
 class EdgesOfRanks {
  public:
   explicit EdgesOfRanks(int p) : edges_(static_cast<std::size_t>(p), {unknown, unknown}) {}
@@ -52,7 +52,7 @@ class EdgesOfRanks {
     EXPECT(first == unknown || second == unknown);
     (first == unknown ? first : second) = edge;
   }
-  /// The one beside that edge; `unknown` if there is none.
+  /// The other edge at the rank; `unknown` if there is none.
   [[nodiscard]] int other(Rank rank, int edge) const {
     const auto& [first, second] = edges_[static_cast<std::size_t>(rank)];
     return first == edge ? second : first;
@@ -62,8 +62,8 @@ class EdgesOfRanks {
   std::vector<std::array<int, 2>> edges_;
 };
 
-/// Edges that meet form paths and circles, and circles have an even length because leaving and
-/// entering alternate.   [Sanders, Speck, Träff 2009]
+/// Assigns alternating parities. Adjacent edges form paths and cycles, and cycles have even length
+/// because leaving and entering alternate.   [Sanders, Speck, Träff 2009]
 void give_parities(std::vector<TreeEdge>& edges, int p) {
   EdgesOfRanks leaving(p);
   EdgesOfRanks entering(p);

@@ -3,16 +3,16 @@
 
 namespace dlscale::collective {
 
-/// The Hockney model of a link, plus the time to reduce one byte: a message of m bytes takes
-/// alpha + m · beta, and m · gamma more if it is added to what the receiver holds.
+/// The Hockney model of a link, plus the time to reduce one byte. A message of m bytes takes alpha
+/// + m · beta, plus m · gamma if it is added to the receiver's data.
 struct Link {
   Seconds alpha;
   SecondsPerByte beta;
   SecondsPerByte gamma;
 };
 
-/// Links between ranks of different nodes and within one node. Where ranks of a node share one way
-/// out, inter.beta is that of one of them while as many send as the algorithm lets (Outflow).
+/// Links between ranks of different nodes and within one node. If ranks of a node share an uplink,
+/// inter.beta is the value per rank while as many send as the algorithm's Outflow allows.
 struct Links {
   Link inter;
   Link intra;

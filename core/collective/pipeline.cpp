@@ -22,7 +22,7 @@ Bytes optimal_chunk(const Link& link, int p, Bytes m, Bytes element) {
   const auto [alpha, beta, gamma] = link;
   if (p <= 2) return m;
   const double wire = (beta + gamma).si();
-  if (wire == 0) return m;  // nothing but start-ups: as few as possible
+  if (wire == 0) return m;  // only start-up times: as few segments as possible
   const Bytes best(std::sqrt(m.si() * alpha.si() / ((p - 2) * wire)));
   return std::clamp(best, element, m);
 }

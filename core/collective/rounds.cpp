@@ -14,7 +14,7 @@ int size_of(const Group& group) {
   return static_cast<int>(group.size());
 }
 
-/// Half of the span of a binomial tree over n members: 2^(⌈lg n⌉ - 1), or 0 for one.
+/// Half of the span of a binomial tree over n members: 2^(⌈lg n⌉ - 1), or 0 for one member.
 int first_distance(int n) {
   return n == 1 ? 0 : 1 << (ceiling_log2(n) - 1);
 }
@@ -105,7 +105,7 @@ Rounds ring_all_gather(const Group& group, Blocks blocks) {
   for (int s = 0; s < n - 1; ++s) {
     Round round;
     for (int i = 0; i < n; ++i) {
-      const int block = (i - s + n) % n;  // the one that it received last
+      const int block = (i - s + n) % n;  // the block received last
       round.push_back({group[i], group[(i + 1) % n], blocks.first + block * blocks.stride,
                        blocks.count, Transfer::Action::copy});
     }

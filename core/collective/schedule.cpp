@@ -9,10 +9,10 @@
 namespace dlscale::collective {
 namespace {
 
-/// How much of a round travels from one node to another.
+/// Slots of a round that travel from one node to another.
 struct Message {
   int slots = 0;
-  int added = 0;  ///< of them, those that the receiver adds
+  int added = 0;  ///< those that the receiver adds
 };
 
 using Messages = std::map<std::pair<Rank, Rank>, Message>;
@@ -28,7 +28,7 @@ Messages messages_of(const Round& round) {
   return messages;
 }
 
-/// What a node sends in a round, or what it receives.
+/// Messages that a node sends in a round, or those that it receives.
 class Load {
  public:
   void add(Seconds message) {

@@ -51,8 +51,8 @@ std::string read_text(const std::filesystem::path& file) {
   return read_input(file, "Check that it is a file you may read.");
 }
 
-/// Refuses what follows the first document, which YAML::Load() passes over without a word. Stops at
-/// its beginning: what follows need not be YAML, or end.
+/// Refuses content after the first document, which YAML::Load() ignores silently. Stops where it
+/// begins, since the rest need not be YAML and may be endless.
 class OneDocument : public YAML::EventHandler {
  public:
   explicit OneDocument(std::string file) : file_(std::move(file)) {}
@@ -109,9 +109,9 @@ YAML::Node parse_file(const std::filesystem::path& file) {
 struct ConfigMap::Contents {
   YAML::Node node;
   std::string file;
-  std::string path;  ///< of this mapping in the file, "" for the root
+  std::string path;  ///< path of this mapping in the file, "" for the root
   std::string title;
-  std::vector<std::string> known;  ///< keys that may be there; empty: any
+  std::vector<std::string> known;  ///< allowed keys; empty: any
 
   Contents(const YAML::Node& n, std::string in_file, std::string at)
       : node(n), file(std::move(in_file)), path(std::move(at)) {
@@ -144,10 +144,10 @@ struct ConfigMap::Contents {
     EXPECT(known.empty() || std::find(known.begin(), known.end(), key) != known.end());
   }
 
-  /// The value of a key that must be there.
+  /// The value of a required key.
   [[nodiscard]] YAML::Node at(std::string_view key) const {
     expect_known(key);
-    const YAML::Node& readable = node;  // a mutable node would grow the key
+    const YAML::Node& readable = node;  // a mutable node would add the key
     const YAML::Node value = readable[std::string(key)];
     if (!value.IsDefined() || value.IsNull()) {
       throw ConfigError(fmt::format("{} is missing. Add \"{}: …\".", where(key), key));

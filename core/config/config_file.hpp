@@ -24,27 +24,27 @@ struct NumberRange {
 };
 
 /// One mapping (key: value, …) of a YAML configuration file, read strictly. Every getter throws
-/// ConfigError that names the file, the path of the value, what it is and what to write. A copy is
+/// ConfigError, which names the file, the path of the value, the value and what to write. A copy is
 /// another view of the same mapping.
 class ConfigMap {
  public:
-  /// Reads a file that is one mapping. Keys that occur twice are refused, and what follows the
-  /// mapping, such as a second document.
+  /// Reads a file that is one mapping. Refuses duplicate keys, and anything after the mapping, such
+  /// as a second document.
   static ConfigMap load(const std::filesystem::path& file);
 
-  /// Refuses a key that is not among `known`. Call it before any getter, which may ask for no other
-  /// key: a misspelt key is then named, rather than the one that is missing for it.
+  /// Refuses a key that is not among `known`. Call it before any getter; getters may ask for no
+  /// other key. So the message names a misspelt key rather than the missing one.
   void allow_only(std::span<const std::string_view> known) const;
   void allow_only(std::initializer_list<std::string_view> known) const;
 
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
-  /// A text that tables and sentences repeat: no control character, such as a line break, is in it.
+  /// A text for tables and sentences: it has no control characters, such as line breaks.
   [[nodiscard]] std::string name(std::string_view key) const;
   [[nodiscard]] std::string text_or(std::string_view key, std::string_view absent) const;
   [[nodiscard]] int integer(std::string_view key, IntegerRange range) const;
   [[nodiscard]] int integer_or(std::string_view key, int absent, IntegerRange range) const;
-  /// A list of whole numbers, or one.
+  /// A list of integers, or a single one.
   [[nodiscard]] std::vector<int> integers(std::string_view key, IntegerRange range) const;
   [[nodiscard]] double number(std::string_view key, NumberRange range) const;
   [[nodiscard]] double number_or(std::string_view key, double absent, NumberRange range) const;
@@ -59,17 +59,17 @@ class ConfigMap {
   }
   [[nodiscard]] ConfigMap map(std::string_view key) const;
   [[nodiscard]] std::vector<ConfigMap> maps(std::string_view key) const;
-  /// Whether maps() may read it: it is a list with a mapping in it.
+  /// Whether maps() can read it: it is a list that contains a mapping.
   [[nodiscard]] bool has_maps(std::string_view key) const;
-  /// A list of words, or one word.
+  /// A list of words, or a single one.
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   /// All keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  /// From now on messages about this mapping name `title` instead of its place in a list.
+  /// Later messages about this mapping name `title` instead of its place in a list.
   void set_title(std::string_view title);
-  /// What opens a message about this mapping, or about one key of it:
-  /// "cluster.yaml: /links/inter_node/bandwidth".
+  /// Beginning of a message about this mapping, or about one key of it: "cluster.yaml:
+  /// /links/inter_node/bandwidth".
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string where(std::string_view key) const;
   /// Throws ConfigError: "<where> is <value> (<why>). <advice>".
@@ -82,7 +82,7 @@ class ConfigMap {
   std::shared_ptr<Contents> contents_;
 };
 
-/// The value that the word of a key means. A word that `parse` refuses is refused with its place.
+/// The value that the word of a key means. If `parse` refuses the word, the error names its place.
 template <class Enum>
 Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
   const std::string word = map.text(key);

@@ -19,7 +19,7 @@ bool is_path(std::string_view name) {
 }
 
 fs::path beside_program() {
-  std::error_code ignored;  // without /proc there is no such folder, which the caller reports
+  std::error_code ignored;  // without /proc the folder does not exist, which the caller reports
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   return program.parent_path().parent_path() / "share" / "dlscale" / "configs";
 }
@@ -44,7 +44,7 @@ fs::path config_root() {
 
 fs::path find_config(std::string_view group, std::string_view name) {
   if (is_path(name)) {
-    std::error_code error;  // a name that is too long, say, is that of no file
+    std::error_code error;  // for example, a name that is too long is not a file
     if (fs::is_regular_file(name, error)) return name;
     throw ConfigError(
         fmt::format("{} is not a file. Write the path of a YAML file, or a name from configs/{}.",

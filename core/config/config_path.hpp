@@ -6,12 +6,12 @@
 
 namespace dlscale {
 
-/// The folder that holds networks/, clusters/, suites/: $DLSCALE_CONFIGS, else the folder given at
-/// build time if it exists, else <prefix>/share/dlscale/configs beside the program.
+/// Folder that holds networks/, clusters/, suites/: $DLSCALE_CONFIGS, else the folder set at build
+/// time if it exists, else <prefix>/share/dlscale/configs beside the program.
 std::filesystem::path config_root();
 
-/// The file of the configuration `name` of a group ("networks"). A name with a slash or ending in
-/// .yaml is a path. Throws ConfigError that lists the names there are, nearest first.
+/// File of the configuration `name` of a group ("networks"). A name with a slash or ending in .yaml
+/// is a path. Throws ConfigError, which lists the available names, nearest first.
 std::filesystem::path find_config(std::string_view group, std::string_view name);
 
 /// All names in a group, sorted.

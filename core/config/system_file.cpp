@@ -32,7 +32,7 @@ Launcher parse_launcher(std::string_view word) {
   return parse_word("launcher", word, all_launchers, launcher_name);
 }
 
-/// What is written into a script or onto a command line stays one line of it.
+/// Requires a single line in values for a script or a command line.
 void expect_one_line(const ConfigMap& map, std::string_view key, const std::string& text) {
   if (!text.empty() && is_plain_line(text)) return;
   throw ConfigError(
@@ -54,7 +54,7 @@ std::vector<std::string> lines(const ConfigMap& map, std::string_view key) {
   return texts;
 }
 
-/// Lines of a script: "--account=physics", "-A physics".
+/// Options for lines of a script: "--account=physics", "-A physics".
 std::vector<std::string> script_options(const ConfigMap& map, std::string_view key) {
   std::vector<std::string> texts = lines(map, key);
   for (const std::string& text : texts) {
@@ -67,7 +67,7 @@ std::vector<std::string> script_options(const ConfigMap& map, std::string_view k
   return texts;
 }
 
-/// Words of a command line, which no shell parts.
+/// Options as words of a command line, which no shell splits.
 std::vector<std::string> word_options(const ConfigMap& map, std::string_view key) {
   std::vector<std::string> words = lines(map, key);
   for (const std::string& word : words) {
@@ -121,7 +121,7 @@ Partition read_partition(const ConfigMap& map) {
   return partition;
 }
 
-/// srun and "flux run" ask their own schedulers for the nodes.
+/// srun and "flux run" request nodes from their own schedulers.
 void check_launcher(const ConfigMap& map, const System& system) {
   const bool fits = (system.launcher != Launcher::srun || system.scheduler == Scheduler::slurm) &&
                     (system.launcher != Launcher::flux || system.scheduler == Scheduler::flux);
@@ -132,7 +132,7 @@ void check_launcher(const ConfigMap& map, const System& system) {
       "Write mpirun or mpiexec, or name its scheduler.");
 }
 
-/// Keys that nothing would read, or that something else says already.
+/// Refuses keys that would be ignored, or that repeat another setting.
 void check_keys(const ConfigMap& map, const Partition& partition, Scheduler scheduler) {
   if (scheduler != Scheduler::none) {
     if (!partition.hostfile.empty()) {

@@ -3,12 +3,12 @@
 
 namespace dlscale::lowering {
 
-/// What backward_filter of a fused Winograd convolution holds of transformed gradients at most: as
-/// much as convolutions by FFT hold of spectra.
+/// Maximum bytes of transformed gradients that backward_filter of a fused Winograd convolution
+/// holds; the same limit as for spectra of FFT convolutions.
 inline constexpr Index gradient_limit_bytes = Index{384} << 20;
 
-/// What it would hold: α² matrices of `outputs` × `inputs` floats, of a group, for every thread,
-/// with the gaps of Stack.
+/// Bytes that it would hold for one group: for every thread, α² matrices of `outputs` × `inputs`
+/// floats, with the padding of Stack.
 Index fused_gradient_bytes(Index outputs, Index inputs, Index alpha, int threads);
 
 }  // namespace dlscale::lowering

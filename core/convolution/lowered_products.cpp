@@ -28,7 +28,7 @@ GemmShape product_of(const ConvolutionShape& shape, Pass pass, std::int64_t colu
 }  // namespace
 
 std::vector<LoweredProduct> lowered_products(const ConvolutionShape& shape, Pass pass) {
-  std::map<std::int64_t, std::int64_t, std::greater<>> blocks;  // columns → how many
+  std::map<std::int64_t, std::int64_t, std::greater<>> blocks;  // columns → number of blocks
   for (const PixelBlock& block : cut_pixels(shape, patch_columns(shape))) {
     ++blocks[block.columns(shape)];
   }

@@ -17,15 +17,15 @@
 namespace dlscale::lowering {
 namespace {
 
-/// Whose transforms a method computes by.
+/// Implementation of the transforms of a method.
 enum class Transforms { ours, fftw, mkl };
 
-/// All that is known of a method: what the functions below say of it follows from this.
+/// All facts about a method, from which the functions below derive their results.
 struct Traits {
   Method method;
   std::string_view name;
   MethodFamily family;
-  int outputs = 0;  ///< of Winograd's: a tile each way
+  int outputs = 0;  ///< for Winograd methods: per tile and dimension
   Schedule schedule = Schedule::staged;
   Transforms transforms = Transforms::ours;
 };
@@ -70,17 +70,18 @@ constexpr std::array<Method, table.size()> methods = [] {
   return all;
 }();
 
-/// What an implementation begins with, reorders left out.
+/// Beginning of an implementation's text, without reorders.
 struct Beginning {
   std::string words;
   Method method;
-  bool names_set;  ///< whether transforms of ours on processors run, whose words name the set
+  /// Whether it runs our transforms on processors, whose text names the instruction set.
+  bool names_set;
 };
 
-/// Of oneDNN's, in its own source: "x64:gemm:" and on other processors "gemm:" write out patches
-/// (src/cpu/gemm_convolution.hpp, named in gemm/gemm.hpp); "brg" and "brdgmm" multiply small blocks
-/// where they lie, and "ip:" is an inner product over whole images (src/cpu/x64), so that none of
-/// these does. "im2col+gemm", "gemm" and "direct" are ours, too.
+/// Beginnings of oneDNN's texts, from its source. "x64:gemm:" and on other processors "gemm:" write
+/// out patches (src/cpu/gemm_convolution.hpp, named in gemm/gemm.hpp). "brg" and "brdgmm" multiply
+/// small blocks in place, and "ip:" is an inner product over whole images (src/cpu/x64), so none of
+/// these writes patches. "im2col+gemm", "gemm" and "direct" are also ours.
 constexpr std::array<std::pair<std::string_view, Method>, 10> beginnings_without_transforms{{
     {"im2col+gemm", Method::im2col},
     {"jit_wino_4x3", Method::winograd_f4},
@@ -94,8 +95,8 @@ constexpr std::array<std::pair<std::string_view, Method>, 10> beginnings_without
     {"direct", Method::direct},
 }};
 
-/// On processors "winograd F(4x4,3x3) " and, of backward_filter, "winograd F(3x3,4x4) ", behind
-/// which "fused " stands where it is, and "fft_tiled "; on GPUs "own winograd_f4 ".
+/// Our texts: on processors "winograd F(4x4,3x3) " and, for backward_filter, "winograd F(3x3,4x4)
+/// ", followed by "fused " if it is fused, and "fft_tiled "; on GPUs "own winograd_f4 ".
 void add_beginnings_of(const Traits& traits, std::vector<Beginning>& all) {
   all.push_back({fmt::format("own {} ", traits.name), traits.method, false});
   if (traits.family == winograd) {
@@ -112,7 +113,7 @@ void add_beginnings_of(const Traits& traits, std::vector<Beginning>& all) {
   }
 }
 
-/// The longer of two that begin alike stands first.
+/// All beginnings; longer ones come first, because they may share their start with shorter ones.
 std::vector<Beginning> all_beginnings() {
   std::vector<Beginning> all;
   for (const Traits& traits : table) add_beginnings_of(traits, all);
@@ -124,9 +125,9 @@ std::vector<Beginning> all_beginnings() {
   return all;
 }
 
-/// Floats of the vectors of an instruction set, which Highway calls so (TargetName() in its
-/// hwy/targets.h, here in lower case). Those of AVX3 go by several names that begin so. Sets whose
-/// vectors have no fixed size are not used (winograd_kernels.cpp).
+/// Floats per vector of an instruction set, by Highway's name (TargetName() in its hwy/targets.h,
+/// here in lower case). Several names begin with AVX3. Instruction sets without a fixed vector size
+/// are not used (winograd_kernels.cpp).
 constexpr std::array<std::pair<std::string_view, int>, 12> sets{{{" avx3", 16},
                                                                  {" avx2", 8},
                                                                  {" sse", 4},

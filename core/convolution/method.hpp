@@ -11,89 +11,89 @@
 
 namespace dlscale::lowering {
 
-/// What a convolution is computed by.
+/// Method by which a convolution is computed.
 enum class Method {
-  direct,  ///< directly, or as a GEMM whose patches are never written: operations of MODEL 4.1
-  im2col,  ///< patches written as a matrix, then GEMM
+  direct,  ///< directly, or as an implicit GEMM without a patch matrix: operations of MODEL 4.1
+  im2col,  ///< patches are written as a matrix, then GEMM
   winograd_f2,
   winograd_f4,
   winograd_f6,
-  winograd_f2_fused,  ///< small blocks of tiles through all stages, each by one thread
+  winograd_f2_fused,  ///< all stages on small blocks of tiles, each block by one thread
   winograd_f4_fused,
   winograd_f6_fused,
-  fft,        ///< of whole images
-  fft_tiled,  ///< of overlapping tiles
-  fft_fftw,   ///< as these two, by the transforms of FFTW or MKL
+  fft,        ///< on whole images
+  fft_tiled,  ///< on overlapping tiles
+  fft_fftw,   ///< like these two, with the transforms of FFTW or MKL
   fft_tiled_fftw,
   fft_mkl,
   fft_tiled_mkl,
 };
 inline constexpr Method last_method = Method::fft_tiled_mkl;
 std::span<const Method> all_methods();
-/// "winograd_f4": as users write it, and as our own algorithms are called.
+/// "winograd_f4": the name for users and in our own algorithms.
 std::string_view method_name(Method method);
 /// Throws ConfigError.
 Method parse_method(std::string_view name);
 
-/// What methods have in common: which formulas count their work.
+/// Families of methods: all members count their work by the same formulas.
 enum class MethodFamily {
   direct,
   im2col,
   winograd,
-  fft,        ///< of whole images
-  fft_tiled,  ///< of overlapping tiles
+  fft,        ///< on whole images
+  fft_tiled,  ///< on overlapping tiles
 };
 MethodFamily family_of(Method method);
 
-/// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
+/// Outputs per tile and dimension: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);
-/// Whether it is one of Winograd's whose stages follow one another within a block.
+/// Whether it is a Winograd method that runs all stages block by block.
 bool is_fused(Method method);
-/// How its stages follow one another. Requires a Winograd method.
+/// Order of its stages. Requires a Winograd method.
 Schedule winograd_schedule(Method method);
 
-/// Whether it multiplies spectra of whole images; of overlapping tiles.
+/// Whether it multiplies spectra of whole images, or of overlapping tiles.
 bool transforms_images(Method method);
 bool transforms_tiles(Method method);
-/// Whether the transforms are those of a library that was built in, and not our own.
+/// Whether the transforms are those of a linked library rather than our own.
 bool by_library(Method method);
 
-/// Whose algorithm it is.
+/// Owner of an algorithm, which decides how it cuts its work.
 enum class Blocking {
-  ours,    ///< the backend native: blocks, padded sizes and operation counts are its own
+  ours,    ///< the backend native, with its own blocks, padded sizes and operation counts
   device,  ///< the backends cuda and cuda_nchw, likewise
-  whole,   ///< as the papers have it: every stage over the whole batch   [MODEL 4]
+  whole,   ///< as in the papers: every stage over the whole batch   [MODEL 4]
 };
-/// By the name of a backend: of those that are not ours, as the papers have it.
+/// Blocking of a backend, by its name; `whole` for backends that are not ours.
 Blocking blocking_of(std::string_view backend);
 
-/// Whether its operations and bytes are nominal, as the papers count them: a library does not tell
-/// in which blocks it goes through the stages, which decides what stays in the caches, nor by which
-/// points it transforms. Directly there is one stage, whose bytes are at least those of the
-/// tensors.
+/// Whether its operations and bytes are nominal, as the papers count them. A library does not
+/// report its blocks, which decide what stays in the caches, nor the points of its transforms. The
+/// direct method has one stage, whose bytes are at least those of the tensors.
 bool is_nominal(Method method, Blocking blocking);
 
-/// By which method something ran, told from Operation::implementation(): of ours, on processors and
-/// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN; nor for
-/// transforms of ours on processors by an instruction set that is not, whose operations depend on
-/// the size of its vectors.
+/// The method that ran, from Operation::implementation(): of our algorithms, on processors and
+/// GPUs, and of oneDNN's. Nothing for unknown words, such as a plan of cuDNN. Nothing either for
+/// our transforms on processors with an unknown instruction set, whose operations depend on its
+/// vector size.
 std::optional<Method> method_of(std::string_view implementation);
 
-/// What follows "kept filters+", the words of what computes with filters that an earlier run has
-/// transformed; nothing for other implementations. method_of() knows none of these, since they are
-/// no way to train.
+/// The words after "kept filters+" name the computation that uses filters transformed by an earlier
+/// run; nothing for other implementations. These are unknown to method_of(), since training cannot
+/// use them.
 std::optional<std::string_view> with_kept_filters(std::string_view implementation);
 
-/// Floats of the vectors that ran it, by the instruction set that the implementation names. Of what
-/// method_of() knows, only our own transforms on processors name one, and depend on it; of all
-/// others 16, which is also what transforms of a library take at once.
+/// Floats per vector of the instruction set that the implementation names. Among the
+/// implementations of method_of(), only our own transforms on processors name one and depend on it.
+/// For all others it is 16, which is also the number that a library's transforms process together.
 int vector_floats(std::string_view implementation);
 
-/// The most groups of our convolutions on GPUs: each has products of its own, one after the other.
+/// Maximum number of groups of our convolutions on GPUs: each has its own products, which run one
+/// after the other.
 inline constexpr std::int64_t most_device_groups = 32;
 
-/// Why a convolution of that kind by that method does not offer the shape; empty if it does. Of
-/// `whole`, as far as ours on processors do not. On GPUs memory may be another reason.
+/// Why a method does not support the shape; empty if it does. For `whole`, as far as our algorithms
+/// on processors do not. On GPUs, memory may be another reason.
 std::string refusal(Method method, const ConvolutionShape& shape,
                     Blocking blocking = Blocking::ours);
 

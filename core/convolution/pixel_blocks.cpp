@@ -32,7 +32,7 @@ std::int64_t patch_columns(const ConvolutionShape& shape) {
   const std::int64_t patches = std::max(least_columns, matrix_elements / shape.taps());
   if (shape.images == 1 || patches < 2 * pixels) return patches;
   const std::int64_t rows = shape.taps() + shape.outputs / shape.groups;
-  return std::max({least_columns, matrix_elements / rows, pixels});  // one image at least, whole
+  return std::max({least_columns, matrix_elements / rows, pixels});  // at least one whole image
 }
 
 HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& block) {

@@ -6,8 +6,8 @@
 #include "core/convolution/tile_blocks.hpp"
 #include "core/network/convolution_shape.hpp"
 
-/// How convolutions are turned into matrix products: the blocks, tiles and padded sizes that both
-/// our own convolutions and the count of their work follow.
+/// How convolutions become matrix products: the blocks, tiles and padded sizes that both our own
+/// convolutions and the count of their work use.
 namespace dlscale::lowering {
 
 /// Output pixels that become one matrix: some rows of one image, or all rows of several.
@@ -20,31 +20,32 @@ struct PixelBlock {
   }
 };
 
-/// Cuts all output pixels into blocks of about `columns`, at least one row each, in the order of
-/// images and rows. The first is the largest.
+/// Cuts all output pixels into blocks of about `columns` pixels, each of at least one row, in the
+/// order of images and rows. The first is the largest.
 std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns);
 
-/// About how many columns a matrix of patches has: 4 MiB of them, with the outputs where a block
-/// has several images, or 128 where that is more.
+/// Approximate number of columns of a matrix of patches: 4 MiB of them, with the outputs if a block
+/// has several images, but at least 128.
 std::int64_t patch_columns(const ConvolutionShape& shape);
 
-/// Elements of the matrices in memory at once, for one group.
+/// Elements of the matrices held in memory at once, for one group.
 struct HeldMatrices {
-  std::int64_t patches;  ///< C / groups · R · S × columns; none where they are the image
-  std::int64_t outputs;  ///< K / groups × columns, of several images; of one they lie in the tensor
+  std::int64_t patches;  ///< C / groups · R · S × columns; none if they are the image
+  /// K / groups × columns, for several images; for one image they are in the tensor
+  std::int64_t outputs;
 };
 HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& block);
 
-/// Neighbouring blocks of the same images, whose patches overlap.
+/// Groups of adjacent blocks of the same images, whose patches overlap.
 std::vector<std::span<const PixelBlock>> image_parts(std::span<const PixelBlock> blocks);
 
-/// The input channels of a group in ranges, of each of which backward_data makes the gradients of a
-/// part apart: with one thread one range, else as many as leave four parts or more for each thread.
-/// A range has at least 64 rows of the matrix of patches, or products would be thin, if there are
-/// as many.
+/// Ranges of the input channels of a group; backward_data computes the gradients of a part for each
+/// range separately. With one thread there is one range, else enough to leave at least four parts
+/// per thread. A range has at least 64 rows of the matrix of patches, if there are as many, or
+/// products would be thin.
 Blocks channel_ranges(const ConvolutionShape& shape, std::int64_t parts, int threads);
 
-/// The patches of an image are the image.
+/// Whether the patches of an image are the image itself.
 bool is_pointwise(const ConvolutionShape& shape);
 
 }  // namespace dlscale::lowering

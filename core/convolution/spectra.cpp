@@ -15,7 +15,7 @@ std::int64_t parts(std::int64_t all, std::int64_t block) {
   return (all + block - 1) / block;
 }
 
-/// all, all/2, all/4 … down to `multiple`, all but the first rounded up to it.
+/// all, all/2, all/4 … down to `multiple`; all but the first are rounded up to a multiple of it.
 std::vector<std::int64_t> candidates(std::int64_t all, std::int64_t multiple) {
   std::vector<std::int64_t> sizes{all};
   for (std::int64_t n = 2; sizes.back() > multiple; n *= 2) {
@@ -24,8 +24,8 @@ std::vector<std::int64_t> candidates(std::int64_t all, std::int64_t multiple) {
   return sizes;
 }
 
-/// Per frequency, in elements moved between memory and core: a transform counts as much as moving
-/// four complex numbers, a call of the GEMM as much as 1500 elements.
+/// Cost per frequency, in elements moved between memory and core. A transform counts as much as
+/// moving four complex numbers, a GEMM call as much as 1500 elements.
 double cost(const SpectralSizes& sizes, const SpectralBlocks& blocks) {
   constexpr double transform = 8;
   constexpr double call = 1500;
@@ -113,7 +113,7 @@ double transform_flops(std::int64_t L) {
 }
 
 std::int64_t next_radix(std::int64_t n) {
-  return n == 4 || n == 16 ? 4 : 8;  // as many eights as leave a power of four
+  return n == 4 || n == 16 ? 4 : 8;  // as many factors of eight as leave a power of four
 }
 
 double line_flops(std::int64_t L) {

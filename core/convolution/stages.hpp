@@ -1,21 +1,21 @@
 #pragma once
 #include "core/convolution/work.hpp"
 
-/// The methods of algorithm_work(), each in a file of its own.
+/// Implementations of algorithm_work(), each in its own file.
 namespace dlscale::lowering {
 
 AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting);
-/// `method`: one of Winograd's.
+/// `method` must be a Winograd method.
 AlgorithmWork winograd_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
-/// `method`: one of those by Fourier transforms.
+/// `method` must be an FFT method.
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
 
-/// Of the backend cuda. `method`: one that it has, of Winograd or FFT.
+/// Work of the backend cuda. `method` must be one of its Winograd or FFT methods.
 AlgorithmWork device_work(Method method, const ConvolutionShape& shape, Pass pass);
 
-/// Elements of f32 as bytes.
+/// Size of f32 elements in bytes.
 constexpr Bytes floats(double count) {
   return Bytes(4 * count);
 }
@@ -23,8 +23,8 @@ constexpr Bytes floats(std::int64_t count) {
   return floats(static_cast<double>(count));
 }
 
-/// Products as a stage that reads both operands and writes the result each time; results are read
-/// as well where products are added to them: `added` elements in all.
+/// A stage that reads both operands and writes the result of each product. If results are
+/// accumulated, `added` elements are read as well.
 Stage product_stage(const std::vector<Products>& products, double added = 0);
 
 }  // namespace dlscale::lowering

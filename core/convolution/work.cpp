@@ -12,12 +12,12 @@
 namespace dlscale::lowering {
 namespace {
 
-/// Along one side: pairs of an output and a tap of its filter that meet the image, which are those
+/// Along one dimension: the number of pairs of an output and a filter tap inside the image, that is
 /// with 0 <= stride · output + tap - pad < inputs.
 double taps_inside(Index inputs, Index taps, Index outputs, const ConvolutionShape& shape) {
   double pairs = 0;
   for (Index tap = 0; tap < taps; ++tap) {
-    const Index before = std::max<Index>(0, shape.pad - tap);  // pixels of padding at the front
+    const Index before = std::max<Index>(0, shape.pad - tap);  // padding pixels at the front
     const Index first = (before + shape.stride - 1) / shape.stride;
     const Index room = inputs - 1 + shape.pad - tap;
     const Index end = room < 0 ? 0 : std::min(outputs, room / shape.stride + 1);
@@ -26,8 +26,8 @@ double taps_inside(Index inputs, Index taps, Index outputs, const ConvolutionSha
   return pairs;
 }
 
-/// What of direct_flops() is left without the taps on the padding, which are known to be 0 and
-/// which libraries leave out. All three passes go over the same pairs of a tap and an output.
+/// direct_flops() without the taps on padding, which are known to be 0 and which libraries skip.
+/// All three passes use the same pairs of a tap and an output.
 Flops flops_inside(const ConvolutionShape& shape) {
   const double inside = taps_inside(shape.height, shape.kernel_h, shape.out_height, shape) *
                         taps_inside(shape.width, shape.kernel_w, shape.out_width, shape);
@@ -64,7 +64,7 @@ void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass 
   if (setting.bias) add("bias", 1, 1);
 }
 
-/// Of forward.
+/// Removes the filter transform from forward.
 void leave_out_filters(AlgorithmWork& work) {
   std::erase_if(work.stages, [](const Stage& stage) {
     return stage.name == "filter transform" || stage.name == "transform of Â";

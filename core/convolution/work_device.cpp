@@ -1,5 +1,5 @@
-// What the backend cuda runs (backend/compute/cuda/transforms): every stage is a kernel of its own,
-// or a call of cuBLASLt or cuFFT, over a block of tiles at a time.
+// Work of the backend cuda (backend/compute/cuda/transforms): every stage is a separate kernel, or
+// a call of cuBLASLt or cuFFT, over one block of tiles at a time.
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -16,12 +16,12 @@ double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-/// A pass as products at a number of points: of filters, K × C of a group, with tiles of C or K
-/// channels, or of the tiles with each other.
+/// A pass as products at a number of points: products of filters, K × C of a group, with tiles of C
+/// or K channels, or of the tiles with each other.
 struct Points {
   Pass pass;
   Index points;   ///< matrices of each operand
-  Index numbers;  ///< floats at a point: 2 of complex numbers
+  Index numbers;  ///< floats per point: 2 for complex numbers
   Index groups, C, K;
   EvenBlocks blocks;
 
@@ -32,7 +32,7 @@ struct Points {
 Points points_of(const ConvolutionShape& shape, Pass pass, Index points, Index numbers,
                  Index tiles) {
   const Index bytes = points * numbers * static_cast<Index>(sizeof(float));
-  // Of channels-last tensors; of the others, blocks are rounded up to four tiles.
+  // For channels-last tensors; otherwise blocks are rounded up to four tiles.
   constexpr Index unit = 1;
   return {pass,
           points,
@@ -43,7 +43,7 @@ Points points_of(const ConvolutionShape& shape, Pass pass, Index points, Index n
           even_blocks(tiles, bytes * (shape.channels + shape.outputs), unit, device_block_bytes)};
 }
 
-/// 8 operations a complex product: as many as two real ones of twice the depth.
+/// 8 operations per complex product, as many as two real ones of twice the depth.
 Stage products_of(const Points& work) {
   const double C = as_double(work.C), K = as_double(work.K), T = as_double(work.blocks.size);
   const bool gradient = work.pass == Pass::backward_filter;
@@ -54,14 +54,14 @@ Stage products_of(const Points& work) {
   const double numbers = as_double(work.numbers);
   Stage stage = product_stage({{m, n, numbers * k, numbers * count}});
   const double elements = numbers * (m * k + k * n + m * n);
-  // What blocks after the first add to is read as well.
+  // Blocks after the first accumulate, so their results are read as well.
   const double added = gradient ? count - as_double(work.groups * work.points) : 0;
   stage.bytes = floats(elements * count + numbers * m * n * added);
   stage.working_set = floats(elements);
   return stage;
 }
 
-/// Each piece of scratch is a multiple of 256 bytes.
+/// Bytes of scratch memory; each piece is a multiple of 256 bytes.
 Bytes scratch(std::initializer_list<Index> pieces) {
   constexpr Index unit = 256 / sizeof(float);
   Index sum = 0;
@@ -69,7 +69,7 @@ Bytes scratch(std::initializer_list<Index> pieces) {
   return floats(sum);
 }
 
-/// From tensors of `plain` elements in all to `count` times alpha² floats, or back.
+/// Transforms tensors of `plain` elements in total to `count` times alpha² floats, or back.
 Stage winograd_transform(const Points& work, std::string_view name, Index count, double plain,
                          double flops, Index held) {
   return {.name = name,
@@ -113,10 +113,10 @@ AlgorithmWork winograd_on_device(int m, const ConvolutionShape& shape, Pass pass
   return result;
 }
 
-/// Planes of tensors on their way to spectra or back: as many as wanted, and as many as
-/// transformed, since each call takes a whole batch.
+/// Planes of tensors that are transformed: the wanted number and the transformed number, since each
+/// call takes a whole batch.
 struct Planes {
-  double elements = 0;  ///< of the tensors
+  double elements = 0;  ///< elements of the tensors
   double wanted = 0;
   double transformed = 0;
 };
@@ -125,13 +125,13 @@ class SpectralStages {
  public:
   SpectralStages(Index L, Index batch) : L_(L), batch_(batch) {}
 
-  /// `planes` of a tensor, `times` over.
+  /// `planes` planes of a tensor, transformed `times` times.
   [[nodiscard]] Planes planes(double elements, Index planes, Index times) const {
     const Index calls = (planes + batch_ - 1) / batch_;
     return {elements, as_double(planes * times), as_double(calls * batch_ * times)};
   }
 
-  /// Of images, filters or results that lie in planes: `to` or from them.
+  /// Moves images, filters or results to or from planes.
   void add_move(AlgorithmWork& work, std::string_view name, const Planes& of) const {
     work.stages.push_back(
         copy(name, of.elements + as_double(L_ * L_) * of.wanted, as_double(batch_ * L_ * L_)));
@@ -145,7 +145,7 @@ class SpectralStages {
                            .working_set = floats(floats_of_each * as_double(batch_)),
                            .vector_flops = Flops(transform_flops(L_) * of.transformed)});
   }
-  /// Between spectra and matrices.
+  /// Transposes between spectra and matrices.
   void add_transposition(AlgorithmWork& work, std::string_view name, const Planes& of) const {
     const double spectrum = as_double(2 * frequencies(L_));
     work.stages.push_back(copy(name, 2 * spectrum * of.wanted, spectrum * as_double(batch_)));

@@ -12,20 +12,20 @@
 namespace dlscale::lowering {
 namespace {
 
-/// Blocks by their number of columns and images: how many there are.
+/// Number of blocks, by their number of columns and images.
 using Counts = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
 struct Im2col {
   const ConvolutionShape& shape;
   Pass pass;
   Counts blocks;
-  double rows;     ///< of the matrix of patches: C / groups · R · S
+  double rows;     ///< rows of the matrix of patches: C / groups · R · S
   double outputs;  ///< K / groups
   double groups;
   bool ours;
-  std::vector<double> ranges;  ///< of backward_data: the rows that each product makes of a block
+  std::vector<double> ranges;  ///< for backward_data: rows of a block that each product computes
 
-  /// Columns of all blocks that `holds` (columns, images) holds for.
+  /// Columns of all blocks for which `holds`(images) is true.
   template <class Holds>
   [[nodiscard]] double columns(const Holds& holds) const {
     double sum = 0;
@@ -34,13 +34,13 @@ struct Im2col {
     }
     return sum;
   }
-  /// Whose patches are written out: all, unless they are the image. Of several images they are so
-  /// one by one, which our blocks gather; libraries multiply them where they lie.
+  /// Columns of blocks whose patches are written out: all, unless the patches are the image. For
+  /// several images, our blocks gather even those; libraries multiply them in place.
   [[nodiscard]] double written_columns() const {
     const bool pointwise = is_pointwise(shape);
     return columns([&](std::int64_t images) { return !pointwise || (ours && images > 1); });
   }
-  /// Blocks of several images, whose outputs are copied to or from a matrix.
+  /// Columns of blocks of several images, whose outputs are copied to or from a matrix.
   [[nodiscard]] double gathered_columns() const {
     return columns([](std::int64_t images) { return images > 1; });
   }
@@ -65,7 +65,7 @@ Counts count_blocks(const ConvolutionShape& shape, Blocking blocking) {
   return counts;
 }
 
-/// The rows of the matrix of patches, by ranges of channels.
+/// Rows of the matrix of patches, by ranges of channels.
 std::vector<double> ranges_of(const ConvolutionShape& shape, int threads) {
   const std::vector<PixelBlock> blocks = cut_pixels(shape, patch_columns(shape));
   const Blocks ranges = channel_ranges(shape, std::ssize(image_parts(blocks)), threads);
@@ -76,7 +76,7 @@ std::vector<double> ranges_of(const ConvolutionShape& shape, int threads) {
   return rows;
 }
 
-/// Sums that backward_filter makes: one a range of blocks, which a thread has.
+/// Number of sums in backward_filter: one per range of blocks, which a thread processes.
 double sums(const Im2col& work, int threads) {
   double blocks = 0;
   for (const auto& [block, count] : work.blocks) blocks += count;
@@ -113,7 +113,7 @@ Stage products_of(const Im2col& work, int threads) {
     if (work.ours) stage.scratch = floats(patches);
     return stage;
   }
-  // Of each sum, all products but the first are added to it.
+  // All products of a sum, except the first, are accumulated.
   const double adding = all_products - work.groups * sums(work, threads);
   const double result = work.outputs * work.rows;
   Stage stage = product_stage(products, adding * result);
@@ -121,7 +121,7 @@ Stage products_of(const Im2col& work, int threads) {
   return stage;
 }
 
-/// Patches from the image, or gradients of patches added to it, of which it is cleared first.
+/// Copies patches from the image, or clears the image and adds gradients of patches to it.
 Stage patch_stage(const Im2col& work) {
   const double share = work.written_columns() / work.columns([](std::int64_t) { return true; });
   const double matrix = work.groups * work.rows * work.written_columns();
@@ -137,7 +137,7 @@ Stage patch_stage(const Im2col& work) {
           .gathered = work.shape.stride > 1 ? matrix : 0};
 }
 
-/// The result of backward_filter is summed over the ranges of blocks, one a thread.
+/// Sums the results of backward_filter over the ranges of blocks, one range per thread.
 Stage sum_stage(const Im2col& work, int threads) {
   const double parts = sums(work, threads);
   const double weights = work.shape.weight_elements();

@@ -15,41 +15,41 @@ struct Spectral {
   double groups;
   double frequencies;
   bool ours;            ///< Blocking::ours
-  bool own_transforms;  ///< not those of a library, which does not tell what it executes
+  bool own_transforms;  ///< false for a library's transforms, whose executed operations are unknown
 };
 
 enum class Direction { forward, inverse };
 
-/// An operand or the result: rows × lanes of planes, transformed in blocks of so many lanes.
+/// An operand or the result: rows × lanes of planes, transformed in blocks of `block` lanes.
 struct Operand {
-  std::int64_t planes;  ///< transformed, again and again where blocks are
-  double pixels;        ///< elements of the tensor that all of them are read from or written to
-  std::int64_t rows;    ///< of a plane with such elements: of the others none is transformed
+  std::int64_t planes;  ///< transformed planes; repeated transforms of a block count again
+  double pixels;        ///< tensor elements read or written by all transforms
+  std::int64_t rows;    ///< nonzero rows per plane; the others are not transformed
   std::int64_t lanes, block;
   std::int64_t held;  ///< planes whose spectra are in memory at once
 };
 
-/// Planes that vectors transform, a plane: lanes of a block are filled up to whole batches.
+/// Transformed lanes per lane in use: lanes of a block are filled up to whole batches.
 double filling(const Operand& operand, std::int64_t batch) {
   const auto [all, block] = std::pair(operand.lanes, operand.block);
   const std::int64_t filled = all / block * round_up(block, batch) + round_up(all % block, batch);
   return static_cast<double>(filled) / static_cast<double>(all);
 }
 
-/// Those of the transform of a plane by transform_flops(), less rows of zeros: of a row with
-/// elements half as many as of a column, which is complex, of half as many columns.
+/// Vector operations of a plane's transform, by transform_flops() without rows of zeros. A row with
+/// elements counts half of a column, which is complex; only half of the columns count.
 double vector_flops(const Spectral& work, std::int64_t rows) {
   const auto L = static_cast<double>(work.sizes.L);
   const double share = static_cast<double>(std::min(round_up(rows, 2), work.sizes.L)) / L;
   return 0.5 * transform_flops(work.sizes.L) * (share + (L + 2) / L);
 }
 
-/// Operations that our transform of a plane executes: rows with elements in pairs, as re and im of
-/// one line, and of all columns the half that is not another's conjugate.
+/// Operations that our transform of a plane executes. Rows with elements are transformed in pairs,
+/// as re and im of one line. Of the columns, only the half that is not a conjugate is transformed.
 double executed_flops(std::int64_t L, std::int64_t rows, Direction direction) {
   const auto pairs = static_cast<double>(std::min(round_up(rows, 2), L) / 2);
-  // Two spectra told apart, or put together: 8 operations a point of half a spectrum, or less where
-  // a point is its own mirror image.
+  // Separates or combines two spectra: 8 operations per point of half a spectrum, or fewer where a
+  // point is its own mirror image.
   const auto apart = static_cast<double>(direction == Direction::forward ? 4 * L + 8 : 4 * L);
   return pairs * (line_flops(L) + apart) + static_cast<double>(L / 2 + 1) * line_flops(L);
 }
@@ -72,7 +72,7 @@ Stage transform(const Spectral& work, std::string_view name, Direction direction
           .runs = filled / static_cast<double>(work.blocks.batch)};
 }
 
-/// [-Âi; Âr] beside Â, at every frequency before its products.
+/// Writes [-Âi; Âr] beside Â, at every frequency before its products.
 Stage rotation(const Spectral& work) {
   const auto [L, groups, q, i, j] = work.sizes;
   const auto blocks_of_j = static_cast<double>((j + work.blocks.j - 1) / work.blocks.j);
@@ -86,7 +86,7 @@ Stage rotation(const Spectral& work) {
           .runs = work.groups * work.frequencies * static_cast<double>(work.traffic.products)};
 }
 
-/// Each complex product by two real ones: m × n × 2k. What both need is read from far once.
+/// Each complex product is two real ones: m × n × 2k. Shared operands are read from memory once.
 Stage products_of(const Spectral& work) {
   std::vector<Products> products;
   const auto each = [](std::int64_t all, std::int64_t block, const auto& visit) {
@@ -103,7 +103,7 @@ Stage products_of(const Spectral& work) {
       });
     });
   });
-  // The result's two parts are read as well but by the first block of q.
+  // Both parts of the result are read as well, except for the first block of q.
   const auto blocks_of_q = static_cast<double>((work.sizes.q + work.blocks.q - 1) / work.blocks.q);
   const double result = 2 * static_cast<double>(work.sizes.i * work.sizes.j);
   Stage stage =
@@ -115,13 +115,13 @@ Stage products_of(const Spectral& work) {
   return stage;
 }
 
-/// Elements that the transforms of a tensor of `elements` read, when its planes are transformed
-/// `planes` instead of `least` times; tiles overlap, which is left out.
+/// Elements that the transforms of a tensor of `elements` read if its planes are transformed
+/// `planes` instead of `least` times; the overlap of tiles is neglected.
 double pixels(double elements, std::int64_t planes, std::int64_t least) {
   return elements * static_cast<double>(planes) / static_cast<double>(least);
 }
 
-/// Floats in which a thread makes a transform; by a library planes and their spectra, in full.
+/// Floats of a thread's transform; a library needs all planes and their spectra.
 std::int64_t transform_floats(const Spectral& work) {
   const auto [L, batch] = std::pair(work.sizes.L, work.blocks.batch);
   return work.own_transforms ? transform_workspace_floats(L, batch)
@@ -139,19 +139,19 @@ SpectralBlocks blocks_of(const SpectralSizes& sizes, const WorkSetting& setting)
   return choose_blocks(sizes, setting.vector_floats, spectra_limit_bytes);
 }
 
-/// Elements of a tensor, and rows of its planes that have some of them.
+/// Elements of a tensor, and the number of nonzero rows in its planes.
 struct Tensor {
   double elements;
   std::int64_t rows;
 };
 
-/// Those that Â, B̂ and the result are transforms of.
+/// Tensors whose transforms are Â, B̂ and the result.
 struct Tensors {
   Tensor a, b, result;
 };
 
-/// Tiles of overlap_save that are not at the edge have rows of what overlaps, all L, and of what
-/// does not.
+/// Interior tiles of overlap_save have all L rows of an overlapping tensor, and fewer rows of the
+/// others.
 Tensors tensors_of(const ConvolutionShape& shape, Pass pass, const TileChoice& tile) {
   const std::int64_t step = tile.L - shape.kernel_h + 1;
   const bool back = pass == Pass::backward_data;

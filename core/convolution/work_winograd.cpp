@@ -9,19 +9,19 @@
 namespace dlscale::lowering {
 namespace {
 
-/// A pass by its planes: of `inputs` channels it makes `outputs` (of backward_filter: C and K), of
-/// a group.
+/// Sizes of a pass per group: it computes `outputs` planes from `inputs` planes (for
+/// backward_filter: C and K).
 struct Sizes {
   Index m, alpha;
   Schedule schedule;
   Index groups, inputs, outputs;
-  Index tiles;           ///< of all images
-  double read, written;  ///< elements of a channel: of the input, of the output
+  Index tiles;           ///< tiles of all images
+  double read, written;  ///< elements per channel: of the input, of the output
   Blocks tile_blocks;
-  Blocks channel_blocks;  ///< of the outputs
-  Index longest_row;      ///< tiles that are transformed in one go
-  TileRuns tile_runs;     ///< of a channel
-  Index lanes;            ///< tiles or filters of a vector
+  Blocks channel_blocks;  ///< blocks of the outputs
+  Index longest_row;      ///< tiles that are transformed together
+  TileRuns tile_runs;     ///< for one channel
+  Index lanes;            ///< tiles or filters per vector
   TransformFlops flops;
   bool ours;  ///< Blocking::ours
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
@@ -71,7 +71,7 @@ Sizes sizes_of(Method method, const ConvolutionShape& shape, Pass pass,
           ours};
 }
 
-/// `count` tiles or filters: in how many runs, and how many places of vectors they take.
+/// `count` tiles or filters, the number of runs, and the vector lanes that they occupy.
 struct Runs {
   double count, places, runs;
 };
@@ -82,13 +82,13 @@ Runs tiles_of(const Sizes& sizes, double channels) {
           channels * as_double(runs)};
 }
 
-/// `rows` of `length` filters.
+/// `rows` runs of `length` filters.
 Runs filters_of(const Sizes& sizes, Index rows, Index length) {
   return {as_double(rows * length), as_double(rows * round_up(length, sizes.lanes)),
           as_double(rows)};
 }
 
-/// From planes or filters of `plain` elements to alpha² elements each, or back.
+/// Transforms planes or filters of `plain` elements to alpha² elements each, or back.
 Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, double plain,
                 double flops, double held) {
   const double groups = as_double(sizes.groups);
@@ -102,9 +102,9 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
           .runs = groups * runs.runs};
 }
 
-/// Of tiles of the input, which overlap. Ours transforms a column that neighbours of a run share
-/// once: m are new with every tile after the first, so that a run of n tiles has n m + (α - m)
-/// columns (those of the padding counted) and n α rows.
+/// Transform of overlapping input tiles. Ours transforms a column shared by adjacent tiles of a run
+/// once. Every tile after the first adds m columns. So a run of n tiles has n m + (α - m) columns,
+/// including those of the padding, and n α rows.
 Stage input_transform(const Sizes& sizes, double channels, double plain, double held) {
   const Runs runs = tiles_of(sizes, channels);
   Stage stage = transform(sizes, "input transform", runs, plain, sizes.flops.data, held);
@@ -119,7 +119,7 @@ Stage input_transform(const Sizes& sizes, double channels, double plain, double 
   return stage;
 }
 
-/// How often each length of block occurs: those of full size, and the last.
+/// Number of blocks of each length: those of full size, and the last.
 struct Lengths {
   double size, full, last;
   explicit Lengths(const Blocks& blocks)
@@ -133,7 +133,7 @@ struct Lengths {
   }
 };
 
-/// Ours multiply and leave in scratch whatever they read and write.
+/// A product stage; our algorithms read and write only scratch memory in it.
 Stage product_in_scratch(const Sizes& sizes, const std::vector<Products>& products, double added) {
   Stage stage = product_stage(products, added);
   if (sizes.ours) stage.scratch = stage.bytes;
@@ -158,7 +158,7 @@ Stage products_of(const Sizes& sizes, Pass pass, int threads) {
     });
   });
   if (pass != Pass::backward_filter) return product_in_scratch(sizes, products, 0);
-  // Every block of tiles is added to a sum but the first of it; fused, a thread has one of its own.
+  // Every block of tiles except the first is added to a sum; if fused, each thread has its own sum.
   const double blocks = as_double(sizes.tile_blocks.count());
   const double sums = sizes.schedule == Schedule::fused ? std::min<double>(threads, blocks) : 1;
   const double elements = as_double(sizes.groups * sizes.outputs * sizes.inputs) * sizes.elements();
@@ -191,7 +191,7 @@ std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
                     sizes.flops.filter_gradient, inputs * as_double(sizes.channel_blocks.size))};
 }
 
-/// The stacks that CorrelationPass and FilterGradientPass of the backend native hold.
+/// Bytes of the stacks that CorrelationPass and FilterGradientPass of the backend native hold.
 Bytes our_workspace(const Sizes& sizes, Pass pass, int threads) {
   const Index tiles = sizes.tile_blocks.size, held = sizes.channel_blocks.size;
   const bool fused = sizes.schedule == Schedule::fused;
@@ -218,7 +218,7 @@ Bytes our_workspace(const Sizes& sizes, Pass pass, int threads) {
   fail_expectation("pass is one of a convolution");
 }
 
-/// e α² (T C + K C + T K)   [MODEL 4]; fused without what depends on T, which stays in the caches
+/// e α² (T C + K C + T K)   [MODEL 4]; if fused, terms with T are omitted: they stay in the caches.
 Bytes whole_workspace(const Sizes& sizes) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
   const double tiles = sizes.schedule == Schedule::fused ? 0 : as_double(sizes.tiles);

@@ -19,7 +19,7 @@ constexpr std::int64_t largest_size = 1 << 20;
       problem));
 }
 
-/// Sizes by name: the letters and the digits of each word. Words without digits stand for 1.
+/// Sizes by name: the letters and the digits of each word. Words without digits have the value 1.
 std::map<std::string, std::int64_t, std::less<>> parse_words(std::string_view text,
                                                              std::string_view key) {
   std::map<std::string, std::int64_t, std::less<>> sizes;

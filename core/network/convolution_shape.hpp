@@ -9,7 +9,7 @@
 namespace dlscale {
 
 /// A convolution (cross-correlation) of N images of C × H × W to K × P × Q. Padding is the same on
-/// all four sides, stride the same both ways.
+/// all four sides, stride the same in both dimensions.
 struct ConvolutionShape {
   std::int64_t images = 1;                                  ///< N
   std::int64_t channels = 1, height = 1, width = 1;         ///< C, H, W
@@ -27,19 +27,19 @@ struct ConvolutionShape {
   [[nodiscard]] double output_elements() const;  ///< N · K · P · Q
 };
 
-/// A convolution as kernel_key() names it, for a batch.
+/// A convolution from a kernel_key(), for a batch.
 struct KeyedConvolution {
   ConvolutionShape shape;
   bool bias = false;
-  bool relu = false;  ///< the layer has taken in the ReLU after it
+  bool relu = false;  ///< the layer includes the ReLU after it
 };
 
-/// Reads "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1", what follows included. Nothing
-/// for keys of other kinds of layers. Throws ConfigError for one that begins so but lacks a size,
-/// has one that is out of range, or sizes that do not fit together.
+/// Parses "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1" with the words that follow.
+/// Nothing for keys of other kinds of layers. Throws ConfigError if the key begins so but a size is
+/// missing, out of range, or inconsistent with the others.
 std::optional<KeyedConvolution> parse_convolution_key(std::string_view key, int batch);
 
-/// F = 2 N K C/groups R S P Q, padding counted, of each of the three passes   [MODEL 4.1]
+/// F = 2 N K C/groups R S P Q, including padding, for each of the three passes   [MODEL 4.1]
 Flops direct_flops(const ConvolutionShape& shape);
 
 /// Input, weights and output once each, in elements of 4 bytes   [MODEL 4.2]

@@ -10,8 +10,7 @@
 namespace dlscale {
 namespace {
 
-/// The fields of a layer that its answer depends on and its time does not (kernel_key() has the
-/// others).
+/// Fields of a layer that affect its result but not its time (kernel_key() has the others).
 struct OtherFields {
   template <class Kind>
   std::string operator()(const Kind& /*kind*/) const {

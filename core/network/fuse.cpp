@@ -11,7 +11,7 @@
 namespace dlscale {
 namespace {
 
-/// The layer that takes `layer` in; nothing where it is no ReLU or must stay.
+/// The layer into which `layer` is fused; nullptr if it is not a ReLU or must stay.
 const Layer* absorber(const Network& network, const Layer& layer) {
   if (!std::holds_alternative<Relu>(layer.kind)) return nullptr;
   const Layer& producer = network.layer(layer.inputs.front());
@@ -28,7 +28,7 @@ bool absorbs(const Network& network, const Layer& layer) {
 }  // namespace
 
 Network fuse_relu(const Network& network) {
-  std::vector<std::string> outputs;  // by layer: the name of the one that has its output now
+  std::vector<std::string> outputs;  // by layer: name of the layer that now produces its output
   std::vector<Network::Node> nodes;
   outputs.reserve(network.layers().size());
   nodes.reserve(network.layers().size());

@@ -10,7 +10,7 @@
 namespace dlscale {
 namespace {
 
-/// As many elements as three such sizes make are still counted in 64 bits.
+/// The product of three such sizes still fits into 64 bits.
 constexpr std::int64_t largest_size = std::int64_t{1} << 20;
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
@@ -21,7 +21,7 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return value;
 }
 
-/// The text up to `separator`, which is cut off `rest` with it; all of `rest` where there is none.
+/// The text up to `separator`, removed from `rest` with it; all of `rest` without a separator.
 std::string_view take_part(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view part = rest.substr(0, end);

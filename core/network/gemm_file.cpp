@@ -25,7 +25,7 @@ ConfigMap load_list(std::string_view name) {
   return map;
 }
 
-/// Each shape once: published lists repeat some, and both would be the same measurement.
+/// Adds each shape once: published lists repeat some, and both would be the same measurement.
 void add_products(const ConfigMap& map, Shapes& shapes) {
   for (const std::string& text : map.texts("products")) {
     const GemmShape shape = parse_gemm_shape(text, map.where("products"));

@@ -14,14 +14,14 @@ namespace dlscale {
 namespace {
 
 constexpr int largest_dimension = 1 << 20;
-/// Keeps every count of elements, parameters and operations far inside 64 bits.
+/// Keeps all counts of elements, parameters and operations far below the limit of 64 bits.
 constexpr double largest_size = 1e15;
 
 std::string shape_text(ImageShape shape) {
   return fmt::format("{} × {} × {}", shape.channels, shape.height, shape.width);
 }
 
-/// One spatial dimension that a window slides along.
+/// One spatial dimension along which a window slides.
 struct Slide {
   int in;
   int kernel;
@@ -40,7 +40,7 @@ int ceil_positions(const Slide& slide) {
   return last_is_outside ? positions - 1 : positions;
 }
 
-/// The largest count that anyone derives from a layer, in floating point, which cannot overflow.
+/// The largest count derived from a layer, in floating point, which cannot overflow.
 double rough_size(const Layer& layer) {
   const auto size = [](ImageShape shape) {
     return static_cast<double>(shape.channels) * shape.height * shape.width;

@@ -5,13 +5,13 @@
 
 namespace dlscale {
 
-/// The rules of shapes, for Network alone.
+/// Rules of shapes; only Network uses them.
 
-/// Throws ConfigError if a channel count, height or width is below 1 or absurdly large.
+/// Throws ConfigError if a channel count, height or width is below 1 or implausibly large.
 void check_input_shape(std::string_view network, ImageShape input);
 
 /// Checks the fields of `layer.kind` against `layer.input_shapes`, fills in the kernel of global
-/// pooling, and sets `layer.output`. Throws ConfigError naming network, layer and shapes.
+/// pooling, and sets `layer.output`. Throws ConfigError, which names network, layer and shapes.
 ///   convolution, floor mode:  out = floor((in + 2 pad - kernel) / stride) + 1
 ///   pooling in ceil mode:     out = ceil(…) + 1, less one if the last window would start in the
 ///                             padding beyond the image   [Caffe, PyTorch]

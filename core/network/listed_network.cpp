@@ -4,7 +4,7 @@ namespace dlscale {
 namespace {
 
 std::string ending(std::string_view layer) {
-  std::string end(1, '_');  // not "_" + …, of which GCC 12 warns in vain where it optimises
+  std::string end(1, '_');  // not "_" + …, for which GCC 12 gives a false warning when optimising
   end += layer;
   return end;
 }

@@ -4,11 +4,11 @@
 
 namespace dlscale {
 
-/// The network that a layer of a list of shapes is measured in, alone: "convnet_L1" of L1 of
-/// convnet. The axis "network" of its rows.
+/// Name of the network in which one layer of a list of shapes is measured alone: "convnet_L1" for
+/// L1 of convnet. It is the axis "network" of its rows.
 std::string listed_network(std::string_view list, std::string_view layer);
 
-/// The list of such a network; of any other that network itself.
+/// The list of such a network; any other network itself.
 std::string set_of(std::string network, std::string_view layer);
 
 }  // namespace dlscale

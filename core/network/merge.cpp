@@ -9,7 +9,7 @@
 namespace dlscale {
 namespace {
 
-/// Sums that a fit of a + b M needs.
+/// Sums for the fit of a + b M.
 struct Sums {
   double n = 0;
   double m = 0;
@@ -46,7 +46,7 @@ Bytes total(std::span<const ReadyGradient> gradients) {
       [](Bytes sum, const ReadyGradient& gradient) { return sum + gradient.bytes; });
 }
 
-/// Of a prefix of the gradients: when the last message arrives at best, and its gradients.
+/// Best result for a prefix of the gradients: arrival of the last message, and its gradients.
 struct Best {
   Seconds arrival;
   std::size_t last = 0;
@@ -97,8 +97,8 @@ Seconds last_arrival(std::span<const ReadyGradient> gradients, std::span<const s
 Groups merge_greedily(std::span<const ReadyGradient> gradients, const LinearCost& cost) {
   EXPECT(are_in_order(gradients));
   Groups groups;
-  Seconds arrival;  // of the messages before the open one
-  Bytes message;    // the open one
+  Seconds arrival;  // arrival of the messages before the open one
+  Bytes message;    // size of the open message
   std::size_t count = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     message += gradients[i].bytes;

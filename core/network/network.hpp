@@ -9,8 +9,8 @@
 
 namespace dlscale {
 
-/// The shape of one image or feature map: channels × height × width, all ≥ 1.
-/// A vector of n features is n × 1 × 1.
+/// Shape of one image or feature map: channels × height × width, all ≥ 1. A vector of n features is
+/// n × 1 × 1.
 struct ImageShape {
   int channels = 0;
   int height = 0;
@@ -19,7 +19,7 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-// The kinds of layers. Every field is what the layer's paper or framework calls it.
+// The kinds of layers. Every field has the name of the layer's paper or framework.
 
 /// The images; always layer 0.
 struct Input {};
@@ -34,8 +34,8 @@ struct Convolution {
   bool bias = true;
 };
 enum class PoolingKind { max, average };
-/// Windows may hang over the right and bottom edge when `ceil_mode`; average pooling divides by
-/// the number of elements inside the image. A kernel of 0 × 0 stands for the whole input (global
+/// Windows may extend over the right and bottom edge if `ceil_mode` is set; average pooling divides
+/// by the number of elements inside the image. A kernel of 0 × 0 means the whole input (global
 /// pooling); Network replaces it by the input's size.
 struct Pooling {
   PoolingKind kind = PoolingKind::max;
@@ -62,13 +62,13 @@ struct FullyConnected {
   int outputs = 0;
   bool bias = true;
 };
-/// Keeps an element with 1 - probability and scales it by 1 / (1 - probability).
+/// Keeps an element with probability 1 - probability and scales it by 1 / (1 - probability).
 struct Dropout {
   double probability = 0.5;
 };
-/// Along channels.
+/// Concatenates along channels.
 struct Concat {};
-/// Elementwise.
+/// Adds elementwise.
 struct Sum {};
 /// loss_weight · mean over the batch of -log softmax(x)[label].
 struct SoftmaxCrossEntropy {
@@ -78,11 +78,12 @@ struct SoftmaxCrossEntropy {
 using LayerKind = std::variant<Input, Convolution, Pooling, Relu, Lrn, BatchNorm, FullyConnected,
                                Dropout, Concat, Sum, SoftmaxCrossEntropy>;
 
-/// The word for a kind in configuration files and results: "convolution", "max_pooling", …
+/// Name of a kind in configuration files and results: "convolution", "max_pooling", …
 std::string_view kind_name(const LayerKind& kind);
 
-/// Whether layers of a kind can take in the ReLU after them: convolution, batch norm and sum. Not
-/// fully connected ones, whose outputs are so small beside their weights that nothing is gained.
+/// Whether the ReLU after a layer of this kind can be fused into it: convolution, batch norm and
+/// sum. Fully connected layers gain nothing, because their outputs are small compared with their
+/// weights.
 bool may_have_relu(const LayerKind& kind);
 
 /// One layer of a network with its shapes for one image.
@@ -91,23 +92,23 @@ struct Layer {
   std::string name;
   LayerKind kind;
   std::vector<LayerId> inputs;           ///< producers, in order; empty only for Input
-  std::vector<ImageShape> input_shapes;  ///< of those producers
-  ImageShape output;                     ///< of a loss: 1 × 1 × 1
-  /// The output is max(·, 0) of what the kind computes: the layer has taken in the ReLU after it
-  /// (fuse_relu()). Only where may_have_relu().
+  std::vector<ImageShape> input_shapes;  ///< output shapes of those producers
+  ImageShape output;                     ///< 1 × 1 × 1 for a loss
+  /// Whether the output is max(·, 0) of the kind's result: the ReLU after the layer is fused
+  /// (fuse_relu()). Only if may_have_relu().
   bool relu = false;
 
   [[nodiscard]] std::int64_t weight_count() const;  ///< convolution, fully connected; BN: scale
   [[nodiscard]] std::int64_t bias_count() const;    ///< bias; BN: shift
   [[nodiscard]] std::int64_t parameter_count() const { return weight_count() + bias_count(); }
-  /// Multiply-accumulates of the forward pass for one image, padding counted (MODEL 4.1).
-  /// Zero for everything but convolution and fully connected layers.
+  /// Multiply-accumulates of the forward pass for one image, including padding (MODEL 4.1). Zero
+  /// except for convolution and fully connected layers.
   [[nodiscard]] std::int64_t forward_macs() const;
 };
 
-/// A neural network: layers in an order in which every producer comes before its consumers.
-/// Layer 0 is the input. Valid once built: shapes agree, names are unique, there is ≥ 1 loss and
-/// every other layer's output is used.
+/// A neural network: every producer comes before its consumers, and layer 0 is the input. A
+/// constructed network is valid: shapes agree, names are unique, there is ≥ 1 loss and every other
+/// layer's output is used.
 class Network {
  public:
   /// Infers all shapes. Throws ConfigError that names the layer and both shapes.
@@ -115,7 +116,7 @@ class Network {
     std::string name;
     LayerKind kind;
     std::vector<std::string> inputs;
-    bool relu = false;  ///< as Layer::relu; ConfigError where the kind cannot
+    bool relu = false;  ///< as Layer::relu; ConfigError if the kind does not support it
   };
   Network(std::string name, ImageShape input, const std::vector<Node>& nodes);
 
@@ -129,7 +130,7 @@ class Network {
   }
   [[nodiscard]] std::int64_t parameter_count() const;
   [[nodiscard]] std::int64_t forward_macs() const;  ///< per image
-  [[nodiscard]] int classes() const;                ///< features that enter the last loss
+  [[nodiscard]] int classes() const;                ///< features of the last loss's input
 
  private:
   std::string name_;

@@ -23,7 +23,7 @@ struct Window {
   int width;
 };
 
-/// kernel: 3, or kernel: [height, width].
+/// Reads kernel: 3, or kernel: [height, width].
 Window read_kernel(const ConfigMap& map) {
   const std::vector<int> sizes = map.integers("kernel", count_range);
   if (sizes.empty() || sizes.size() > 2) {
@@ -110,7 +110,7 @@ LayerKind read_plain(const ConfigMap& /*map*/) {
   return Kind{};
 }
 
-/// A word for a kind, the keys of its fields and what reads them.
+/// Name of a kind, the keys of its fields and the function that reads them.
 struct KindReader {
   std::string_view word;
   LayerKind (*read)(const ConfigMap&);
@@ -147,13 +147,13 @@ const KindReader& find_reader(const ConfigMap& map) {
   map.refuse("kind", "no kind of layer", suggestion(word, words));
 }
 
-/// Every layer has these.
+/// Keys that every layer may have.
 const std::vector<std::string_view>& layer_keys() {
   static const std::vector<std::string_view> keys{"name", "kind", "from"};
   return keys;
 }
 
-/// A layer without a kind may have the keys of any.
+/// Refuses unknown keys of a layer without a kind, which may have the keys of any kind.
 void refuse_keys_of_no_kind(const ConfigMap& map) {
   std::vector<std::string_view> known = layer_keys();
   for (const KindReader& reader : kind_readers()) {

@@ -16,7 +16,7 @@ bool is(const Layer& layer) {
   return std::holds_alternative<Kind>(layer.kind);
 }
 
-/// By layer: whether a gradient with respect to its output leads to any parameter.
+/// By layer: whether the gradient of its output leads to any parameter.
 std::vector<bool> find_trained(const Network& network) {
   std::vector<bool> trained(network.layers().size());
   for (const Layer& layer : network.layers()) {
@@ -35,7 +35,7 @@ bool returns_gradient(const Layer& layer, const std::vector<bool>& trained) {
                                   [&](LayerId input) -> bool { return trained[input.index()]; });
 }
 
-/// The backward pass that makes the gradients of a layer's parameters.
+/// The backward pass that computes the gradients of a layer's parameters.
 Pass completing_pass(const Layer& layer) {
   return is<BatchNorm>(layer) ? Pass::backward_data : Pass::backward_filter;
 }
@@ -44,7 +44,7 @@ std::string shape_key(ImageShape shape) {
   return fmt::format("c{} h{} w{}", shape.channels, shape.height, shape.width);
 }
 
-/// The fields of a layer that its kernel depends on.
+/// The fields of a layer on which its kernel depends.
 struct KernelKey {
   const Layer& layer;
 
@@ -87,7 +87,7 @@ Bucket one_layer(const Layer& layer) {
   return {{layer.id}, layer.parameter_count()};
 }
 
-/// Closes a bucket once it holds its limit.
+/// Closes a bucket once it reaches its limit.
 std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers,
                                  const ScheduleSettings& settings) {
   constexpr double gradient_bytes = 4;  // gradients are f32

@@ -10,14 +10,14 @@
 namespace dlscale {
 namespace {
 
-/// More are a mistake in the unit, and keep sums finite.
+/// A longer time is a mistake in the unit; the limit keeps sums finite.
 constexpr double most_seconds = 1e6;
 constexpr double most_bytes = 1e15;
 constexpr int most_ranks = 1 << 30;
-/// No message is smaller or takes less: ratios stay numbers.
+/// Lower limit of message sizes and times, so that ratios stay finite.
 constexpr Seconds least_time(1e-12);
 constexpr Bytes least_message(1);
-/// Merging tries all pairs of layers.
+/// Merging tries all pairs of layers, so their number is limited.
 constexpr std::size_t most_layers = 10'000;
 
 constexpr std::array layer_columns{CsvColumn{"layer"},          CsvColumn{"forward_s"},
@@ -30,7 +30,7 @@ Seconds seconds(const CsvTable& table, std::size_t row, std::string_view column)
   return Seconds(table.number(row, column, most_seconds));
 }
 
-/// Of all lines; 0 and noted where the column is not there.
+/// Sum over all lines; 0 and recorded in `untold` if the column is missing.
 Seconds sum_of(const CsvTable& table, std::string_view column, std::vector<std::string>& untold) {
   Seconds sum;
   if (!table.has(column)) {

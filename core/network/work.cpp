@@ -39,10 +39,10 @@ Work make_work(double flops, double bytes) {
   return {Flops(flops), Bytes(bytes)};
 }
 
-/// Convolution and fully connected: each pass is the same product with its operands in other
-/// roles. Adding the bias and taking the maximum with 0 (one operation an output element each) are
-/// not counted, as is usual. With a ReLU backward_filter also reads the output, and writes the
-/// gradient that it lets through.
+/// Convolution and fully connected: each pass is the same product with its operands in other roles.
+/// As usual, adding the bias and taking the maximum with 0 (one operation per output element each)
+/// do not count. With a ReLU, backward_filter also reads the output, and writes the gradient that
+/// passes it.
 Work product_work(const Counts& c, Pass pass) {
   const double flops = 2 * c.macs;
   if (pass == Pass::backward_filter) {
@@ -53,15 +53,15 @@ Work product_work(const Counts& c, Pass pass) {
   return make_work(flops, c.e * (c.in + c.weights + c.out) + biases);
 }
 
-/// The work of one step of a layer, kind by kind. Operations are additions, multiplications,
-/// comparisons, divisions, exponentials and powers, one each.
+/// Work of one step of a layer, by kind. Operations are additions, multiplications, comparisons,
+/// divisions, exponentials and powers, one each.
 struct KindWork {
   const Counts& c;
   Pass pass;
 
   [[nodiscard]] bool is_forward() const { return pass == Pass::forward; }
 
-  /// Reads and writes one value an element forward; backward reads a second one.
+  /// Reads and writes one value per element forward; backward reads a second one.
   [[nodiscard]] Work elementwise(double forward_flops, double backward_flops) const {
     return is_forward() ? make_work(forward_flops * c.in, c.e * 2 * c.in)
                         : make_work(backward_flops * c.in, c.e * 3 * c.in);
@@ -71,10 +71,10 @@ struct KindWork {
   Work operator()(const Convolution& /*kind*/) const { return product_work(c, pass); }
   Work operator()(const FullyConnected& /*kind*/) const { return product_work(c, pass); }
 
-  /// One operation an element of each window (comparison or addition); the division of an average
-  /// replaces the addition to nothing of its first element. Backward, max adds one value an
-  /// output, average scales it and adds it to each element of its window. Max keeps at least one
-  /// byte an output that says where in the window it was.
+  /// One operation per element of each window (comparison or addition); the division of an average
+  /// replaces the addition of its first element to nothing. Backward, max adds one value per
+  /// output; average scales it and adds it to each element of its window. Max keeps at least one
+  /// byte per output for its position in the window.
   Work operator()(const Pooling& kind) const {
     const double window = static_cast<double>(kind.kernel_h) * kind.kernel_w;
     const bool is_max = kind.kind == PoolingKind::max;
@@ -93,31 +93,31 @@ struct KindWork {
   }
 
   /// Forward: mean 1, squared deviation 3, scale and shift 2. Backward: shift 1, scale 3, input 4.
-  /// Scale and shift are read; backward writes their gradients too. Batch statistics are per
-  /// channel and not counted. A ReLU compares once each way; backward can tell what it let through
-  /// from the input.
+  /// Scale and shift are read; backward also writes their gradients. Batch statistics are per
+  /// channel and do not count. A ReLU compares once in each direction; backward derives from the
+  /// input which values passed it.
   Work operator()(const BatchNorm& /*kind*/) const {
     const double parameters = f32_bytes * (c.weights + c.biases);
     const Work work = c.relu ? elementwise(7, 9) : elementwise(6, 8);
     return {work.flops, work.bytes + Bytes(is_forward() ? parameters : 2 * parameters)};
   }
 
-  /// Draw and compare, multiply. The mask is drawn again backward, not stored.
+  /// Draws and compares, then multiplies. The mask is not stored: backward draws it again.
   Work operator()(const Dropout& /*kind*/) const { return make_work(2 * c.in, c.e * 2 * c.in); }
 
   Work operator()(const Concat& /*kind*/) const { return make_work(0, c.e * 2 * c.out); }
 
-  /// Its backward hands the gradient on and has no step, unless there is a ReLU: then it is that
-  /// of the ReLU alone, which reads output and gradient and writes one for all inputs.
+  /// Backward passes the gradient on without a step, unless there is a ReLU. The step then does the
+  /// ReLU alone, which reads output and gradient and writes one gradient for all inputs.
   Work operator()(const Sum& /*kind*/) const {
     EXPECT(is_forward() || c.relu);
     if (!is_forward()) return make_work(c.out, c.e * 3 * c.out);
     return make_work(c.in - (c.relu ? 0 : c.out), c.e * (c.in + c.out));
   }
 
-  /// Forward, an element: maximum, difference, exponential, sum; an image: logarithm, difference.
-  /// It reads the scores and a label, and writes a loss, in f32. Backward, an element: difference,
-  /// exponential, weight; an image: minus one.
+  /// Forward per element: maximum, difference, exponential, sum; per image: logarithm, difference.
+  /// It reads the scores and a label, and writes a loss, in f32. Backward per element: difference,
+  /// exponential, weight; per image: minus one.
   Work operator()(const SoftmaxCrossEntropy& /*kind*/) const {
     constexpr double label_bytes = 4;
     return is_forward() ? make_work(4 * c.in + 2 * c.images,
@@ -132,7 +132,7 @@ Work work(const Network& network, Step step, int batch, DType dtype) {
   EXPECT(batch >= 1);
   const Layer& layer = network.layer(step.layer);
   const Counts counts = count(layer, batch, dtype);
-  if (step.pass == Pass::accumulate) {  // reads one gradient a consumer, writes their sum
+  if (step.pass == Pass::accumulate) {  // reads one gradient per consumer, writes their sum
     const auto consumers = static_cast<double>(network.consumers(step.layer).size());
     EXPECT(consumers > 1);
     return make_work((consumers - 1) * counts.out, counts.e * (consumers + 1) * counts.out);

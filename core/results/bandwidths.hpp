@@ -7,26 +7,27 @@
 
 namespace dlscale {
 
-/// Bandwidths of what ranks send each other, as nccl-tests defines them.
+/// Bandwidths of communication, as nccl-tests defines them.
 struct Bandwidths {
-  /// Size of the message over time. The size is that of one rank's vector, or for collectives of
+  /// Message size divided by time. The size is that of one rank's vector, or for collectives of
   /// blocks (all_gather, reduce_scatter, all_to_all) that of all blocks together.
   BytesPerSecond algbw;
-  /// algbw times bus_factor(): what each link carries if the library uses a ring. Other algorithms
+  /// algbw times bus_factor(): the load of each link if the library uses a ring. Other algorithms
   /// move other amounts.
   std::optional<BytesPerSecond> busbw;
-  /// What the busiest rank sends over time, by the algorithm that ran: only where it is known.
+  /// Bytes that the busiest rank sends, divided by time, for the algorithm that ran; only if known.
   std::optional<BytesPerSecond> wirebw;
 };
 
-/// Of a collective or message on `ranks` ranks; nothing for what moves no message.
+/// Factor for a collective or message on `ranks` ranks; nothing if no message moves.
 ///   all_reduce                                 2 (n-1)/n
 ///   all_gather, reduce_scatter, all_to_all     (n-1)/n
 ///   broadcast, reduce, messages of two ranks   1
 /// [nccl-tests doc/PERFORMANCE.md, and the GetBw functions of its src/*.cu]
 std::optional<double> bus_factor(std::string_view collective, int ranks);
 
-/// Of a row of bench comm that took `time` > 0; nothing of others and of a barrier.
+/// Bandwidths of a row of bench comm that took `time` > 0; nothing for other rows and for a
+/// barrier.
 std::optional<Bandwidths> bandwidths(const Measurement& measurement, Seconds time);
 
 }  // namespace dlscale

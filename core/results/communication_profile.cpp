@@ -9,7 +9,7 @@
 namespace dlscale {
 namespace {
 
-/// By collective and exponent.
+/// Calls by collective and exponent.
 using Calls = std::map<std::pair<std::string, int>, std::vector<const ProfiledMessage*>>;
 
 Calls by_size(const CommunicationProfile& profile) {

@@ -27,7 +27,7 @@ constexpr const char* iteration_series = "iteration";
 constexpr const char* under_way_series = "under_way";
 constexpr const char* layers_series = "layers";
 
-/// A time of a message, and the series that has it.
+/// A time of a message, and the series that holds it.
 struct TimeColumn {
   const char* series;
   std::vector<Seconds> ProfiledMessage::*times;
@@ -36,9 +36,9 @@ constexpr std::array time_columns{TimeColumn{"posted", &ProfiledMessage::posted}
                                   TimeColumn{"wait", &ProfiledMessage::wait},
                                   TimeColumn{"time", &ProfiledMessage::time}};
 
-/// What a row is of.
+/// Identity of a row.
 struct RowKey {
-  std::size_t place = 0;  ///< in the iteration
+  std::size_t place = 0;  ///< position in the iteration
   std::string collective;
   std::int64_t bytes = 0;
   std::optional<Rank> root = {};
@@ -47,7 +47,7 @@ struct RowKey {
 
 // Writing.
 
-/// The message of one row, in the iterations that had it there.
+/// The messages of one row, in the iterations that have it at that position.
 struct Occurrences {
   std::vector<std::size_t> iterations;
   std::vector<const ProfiledMessage*> messages;
@@ -78,7 +78,7 @@ ByRank times_of(const Occurrences& row, const TimeColumn& column, std::size_t ra
   return samples;
 }
 
-/// By rank the same, as all send the same in one order.
+/// The same numbers for every rank, as all ranks send the same messages in one order.
 ByRank numbers_of(const Occurrences& row, std::size_t ProfiledMessage::*number, std::size_t ranks) {
   std::vector<double> numbers;
   for (const ProfiledMessage* message : row.messages) {
@@ -124,9 +124,9 @@ Measurement make_row(const CommunicationProfile& profile, const RowKey& key,
 
 // Reading.
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 40U;  ///< of a message
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40U;  ///< per message
 constexpr std::int64_t most_ranks = std::int64_t{1} << 24U;
-constexpr double longest = 3600;  ///< s, of anything in an iteration
+constexpr double longest = 3600;  ///< in seconds, for any time in an iteration
 
 struct Problem {
   std::string text;
@@ -176,7 +176,7 @@ const ByRank& samples_of(const Measurement& row, const char* name, double most) 
   return samples;
 }
 
-/// Whole numbers from 0 to `most`, of the first rank.
+/// Integers from 0 to `most`, from the first rank.
 std::vector<std::size_t> whole_samples_of(const Measurement& row, const char* name, double most) {
   std::vector<std::size_t> numbers;
   for (const double number : samples_of(row, name, most).front()) {
@@ -188,15 +188,15 @@ std::vector<std::size_t> whole_samples_of(const Measurement& row, const char* na
   return numbers;
 }
 
-/// All series of a row, of one shape.
+/// All series of a row; their shapes agree.
 struct RowSamples {
   std::vector<std::size_t> iterations;
-  std::vector<std::size_t> under_way;  ///< empty where the file does not tell
+  std::vector<std::size_t> under_way;  ///< empty if the file lacks it
   std::vector<std::size_t> layers;     ///< likewise
   std::array<const ByRank*, time_columns.size()> times{};
 };
 
-/// Of the message that is at `place` in the iteration.
+/// Reads the row of the message at `place` in the iteration.
 RowSamples read_row(const Measurement& row, std::size_t place) {
   RowSamples read;
   read.iterations = whole_samples_of(row, iteration_series, 1e9);
@@ -225,7 +225,7 @@ bool is_trained_in(std::string_view dtype) {
   return std::ranges::any_of(all, [&](DType each) { return dtype_name(each) == dtype; });
 }
 
-/// A run of which not all rows were read yet.
+/// A run of which only some rows have been read.
 struct PartialRun {
   std::map<std::size_t, std::map<std::size_t, ProfiledMessage>> iterations;  ///< messages by place
   std::size_t ranks = 0;
@@ -266,7 +266,7 @@ struct PartialRun {
     }
   }
 
-  /// What the axes of the run say of its ranks, and of what it computed in, where they do.
+  /// Compares the axes for ranks and data type, where present, with the samples.
   void expect_samples_of(const Axes& axes) const {
     const auto told = axes.find("ranks");
     if (told != axes.end() && told->second != std::to_string(ranks)) {

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One whose header was cut short holds nothing that could be lost.
+/// A file with a truncated header holds nothing that could be lost.
 bool is_result(std::istream& content) {
   std::string first_line;
   std::getline(content, first_line);
@@ -41,7 +41,7 @@ bool is_result(std::istream& content) {
                   path.string(), std::strerror(error)));
 }
 
-/// Rows are appended one by one, each on disk before the next, which gzip does not allow.
+/// Rows are appended one by one, each on disk before the next one, which gzip does not allow.
 void refuse_gzip(const fs::path& path) {
   if (is_gzip(path)) {
     throw ConfigError(fmt::format(
@@ -68,7 +68,7 @@ int open_results(const fs::path& path) {
   return descriptor;
 }
 
-/// Makes sure that the name of a new file, too, outlives a crash.
+/// Flushes the folder, so that the name of a new file, too, survives a crash.
 void sync_folder(const fs::path& file) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -98,8 +98,9 @@ LockedResults::~LockedResults() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-/// The lock is that of the open file: it goes when the last descriptor of it is closed, as at the
-/// end of the process, however it ends. File systems without locks have none.
+/// The lock belongs to the open file: it is released when the last descriptor of the file is
+/// closed, at the latest when the process ends for any reason. File systems without locks have
+/// none.
 void LockedResults::lock() const {
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   throw ConfigError(fmt::format(

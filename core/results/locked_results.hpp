@@ -4,12 +4,12 @@
 
 namespace dlscale {
 
-/// A result file that this process alone writes as long as the object lives: others are refused.
+/// A result file that only this process writes during the object's lifetime; others are refused.
 class LockedResults {
  public:
-  /// Makes the folder and the file where they are not there; what the file holds stays. "-" is
-  /// standard output, and a device is not locked. Throws ConfigError if another dlscale writes the
-  /// file, it holds something else than results, or it cannot be written.
+  /// Creates missing folders and a missing file; existing content stays. "-" is standard output; a
+  /// device is not locked. Throws ConfigError if another dlscale process writes the file, if it
+  /// holds something other than results, or if it cannot be written.
   explicit LockedResults(const std::filesystem::path& path);
   ~LockedResults();
   LockedResults(const LockedResults&) = delete;
@@ -17,8 +17,7 @@ class LockedResults {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] bool is_regular() const { return is_regular_; }
-  /// Cuts off what stands after the first `bytes`, after which the next write goes. Throws
-  /// ConfigError.
+  /// Truncates the file to `bytes`; the next write continues there. Throws ConfigError.
   void keep(std::uintmax_t bytes);
 
  private:

@@ -13,13 +13,13 @@
 
 namespace dlscale {
 
-/// What became of a measurement.
+/// Outcome of a measurement.
 enum class Status {
   ok,
-  unstable,     ///< the stopping criterion was not met within the time allowed
+  unstable,     ///< the stopping criterion was not met within the time limit
   wrong,        ///< differs from the reference; carries no times
-  unsupported,  ///< this library does not offer it; `reason` says so
-  interrupted,  ///< a signal came; the samples so far are kept
+  unsupported,  ///< this library does not offer it; `reason` gives details
+  interrupted,  ///< a signal arrived; the samples so far are kept
 };
 std::string_view status_name(Status status);
 
@@ -33,43 +33,43 @@ struct Series {
 /// Fills `summary` from the samples. Requires the same number of samples on every rank.
 Series make_series(std::string unit, std::vector<std::vector<double>> samples);
 
-/// The network that a training run trained.
+/// The network that a training run used.
 struct TrainedNetwork {
-  std::string source;       ///< as load_network() was given it: a name or a file
-  std::string fingerprint;  ///< fingerprint() of what was in it
+  std::string source;       ///< argument of load_network(): a name or a file
+  std::string fingerprint;  ///< fingerprint() of its content
   bool operator==(const TrainedNetwork&) const = default;
 };
 
-/// One measured cell. `axes` (name → value as text) together with `benchmark` is its key: two
-/// measurements with the same key answer the same question.
+/// One measured cell. `axes` (name → value as text) and `benchmark` are its key: two measurements
+/// with the same key measure the same thing.
 struct Measurement {
   std::string benchmark;  ///< "conv", "memory", "io", "comm", "e2e", …
   std::map<std::string, std::string> axes;
   Status status = Status::ok;
-  std::string reason;                    ///< why not ok
+  std::string reason;                    ///< why the status is not ok
   std::map<std::string, Series> series;  ///< "time" for simple benchmarks; e2e: "t_iter", "t_f", …
   std::optional<Work> work;              ///< per sample; rates are derived, never stored
-  std::string implementation;            ///< what really ran, in the library's own words
-  std::optional<double> max_relative_error;   ///< against reference; absent: not comparable
+  std::string implementation;            ///< the algorithm that ran, in the library's own words
+  std::optional<double> max_relative_error;   ///< against the reference; absent: not comparable
   std::optional<double> mean_relative_error;  ///< the same on average over all elements
-  /// What the algorithm that ran really does, where that is known: more or less than `work`, which
-  /// is what was asked for.
+  /// Work that the algorithm actually does, if known: more or less than `work`, which is nominal.
   std::optional<Work> algorithmic_work;
-  std::optional<Bytes> workspace;   ///< memory beside the tensors
-  std::optional<Seconds> creation;  ///< to create the operation, which is not in its time
-  /// Operations executed a second, over those of the device's data sheet.
+  std::optional<Bytes> workspace;  ///< memory beside the tensors
+  /// Time to create the operation, which its time does not include.
+  std::optional<Seconds> creation;
+  /// Executed operations per second, as a fraction of the data sheet's peak.
   std::optional<double> share_of_peak;
-  /// The least time that measured ceilings allow, over the time: 1 is on the roofline.
+  /// Minimum time by the measured ceilings, divided by the time: 1 is on the roofline.
   std::optional<double> share_of_roofline;
   std::vector<std::string> warnings;      ///< with advice
-  std::optional<TrainedNetwork> network;  ///< of "e2e"; older files lack it
+  std::optional<TrainedNetwork> network;  ///< only for "e2e"; older files lack it
 
   [[nodiscard]] const Series& at(std::string_view series_name) const;  ///< throws ConfigError
   [[nodiscard]] const std::string& axis(std::string_view name) const;  ///< throws ConfigError
   [[nodiscard]] std::string key() const;  ///< "conv batch=8 … pass=forward", axes sorted
 };
 
-/// What a result file answers: written once at its top.
+/// Context of a result file, written once at its top.
 struct ResultHeader {
   std::string benchmark;
   std::vector<std::string> command;  ///< as typed
@@ -81,20 +81,20 @@ struct ResultFile {
   std::filesystem::path path;
   ResultHeader header;
   std::vector<Measurement> measurements;
-  bool complete = false;  ///< closed by a last line; false after a crash or a signal
+  bool complete = false;  ///< closed by an end line; false after a crash or a signal
 };
 
 struct ResumePoint;
 
-/// Result files are JSON Lines: a header {"schema": "dlscale.result", "version": 1, …}, one line a
-/// measurement, and {"end": …}. Each line is on disk before the next cell is measured, so a crash,
-/// a full disk or a signal loses at most the cell under way. Strict JSON, SI, unit in the key.
+/// Result files are JSON Lines: a header {"schema": "dlscale.result", "version": 1, …}, one line
+/// per measurement, and {"end": …}. Each line is on disk before the next cell is measured. So a
+/// crash, a full disk or a signal loses at most the current cell. Strict JSON, SI, unit in the key.
 class ResultWriter {
  public:
-  /// Creates the folder and the file (a temporary name is not used: partial results are wanted).
+  /// Creates the folder and the file, without a temporary name, because partial results are wanted.
   /// Throws ConfigError if it cannot be written. "-" is standard output.
   ResultWriter(const std::filesystem::path& path, const ResultHeader& header);
-  /// Goes on with a file of the same run (core/results/result_resume.hpp); what stands after that point is
+  /// Continues a file of the same run (core/results/result_resume.hpp); content after that point is
   /// cut off. Throws as above.
   ResultWriter(const std::filesystem::path& path, const ResumePoint& point);
   ~ResultWriter();
@@ -110,9 +110,10 @@ class ResultWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Throws ConfigError naming file and line. A truncated last line is dropped (complete = false).
+/// Throws ConfigError, which names file and line. A truncated last line is dropped (complete =
+/// false).
 ResultFile read_results(const std::filesystem::path& path);
-/// A file, or all *.jsonl below a folder, sorted by path.
+/// Reads a file, or all *.jsonl below a folder, sorted by path.
 std::vector<ResultFile> read_result_tree(const std::filesystem::path& path);
 
 }  // namespace dlscale

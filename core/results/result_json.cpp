@@ -13,7 +13,7 @@
 
 namespace dlscale {
 
-// nlohmann_json finds these by their names.
+// nlohmann_json finds these functions by their names.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Summary, median, mad, ci95_low, ci95_high, min, max, n)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, date, host_hash, cpu, cores, affinity, kernel,
                                    governor, memory_bytes, compiler, flags, commit, dirty, load,
@@ -40,7 +40,7 @@ json parse_json(std::string_view line) {
   throw ConfigError("this line is not a JSON object");
 }
 
-/// Runs `read` on a line, whose json errors become ConfigErrors.
+/// Runs `read` on a line and turns its json errors into ConfigErrors.
 template <class Read>
 auto with_errors(std::string_view line, Read read) {
   try {
@@ -59,7 +59,7 @@ bool is_finite(const Series& series) {
   return true;
 }
 
-/// What in the measurement is not a finite number; empty if all is.
+/// Description of the numbers in the measurement that are not finite; empty if all are finite.
 std::string not_finite(const Measurement& measurement) {
   for (const auto& [name, series] : measurement.series) {
     if (!is_finite(series)) return fmt::format("a sample of {} is not finite", name);
@@ -103,7 +103,7 @@ json to_json(const std::optional<Work>& work) {
   return {{"flops", finite_or_null(work->flops.si())}, {"bytes", finite_or_null(work->bytes.si())}};
 }
 
-/// What not every measurement has, and files of earlier versions have not.
+/// Optional fields, which files of earlier versions lack.
 void add_details(const Measurement& measurement, json& line) {
   const auto add = [&line](const char* key, const std::optional<double>& value) {
     if (value && std::isfinite(*value)) line[key] = *value;
@@ -138,8 +138,8 @@ Status parse_status(const std::string& word) {
   throw ConfigError(fmt::format("\"{}\" is not a status", word));
 }
 
-/// Between what no clock tells apart from nothing, and more than thirty years: beyond, products and
-/// ratios of times are no numbers any more.
+/// Whether a time is between the resolution of any clock and more than thirty years. Beyond,
+/// products and ratios of times may not be finite.
 bool is_time(double seconds) {
   const double size = std::abs(seconds);
   return size == 0 || (size >= 1e-100 && size <= 1e9);
@@ -155,7 +155,7 @@ Series parse_series(const json& value) {
   return make_series(value.at("unit"), std::move(samples));  // the summary follows from the samples
 }
 
-/// "time" is how long a cell took; other durations may be differences, which may be negative.
+/// "time" is the duration of a cell; other durations may be differences, which may be negative.
 void check_durations(const std::string& name, const Series& series) {
   if (series.unit != "s") return;
   for (const auto& rank : series.samples) {
@@ -166,8 +166,8 @@ void check_durations(const std::string& name, const Series& series) {
   }
 }
 
-/// A cell and an iteration take some time, on the slowest rank at least; others may have nothing to
-/// do meanwhile. Rates and ratios of these times are taken.
+/// A cell and an iteration take time, at least on the slowest rank; other ranks may be idle
+/// meanwhile. Rates and ratios of these times are computed.
 void check_passing(const std::string& name, const Series& series) {
   if (series.unit != "s" || (name != "time" && name != "t_iter")) return;
   if (series.summary.n == 0) throw ConfigError(fmt::format("series \"{}\" has no samples", name));
@@ -215,7 +215,7 @@ std::string header_line(const ResultHeader& header) {
 }
 
 bool begins_header(std::string_view text) {
-  // The keys are written in the order of the alphabet.
+  // The keys are written in alphabetical order.
   constexpr std::string_view opening = R"({"benchmark":")";
   constexpr std::string_view after_name = R"(","command":[)";
   const auto agree = [](std::string_view cut, std::string_view whole) {

@@ -6,20 +6,20 @@
 
 namespace dlscale {
 
-/// The lines of a result file (docs/RESULTS.md), for ResultWriter, read_results and who must know
-/// before what is written. Strict JSON: no NaN, no infinity, valid UTF-8, no line break.
+/// The lines of a result file (docs/RESULTS.md), for ResultWriter, read_results and code that needs
+/// a line before it is written. Strict JSON: no NaN, no infinity, valid UTF-8, no line break.
 
 std::string header_line(const ResultHeader& header);
-/// A measurement as it is written: wrong, with the reason, if it holds a number that is not finite.
-/// A wrong one carries no series.
+/// The measurement as written. If it holds a number that is not finite, its status becomes wrong,
+/// with the reason, and it has no series.
 Measurement refuse_not_finite(Measurement measurement);
 std::string measurement_line(const Measurement& measurement);
 std::string end_line(std::size_t measurements);
 
-/// Whether text without a line break may be what is left of a header's line that was cut short.
+/// Whether text without a line break may be a truncated header line.
 bool begins_header(std::string_view text);
 
-/// What a line holds. The parsers throw ConfigError without the place: the reader adds it.
+/// Kind of a line. The parsers throw ConfigError without the place; the reader adds it.
 enum class LineKind { header, measurement, end };
 LineKind kind_of_line(std::string_view line);
 ResultHeader parse_header(std::string_view line);

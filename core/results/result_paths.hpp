@@ -5,13 +5,13 @@
 
 namespace dlscale {
 
-/// Whether a file is named so, ".jsonl", be it compressed (".jsonl.gz") or not.
+/// Whether a file name ends in `extension`, ".jsonl", with or without compression (".jsonl.gz").
 bool is_named(const std::filesystem::path& path, std::string_view extension);
 
-/// The result files (*.jsonl, *.jsonl.gz) in a folder and those below it, sorted: not the lists
-/// that a run of cells keeps there, nor what cells that are under way have written. What cannot be
-/// looked at, such as a link to itself, is among them, so that reading it tells. Throws ConfigError
-/// for a folder that cannot be searched, and where a file is there twice, compressed and as it is.
+/// The result files (*.jsonl, *.jsonl.gz) in a folder and its subfolders, sorted. Lists of a run of
+/// cells and files of unfinished cells are not among them. Inaccessible paths, such as a link to
+/// itself, are included, so that reading them reports the error. Throws ConfigError for a folder
+/// that cannot be searched, and if a file exists twice, compressed and uncompressed.
 std::vector<std::filesystem::path> result_paths(const std::filesystem::path& folder);
 
 }  // namespace dlscale

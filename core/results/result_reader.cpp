@@ -24,7 +24,7 @@ constexpr std::string_view packed = ".gz";
 
 struct Line {
   std::string_view text;
-  bool is_terminated = false;  ///< ends in a line break; a crash can cut the last line short
+  bool is_terminated = false;  ///< ends in a line break; a crash can truncate the last line
 };
 
 std::vector<Line> lines_of(std::string_view text) {
@@ -48,7 +48,7 @@ bool is_cut_short(const Line& line) {
   }
 }
 
-/// Takes in one line after the header.
+/// Reads one line after the header.
 void read_line(ResultFile& file, std::string_view text) {
   if (file.complete) throw ConfigError("there is more after the line that ends the file");
   switch (kind_of_line(text)) {
@@ -73,14 +73,14 @@ void read_line(ResultFile& file, std::string_view text) {
       path.string(), error.message()));
 }
 
-/// What a suite keeps of its cells beside their results, and the folder where they are measured: it
-/// becomes a result when they are done.
+/// Whether a file is a list of cells that a suite keeps beside their results. The folder below
+/// holds unfinished cells; it becomes a result when they are done.
 bool is_list_of_cells(const fs::path& path) {
   return has_schema(path, "dlscale.plan") || has_schema(path, "dlscale.cells");
 }
 constexpr std::string_view cells_under_way = ".cells";
 
-/// A file and its compressed form would count twice.
+/// Refuses a file that exists compressed and uncompressed: it would count twice.
 void refuse_twins(const std::vector<fs::path>& sorted) {
   for (const fs::path& path : sorted) {
     const fs::path plain = fs::path(path).replace_extension();

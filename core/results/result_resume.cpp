@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 using Facts = std::map<std::string, std::string>;
 
-/// Open MPI's launcher passes on some settings in variables that differ from start to start, such
-/// as the address of its daemon.
+/// Open MPI's launcher passes some settings in variables that differ between launches, such as the
+/// address of its daemon.
 constexpr std::string_view launcher_prefix = "OMPI_MCA_";
 
-/// What the header has under a name that is no option, by the name to call it in a message.
+/// Text for a field of the header in a message, if the field is not an option.
 std::string name_in_message(const std::string& name) {
   if (name == "build") return "the program's build id";
   if (name == "ceilings_hash") return "the content of --ceilings and --cluster";
@@ -31,8 +31,8 @@ std::string name_in_message(const std::string& name) {
   return "option " + name;
 }
 
-/// What two runs have in common whose times may stand in one file, by the name to call it in a
-/// message.
+/// Facts that must agree between two runs for their times to share a file, by their names in
+/// messages.
 Facts facts_of(const ResultHeader& header) {
   const Environment& where = header.environment;
   Facts facts{{"the host", where.host_hash},
@@ -61,7 +61,7 @@ std::string or_nothing(const Facts& facts, const std::string& name) {
   return found == facts.end() || found->second.empty() ? "nothing" : found->second;
 }
 
-/// Builds of one commit with local changes are told apart by their build id alone.
+/// Builds of one commit with local changes differ only in their build id.
 void expect_known_build(const fs::path& path, const ResultHeader& here) {
   const auto build = here.run.find("build");
   const bool known =
@@ -102,7 +102,7 @@ void expect_same_run(const fs::path& path, const ResultHeader& there, const Resu
   }
 }
 
-/// The bytes of the first lines; all of them if the last has no line break.
+/// Size of the first lines; all bytes if the last one has no line break.
 struct Lines {
   std::size_t count = 0;
   std::uintmax_t bytes = 0;
@@ -117,7 +117,7 @@ Lines first_lines(const fs::path& path, std::size_t wanted) {
   return lines;
 }
 
-/// Whether nothing is there but the beginning of a header.
+/// Whether the file holds only the beginning of a header.
 bool only_begins_header(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   std::string text;
@@ -125,7 +125,7 @@ bool only_begins_header(const fs::path& path) {
   if (!stream.eof() || !begins_header(text)) return false;
   try {
     (void)parse_header(text);
-    return false;  // whole but for its line break: it must be of the same run
+    return false;  // complete except for its line break: it must be of the same run
   } catch (const ConfigError&) {
     return true;
   }
@@ -154,7 +154,7 @@ ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) 
   file.measurements.erase(stopped, file.measurements.end());
   const Lines lines = first_lines(path, 1 + file.measurements.size());
   point.bytes = lines.bytes;
-  if (lines.count == 0) {  // the header itself was cut short of its line break
+  if (lines.count == 0) {  // the header itself lacks its line break
     point.opening = header_line(header);
     return point;
   }

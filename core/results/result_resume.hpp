@@ -11,20 +11,20 @@ namespace dlscale {
 
 class LockedResults;
 
-/// Where a result file that was not finished, or not begun, can be gone on with. Nobody else can
-/// write the file as long as this, or a ResultWriter made of it, lives.
+/// Point from which an unfinished or new result file can be continued. Nobody else can write the
+/// file while this object, or a ResultWriter made from it, lives.
 struct ResumePoint {
-  std::vector<Measurement> measurements;  ///< done: those before the first that was interrupted
-  std::uintmax_t bytes = 0;               ///< of the header and their lines
-  std::string opening;                    ///< the header's line, where the file has none yet
+  /// Finished measurements: those before the first interrupted one.
+  std::vector<Measurement> measurements;
+  std::uintmax_t bytes = 0;  ///< size of the header and their lines
+  std::string opening;       ///< the header line, if the file has none yet
   std::shared_ptr<LockedResults> file;
 };
 
-/// Locks the file, which is made if it is not there, and then reads what is there already of the
-/// results that `header` opens; of a file that ends within its header nothing. Throws ConfigError
-/// if another process writes the file, if it is damaged or no result file, and, naming the first
-/// difference, if it answers other options or comes from another build or machine: its times would
-/// not belong beside new ones.
+/// Locks the file, which is created if missing, and then reads the existing results for `header`; a
+/// file that ends within its header has none. Throws ConfigError if another process writes the
+/// file, or if it is damaged or not a result file. Also throws, naming the first difference, if its
+/// options, build or machine differ: its times must not be mixed with new ones.
 ResumePoint find_resume_point(const std::filesystem::path& path, const ResultHeader& header);
 
 }  // namespace dlscale

@@ -24,7 +24,7 @@ struct ResultWriter::Impl {
   off_t kept = 0;  ///< bytes of whole lines on disk
   std::size_t measurements = 0;
 
-  /// Keeps the first `bytes` of what is there.
+  /// Keeps the first `bytes` bytes of the file.
   Impl(std::shared_ptr<LockedResults> locked, const fs::path& where, std::uintmax_t bytes)
       : path(where), file(std::move(locked)) {
     if (!file->is_regular()) return;
@@ -44,7 +44,7 @@ struct ResultWriter::Impl {
     kept += static_cast<off_t>(line.size());
   }
 
-  /// Takes a half-written line back, so that the file stays readable.
+  /// Removes a half-written line, so that the file remains readable.
   [[noreturn]] void give_up(int error) const {
     if (file->is_regular() && ftruncate(file->descriptor(), kept) != 0) {
       // The reader drops the half-written line.

@@ -5,9 +5,9 @@
 
 namespace dlscale {
 
-/// Why a GPU runs slower than it was asked to, among the bits of DeviceState::throttle_reasons: a
-/// limit of power or temperature, or a brake outside. An idle GPU, and clocks that the user or a
-/// display set, are no throttling.
+/// Reasons why a GPU runs slower than requested, among the bits of DeviceState::throttle_reasons: a
+/// power or temperature limit, or an external brake. An idle GPU, and clocks set by the user or a
+/// display, are not throttling.
 std::vector<std::string> throttle_names(std::uint64_t reasons);
 
 }  // namespace dlscale

@@ -13,14 +13,14 @@ double nanoseconds(Seconds time) {
   return std::round(time.si() * 1e9);
 }
 
-/// Names come from files; bytes that are no UTF-8 become U+FFFD.
+/// Names come from files; invalid UTF-8 becomes U+FFFD.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
-/// Ends are rounded, and not lengths, so that what follows at once does not seem to overlap.
+/// Rounds ends rather than lengths, so that adjacent spans do not seem to overlap.
 std::string trace_line(const TraceEvent& event) {
   const double start = nanoseconds(event.start);
   const double end = nanoseconds(event.start + event.duration);

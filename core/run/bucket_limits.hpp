@@ -3,9 +3,9 @@
 
 namespace dlscale {
 
-/// A bucket of gradients is closed once it holds so many bytes: the first of an iteration early, so
-/// that something travels soon.
-/// [PyTorch reducer.hpp: kDefaultFirstBucketBytes, kDefaultBucketBytesCap]
+/// A bucket of gradients is closed once it holds this many bytes. The first bucket of an iteration
+/// closes early, so that communication starts soon. [PyTorch reducer.hpp: kDefaultFirstBucketBytes,
+/// kDefaultBucketBytesCap]
 inline constexpr Bytes first_bucket_limit{1024.0 * 1024};
 inline constexpr Bytes bucket_limit{25 * 1024.0 * 1024};
 

@@ -59,7 +59,7 @@ std::string fact_text(const Fact<T>& fact, Name name) {
   return fact.is_none() ? std::string(none_word) : std::string(name(fact.value()));
 }
 
-/// What `read` makes of a key that is neither unknown nor none.
+/// Value from `read` for a key that is neither unknown nor none.
 template <class T, class Read>
 Fact<T> read_fact(const ConfigMap& map, std::string_view key, Read read) {
   const std::string word = map.text(key);
@@ -79,7 +79,7 @@ Fact<Enum> read_words(const ConfigMap& map, std::string_view key, const Words<En
   });
 }
 
-/// Says of a number that is refused that it need not be one.
+/// Adds to the error for an invalid number that the key does not require one.
 template <class Q>
 Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
   return read_fact<Q>(map, key, [&] {
@@ -122,7 +122,7 @@ void check_sizes(const ConfigMap& map, const FrameworkProfile& profile) {
   }
 }
 
-/// Only servers keep anything apart, and are called.
+/// Reads the properties of servers; other gradient paths do not have them.
 void read_servers(const ConfigMap& map, FrameworkProfile& profile) {
   profile.sharding = read_fact<Sharding>(
       map, "sharding", [&] { return read_word(map, "sharding", parse_sharding); });
@@ -161,7 +161,7 @@ std::vector<std::string> read_match(const ConfigMap& map) {
   std::vector<std::string> match;
   if (map.has("match")) match = map.texts("match");
   for (const std::string& all : match) {
-    // Two letters are in nearly every text.
+    // Nearly every text contains any two letters.
     for (const std::string_view part : between_stars(all)) {
       if (part.size() >= 3) continue;
       map.refuse("match", "with a part of less than three letters", "Write a longer one.");
@@ -170,12 +170,12 @@ std::vector<std::string> read_match(const ConfigMap& map) {
   return match;
 }
 
-/// A month as "2020-11".
+/// Reads a month written as "2020-11".
 std::optional<ReleaseMonth> read_month(const ConfigMap& map, std::string_view key) {
   if (!map.has(key)) return {};
   const std::string text = map.text(key);
   ReleaseMonth read;
-  // The shape first, so that no more than four and two digits are read.
+  // Checks the shape first, so that only four and two digits are read.
   const auto is_digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
   bool good = text.size() == 7 && text[4] == '-';
   for (std::size_t at = 0; good && at < text.size(); ++at) good = at == 4 || is_digit(at);
@@ -195,7 +195,7 @@ void read_releases(const ConfigMap& map, FrameworkProfile& profile) {
   }
 }
 
-/// Where the first `part` in `text` ends; npos if there is none.
+/// End of the first `part` in `text`, ignoring case; npos if there is none.
 std::size_t end_in_any_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) ==
@@ -206,7 +206,7 @@ std::size_t end_in_any_case(std::string_view text, std::string_view part) {
   return static_cast<std::size_t>(found - text.begin()) + part.size();
 }
 
-/// The letters of `match` that `text` holds: all of them with anything for stars, or none.
+/// Number of letters of `match` if `text` contains all its parts, with anything for stars; else 0.
 std::size_t matched_letters(std::string_view text, std::string_view match) {
   std::size_t letters = 0;
   for (const std::string_view part : between_stars(match)) {
@@ -218,7 +218,7 @@ std::size_t matched_letters(std::string_view text, std::string_view match) {
   return letters;
 }
 
-/// The longest match of a profile in `text`; 0 if there is none.
+/// Length of the longest match of a profile in `text`; 0 without a match.
 std::size_t longest_match(const FrameworkProfile& profile, std::string_view text) {
   std::size_t longest = 0;
   for (const std::string& match : profile.match) {
@@ -231,12 +231,12 @@ bool came_out(const FrameworkProfile& profile, ReleaseMonth month) {
   return (!profile.since || *profile.since <= month) && (!profile.until || month <= *profile.until);
 }
 
-/// The only one; nullptr if there are none or several.
+/// The single profile; nullptr if there are none or several.
 const FrameworkProfile* only(const std::vector<const FrameworkProfile*>& profiles) {
   return profiles.size() == 1 ? profiles.front() : nullptr;
 }
 
-/// Those whose versions began to come out last of all that came out in that month.
+/// Profiles whose versions include that month; of these, those with the latest first release.
 std::vector<const FrameworkProfile*> latest(std::vector<const FrameworkProfile*> profiles,
                                             ReleaseMonth month) {
   std::erase_if(profiles, [&](const auto* profile) { return !came_out(*profile, month); });

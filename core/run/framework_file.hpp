@@ -13,10 +13,10 @@
 
 namespace dlscale {
 
-/// How frameworks train data-parallel, as far as their sources and documents say:
-/// configs/frameworks, one file a framework, version and mode.
+/// How frameworks train data-parallel, according to their sources and documents:
+/// configs/frameworks, one file per framework, version and mode.
 
-/// What is known of a property: its value, that there is no such thing, or nothing.
+/// Knowledge about a property: its value, the statement that it does not exist, or nothing.
 template <class T>
 class Fact {
  public:
@@ -38,34 +38,34 @@ class Fact {
   std::optional<T> value_;
 };
 
-/// How gradients of several workers become one.
+/// How the gradients of several workers are combined.
 enum class GradientPath {
   all_reduce,
   parameter_server,
-  replicated_copy,  ///< copied to one another and added, without a library of collectives
+  replicated_copy,  ///< copied to each other and added, without a library of collectives
   reduce_broadcast  ///< reduced to one worker, which updates and broadcasts parameters
 };
-/// Who carries them.
+/// Library that moves gradients.
 enum class GradientLibrary { nccl, mpi, gloo, grpc, ps_lite, copies };
 enum class HostMemory { pinned, pageable };
 enum class UpdatePlace {
   worker,  ///< every worker updates its copy of the parameters
-  server,  ///< one place does, and parameters travel back
+  server,  ///< one place updates them, and parameters travel back
 };
-/// What workers agree on over the host before a message is sent.
+/// Subject of the workers' agreement over the host before a message is sent.
 enum class Negotiation {
-  per_tensor,  ///< that a gradient is ready everywhere
-  per_part,    ///< that a part of one is
+  per_tensor,  ///< a gradient is ready everywhere
+  per_part,    ///< a part of a gradient is ready everywhere
 };
 
-/// How kernels come to the device.
+/// How kernels are launched on the device.
 enum class KernelLaunch {
-  eager,    ///< one by one from an interpreter, as the program gets to them
+  eager,    ///< one by one from an interpreter, in program order
   runtime,  ///< one by one from a graph or a list that the framework has compiled
-  recorded  ///< many at once, as graphs recorded before (CUDA graphs)
+  recorded  ///< many at once, as recorded graphs (CUDA graphs)
 };
 
-/// A month in which a version came out.
+/// Month in which a version was released.
 struct ReleaseMonth {
   int year = 0;
   int month = 1;  ///< 1 … 12
@@ -73,15 +73,16 @@ struct ReleaseMonth {
 };
 
 struct FrameworkProfile {
-  std::string id;        ///< as its file is called: horovod_0.19
+  std::string id;        ///< file name without extension: horovod_0.19
   std::string name;      ///< Horovod
   std::string versions;  ///< "0.16 to 0.20"
   std::string doc;
-  /// Parts of what case files call it, in any case; a * stands for anything between two.
+  /// Parts of its names in case files, ignoring case; a * matches anything between two parts.
   std::vector<std::string> match;
-  std::optional<ReleaseMonth> since = {};  ///< the first month of its versions, if stated
-  std::optional<ReleaseMonth> until = {};  ///< and the last
-  Fact<HostMemory> input_copy = Fact<HostMemory>::unknown();  ///< batches to the device: from
+  std::optional<ReleaseMonth> since = {};  ///< release month of its first version, if stated
+  std::optional<ReleaseMonth> until = {};  ///< release month of its last version, if stated
+  /// Source memory of batches copied to the device.
+  Fact<HostMemory> input_copy = Fact<HostMemory>::unknown();
   Fact<GradientPath> gradients = Fact<GradientPath>::unknown();
   Fact<GradientLibrary> in_node = Fact<GradientLibrary>::unknown();
   Fact<GradientLibrary> between_nodes = Fact<GradientLibrary>::unknown();
@@ -92,32 +93,32 @@ struct FrameworkProfile {
   Fact<Bytes> fusion_threshold = Fact<Bytes>::unknown();
   Fact<Seconds> fusion_cycle = Fact<Seconds>::unknown();
   Fact<Bytes> partition = Fact<Bytes>::unknown();
-  Fact<Bytes> credit = Fact<Bytes>::unknown();          ///< bytes of partitions under way at once
-  Fact<Sharding> sharding = Fact<Sharding>::unknown();  ///< which server keeps what
-  Fact<Callers> callers = Fact<Callers>::unknown();     ///< which processes talk to servers
+  Fact<Bytes> credit = Fact<Bytes>::unknown();          ///< bytes of partitions in flight
+  Fact<Sharding> sharding = Fact<Sharding>::unknown();  ///< placement of parameters on servers
+  Fact<Callers> callers = Fact<Callers>::unknown();     ///< processes that call servers
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
   Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
-  std::vector<DataSource> sources;  ///< of all that is not unknown
+  std::vector<DataSource> sources;  ///< of all properties that are not unknown
 };
 
 /// Reads configs/frameworks/<name>.yaml, or the file `name` if it has a slash or ends in .yaml.
-/// Every property must be there, if only as "unknown" or "none". Throws ConfigError that names
+/// Every property must be present, if only as "unknown" or "none". Throws ConfigError, which names
 /// file, place and what to write.
 FrameworkProfile load_framework(std::string_view name);
 
-/// All of configs/frameworks, by name.
+/// Loads all files of configs/frameworks, ordered by name.
 std::vector<FrameworkProfile> load_frameworks();
 
-/// The profile with the longest `match` (without stars) that `text`, which says in free words what
-/// trained, holds. If the longest ones are of several profiles, the one that `released` is within
-/// since and until of, and of those the one with the latest since. nullptr if no profile is left,
-/// or several are.
+/// The profile with the longest `match` (without stars) contained in `text`, a free description of
+/// what trained. If several profiles have the longest one, those count whose since and until
+/// include `released`. Of these it is the one with the latest since, or nullptr if none or several
+/// remain.
 const FrameworkProfile* find_framework(const std::vector<FrameworkProfile>& profiles,
                                        std::string_view text,
                                        std::optional<ReleaseMonth> released = {});
 
-/// A property as its file has it: "pinned", "25.00 MiB", "none", "unknown".
+/// Text of a property as in its file: "pinned", "25.00 MiB", "none", "unknown".
 std::string to_text(const Fact<HostMemory>& fact);
 std::string to_text(const Fact<GradientPath>& fact);
 std::string to_text(const Fact<GradientLibrary>& fact);

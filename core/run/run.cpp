@@ -83,7 +83,7 @@ void check_settings(const ScheduleSettings& settings) {
 void check_server(const Run& run) {
   const int servers = run.settings.servers;
   const bool by_nodes = run.settings.callers != Callers::ranks;
-  // One rank exchanges nothing, whoever owns the parameters.
+  // One rank does not communicate, whoever owns the parameters.
   const bool too_many = run.ranks > 1 && servers > most_servers(run);
   if (too_many && by_nodes) {
     throw ConfigError(fmt::format(

@@ -20,7 +20,7 @@ int whole_number(std::string_view text, std::string_view where) {
       fmt::format("{} is \"{}\" (no whole number from 1 up). Write, for example, 2.", where, text));
 }
 
-/// Throws unless a setting that was named has an effect.
+/// Throws unless a given setting has an effect.
 void expect_effect(std::string_view option, std::string_view text, bool has_effect,
                    std::string_view where_it_has) {
   if (text.empty() || has_effect) return;

@@ -24,8 +24,8 @@ std::string hexadecimal(Memory bytes) {
   return text;
 }
 
-/// The build id among the notes of a segment, which are a header, a name and a description each
-/// [System V ABI, "Note Section"; elf(5)]; empty if there is none.
+/// The build id among the notes of a segment; empty if there is none. Each note is a header, a name
+/// and a description [System V ABI, "Note Section"; elf(5)].
 std::string build_id_among(Memory notes, std::size_t alignment) {
   constexpr std::string_view owner("GNU\0", 4);
   ElfW(Nhdr) head = {};
@@ -45,7 +45,7 @@ std::string build_id_among(Memory notes, std::size_t alignment) {
   return "";
 }
 
-/// Called with the program itself first [dl_iterate_phdr(3)], which is all that is looked at.
+/// Inspects the program itself, which comes first [dl_iterate_phdr(3)], and stops there.
 int look_at_program(dl_phdr_info* program, std::size_t /*bytes*/, void* found) {
   for (const ElfW(Phdr) & part : std::span(program->dlpi_phdr, program->dlpi_phnum)) {
     if (part.p_type != PT_NOTE) continue;

@@ -3,12 +3,12 @@
 
 namespace dlscale {
 
-/// What build_id() says where the linker has left none.
+/// Value of build_id() if the linker did not write one.
 inline constexpr const char* unknown_build = "unknown";
 
-/// What tells this program from any other that was built, of the same commit too: the build id that
-/// the linker makes of all that it links (NT_GNU_BUILD_ID of the ELF file, as `readelf --notes`
-/// shows it), in hexadecimal digits. Stripping or copying the program leaves it as it is.
+/// Identifies this build of the program, even among builds of the same commit, in hexadecimal
+/// digits. It is the linker's build id of all its inputs (NT_GNU_BUILD_ID of the ELF file, as
+/// `readelf --notes` shows it). Stripping or copying the program does not change it.
 std::string build_id();
 
 }  // namespace dlscale

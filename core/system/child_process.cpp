@@ -37,7 +37,7 @@ std::vector<std::string> merged_environment(
   }
   for (const auto& [name, value] : forced) result.push_back(fmt::format("{}={}", name, value));
   for (const auto& [name, value] : variables) {
-    // A variable that the user set wins over our default.
+    // The user's variable has priority over our default.
     if (getenv(name.c_str()) != nullptr || forced.contains(name)) continue;
     result.push_back(fmt::format("{}={}", name, value));
   }
@@ -52,7 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-/// As nohup wants it.
+/// Whether a signal is ignored, as set by nohup.
 bool is_ignored(int signal) {
   struct sigaction action = {};
   EXPECT(sigaction(signal, nullptr, &action) == 0);
@@ -66,8 +66,8 @@ bool heeds_end_of_job() {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
-/// SIGINT, SIGTERM, SIGCHLD and, unless it is ignored, SIGHUP are blocked while this object lives,
-/// and taken off the queue one by one: none comes between a look and a wait, and none ends this
+/// Blocks SIGINT, SIGTERM, SIGCHLD and, unless it is ignored, SIGHUP during its lifetime, and takes
+/// them off the queue one by one. So none arrives between a check and a wait, and none ends this
 /// process before its child knows.
 class SignalQueue {
  public:
@@ -81,9 +81,9 @@ class SignalQueue {
   ~SignalQueue() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
-  /// As it was, for the child.
+  /// The previous mask, for the child.
   [[nodiscard]] const sigset_t& mask_before() const { return before_; }
-  /// The next signal, or 0 if none comes until then.
+  /// The next signal, or 0 if none arrives by `until`.
   [[nodiscard]] int wait(std::optional<Clock::time_point> until) const {
     for (;;) {
       int signal = 0;
@@ -110,12 +110,12 @@ class SignalQueue {
   sigset_t before_{};
 };
 
-/// Hands signals to a child. A second one ends it at once, so that what is meant as one must not
-/// arrive twice: timeout(1) and some launchers signal a process and then its group.
+/// Forwards signals to a child. A second signal ends it at once, so one signal must not be
+/// forwarded twice: timeout(1) and some launchers signal a process and then its group.
 class Messenger {
  public:
   explicit Messenger(pid_t receiver) : receiver_(receiver) {}
-  /// Whether it was not the same once more.
+  /// Forwards a signal; returns false for a repetition within a second.
   bool pass_on(int signal) {
     const auto now = Clock::now();
     if (signal == last_ && now - time_ < std::chrono::seconds(1)) return false;
@@ -126,12 +126,12 @@ class Messenger {
   }
 
  private:
-  pid_t receiver_;  ///< below 0: all of a process group
+  pid_t receiver_;  ///< below 0: a whole process group
   int last_ = 0;
   Clock::time_point time_;
 };
 
-/// Whether the child has ended, and how.
+/// Exit of the child, or nothing if it is still running.
 std::optional<ChildExit> look_at(pid_t child) {
   int status = 0;
   const pid_t ended = waitpid(child, &status, WNOHANG);
@@ -140,8 +140,8 @@ std::optional<ChildExit> look_at(pid_t child) {
   return ChildExit{.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 }
 
-/// Ends a child whose time is over: by SIGTERM, which ours and launchers hand on to their ranks,
-/// and by SIGKILL what does not heed that, or the signals that it was sent.
+/// Ends a child whose time is over: by SIGTERM, which our programs and launchers forward to their
+/// ranks, then by SIGKILL. A child that ignores the signals it was sent gets SIGKILL, too.
 class Deadline {
  public:
   Deadline(pid_t child, const ChildOptions& options)
@@ -167,28 +167,28 @@ class Deadline {
     next_ = now + time_to_end_;
     passed_ = true;
   }
-  /// The child was sent a signal. Who sends a second one has waited long enough.
+  /// Records that the child was sent a signal. After a second one, the user has waited long enough.
   void note_signal() {
     constexpr std::chrono::seconds soon(2);
     const auto now = Clock::now();
     kill_ = kill_ ? std::min(*kill_, now + soon) : now + time_to_heed_;
   }
-  /// Until when what the child has left of its group may end by itself.
+  /// Time until which the rest of the child's process group may end by itself.
   [[nodiscard]] Clock::time_point end_of_group() const {
     return passed_ ? *next_ : std::min(*kill_, Clock::now() + time_to_end_);
   }
 
  private:
   pid_t child_;
-  Clock::duration time_to_end_;  ///< by itself, and to write what it has
+  Clock::duration time_to_end_;  ///< time to end by itself and to write its data
   Clock::duration time_to_heed_;
-  std::optional<Clock::time_point> next_;  ///< step of a timeout
-  std::optional<Clock::time_point> kill_;  ///< of what does not heed the signals it was sent
+  std::optional<Clock::time_point> next_;  ///< next step of a timeout
+  std::optional<Clock::time_point> kill_;  ///< kill time of a child that ignores signals
   bool passed_ = false;
 };
 
-/// What a child that was to end has left of its process group, such as the program of a shell that
-/// heeds no SIGTERM: until `until` it may end by itself.
+/// Ends the rest of a child's process group, such as the program of a shell that ignores SIGTERM.
+/// Until `until` it may end by itself.
 void end_group(pid_t group, Clock::time_point until) {
   constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 20'000'000};
   while (kill(-group, 0) == 0) {
@@ -222,7 +222,7 @@ ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& op
   }
 }
 
-/// Where the output of a child goes, if not to that of this process.
+/// Redirects the output of a child, unless it is that of this process.
 class Streams {
  public:
   explicit Streams(const std::filesystem::path& log) {
@@ -254,9 +254,9 @@ class Streams {
   int log_ = -1;
 };
 
-/// A process group of its own: a terminal sends Ctrl-C to a whole group, so that the child would
-/// get the signal twice, from the terminal and from here. A second one ends a program of ours and
-/// MPI's launcher at once, before results are on disk.
+/// Puts the child into its own process group. A terminal sends Ctrl-C to a whole group, so the
+/// child would get the signal twice, from the terminal and from here. A second one ends our
+/// programs and MPI's launcher at once, before results are on disk.
 class OwnGroup {
  public:
   explicit OwnGroup(const sigset_t& mask) {

@@ -6,7 +6,7 @@
 
 namespace dlscale {
 
-/// A file descriptor, closed with its owner. Below 0 there is none.
+/// An owned file descriptor, closed by the destructor. A negative number means none.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -24,12 +24,12 @@ class Descriptor {
 
   [[nodiscard]] int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  /// 0 or errno. Some file systems have nothing to flush and say so.
+  /// 0 or errno. File systems that have nothing to flush and report that count as success.
   [[nodiscard]] int sync() const {
     if (::fsync(number_) == 0 || errno == EINVAL || errno == ENOSYS) return 0;
     return errno;
   }
-  /// 0 or errno: some file systems report a full disk only here.
+  /// 0 or errno; some file systems report a full disk only here.
   [[nodiscard]] int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
  private:

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
                   path.string(), std::strerror(error)));
 }
 
-/// Where the file system offers it: some have nothing to flush and say so.
+/// Flushes a path; file systems that have nothing to flush and report that count as success.
 void sync(const fs::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) refuse(path, errno);
@@ -80,7 +80,7 @@ std::string write_problem(const fs::path& folder) {
   const fs::path file = folder / fmt::format(".probe-{}", ::getpid());
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return std::strerror(errno);
-  // As much as a row and the end of a log take: a disk may be full but for a few bytes.
+  // The size of a row and the end of a log: a disk may be full except for a few bytes.
   const std::vector<char> probe(64 * 1024, ' ');
   int error = 0;
   const ssize_t put = ::write(descriptor, probe.data(), probe.size());

@@ -4,23 +4,23 @@
 
 namespace dlscale {
 
-/// Files that outlive a crash of the machine once these functions have returned.
+/// Functions for files that must survive a crash of the machine once the functions have returned.
 
-/// Writes a file whole or not at all, and makes its folder. Throws ConfigError.
+/// Writes a file atomically and creates its folder. Throws ConfigError.
 void write_for_good(const std::filesystem::path& path, std::string_view text);
 
-/// Makes sure of all files in a folder and those below it. Throws ConfigError.
+/// Flushes all files in a folder and its subfolders to the disk. Throws ConfigError.
 void sync_tree(const std::filesystem::path& folder);
 
-/// Gives a folder that sync_tree() has seen to its name, in one step. Returns false, and leaves
-/// both as they are, where something of that name holds files already. Throws ConfigError.
+/// Renames a folder, after sync_tree(), to its final name in one step. Returns false, and changes
+/// nothing, if a folder of that name already holds files. Throws ConfigError.
 [[nodiscard]] bool move_for_good(const std::filesystem::path& folder,
                                  const std::filesystem::path& name);
 
-/// Why a folder takes no new file; empty if it does.
+/// Why a folder does not accept a new file; empty if it does.
 std::string write_problem(const std::filesystem::path& folder);
 
-/// Makes a folder and those above it. Throws ConfigError.
+/// Creates a folder and its parents. Throws ConfigError.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace dlscale

@@ -27,11 +27,11 @@
 namespace dlscale {
 namespace {
 
-/// Of our own only what a result depends on: the others are folders of the user, and how ranks
-/// meet.
+/// Prefixes of recorded variables. Of our own, only those that affect a result: the others are user
+/// folders, and the rendezvous of ranks.
 constexpr std::array recorded_prefixes{"OMP_",  "OMPI_MCA_", "MPIR_CVAR_",     "NCCL_",
                                        "DNNL_", "ONEDNN_",   "DLSCALE_CLUSTER"};
-/// What Open MPI's launcher tells its ranks about one launch: addresses, folders, job numbers.
+/// Variables of Open MPI's launcher about one launch: addresses, folders, job numbers.
 constexpr std::array left_out_prefixes{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
                                        "OMPI_MCA_pmix", "OMPI_MCA_shmem_RUNTIME"};
 
@@ -96,9 +96,9 @@ std::string governor() {
   return word.empty() ? "unknown" : word;
 }
 
-/// By what is computed, on any processor: half of the smallest normal number is no normal one, and
-/// many times the smallest of all is one. By their bits, as a comparison might take them as zero,
-/// too.
+/// Tests by computation, on any processor: half of the smallest normal number is denormal, and many
+/// times the smallest denormal is normal. Compares bits, because a comparison might take denormals
+/// as zero, too.
 std::string denormals() {
   const volatile float normal = std::numeric_limits<float>::min();
   const volatile float denormal = std::numeric_limits<float>::denorm_min();
@@ -109,7 +109,8 @@ std::string denormals() {
   return operands ? "taken as zero" : "kept";
 }
 
-/// Only what changes results, so that no secret of the user's shell gets into a result file.
+/// Records only variables that affect results, so that no secret of the user's shell gets into a
+/// result file.
 std::map<std::string, std::string> recorded_variables() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Lookup = std::function<const char*(const char*)>;
 
-/// Without white space at its end; empty if it cannot be read.
+/// First line of a file without trailing white space; empty if it cannot be read.
 std::string first_line(const fs::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -36,7 +36,7 @@ std::string lacks(std::string_view path) {
   return unavailable(fmt::format("this system has no {}", path));
 }
 
-/// The line of a file, or that there is none.
+/// First line of a file, or "unavailable" if the file is missing.
 std::string line_of(const fs::path& root, std::string_view path) {
   std::string line = first_line(root / path);
   return line.empty() ? lacks(fmt::format("/{}", path)) : line;
@@ -59,7 +59,7 @@ std::string boot_time(const fs::path& root) {
   return unavailable("/proc/stat does not tell btime");
 }
 
-/// The fourth word of /proc/loadavg, "2/345": threads that could run at once, and all there are.
+/// Fourth word of /proc/loadavg, "2/345": runnable threads, and all threads.
 std::string runnable_threads(const fs::path& root) {
   std::istringstream line(first_line(root / "proc/loadavg"));
   std::string word;
@@ -71,7 +71,7 @@ std::string runnable_threads(const fs::path& root) {
   return slash == std::string::npos ? lacks("/proc/loadavg") : word.substr(0, slash);
 }
 
-/// By Intel's driver of frequencies, else by the one of all others.
+/// Turbo state from Intel's frequency driver, else from the generic one.
 std::string turbo(const fs::path& root) {
   const std::string off = first_line(root / "sys/devices/system/cpu/intel_pstate/no_turbo");
   if (!off.empty()) return off == "0" ? "on" : "off";
@@ -80,7 +80,8 @@ std::string turbo(const fs::path& root) {
   return unavailable("no driver of frequencies tells (intel_pstate/no_turbo, cpufreq/boost)");
 }
 
-/// Of the machine, and whether this process was started without (setarch -R).
+/// Address randomisation of the machine, and whether this process was started without it (setarch
+/// -R).
 std::string random_addresses(const fs::path& root) {
   constexpr unsigned long only_ask = 0xffffffff;
   const int now = personality(only_ask);
@@ -94,7 +95,7 @@ std::string random_addresses(const fs::path& root) {
   return lacks("/proc/sys/kernel/randomize_va_space");
 }
 
-/// The least and the most of all processors now, as the kernel's /proc/cpuinfo has them.
+/// Minimum and maximum current clock of all processors, from /proc/cpuinfo.
 std::string clocks(const fs::path& root) {
   std::vector<double> all;
   std::ifstream stream(root / "proc/cpuinfo");
@@ -109,7 +110,7 @@ std::string clocks(const fs::path& root) {
   return fmt::format("{:.0f} to {:.0f} MHz", least, most);
 }
 
-/// The names in a folder, sorted; none where there is no such folder.
+/// The names in a folder, sorted; none if the folder does not exist.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code absent;
@@ -120,7 +121,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-/// "eth0 10000 Mb/s, mlx5_0/1 200 Gb/sec (4X HDR)": Ethernet that is up, and InfiniBand.
+/// Active Ethernet and InfiniBand links: "eth0 10000 Mb/s, mlx5_0/1 200 Gb/sec (4X HDR)".
 std::string links(const fs::path& root) {
   std::vector<std::string> found;
   const fs::path ethernet = root / "sys/class/net";
@@ -143,7 +144,7 @@ std::string links(const fs::path& root) {
 
 struct Scheduler {
   const char* name;
-  const char* job;    ///< variable with the number of the job
+  const char* job;    ///< variable with the job's number
   const char* nodes;  ///< variable with its nodes; for PBS and SGE a file that lists them
 };
 
@@ -171,7 +172,7 @@ void add_scheduler(Facts& facts, const Lookup& variable) {
   facts["scheduler"] = unavailable("this process runs in no job of a scheduler");
 }
 
-/// Digests only where the runtime tells those inside.
+/// Container of this process; with a digest only if the runtime reports it inside.
 std::string container(const fs::path& root, const Lookup& variable) {
   if (const char* image = variable("APPTAINER_CONTAINER"); image != nullptr) {
     return fmt::format("Apptainer {}", image);

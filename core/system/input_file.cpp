@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Why the file is not to be opened; empty if it may be.
+/// Why the file must not be opened; empty if it may be.
 std::string objection(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -69,8 +69,8 @@ std::string all_bytes(std::istream& stream, const fs::path& path) {
 
 enum class Inflation { whole, cut_short, damaged, too_large };
 
-/// Appends what gzip [RFC 1952] inflates to: one member, or several one after the other. Stops
-/// after more than `most` bytes.
+/// Appends the inflated content of gzip [RFC 1952], which has one or more members. Stops after more
+/// than `most` bytes.
 Inflation inflate_gzip(std::string_view packed, std::size_t most, std::string& text) {
   constexpr int gzip_alone = 16 + MAX_WBITS;
   constexpr std::size_t largest_input = std::size_t{1} << 30U;  // zlib counts in 32 bits
@@ -122,7 +122,7 @@ std::string inflated(std::string_view packed, std::size_t most, const fs::path& 
       path.string(), most));
 }
 
-/// The first bytes of a file as it is; none where it cannot be read.
+/// The first bytes of a file without inflating; none if it cannot be read.
 std::string first_bytes(const fs::path& path, std::size_t most) {
   if (!objection(path).empty()) return {};
   std::ifstream stream(path, std::ios::binary);
@@ -142,7 +142,7 @@ std::string read_input(const fs::path& path, std::string_view advice, std::size_
 }
 
 std::string read_beginning(const fs::path& path, std::size_t bytes) {
-  constexpr std::size_t gzip_overhead = 4096;  // of its header, and of blocks that do not shrink
+  constexpr std::size_t gzip_overhead = 4096;  // for its header, and blocks that do not shrink
   std::string beginning = first_bytes(path, bytes + gzip_overhead);
   if (begins_gzip(beginning)) {
     std::string text;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
                   path, std::strerror(error)));
 }
 
-/// In one piece, without an allocation.
+/// Writes in one piece, without an allocation.
 void say(std::string_view sentence) {
   (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);
 }

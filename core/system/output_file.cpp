@@ -26,7 +26,7 @@ bool is_standard_output(const struct stat& file) {
          output.st_ino == file.st_ino;
 }
 
-/// To what is no file, or is one that has no name.
+/// Writes directly to a target that is not a file, or to a file without a name.
 int write_through(const fs::path& path, std::string_view content) {
   Descriptor file(open_output(path, O_TRUNC));
   if (file.get() < 0) return errno;
@@ -34,20 +34,20 @@ int write_through(const fs::path& path, std::string_view content) {
   return error != 0 ? error : file.close();
 }
 
-/// What stands behind a link, and behind that one, be there a file already or not.
+/// Target of a chain of links, whether it exists or not.
 fs::path behind_links(fs::path path) {
-  constexpr int most = 40;  // as many as Linux follows
+  constexpr int most = 40;  // Linux's limit
   std::error_code error;
   for (int i = 0; i < most && fs::is_symlink(path, error); ++i) {
     const fs::path next = fs::read_symlink(path, error);
     if (error) break;
-    path = path.parent_path() / next;  // the last of them alone if it is absolute
+    path = path.parent_path() / next;  // an absolute target replaces the path
   }
   return path;
 }
 
-/// Unlike that of any other process, on this node or on another that shares the folder, and no
-/// longer than names may be.
+/// A temporary name, unique among all processes, on this node or on others that share the folder.
+/// It does not exceed the length limit.
 fs::path name_beside(const fs::path& file) {
   constexpr std::size_t most = 200;
   std::random_device random;
@@ -55,7 +55,7 @@ fs::path name_beside(const fs::path& file) {
   return file.parent_path() / fmt::format(".{}.{}-{:08x}.partial", name, ::getpid(), random());
 }
 
-/// `there`: what is to be replaced; null where there is nothing.
+/// `there` is the file to be replaced; null if there is none.
 int replace(const fs::path& file, std::string_view content, const struct stat* there) {
   const fs::path beside = name_beside(file);
   Descriptor written(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -65,7 +65,7 @@ int replace(const fs::path& file, std::string_view content, const struct stat* t
   if (error == 0 && there != nullptr && fchmod(written.get(), there->st_mode & permissions) != 0) {
     error = errno;
   }
-  // A crash after the rename must not find an empty file in place of the old one.
+  // A crash after the rename must not leave an empty file in place of the old one.
   if (error == 0) error = written.sync();
   if (const int at_end = written.close(); error == 0) error = at_end;
   if (error == 0 && ::rename(beside.c_str(), file.c_str()) != 0) error = errno;
@@ -100,7 +100,7 @@ int open_output(const std::filesystem::path& path, int flags) {
                     "would wait for ever. Start the reader first, or choose another place with -o.",
                     path.string()));
   }
-  // Writes do wait: for a reader that is slower, and for a terminal.
+  // Later writes may block: on a slow reader, or a terminal.
   if (descriptor >= 0) EXPECT(fcntl(descriptor, F_SETFL, 0) == 0);
   return descriptor;
 }
@@ -115,7 +115,7 @@ int write_whole(const fs::path& path, std::string_view content) {
   }
   const fs::path target = behind_links(path);
   if (!exists) return replace(target, content, nullptr);
-  // Links of /proc lead to files by names that they may not have any more.
+  // Links of /proc lead to files by names that the files may no longer have.
   const bool has_name = S_ISREG(there.st_mode) && is_file(target, there);
   return has_name ? replace(target, content, &there) : write_through(path, content);
 }

@@ -5,13 +5,12 @@
 
 namespace dlscale {
 
-/// The file of this program; empty where the system does not say. It is looked up by the first
-/// call, which main() makes: after a rebuild the system calls the file "… (deleted)", and steps of
-/// a suite that are started later would find nothing there.
+/// File of this program; empty if the system does not report it. The first call, by main(), looks
+/// it up: after a rebuild the system names the file "… (deleted)", and later steps of a suite would
+/// not find it.
 const std::filesystem::path& own_program();
 
-/// The words of the command line that started this process, as typed; none where the system does
-/// not give them.
+/// The command line that started this process, as typed; empty if the system does not report it.
 std::vector<std::string> own_command();
 
 }  // namespace dlscale

@@ -3,7 +3,7 @@
 
 namespace dlscale {
 
-/// The memory of this node, as the system tells it.
+/// Physical memory of this node, as the system reports it.
 Bytes physical_memory();
 
 }  // namespace dlscale

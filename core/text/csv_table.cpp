@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Tables of this kind have a line a layer or a measurement.
+/// Upper limit: tables of this kind have a line per layer or measurement.
 constexpr std::size_t most_lines = 100'000;
 constexpr std::size_t most_line_bytes = 65'536;
 
@@ -32,8 +32,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-/// One quoted cell from `text[at]`, the opening quote, on; `at` is moved behind its closing quote.
-/// Nothing where it does not end.
+/// One quoted cell that starts at its opening quote `text[at]`; `at` moves behind its closing
+/// quote. Nothing if it is not closed.
 std::optional<std::string> quoted(std::string_view text, std::size_t& at) {
   std::string cell;
   for (++at; at < text.size(); ++at) {

@@ -9,33 +9,32 @@
 
 namespace dlscale {
 
-/// A column that a kind of file may have; its unit stands at the end of its name.
+/// A column that a kind of file may have; its name ends with its unit.
 struct CsvColumn {
   std::string_view name;
   bool required = true;
 };
 
-/// A file of comma-separated values as people and spreadsheets write them, read strictly. Lines
-/// that begin with # and blank lines are passed over; the first other line names the columns, in
-/// any order. A cell may stand in double quotes, in which "" is one of them; it ends on its line.
-/// Columns of other names are passed over, but refused where they are nearly one that is known and
-/// not there, since they are that one misspelt. All that is wrong throws ConfigError that names
-/// file, line and column, and what to write.
+/// A file of comma-separated values from people and spreadsheets, read strictly. Blank lines and
+/// lines that begin with # are skipped; the first other line names the columns, in any order. A
+/// cell may be in double quotes, in which "" is one quote; it ends on its line. Unknown columns are
+/// skipped, unless the name resembles a known column that is missing: then it is refused as
+/// misspelt. All errors throw ConfigError, which names file, line and column, and what to write.
 class CsvTable {
  public:
-  /// `what` says in a sentence what the file is to hold: "times of layers".
+  /// `what` describes the expected content: "times of layers".
   CsvTable(const std::filesystem::path& path, std::string_view what,
            std::span<const CsvColumn> known);
 
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   [[nodiscard]] bool has(std::string_view column) const;
-  /// Of a column that is there, as everything below: not empty.
+  /// Text of a cell, which is not empty. This and the functions below require an existing column.
   [[nodiscard]] std::string text(std::size_t row, std::string_view column) const;
-  /// Finite, from 0 to `most`.
+  /// A finite number from 0 to `most`.
   [[nodiscard]] double number(std::size_t row, std::string_view column, double most) const;
-  /// Whole, from 1 to `most`.
+  /// An integer from 1 to `most`.
   [[nodiscard]] int count(std::size_t row, std::string_view column, int most) const;
-  /// "FILE:LINE", for sentences about a row.
+  /// "FILE:LINE", for messages about a row.
   [[nodiscard]] std::string place(std::size_t row) const;
 
  private:

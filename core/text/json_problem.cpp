@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 constexpr int key_not_found = 403;
 constexpr int wrong_type = 302;
 
-/// `byte` counts from 1; that after the last is the end.
+/// `byte` counts from 1; the one after the last is the end.
 std::string parse_problem(std::string_view text, std::size_t byte) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "it is empty";
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
@@ -24,20 +24,20 @@ std::string parse_problem(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {} is no JSON", line, before.size() - start + 1);
 }
 
-/// Without the library's own "[json.exception.type_error.302] ".
+/// Removes the library's own "[json.exception.type_error.302] ".
 std::string_view without_prefix(std::string_view what) {
   const std::size_t end = what.find("] ");
   return what.starts_with('[') && end != std::string_view::npos ? what.substr(end + 2) : what;
 }
 
-/// What stands between the first two quotes.
+/// Text between the first two quotes.
 std::string_view quoted(std::string_view what) {
   const std::size_t first = what.find('\'');
   const std::size_t last = what.find('\'', first + 1);
   return last == std::string_view::npos ? what : what.substr(first + 1, last - first - 1);
 }
 
-/// Of "type must be string, but is number".
+/// Problem from "type must be string, but is number".
 std::string type_problem(std::string_view what) {
   constexpr std::string_view opening = "type must be ";
   constexpr std::string_view middle = ", but is ";

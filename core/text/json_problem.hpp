@@ -5,9 +5,9 @@
 
 namespace dlscale {
 
-/// What is wrong with JSON by an exception of nlohmann_json, as a clause of a message for people:
-/// "line 3, column 17 is no JSON", "it ends within line 3", "the key \"pass\" is missing", "a value
-/// is of the wrong type: string is needed, not number". `text` is what was parsed, for the line.
+/// Describes an exception of nlohmann_json as a clause of a message: "it ends within line 3", "the
+/// key \"pass\" is missing", "a value is of the wrong type: string is needed, not number". `text`
+/// is the parsed text, for the line number.
 std::string json_problem(const std::exception& error, std::string_view text);
 
 }  // namespace dlscale

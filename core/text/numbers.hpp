@@ -6,14 +6,14 @@
 
 namespace dlscale {
 
-/// Fixed notation with so many significant digits: 1234, 12.3, 0.00123. At most 9 decimals.
+/// Fixed notation with `digits` significant digits: 1234, 12.3, 0.00123. At most 9 decimals.
 std::string significant(double value, int digits);
 
 /// Four significant digits, for columns whose heading says "ms".
 std::string milliseconds(Seconds time);
 
-/// Four significant digits of 1e9 a second, for columns whose heading says "GFLOP/s" or "GB/s";
-/// empty without a rate.
+/// Four significant digits of a rate in units of 1e9 per second, for columns whose heading says
+/// "GFLOP/s" or "GB/s"; empty without a rate.
 template <class Rate>
 std::string giga(const std::optional<Rate>& rate) {
   return rate ? significant(rate->si() * 1e-9, 4) : "";
@@ -22,14 +22,14 @@ inline std::string giga(FlopsPerSecond rate) {
   return giga(std::optional(rate));
 }
 
-/// A fraction as "3.2 %"; with its sign, "+3.2 %", where it is an error.
+/// A fraction as "3.2 %"; with a sign, "+3.2 %", for errors.
 std::string percent(double fraction);
 std::string signed_percent(double fraction);
 
-/// Two digits and a power of ten, "1.2e-06", of errors.
+/// Two significant digits and a power of ten, "1.2e-06", for errors.
 std::string scientific(double value);
 
-/// The shortest decimal that reads back as the same double: for CSV. Requires a finite value.
+/// The shortest decimal that reads back as the same double, for CSV. Requires a finite value.
 std::string exact(double value);
 
 /// "1 rank", "2 ranks".

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds between_plain_lines{30};
 
-/// Asked anew for every line: windows change their size.
+/// Queried for every line, because windows change their size.
 std::size_t columns_of_terminal() {
   winsize size{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;

@@ -6,22 +6,22 @@
 
 namespace dlscale {
 
-/// How far something long is: one line of standard error that is written over where that is a
-/// terminal, and else a plain line at most every half minute.
+/// Progress of a long operation on standard error: one line that is overwritten on a terminal, else
+/// a plain line at most every half minute.
 class ProgressLine {
  public:
   enum class Kind { silent, plain, terminal };
-  /// What suits standard error; silent where that was asked for.
+  /// The kind that suits standard error; silent if `quiet`.
   static Kind kind_for(bool quiet);
 
   explicit ProgressLine(Kind kind) : kind_(kind) {}
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  /// On a terminal as much of it as one row has room for: of a longer one only the last row could
-  /// be written over.
+  /// On a terminal, shows as much of the text as fits into one row: of a longer text only the last
+  /// row could be overwritten.
   void show(const std::string& text);
-  /// Clears the way for other lines.
+  /// Clears the line before other output.
   void clear();
 
  private:
@@ -30,8 +30,8 @@ class ProgressLine {
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
-/// The beginning of a line, ended by "…", that leaves the last of so many columns free; all of it
-/// where it fits. A character is taken to be one column wide, and none of UTF-8 is cut.
+/// The beginning of a line, ended by "…", that leaves the last of `columns` columns free; the whole
+/// line if it fits. Characters count as one column; UTF-8 characters are not cut.
 std::string fitted(const std::string& text, std::size_t columns);
 
 /// "45 s", "12 min", "3 h 20 min".

@@ -51,19 +51,19 @@ constexpr std::array speed_units{Unit{"FLOP/s", 1},     Unit{"kFLOP/s", 1e3},
                                  Unit{"MFLOP/s", 1e6},  Unit{"GFLOP/s", 1e9},
                                  Unit{"TFLOP/s", 1e12}, Unit{"PFLOP/s", 1e15}};
 
-/// What is asked for: the units it may have and two of them as examples.
+/// The expected quantity: its units and two of them as examples.
 struct Dimension {
   std::string_view what;
   std::span<const Unit> units;
   std::array<std::string_view, 2> examples;
   enum class Zero { is_nothing, is_sensible } zero = Zero::is_nothing;
-  /// Of all but zero: beyond these a number is a slip of the pen, and what is computed from it may
-  /// not be finite.
+  /// Limits of values other than zero: a value beyond them is a typing error, and results computed
+  /// from it may not be finite.
   double least = 0;
   double below = std::numeric_limits<double>::infinity();
 };
 
-/// What is counted in bytes must fit into whole numbers of 64 bits with a sign.
+/// Counts of bytes must fit into signed 64-bit integers.
 constexpr double most_bytes = 0x1p63;
 
 constexpr Dimension time_dimension{
@@ -91,7 +91,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// The unit that a word for it begins with, "d" of "days"; the longest, or the first example.
+/// The longest unit that is a prefix of the word, "d" of "days"; else the first example.
 std::string_view meant_unit(std::string_view word, const Dimension& wanted) {
   std::string_view longest;
   for (const Unit& unit : wanted.units) {
@@ -120,8 +120,8 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
   return fmt::format("\"{}\" is no unit of {}", shown_text(unit), wanted.what);
 }
 
-/// The number as typed where advice may repeat it: no data of 0 bytes are ever meant, and none that
-/// nothing could count.
+/// The number as typed, if advice may repeat it: 0 bytes are never meant, nor are amounts that
+/// exceed the limit.
 std::string_view advised(std::string_view number, double value, const Dimension& wanted) {
   const auto countable = [&](std::string_view unit) {
     return value * find_unit(wanted, unit)->si < wanted.below;
@@ -154,22 +154,22 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   return si;
 }
 
-/// `digits` significant digits; numbers that need more before the point are rounded to whole ones,
-/// and such as no unit suits have a power of ten.
+/// `digits` significant digits. Numbers with more digits before the point are rounded to integers;
+/// those beyond 15 digits get a power of ten.
 std::string with_digits(double value, int digits) {
   const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10.0, -digits));  // 9.9999 → 10
   const int before_point = static_cast<int>(std::floor(std::log10(rounded_up))) + 1;
-  constexpr int most_before_point = 15;  // as many as a double has
+  constexpr int most_before_point = 15;  // the precision of a double
   if (before_point > most_before_point) return fmt::format("{:.{}e}", value, digits - 1);
   return fmt::format("{:.{}f}", value, std::max(0, digits - std::max(1, before_point)));
 }
 
-/// `ascending`: the units to choose from, smallest first.
+/// `ascending` holds the candidate units, smallest first.
 std::string scaled(double si, std::span<const Unit> ascending, int digits) {
   if (si == 0 || !std::isfinite(si)) return fmt::format("{} {}", si, ascending.front().name);
   const Unit* chosen = &ascending.front();
   for (const Unit& unit : ascending) {
-    // 0.9999 of a unit would be printed as a four-digit number of the one before.
+    // Otherwise 0.9999 of a unit would appear as a four-digit number of the smaller unit.
     if (std::abs(si) >= unit.si * 0.9995) chosen = &unit;
   }
   return fmt::format("{} {}", with_digits(si / chosen->si, digits), chosen->name);

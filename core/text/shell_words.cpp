@@ -3,8 +3,8 @@
 namespace dlscale {
 namespace {
 
-/// All of its characters are known to mean nothing to a shell, of which there are more than one can
-/// list: braces and ^ do to some, = in front to zsh.
+/// Whether all characters are known to have no meaning to a shell. A list of those with a meaning
+/// would not end: braces and ^ have one for some shells, a leading = for zsh.
 bool is_plain(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";

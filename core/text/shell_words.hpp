@@ -5,11 +5,11 @@
 
 namespace dlscale {
 
-/// A word as bash, zsh and other shells take it for that word and no other, quoted where it has a
-/// character that any of them might change.
+/// A word quoted so that bash, zsh and other shells read it unchanged; quoted only if it has a
+/// character that a shell might change.
 std::string shell_word(std::string_view word);
 
-/// Words as one line of a shell, spaces between them.
+/// Words joined by spaces as one shell line.
 std::string shell_line(std::span<const std::string> words);
 
 }  // namespace dlscale

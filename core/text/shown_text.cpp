@@ -20,15 +20,15 @@ std::string_view cut(std::string_view text) {
   return text.substr(0, end);
 }
 
-/// What no line of a sentence may hold: a control character at the beginning of `text`.
+/// A control character at the beginning of `text`, which must not appear in a message.
 struct Control {
   std::size_t bytes = 0;  ///< in UTF-8; 0: there is none
   unsigned code = 0;
 };
 
-/// Those of ASCII, and of Unicode those that terminals take for commands (U+0080 to U+009F), the
-/// separators of lines and paragraphs, and what turns the direction of text round, so that it reads
-/// as what it is not.
+/// Control characters of ASCII; of Unicode those that terminals interpret as commands (U+0080 to
+/// U+009F) and separators of lines and paragraphs. Also those that change the direction of text, so
+/// that it misleads the reader.
 Control control_at(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

@@ -4,13 +4,13 @@
 
 namespace dlscale {
 
-/// Words of a user's file as a sentence may repeat them: on one line, with control characters as
-/// \n, \t, \x1b or, of Unicode beyond ASCII, \u0085, and cut where they are long, by "…" and never
-/// within a character of UTF-8. Control characters are also those that separate lines or paragraphs
-/// or turn the direction of text round.
+/// A text of a user's file, escaped for messages: on one line, with control characters as \n, \t,
+/// \x1b or, for Unicode beyond ASCII, \u0085. Long text is cut by "…", never within a UTF-8
+/// character. Separators of lines and paragraphs and changes of text direction count as control
+/// characters.
 std::string shown_text(std::string_view text);
 
-/// Whether text has no control character, line breaks among them.
+/// Whether the text has no control characters, including line breaks.
 bool is_plain_line(std::string_view text);
 
 }  // namespace dlscale

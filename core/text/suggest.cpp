@@ -17,13 +17,13 @@ bool same_letter(char a, char b) {
   return lower(a) == lower(b);
 }
 
-/// Longer words may hold more slips.
+/// Longer words may contain more typing errors.
 bool is_near(std::string_view word, std::string_view candidate) {
   const int longest = static_cast<int>(std::max(word.size(), candidate.size()));
   return edit_distance(word, candidate) <= std::max(1, longest / 3);
 }
 
-/// Words of a file may hold what breaks a sentence.
+/// Escapes words of a file, which may contain characters that would break a message.
 std::vector<std::string> shown(std::span<const std::string> words) {
   std::vector<std::string> each;
   std::ranges::transform(words, std::back_inserter(each), shown_text);

@@ -6,17 +6,17 @@
 
 namespace dlscale {
 
-/// Help for a word that is not among those allowed.
+/// Suggestions for a word that is not allowed.
 
-/// The least number of letters to insert, remove, replace or swap with a neighbour that turns `a`
-/// into `b`, upper and lower case alike.
+/// Edit distance: the fewest letters to insert, remove, replace or swap with a neighbour that turn
+/// `a` into `b`, ignoring case.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// `words` ordered by their likeness to `word`.
+/// `words` ordered by similarity to `word`.
 std::vector<std::string> nearest_first(std::string_view word, std::span<const std::string> words);
 
-/// "Did you mean "stride"? Allowed: kernel, stride, …." or, where nothing is near, the second part
-/// alone.
+/// "Did you mean "stride"? Allowed: kernel, stride, …."; without a similar word, only the second
+/// part.
 std::string suggestion(std::string_view word, std::span<const std::string> words);
 
 }  // namespace dlscale

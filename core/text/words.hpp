@@ -13,14 +13,14 @@
 
 namespace dlscale {
 
-/// What a value of an enum is called in files, on command lines and in answers.
+/// Name of an enum value in files, on command lines and in answers.
 template <class Enum>
 struct Word {
   Enum value;
   std::string_view name;
 };
 
-/// Of an enum, in the order of its values, so that none but the last can be left out unseen.
+/// Names of an enum, in the order of its values, so that only the last can be missing unnoticed.
 template <class Enum, std::size_t N>
 using Words = std::array<Word<Enum>, N>;
 
@@ -40,7 +40,7 @@ std::string_view name_of(Enum value, const Words<Enum, N>& words) {
   fail_expectation("every value of an enum has its word");
 }
 
-/// The value that is called `name`. Throws ConfigError as parse_word() does.
+/// The value with that name. Throws ConfigError as parse_word() does.
 template <class Enum, std::size_t N>
 Enum value_of(std::string_view what, std::string_view name, const Words<Enum, N>& words) {
   std::vector<std::string> names;

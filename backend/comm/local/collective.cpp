@@ -12,7 +12,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// What each rank shows the others.
+/// The spans that the ranks publish, by rank.
 using Shown = std::vector<std::span<const std::byte>>;
 
 std::span<const std::byte> shown(const CollectiveCall& call) {
@@ -48,7 +48,7 @@ std::vector<std::byte> gathered(const Shown& all, std::size_t offset, std::size_
   return result;
 }
 
-/// What `rank` gets.
+/// The result of `rank`.
 std::vector<std::byte> put_together(const CollectiveCall& call, Rank rank, const Shown& all) {
   const std::size_t whole = all[0].size();
   const std::size_t block = whole / all.size();
@@ -72,8 +72,8 @@ std::vector<std::byte> put_together(const CollectiveCall& call, Rank rank, const
   fail_expectation("a known Collective");
 }
 
-/// For all ranks. What they get is put together elsewhere first: in place, it goes where others are
-/// still read.
+/// Executes the collective for all ranks. Results are first built elsewhere: in place, writing one
+/// would overwrite data that others still read.
 void carry_out_for_all(const std::vector<CollectiveCall>& calls) {
   Shown all;
   for (const CollectiveCall& call : calls) all.push_back(shown(call));
@@ -98,7 +98,7 @@ class BlockingCollective : public PreparedCollective {
   BlockingCollective(std::shared_ptr<Group> group, Rank rank, const CollectiveCall& call)
       : group_(std::move(group)), rank_(rank), call_(call) {}
 
-  /// As carry_out_for_all(), each rank for itself.
+  /// As carry_out_for_all(), but each rank for itself.
   void start() override {
     group_->publish(rank_, to_publish(call_));
     group_->meet(Waiting::sleep);
@@ -138,7 +138,7 @@ class BegunCollective : public PreparedCollective {
     begun_.reset();
   }
 
-  /// There may be more threads than cores.
+  /// Yields, because there may be more threads than cores.
   bool test() override {
     if (begun_ && !group_->is_done(*begun_)) {
       std::this_thread::yield();

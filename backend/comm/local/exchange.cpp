@@ -37,7 +37,7 @@ class LocalExchange : public PreparedExchange {
     }
   }
 
-  /// There may be more threads than cores.
+  /// Yields, because there may be more threads than cores.
   bool test() override {
     for (; received_ < in_.size(); ++received_) {
       const Incoming& next = in_[received_];
@@ -62,7 +62,7 @@ class LocalExchange : public PreparedExchange {
   Rank rank_;
   std::vector<Outgoing> out_;
   std::vector<Incoming> in_;
-  std::size_t received_;  ///< of in_, since start()
+  std::size_t received_;  ///< messages of in_ received since start()
 };
 
 }  // namespace

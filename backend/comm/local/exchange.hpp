@@ -9,12 +9,12 @@
 
 namespace dlscale::backend {
 
-/// A message that came for `rank`, to where it is expected. Throws LibraryError if it is of another
-/// length.
+/// Copies a message that arrived for `rank` to its destination. Throws LibraryError if the lengths
+/// differ.
 void deliver(std::span<const std::byte> message, const Incoming& expected, Rank rank);
 
-/// Messages between the threads of a group. What is sent is copied at once. Once a rank has left,
-/// who waits for one of its messages with a tag of these gets a LibraryError.
+/// Messages between the threads of a group. Data is copied when sent. Once a rank has left, waiting
+/// for one of its messages with one of these tags throws LibraryError.
 std::unique_ptr<PreparedExchange> prepare_local_exchange(std::shared_ptr<Group> group, Rank rank,
                                                          std::span<const Outgoing> out,
                                                          std::span<const Incoming> in);

@@ -86,8 +86,8 @@ void Group::leave(Rank from, int tag) {
   changed_.notify_all();
 }
 
-/// Whoever has begun one has begun those before it, so the first of the open ones is the first that
-/// all have begun.
+/// A rank that has begun a collective has begun all before it, so the first open one is the first
+/// that all have begun.
 std::shared_ptr<Begun> Group::begin(Rank rank, const CollectiveCall& call,
                                     const CarryOut& carry_out) {
   std::unique_lock lock(mutex_);
@@ -130,7 +130,7 @@ void Group::await(const Begun& begun) {
 
 void Group::leave(Begun& begun) {
   std::unique_lock lock(mutex_);
-  if (begun.missing == 0) {  // the last is at it
+  if (begun.missing == 0) {  // the last rank is executing it
     changed_.wait(lock, [&] { return begun.done; });
     return;
   }

@@ -10,7 +10,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// Rank `rank`'s share of the elements: reduced in rank order and written to all ranks, so that
+/// Reduces rank `rank`'s share of the elements in rank order and writes it to all ranks, so that
 /// the result depends neither on timing nor on the rank.
 void reduce_share(const Group& group, Rank rank, ElementType type, Reduction op) {
   const auto ranks = static_cast<std::size_t>(group.size());
@@ -46,7 +46,7 @@ class LocalCommunicator : public Communicator {
     deliver(group_->take(from, rank_, tag), {data, from, tag}, rank_);
   }
 
-  /// A send is buffered, so it waits for nobody.
+  /// A send is buffered, so it does not wait for other ranks.
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     for (const Outgoing& message : out) send(message.data, message.to, message.tag);
     for (const Incoming& message : in) receive(message.data, message.from, message.tag);

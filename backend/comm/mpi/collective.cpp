@@ -12,8 +12,8 @@
 #include "backend/comm/mpi/chunks.hpp"
 #include "core/base/error.hpp"
 
-// Persistent collectives are part of MPI 4. Open MPI has had them since 4.0 as an extension, under
-// names that begin with MPIX [Open MPI 4.1, ompi/mpiext/pcollreq].
+// Persistent collectives are part of MPI 4. Open MPI has offered them since 4.0 as an extension,
+// with names that begin with MPIX [Open MPI 4.1, ompi/mpiext/pcollreq].
 #if MPI_VERSION >= 4
 #define DLSCALE_PERSISTENT(name) MPI_##name##_init
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
@@ -88,8 +88,8 @@ class Operator {
   MPI_Op own_ = MPI_OP_NULL;
 };
 
-/// Libraries that take memory of GPUs do so in their blocking calls [Open MPI's FAQ "Running
-/// CUDA-aware Open MPI": not in the nonblocking collective APIs], with operators of their own.
+/// Libraries that accept GPU memory do so in their blocking calls [Open MPI's FAQ "Running
+/// CUDA-aware Open MPI": not in the nonblocking collective APIs], with their own operators.
 void expect_offer_on_devices(const CollectiveCall& call, Mode mode) {
   if (mode != Mode::blocking) {
     throw Unsupported(
@@ -106,7 +106,7 @@ void expect_offer_on_devices(const CollectiveCall& call, Mode mode) {
   }
 }
 
-/// Of one call of MPI. `count` is that of a block where the message is made of blocks.
+/// Arguments of one MPI call. `count` is that of a block if the message consists of blocks.
 struct Arguments {
   const void* from = nullptr;
   void* to = nullptr;
@@ -185,7 +185,7 @@ int make_persistent(Collective, const Arguments&, MPI_Request*) {
 }
 #endif
 
-/// An address in a side that may be missing.
+/// Address in a side that may be missing.
 template <class Byte>
 Byte* address(std::span<Byte> side, std::size_t offset) {
   return side.empty() ? nullptr : side.data() + offset;
@@ -270,7 +270,7 @@ class MpiCollective : public PreparedCollective {
 
   void add(std::size_t offset, int count) {
     const bool gets = call_.collective != Collective::reduce || group_.rank == call_.root;
-    // Who is not the root of a reduce gives what it has, in place or not.
+    // A rank that is not the root of a reduce contributes its data in place or not.
     const bool in_place = gets && is_in_place(call_, group_.rank);
     parts_.push_back({.from = in_place ? MPI_IN_PLACE : address(call_.from, offset),
                       .to = gets ? address(call_.to, offset) : nullptr,

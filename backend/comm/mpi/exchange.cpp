@@ -19,7 +19,7 @@ void expect_length(MpiSession& session, Rank rank, const MPI_Status& status, int
                                  rank, status.MPI_SOURCE, came, bytes));
 }
 
-/// How requests are had: started, or to be started later.
+/// How requests are created: started at once, or persistent.
 struct MpiRequests::Calls {
   int (*receive)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
   const char* receive_name;
@@ -49,7 +49,8 @@ void MpiRequests::make(std::span<const Outgoing> out, std::span<const Incoming> 
   add(out, in, {MPI_Recv_init, "MPI_Recv_init", MPI_Send_init, "MPI_Send_init"});
 }
 
-/// One by one: MPI_Startall starts them in any order, and large messages are several of one tag.
+/// Starts requests one by one: MPI_Startall starts them in any order, and large messages consist of
+/// several with one tag.
 void MpiRequests::start() {
   EXPECT(are_made_ && !under_way_);
   under_way_ = true;
@@ -75,7 +76,7 @@ bool MpiRequests::test() {
   return true;
 }
 
-/// MPI can take back what nobody has begun to send, but nothing that it was given to send.
+/// MPI can cancel receives that have no sender yet, but not sends.
 bool MpiRequests::leave() {
   if (!under_way_) return true;
   if (!may_clean_up()) return false;
@@ -116,7 +117,7 @@ bool MpiRequests::may_clean_up() const {
   return group_.session->healthy() && std::uncaught_exceptions() == 0;
 }
 
-/// What is right is seen at once, as it is timed with every message.
+/// Tests for success without a call, because this is timed with every message.
 void MpiRequests::check(int code, const char* call) const {
   if (code != MPI_SUCCESS) group_.session->check(code, call, group_.rank);
 }
@@ -129,7 +130,7 @@ void MpiRequests::expect_lengths() {
 
 namespace {
 
-/// From requests that MPI was given before.
+/// An exchange with persistent MPI requests.
 class PersistentExchange : public PreparedExchange {
  public:
   PersistentExchange(MpiGroup group, std::span<const Outgoing> out, std::span<const Incoming> in)

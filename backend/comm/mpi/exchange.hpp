@@ -13,16 +13,16 @@
 
 namespace dlscale::backend {
 
-/// Throws LibraryError unless so many bytes came to `rank`.
+/// Throws LibraryError unless `rank` received `bytes` bytes.
 void expect_length(MpiSession& session, Rank rank, const MPI_Status& status, int bytes);
 
-/// Requests of MPI for messages that travel at once. They are started by begin(), or made once by
-/// make() and started by start(), and are done after wait() or where test() says so. Throws
-/// LibraryError, also where a message of another length came than was expected.
+/// MPI requests for messages that travel concurrently. begin() starts them, or make() creates them
+/// once and start() starts them. They are done after wait() or when test() returns true. Throws
+/// LibraryError, also if a message has an unexpected length.
 class MpiRequests {
  public:
   explicit MpiRequests(MpiGroup group);
-  /// Frees those of make(), unless a call failed or an exception is under way.
+  /// Frees the requests of make(), unless a call failed or an exception is under way.
   ~MpiRequests();
   MpiRequests(const MpiRequests&) = delete;
   MpiRequests& operator=(const MpiRequests&) = delete;
@@ -32,8 +32,8 @@ class MpiRequests {
   void start();
   void wait();
   [[nodiscard]] bool test();
-  /// As PreparedExchange::leave(); at once, and with nothing done, if a call failed or an exception
-  /// is under way.
+  /// As PreparedExchange::leave(). Returns at once and does nothing if a call failed or an
+  /// exception is under way.
   [[nodiscard]] bool leave();
 
  private:
@@ -48,13 +48,13 @@ class MpiRequests {
   MpiGroup group_;
   bool are_made_ = false;
   bool under_way_ = false;
-  // Those that receive come first. Kept for their memory.
+  // Receives come first. Kept to reuse the memory.
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
-  std::vector<int> expected_;  ///< bytes to come for each of the first requests
+  std::vector<int> expected_;  ///< bytes expected by each of the first requests
 };
 
-/// `mode` is not blocking.
+/// `mode` must not be blocking.
 std::unique_ptr<PreparedExchange> prepare_mpi_exchange(MpiGroup group,
                                                        std::span<const Outgoing> out,
                                                        std::span<const Incoming> in, Mode mode);

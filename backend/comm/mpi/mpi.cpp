@@ -14,7 +14,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// Memory that calls are given.
+/// Memory that calls accept.
 enum class Takes { host_memory, device_memory };
 
 struct Place {
@@ -26,7 +26,7 @@ struct Place {
 
 class MpiCommunicator : public Communicator {
  public:
-  /// Takes over `comm`.
+  /// Takes ownership of `comm`.
   MpiCommunicator(std::shared_ptr<MpiSession> session, MPI_Comm comm, Place place, Takes takes)
       : session_(std::move(session)),
         comm_(comm),
@@ -124,7 +124,7 @@ class MpiCommunicator : public Communicator {
  private:
   [[nodiscard]] MpiGroup group() const { return {session_, comm_, place_.rank, place_.size}; }
 
-  /// What is right is seen at once, as it is timed with every message.
+  /// Tests for success without a call, because this is timed with every message.
   void check(int code, const char* call) const {
     if (code != MPI_SUCCESS) session_->check(code, call, place_.rank);
   }
@@ -143,7 +143,7 @@ class MpiCommunicator : public Communicator {
     });
   }
 
-  /// Rank r's piece goes to all + r · stride: a type of `count` bytes that extends over `stride`.
+  /// Rank r's piece goes to all + r · stride: a type of `count` bytes with an extent of `stride`.
   void gather_piece(const std::byte* mine, int count, std::byte* all, std::size_t stride) const {
     MPI_Datatype piece = MPI_DATATYPE_NULL;
     MPI_Datatype strided = MPI_DATATYPE_NULL;
@@ -160,7 +160,7 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_;
   Place place_;
   Takes takes_;
-  MpiRequests exchanged_;  ///< by exchange()
+  MpiRequests exchanged_;  ///< requests of exchange()
 };
 
 Place find_place(MpiSession& session, MPI_Comm comm) {

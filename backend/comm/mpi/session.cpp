@@ -23,7 +23,7 @@ bool is_digit(char c) {
 }  // namespace
 
 std::shared_ptr<MpiSession> MpiSession::join() {
-  // MPI is itself one per process; this is its handle, not a global of ours.
+  // MPI itself exists once per process; this is its handle, not our own global state.
   static std::mutex mutex;
   static std::weak_ptr<MpiSession> current;
   const std::lock_guard lock(mutex);
@@ -90,7 +90,7 @@ std::string short_library_name(std::string_view text) {
 }
 
 bool mpi_takes_device_memory() {
-// Open MPI declares the question and this macro in mpi-ext.h [MPIX_Query_cuda_support(3)], MPICH
+// Open MPI declares the query and this macro in mpi-ext.h [MPIX_Query_cuda_support(3)]; MPICH
 // declares it in mpi.h since version 4.
 #if defined(MPIX_CUDA_AWARE_SUPPORT) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000)
   return MPIX_Query_cuda_support() == 1;

@@ -9,12 +9,12 @@
 namespace dlscale::backend {
 
 /// MPI, initialised once per process for calls from several threads, and finalised when the last
-/// communicator is gone: unless a call failed or an exception is under way, for then other ranks
-/// may be gone and finalising would wait for them.
+/// communicator is destroyed. It is not finalised if a call failed or an exception is under way:
+/// other ranks may then be gone, and finalising would wait for them.
 class MpiSession {
  public:
   /// The session of this process. Throws Unsupported if this MPI allows one thread only, and
-  /// LibraryError if it was finalised before.
+  /// LibraryError if MPI was already finalised.
   static std::shared_ptr<MpiSession> join();
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
@@ -31,11 +31,11 @@ class MpiSession {
   bool initialised_here_ = false;
 };
 
-/// "Open MPI 4.1.4", "MPICH 4.0.2": the name and version out of MPI_Get_library_version's text.
+/// "Open MPI 4.1.4", "MPICH 4.0.2": name and version from the text of MPI_Get_library_version.
 std::string short_library_name(std::string_view text);
 
-/// Whether this MPI was built for, and found, CUDA, so that its calls take memory of a GPU. No for
-/// an MPI that cannot say. Asked once MPI is initialised.
+/// Whether this MPI was built for CUDA and found it, so that its calls accept GPU memory. False for
+/// an MPI that does not report it. Call it after MPI is initialised.
 bool mpi_takes_device_memory();
 
 }  // namespace dlscale::backend

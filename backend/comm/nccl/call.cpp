@@ -11,15 +11,15 @@
 namespace dlscale::backend::gpu_comm {
 namespace {
 
-/// The watchdog ends this process at most a second after a death, with a sentence that names the
-/// dead rank. An error of ours would be taken for the failure of this rank, so it waits.
+/// Time for the watchdog, which ends this process within a second of a death and names the dead
+/// rank. An error of ours would be taken for a failure of this rank, so the rank waits.
 constexpr std::chrono::milliseconds word_of_watchdog{2000};
 
 }  // namespace
 
 void check(cudaError_t code, std::string_view call, std::string_view what) {
   if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // an error that is no fault of the device stays otherwise
+  static_cast<void>(cudaGetLastError());  // clears an error that is not a fault of the device
   if (code == cudaErrorMemoryAllocation && call == "cudaMallocHost") {
     throw ConfigError(fmt::format(
         "{} could not pin memory of the host for {} (pinned memory stays in physical "
@@ -58,7 +58,7 @@ void check(ncclResult_t code, std::string_view call, Rank rank, ncclComm_t commu
 std::string library_name() {
   int version = 0;
   check(ncclGetVersion(&version), "ncclGetVersion", 0);
-  // Coded as NCCL_VERSION of nccl.h codes versions after 2.8.
+  // Coding of NCCL_VERSION in nccl.h for versions after 2.8.
   return fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 

@@ -54,8 +54,8 @@ std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchan
 Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange) {
   if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) return {};
   LinkId id{};
-  std::optional<GpuMemory> pretence;  // an address for what is only simulated
-  // What may fail on one rank comes before a link that the others would wait in.
+  std::optional<GpuMemory> pretence;  // an address for a simulated operation
+  // Steps that may fail on one rank come before the link, in which the others would wait.
   std::string obstacle = obstacle_on_any(over, [&] {
     pretence.emplace(end.device, 256);
     if (over.rank() == 0) id = new_link_id(0);

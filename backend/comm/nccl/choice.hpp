@@ -6,40 +6,41 @@
 #include "backend/comm/nccl/exchange.hpp"
 #include "core/base/units.hpp"
 
-// What NCCL tells of an operation beside doing it.
+// Information from NCCL about an operation, besides its execution.
 namespace dlscale::backend::gpu_comm {
 
 class Link;
 class Profile;
 struct LinkEnd;
 
-/// How NCCL does an operation.
+/// NCCL's implementation of an operation.
 struct Choice {
   std::string algorithm;  ///< "RING", "TREE", "NVLS", …; empty for sends and receives
   std::string protocol;   ///< "LL", "LL128", "SIMPLE"; empty for sends and receives
   int channels = 0;
-  int warps = 0;  ///< of each channel's block; 0 for sends and receives
+  int warps = 0;  ///< in each channel's block; 0 for sends and receives
 };
 
 /// "RING, LL128, 24 channels".
 std::string to_text(const Choice& choice);
 
-/// What NCCL chose for the exchange, which was done over `link` while `profile` was there. Nothing
-/// for a rank alone or no elements: NCCL then copies or does nothing. Throws Unsupported, saying
-/// why, if NCCL did not load the profiler plugin.
+/// NCCL's choice for the exchange, which ran over `link` while `profile` existed. Nothing for a
+/// single rank or for no elements: NCCL then copies or does nothing. Throws Unsupported with the
+/// reason if NCCL did not load the profiler plugin.
 std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchange& exchange);
 
 struct Expectation {
   std::optional<Seconds> time = {};
-  std::string unknown = {};  ///< why it is not known, where a rank could not ask
+  std::string unknown = {};  ///< why it is unknown, if a rank could not ask
 };
 
-/// What NCCL expects the operation to take (ncclGroupSimulateEnd: the cost model of
-/// src/graph/tuning.cc) on links as that of `end`. No time for a rank alone and for sends and
-/// receives, for which it has none. Collective for the ranks of `over`, and takes as long as making
-/// a link: each estimate has one of its own, because NCCL leaves what it simulated in the link's
-/// plans, to be run with the next real operation and mixed up with the next simulated one. What
-/// fails on one rank, a signal among it, keeps none from the calls that follow: all learn of it.
+/// The time that NCCL expects for the operation (ncclGroupSimulateEnd: the cost model of
+/// src/graph/tuning.cc) on links like that of `end`. The time is missing for a single rank and for
+/// sends and receives, which NCCL does not model. Collective for the ranks of `over`; takes as long
+/// as making a link. Each estimate makes its own link, because NCCL leaves the simulated operation
+/// in the link's plans. NCCL would run it with the next real operation, or mix it with the next
+/// simulated one. A failure or signal on one rank does not keep the others from the next calls: all
+/// ranks learn of it.
 Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange);
 
 }  // namespace dlscale::backend::gpu_comm

@@ -22,7 +22,7 @@ NcclCommunicator& expect_nccl(Communicator& over) {
       over.library()));
 }
 
-/// An event that takes the time.
+/// A CUDA event with timing.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate", "timing"); }
@@ -71,8 +71,9 @@ void GpuMemory::write(std::span<const std::byte> from, std::size_t offset) {
   use_device(device_);
   check(cudaMemcpy(data_ + offset, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy",
         gpu_memory(from.size()));
-  // Of pageable memory the last part may still be on its way [CUDA Runtime API, API synchronization
-  // behavior], and the links' streams do not wait for the default one, which brings it.
+  // With pageable memory the last part may still be in transfer [CUDA Runtime API, API
+  // synchronization behavior]. The links' streams do not wait for the default stream, which does
+  // the transfer.
   check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize", gpu_memory(from.size()));
 }
 

@@ -10,13 +10,13 @@
 #include "backend/comm/nccl/exchange.hpp"
 #include "core/base/units.hpp"
 
-struct CUstream_st;  ///< cudaStream_t points to it
+struct CUstream_st;  ///< cudaStream_t points to this type
 
 namespace dlscale::backend::gpu_comm {
 
 using Stream = ::CUstream_st*;
 
-/// Memory of the rank's GPU. Must go before the Collectives that gave it.
+/// Memory of the rank's GPU. Destroy it before the Collectives that allocated it.
 class GpuMemory {
  public:
   GpuMemory(int device, std::size_t bytes);
@@ -38,41 +38,41 @@ class GpuMemory {
   std::byte* data_ = nullptr;
 };
 
-/// What NCCL offers, for measuring: over a link between the ranks of a communicator that is made
-/// for it, on streams of the caller's. One thread at a time.
+/// NCCL's collectives, for measurements. They run over a link made for the ranks of a communicator,
+/// on the caller's streams. One thread at a time.
 class Collectives {
  public:
-  /// Collective. `over` stays in use by its owner and outlives this. Throws Unsupported if it is
-  /// not the family's member "nccl".
+  /// Collective. `over` remains usable by its owner and outlives this object. Throws Unsupported if
+  /// it is not the family's member "nccl".
   explicit Collectives(Communicator& over);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
   [[nodiscard]] GpuMemory allocate(std::size_t bytes) const;
-  /// A stream of this object's own.
+  /// The stream owned by this object.
   [[nodiscard]] Stream stream() const;
 
-  /// Enqueues and returns. The sides are as footprint() says; in place, `from` and `to` are the two
-  /// parts of one block. Nothing is read or written of a side that is empty.
+  /// Enqueues and returns. footprint() gives the sides; in place, `from` and `to` are the two parts
+  /// of one block. An empty side is neither read nor written.
   void enqueue(const Exchange& exchange, const std::byte* from, std::byte* to, Stream stream);
-  /// Calls to enqueue() within `calls` become one operation of NCCL, which works on them together.
+  /// Merges the calls to enqueue() within `calls` into one NCCL group operation.
   void group(const std::function<void()>& calls);
 
-  /// Returns when all given to `stream` is done. Throws LibraryError once NCCL knows that it
-  /// cannot.
+  /// Returns when all work on `stream` is done. Throws LibraryError once NCCL reports that it
+  /// cannot complete.
   void wait(Stream stream);
-  /// The GPU's time for what `work` enqueues on `stream`, which it waits for: from the end of what
-  /// was there before. The first thing enqueued starts as soon as it is given, so the host's time
-  /// for giving it is in the result unless the GPU is still busy.
+  /// GPU time of the work that `work` enqueues on `stream`, measured from the end of earlier work
+  /// there; waits for it. The first operation starts as soon as it is enqueued, so the result
+  /// includes the host's enqueue time unless the GPU is still busy.
   [[nodiscard]] Seconds time(Stream stream, const std::function<void()>& work);
 
-  /// As expected_time() has it (choice.hpp). Throws Unsupported where it is not known. Collective.
+  /// As expected_time() (choice.hpp). Throws Unsupported if the time is unknown. Collective.
   [[nodiscard]] std::optional<Seconds> estimate(const Exchange& exchange);
 
-  /// What NCCL chose for the exchange, from doing it once, which it waits for. Nothing for a rank
-  /// alone or no elements: NCCL then copies or does nothing. Throws Unsupported, saying why, if
-  /// NCCL did not load the profiler plugin. Collective.
+  /// NCCL's choice for the exchange, found by executing it once; waits for it. Nothing for a single
+  /// rank or for no elements: NCCL then copies or does nothing. Throws Unsupported with the reason
+  /// if NCCL did not load the profiler plugin. Collective.
   [[nodiscard]] std::optional<Choice> choice(const Exchange& exchange, const std::byte* from,
                                              std::byte* to, Stream stream);
 

@@ -59,7 +59,8 @@ void NcclCommunicator::receive(std::span<std::byte> data, Rank from, int tag) {
   link_.wait();
 }
 
-/// To ask where each message lies would take a good part of the time of short ones.
+/// Queries only the first message of each list: querying all would cost much of the time of short
+/// messages.
 void NcclCommunicator::exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
   const bool on_gpu = (!out.empty() && side_of(out.front().data.data(), out.front().data.size(),
                                                gpu()) == Side::device) ||
@@ -148,7 +149,7 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
     if (!facts.unknown.empty()) facts.unknown += ' ';
     facts.unknown += error.what();
   };
-  // Whatever a rank's plugin does, all make the call.
+  // All ranks make the call, whatever a rank's plugin does.
   std::optional<Profile> profile;
   try {
     profile.emplace();
@@ -166,7 +167,8 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
-  // On all ranks as on one that has a single queue: who is refused alone is waited for.
+  // Treats all ranks alike if one has a single queue: the others would wait for a rank that alone
+  // is refused.
   const char* queues = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
   double single = queues != nullptr && std::string_view(queues) == "1" ? 1 : 0;
   host_->all_reduce(std::span(&single, 1), Reduction::max);

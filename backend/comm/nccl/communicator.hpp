@@ -10,7 +10,7 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Memory of the GPU travels by NCCL, memory of the host over another communicator.
+/// Moves GPU memory by NCCL and host memory over another communicator.
 class NcclCommunicator : public Communicator {
  public:
   /// Collective.
@@ -23,11 +23,11 @@ class NcclCommunicator : public Communicator {
   [[nodiscard]] std::string library() const override;
   [[nodiscard]] std::string host_library() const override { return host_->library(); }
   [[nodiscard]] bool takes_device_memory() const override { return true; }
-  /// On the link that carries the call; what NCCL expects of it, on one alike.
+  /// The choice is that of the link that executes the call; the estimate uses a link like it.
   [[nodiscard]] std::optional<CallFacts> facts_of(const CollectiveCall& call) override;
 
-  /// Of memory of the GPU a send returns when the other rank receives, and messages between two
-  /// ranks arrive in the order in which they were sent, whatever their tags.
+  /// For GPU memory, a send returns when the other rank receives. Messages between two ranks arrive
+  /// in the order of sending, whatever their tags.
   void send(std::span<const std::byte> data, Rank to, int tag) override;
   void receive(std::span<std::byte> data, Rank from, int tag) override;
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
@@ -42,13 +42,13 @@ class NcclCommunicator : public Communicator {
                                                             Mode mode) override;
   void barrier() override { host_->barrier(); }
   void meet(Waiting waiting) override { host_->meet(waiting); }
-  /// Collective. Messages on both at once are safe as long as the GPU can run both: NCCL's kernels
-  /// wait on the GPU for those of the other ranks. So while one thread waits for a message, no
-  /// other of the rank may call what waits for the whole GPU (cudaMalloc, cudaFree,
-  /// cudaDeviceSynchronize) unless those of all ranks get there without each other: if the peer's
-  /// thread that is to send first waits for this one, both wait for ever. Allocate before training,
-  /// not within an iteration. For the same reason CUDA_DEVICE_MAX_CONNECTIONS=1, which may put the
-  /// streams of both links into one queue, is refused where there are several ranks.
+  /// Collective. Concurrent messages on both links are safe as long as the GPU can run both: NCCL's
+  /// kernels wait on the GPU for those of the other ranks. So while one thread waits for a message,
+  /// no other thread of the rank may call a function that waits for the whole GPU (cudaMalloc,
+  /// cudaFree, cudaDeviceSynchronize). The exception is a call that all ranks reach independently
+  /// of each other. Otherwise, if the peer's sending thread first waits for this one, both
+  /// deadlock. Allocate before training, not within an iteration. For the same reason several ranks
+  /// refuse CUDA_DEVICE_MAX_CONNECTIONS=1, which may put the streams of both links into one queue.
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
   [[nodiscard]] int gpu() const override { return link_.end().device; }
@@ -63,7 +63,7 @@ class NcclCommunicator : public Communicator {
   Link link_;
 };
 
-/// A link between the ranks of `over`, by an id that its rank 0 draws. Collective.
+/// Id of a link between the ranks of `over`, drawn by its rank 0. Collective.
 LinkId agree_on_link(Communicator& over);
 
 }  // namespace dlscale::backend::gpu_comm

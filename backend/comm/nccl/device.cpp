@@ -10,7 +10,7 @@
 namespace dlscale::backend::gpu_comm {
 namespace {
 
-/// The number of visible GPUs; 0 with the reason in `code`.
+/// Number of visible GPUs; 0 with the reason in `code`.
 int visible_gpus(cudaError_t& code) {
   int count = 0;
   code = cudaGetDeviceCount(&count);
@@ -52,7 +52,8 @@ void use_device(int device) {
 
 Side side_of(const void* memory, std::size_t bytes, int device) {
   if (bytes == 0) return Side::host;
-  use_device(device);  // or the question would open the first GPU, which may be another rank's
+  // Otherwise the query would create a context on the first GPU, which may be another rank's.
+  use_device(device);
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes",
         fmt::format("a message of {} bytes", bytes));

@@ -20,7 +20,7 @@ ncclRedOp_t nccl_operator(Operator op) {
   return ops.at(static_cast<std::size_t>(op));
 }
 
-/// One exchange, in NCCL's terms.
+/// Arguments of one exchange, in NCCL's terms.
 struct Call {
   Link& link;
   const Exchange& exchange;
@@ -106,7 +106,7 @@ void in_group(Link& link, const std::function<void()>& calls) {
 
 void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to,
              cudaStream_t stream) {
-  // Throws for what cannot be done in place.
+  // Throws if the exchange cannot run in place.
   static_cast<void>(footprint(exchange, link.end().rank, link.end().size));
   const Call call{link, exchange, from, to, stream};
   switch (exchange.collective) {

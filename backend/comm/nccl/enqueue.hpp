@@ -6,15 +6,15 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Gives an exchange to NCCL.
+/// Enqueues an exchange with NCCL.
 void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to,
              cudaStream_t stream);
 
-/// Between ncclGroupStart and ncclGroupEnd, which is called also when `calls` throws.
+/// Runs `calls` between ncclGroupStart and ncclGroupEnd; calls the latter even if `calls` throws.
 void in_group(Link& link, const std::function<void()>& calls);
 
-/// NCCL's estimate in microseconds; negative if it has none. `link` is spent: neither run
-/// nor simulate anything with it afterwards.
+/// NCCL's estimate in microseconds; negative if it has none. Neither run nor simulate anything with
+/// `link` afterwards.
 float simulate(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to);
 
 }  // namespace dlscale::backend::gpu_comm

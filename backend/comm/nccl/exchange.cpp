@@ -18,7 +18,7 @@ constexpr std::array<std::size_t, elements.size()> element_sizes{4, 8, 2, 2, 4, 
 constexpr std::array<std::string_view, operators.size()> operator_names{"sum", "max", "min",
                                                                         "average"};
 
-/// Bytes given and taken, as if nothing was in place.
+/// Bytes given and taken, ignoring placement.
 Footprint sides(const Exchange& exchange, int ranks) {
   const std::size_t part = exchange.count * element_bytes(exchange.element);
   const std::size_t whole = part * static_cast<std::size_t>(ranks);

@@ -7,7 +7,7 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// What NCCL can do, and the counts as NCCL counts them: `count` elements are …
+/// NCCL's operations. `count` has NCCL's meaning: `count` elements are …
 enum class Collective {
   all_reduce,      ///< reduced; every rank has the result
   reduce,          ///< reduced; `peer` has the result
@@ -28,7 +28,7 @@ enum class Element { f32, f64, bf16, f16, i32, i64, u8 };
 inline constexpr std::array elements{Element::f32, Element::f64, Element::bf16, Element::f16,
                                      Element::i32, Element::i64, Element::u8};
 
-/// What is made of the elements; only all_reduce, reduce and reduce_scatter look at it. The average
+/// Operator that combines elements; only all_reduce, reduce and reduce_scatter use it. The average
 /// of integers is rounded towards zero.
 enum class Operator { sum, max, min, average };
 inline constexpr std::array operators{Operator::sum, Operator::max, Operator::min,
@@ -44,7 +44,7 @@ std::string_view name(Operator op);
 
 std::size_t element_bytes(Element element);
 
-/// One call. Every rank must make the same one, but for send and receive.
+/// One call. Every rank makes the same one, except for send and receive.
 struct Exchange {
   Collective collective = Collective::all_reduce;
   Element element = Element::f32;
@@ -54,21 +54,21 @@ struct Exchange {
   Rank peer = 0;
 };
 
-/// Bytes a rank has to give and to take; zero where it does neither.
+/// Bytes that a rank gives and takes; zero if it does neither.
 struct Footprint {
   std::size_t from = 0;
   std::size_t to = 0;
-  /// In place: where the one begins inside the other.
+  /// In place: where each side begins inside the other.
   std::size_t from_offset = 0;
   std::size_t to_offset = 0;
-  /// In place: of the one block that holds both.
+  /// In place: size of the one block that holds both sides.
   [[nodiscard]] std::size_t in_place() const {
     return from + from_offset > to + to_offset ? from + from_offset : to + to_offset;
   }
 };
 
-/// Throws Unsupported, in one sentence, for what cannot be done in place: exchanges in which a rank
-/// sends from where it receives.
+/// Throws Unsupported, in one sentence, for exchanges that cannot run in place: a rank would send
+/// from where it receives.
 Footprint footprint(const Exchange& exchange, Rank rank, int ranks);
 
 }  // namespace dlscale::backend::gpu_comm

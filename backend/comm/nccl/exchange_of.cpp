@@ -75,7 +75,7 @@ Exchange exchange_of(const CollectiveCall& call, Rank rank, int ranks) {
                           .placement = in_place ? Placement::in_place : Placement::out_of_place,
                           .count = message_of(call) / element_bytes(element) / parts,
                           .peer = call.root};
-  static_cast<void>(footprint(exchange, rank, ranks));  // throws for the all_to_all
+  static_cast<void>(footprint(exchange, rank, ranks));  // throws for all_to_all
   return exchange;
 }
 

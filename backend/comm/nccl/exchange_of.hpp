@@ -4,9 +4,10 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// What NCCL is to do for a call that is well made; a broadcast moves bytes, whatever they are.
-/// Throws Unsupported for a reduce_scatter or all_to_all in place: of the one NCCL leaves the block
-/// where it lies in the message, not at the beginning, and the other it cannot do.
+/// NCCL's exchange for a well-formed call; a broadcast moves bytes, whatever the element type.
+/// Throws Unsupported for reduce_scatter and all_to_all in place. NCCL leaves the block of a
+/// reduce_scatter at its position in the message, not at the beginning. It cannot do all_to_all in
+/// place.
 Exchange exchange_of(const CollectiveCall& call, Rank rank, int ranks);
 
 }  // namespace dlscale::backend::gpu_comm

@@ -21,17 +21,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A message that is not there after this long is worth a sleep of a hundredth of it.
+/// Spin time. A message that takes longer is worth a sleep of a hundredth of it.
 constexpr std::chrono::microseconds spinning{2000};
 constexpr std::chrono::microseconds longest_nap{20};
-/// Between two questions to the driver, which other threads want for their launches; little beside
-/// a message, which takes 6.6 µs at least by NCCL's own cost model [src/graph/tuning.cc, tag
-/// v2.28.9-1: baseLatencies].
+/// Pause between two queries of the driver, which other threads need for their launches. It is
+/// short compared with a message, which takes at least 6.6 µs by NCCL's own cost model
+/// [src/graph/tuning.cc, tag v2.28.9-1: baseLatencies].
 constexpr std::chrono::microseconds between_looks{1};
-/// How often a waiting rank asks NCCL for errors. Each question is a few loads.
+/// Interval at which a waiting rank asks NCCL for errors. Each query is a few loads.
 constexpr std::chrono::milliseconds between_questions{20};
 
-/// For all ranks to connect after they met; a thousand of them take less than a minute.
+/// Timeout until all ranks are connected after the barrier; a thousand ranks take less than a
+/// minute.
 constexpr std::chrono::seconds connecting{180};
 
 std::shared_ptr<const std::string> next_name() {
@@ -39,8 +40,8 @@ std::shared_ptr<const std::string> next_name() {
   return std::make_shared<const std::string>(fmt::format("dlscale link {}", links++));
 }
 
-/// Connecting blocks for ever if another rank has died since all met, so a thread does it that can
-/// be left behind. This is what it then still uses.
+/// State of a thread that connects. Connecting blocks for ever if another rank has died since the
+/// barrier, so a separate thread does it, which can be abandoned. It then still uses this state.
 struct Attempt {
   LinkEnd end;
   LinkId id;
@@ -158,8 +159,8 @@ void Link::wait(cudaStream_t stream, Waiting waiting) {
   try {
     wait_for(stream, waiting);
   } catch (...) {
-    // What NCCL has on the GPU waits there for the others, and memory that unwinding gives back
-    // would wait for it.
+    // NCCL's work on the GPU waits there for the other ranks, and memory freed by unwinding would
+    // wait for that work.
     break_off();
     throw;
   }
@@ -176,7 +177,7 @@ void Link::wait_for(cudaStream_t stream, Waiting waiting) {
       healthy_ = false;
       gpu_comm::check(state, "cudaStreamQuery", fmt::format("rank {}'s messages", end_.rank));
     }
-    static_cast<void>(cudaGetLastError());  // an answer, not an error
+    static_cast<void>(cudaGetLastError());  // a result, not an error
     const Clock::time_point now = Clock::now();
     if (now - asked > between_questions) {
       look_for_errors();

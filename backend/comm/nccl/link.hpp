@@ -11,26 +11,26 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// What ranks need to have in common to make a link.
+/// Identifier that ranks share to make a link.
 using LinkId = std::array<std::byte, NCCL_UNIQUE_ID_BYTES>;
 
-/// Drawn by one rank for all. It listens for them from now on.
+/// Drawn by one rank for all. That rank listens for the others from now on.
 LinkId new_link_id(Rank rank);
 
-/// Who makes a link.
+/// One rank's end of a link.
 struct LinkEnd {
   int device = 0;
   Rank rank = 0;
   int size = 1;
 };
 
-/// A communicator of NCCL and a stream of its own, of the highest priority, so that messages do not
-/// wait for computation that was enqueued before them. Destroyed in good order together with the
-/// other ranks; aborted if a call failed or an exception is under way, since then they may be gone.
+/// An NCCL communicator and its own stream of the highest priority, so that messages do not wait
+/// for computation that was enqueued earlier. Destroyed together with the other ranks; aborted if a
+/// call failed or an exception is under way, since the others may then be gone.
 class Link {
  public:
-  /// Collective; waits for all ranks. Makes `end.device` the current one of the calling thread.
-  /// Throws LibraryError if they do not come, Interrupted after a signal.
+  /// Collective; waits for all ranks. Makes `end.device` the current device of the thread. Throws
+  /// LibraryError if a rank does not join, Interrupted after a signal.
   Link(const LinkEnd& end, const LinkId& id);
   ~Link();
   Link(const Link&) = delete;
@@ -39,15 +39,15 @@ class Link {
   [[nodiscard]] const LinkEnd& end() const { return end_; }
   [[nodiscard]] ncclComm_t get() const { return comm_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
-  /// The name in NCCL's configuration, by which the profiler plugin tells links apart.
+  /// Name in NCCL's configuration, by which the profiler plugin distinguishes links.
   [[nodiscard]] const std::string& name() const { return *name_; }
 
-  /// Before any call: the thread's device.
+  /// Sets the thread's device; call it before any other call.
   void enter() const;
-  /// Throws as call.hpp's check() says, and marks the link as broken.
+  /// Throws as check() of call.hpp does, and marks the link as broken.
   void check(ncclResult_t code, const char* call);
-  /// Returns when all that was given to `stream` is done; throws if NCCL reports that it cannot be,
-  /// and aborts first: nothing can be sent over the link any more.
+  /// Returns when all work on `stream` is done. If NCCL reports a failure, aborts the link, which
+  /// cannot be used any more, and throws.
   void wait(cudaStream_t stream, Waiting waiting = Waiting::spin);
   void wait(Waiting waiting = Waiting::spin) { wait(stream_, waiting); }
 

@@ -37,7 +37,7 @@ std::vector<RankGpu> gather_gpus(Communicator& ranks) {
   return gpus;
 }
 
-/// The ranks that a launcher started, or one rank alone.
+/// The ranks that a launcher started, or a single rank.
 std::unique_ptr<Communicator> connect() {
   offer_profiler();
   std::unique_ptr<Communicator> host = connect_host();
@@ -56,7 +56,7 @@ std::string obstacle_among(Communicator& launched) {
   }
 }
 
-/// Nothing if a rank sees none: the backend that computes says so.
+/// Nothing if a rank sees no GPU: the compute backend reports that.
 std::optional<int> gpu_among(Communicator& launched) {
   const std::vector<RankGpu> gpus = gather_gpus(launched);
   const auto sees_none = [](const RankGpu& gpu) { return gpu.device < 0; };

@@ -6,10 +6,10 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Runs `work`, which each rank does by itself, on all, and tells all whether all could: so that
-/// none begins with the others what one cannot join. Returns nothing if all could, else why this
-/// rank could not, or that another one could not. Collective; one small all-reduce, which throws if
-/// that fails.
+/// Runs the local `work` of each rank on all ranks and reports to all whether every rank succeeded.
+/// So no rank begins a collective that another one cannot join. Returns nothing on success, else
+/// why this rank failed, or that another one did. Collective; one small all-reduce, which throws if
+/// it fails.
 std::string obstacle_on_any(Communicator& over, const std::function<void()>& work);
 
 }  // namespace dlscale::backend::gpu_comm

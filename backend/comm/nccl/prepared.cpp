@@ -16,7 +16,7 @@ class OnLink : public PreparedCollective {
 
   void start() override {
     link_->enter();
-    // NCCL reads where a broadcast comes from on its root, which has one side.
+    // On its root, NCCL reads the source of a broadcast; the call has only one side.
     const bool broadcasts = call_.collective == backend::Collective::broadcast;
     enqueue(*link_, exchange_, broadcasts ? call_.to.data() : call_.from.data(), call_.to.data(),
             link_->stream());

@@ -6,8 +6,8 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// A blocking collective of memory of the link's GPU, which `link` outlives. Throws what
-/// exchange_of() does, and Unsupported for another mode.
+/// A blocking collective on memory of the link's GPU; `link` outlives it. Throws as exchange_of()
+/// does, and Unsupported for another mode.
 std::unique_ptr<PreparedCollective> prepare_on(Link& link, const CollectiveCall& call, Mode mode);
 
 }  // namespace dlscale::backend::gpu_comm

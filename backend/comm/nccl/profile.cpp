@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* variable = "NCCL_PROFILER_PLUGIN";
 constexpr const char* file_name = "libnccl-profiler-dlscale.so";
-/// NCCL cuts longer names off [src/plugin/plugin_open.cc: MAX_STR_LEN].
+/// NCCL truncates longer names [src/plugin/plugin_open.cc: MAX_STR_LEN].
 constexpr std::size_t longest_name = 254;
 
 fs::path beside_program() {
@@ -35,7 +35,7 @@ Function look_up(void* library, const char* name) {
   return function;
 }
 
-/// The plugin that NCCL was pointed to, if it is ours.
+/// The plugin in NCCL's variable, if it is ours.
 fs::path offered() {
   const char* chosen = std::getenv(variable);
   fs::path ours = find_profiler();
@@ -80,7 +80,7 @@ void offer_profiler() {
 Profile::Profile() : Profile(offered()) {}
 
 Profile::Profile(const fs::path& plugin) {
-  // The same object that NCCL opens under this name. It stays open, for NCCL may be using it.
+  // The same object that NCCL opens under this name. It stays open, because NCCL may be using it.
   void* library = ::dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) {
     watch_ = look_up<nccl_profiler::WatchFunction>(library, nccl_profiler::watch_symbol);

@@ -8,26 +8,26 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Where our profiler plugin for NCCL lies: beside the installed program or where it was built.
-/// Empty if it is in neither place.
+/// Path of our profiler plugin for NCCL: beside the installed program or in the build folder. Empty
+/// if neither has it.
 std::filesystem::path find_profiler();
 
 /// Names the plugin in NCCL_PROFILER_PLUGIN, which NCCL reads when it makes the first communicator,
-/// unless the user named another or there is none.
+/// unless the user named another one or there is none.
 void offer_profiler();
 
-/// What NCCL tells the plugin about the operations of this process. One at a time.
+/// NCCL's reports to the plugin about the operations of this process. One at a time.
 class Profile {
  public:
-  /// The plugin that was offered. Throws Unsupported, in one sentence, if it was not.
+  /// Uses the plugin of offer_profiler(). Throws Unsupported, in one sentence, if there is none.
   Profile();
-  /// Any plugin of ours.
+  /// Uses the given plugin of ours.
   explicit Profile(const std::filesystem::path& plugin);
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// What was told since this was made or the last call, oldest first.
+  /// Notes since construction or the last call, oldest first.
   std::vector<nccl_profiler::Note> read();
 
  private:

@@ -2,10 +2,10 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Throws ConfigError where a second link between so many ranks cannot be used beside the first:
-/// with CUDA_DEVICE_MAX_CONNECTIONS=1 streams of a GPU share one queue, in which what one link has
-/// given waits behind what the other has, and the peers may have given them the other way round.
-/// `value` is that of the variable, or null.
+/// Throws ConfigError if a second link between `ranks` ranks cannot work beside the first. With
+/// CUDA_DEVICE_MAX_CONNECTIONS=1 the streams of a GPU share one queue. Work of one link then waits
+/// behind work of the other, and the peers may have enqueued them in the opposite order. `value` is
+/// the value of the variable, or null.
 void expect_queues_for_two_links(int ranks, const char* value);
 
 }  // namespace dlscale::backend::gpu_comm

@@ -14,7 +14,7 @@ struct Advice {
 };
 
 // Numbers and meanings: enum ncclResult_t of nccl.h, and "Types" in NCCL's documentation. This file
-// is compiled without that header, so that its sentences are tested where there is no NCCL.
+// does not include that header, so that its messages are tested without NCCL.
 constexpr int system_error = 2;
 constexpr int remote_error = 6;
 constexpr std::array advices{
@@ -37,7 +37,7 @@ std::string_view advice_on(int code) {
   return "";
 }
 
-/// NCCL's messages can be several lines.
+/// Joins NCCL's messages, which can have several lines.
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text) {

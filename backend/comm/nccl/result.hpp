@@ -6,7 +6,7 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// A call of NCCL that did not succeed.
+/// A failed NCCL call.
 struct Failure {
   std::string call;
   int code = 0;        ///< ncclResult_t
@@ -15,10 +15,10 @@ struct Failure {
   Rank rank = 0;
 };
 
-/// Whether `code` is how the death of another rank looks from here.
+/// Whether `code` may result from the death of another rank.
 bool may_be_a_death(int code);
 
-/// Names call, code, rank, NCCL's words and what to do about this code.
+/// Names call, code, rank, NCCL's text and the remedy for this code.
 LibraryError error_of(const Failure& failure);
 
 }  // namespace dlscale::backend::gpu_comm

@@ -7,8 +7,8 @@
 namespace dlscale::backend {
 namespace {
 
-/// Whether slots are copied onto those alone that hold the same part of the message, there or in
-/// one of several in scratch.
+/// Whether slots are copied only onto slots that hold the same part of the message, there or in one
+/// of several messages in scratch.
 bool keeps_parts(const collective::Schedule& schedule) {
   const int chunks = schedule.chunks;
   if (chunks < 1 || schedule.result != 0 || schedule.scratch % chunks != 0) return false;

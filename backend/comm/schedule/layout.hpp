@@ -6,21 +6,21 @@
 
 namespace dlscale::backend {
 
-/// Where the slots of a schedule lie in the memory of a rank, in bytes.
+/// Byte offsets of a schedule's slots in the memory of a rank.
 class Layout {
  public:
-  /// For a message of so many bytes, made of whole elements and, where the collective has them, of
-  /// equal blocks.
+  /// For a message of `message` bytes, which consists of whole elements and, where the collective
+  /// has blocks, of equal blocks.
   Layout(const collective::Schedule& schedule, Collective collective, std::size_t message,
          std::size_t element);
 
-  /// Whether the slots are parts of the message where it lies: as equal as whole elements allow.
-  /// So they are, too, where those in scratch are cut as further messages, and slots are copied
-  /// onto the same ones of others. Else all are equally long: the last one of a block is filled up.
+  /// Whether the slots are parts of the message itself, as equal as whole elements allow. This also
+  /// holds where the scratch slots are cut as further messages and slots are copied onto the same
+  /// slots of others. Otherwise all slots have equal length: the last one of a block is padded.
   [[nodiscard]] bool is_message() const { return are_cut_ && slots_ == chunks_; }
-  /// Where a slot begins: 0 … number of slots.
+  /// Offset of a slot: 0 … number of slots.
   [[nodiscard]] std::size_t offset(int slot) const;
-  /// Of slots [first, first + count).
+  /// Size of slots [first, first + count).
   [[nodiscard]] std::size_t bytes(int first, int count) const {
     return offset(first + count) - offset(first);
   }
@@ -35,7 +35,7 @@ class Layout {
   std::size_t blocks_;
   int chunks_;
   int slots_;
-  bool are_cut_;  ///< as messages
+  bool are_cut_;  ///< whether slots are cut as messages
 };
 
 }  // namespace dlscale::backend

@@ -9,7 +9,7 @@ namespace {
 using collective::Round;
 using collective::Transfer;
 
-/// Part of the memory of the slots.
+/// A part of the slots' memory.
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -40,7 +40,7 @@ class RoundPlanner {
         staged.emplace_back(&transfer, pack(transfer));
       }
     }
-    // Transfers are neighbours in one vector: their addresses are in the order of the round.
+    // Transfers are elements of one vector, so their addresses are in the order of the round.
     std::ranges::sort(staged);
     for (const auto& [transfer, place] : staged) land(*transfer, place);
     return std::move(plan_);
@@ -57,7 +57,7 @@ class RoundPlanner {
     return {layout_->offset(first), layout_->offset(first + transfer.count)};
   }
 
-  /// What goes between this rank, at its end `mine`, and each other rank.
+  /// Messages between this rank, at its end `mine`, and each other rank.
   [[nodiscard]] std::vector<Bundle> bundles(Rank Transfer::*mine, Rank Transfer::*other) const {
     std::vector<Bundle> found;
     for (const Transfer& transfer : *round_) {
@@ -103,7 +103,7 @@ class RoundPlanner {
     plan_.in.push_back({bundle.peer, true, begin, staging_ - begin});
   }
 
-  /// Whether nothing else in the round reads or writes where it goes.
+  /// Whether nothing else in the round accesses the destination.
   [[nodiscard]] bool lands_directly(const Transfer& transfer) const {
     if (transfer.action != Transfer::Action::copy) return false;
     return std::ranges::none_of(*round_, [&](const Transfer& other) {

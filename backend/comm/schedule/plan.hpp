@@ -8,20 +8,20 @@
 
 namespace dlscale::backend {
 
-/// What one rank does in one round of a schedule, in bytes of two memories: that of the slots, and
-/// a staging area for what cannot be sent from, or received into, its slots.
+/// One rank's work in one round of a schedule, in bytes of two memories: the slots, and a staging
+/// area for data that cannot be sent from, or received into, its slots.
 struct RoundPlan {
   struct Message {
     Rank peer = 0;
-    bool staged = false;     ///< in which of the two it lies
-    std::size_t offset = 0;  ///< in that one
+    bool staged = false;     ///< whether it is in staging or in the slots
+    std::size_t offset = 0;  ///< offset in that memory
     std::size_t bytes = 0;
   };
   struct Copy {
-    std::size_t slots = 0;  ///< offset there
+    std::size_t slots = 0;  ///< offset in the slots
     std::size_t staging = 0;
     std::size_t bytes = 0;
-    bool adds = false;  ///< of landing: reduces instead
+    bool adds = false;  ///< when landing: reduces instead of copying
   };
   std::vector<Copy> pack;  ///< from the slots to staging, before messages travel
   std::vector<Message> out;
@@ -30,12 +30,12 @@ struct RoundPlan {
 };
 
 struct Plan {
-  std::vector<RoundPlan> rounds;  ///< those in which the rank does something
+  std::vector<RoundPlan> rounds;  ///< only rounds in which the rank takes part
   std::size_t staging = 0;        ///< bytes
 };
 
-/// All that `rank` has to do. What two ranks exchange in a round is one message. Both ends leave
-/// out messages that are empty.
+/// The complete work of `rank`. Two ranks exchange one message per round. Both ends omit empty
+/// messages.
 Plan plan_rounds(const collective::Schedule& schedule, const Layout& layout, Rank rank);
 
 }  // namespace dlscale::backend

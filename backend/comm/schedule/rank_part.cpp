@@ -28,7 +28,8 @@ RankPart::RankPart(const Schedule& schedule, const CollectiveCall& call, Rank ra
   for (const RoundPlan& round : plan.rounds) rounds_.push_back(with_addresses(round, tag));
 }
 
-/// Whether the slots are the memory of the result: where that is the whole message on each rank.
+/// Whether the slots are the memory of the result: true if the result is the whole message on each
+/// rank.
 bool RankPart::works_in_result() const {
   return layout_.is_message() && call_.collective != Collective::reduce &&
          call_.collective != Collective::reduce_scatter;
@@ -50,8 +51,8 @@ RankPart::Round RankPart::with_addresses(const RoundPlan& round, int tag) {
   return result;
 }
 
-/// Calls use(offset in the slots, offset in a side of the call, bytes) for the blocks that such
-/// slots hold. A side begins with the first of them.
+/// Calls use(offset in the slots, offset in a side of the call, bytes) for the blocks held by
+/// `slots`. A side begins with the first of them.
 template <class Use>
 void RankPart::for_each_block(const Slots& slots, Use use) const {
   const int step = layout_.slots_of_block();

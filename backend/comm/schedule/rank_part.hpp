@@ -13,10 +13,10 @@
 
 namespace dlscale::backend {
 
-/// What one rank does of a collective that is carried out as a schedule says, all but sending and
-/// receiving: its memory, and what it copies and reduces before and after each round. First
-/// take_input(); then for each round pack(), its messages, land(); then give_output(). Again and
-/// again, on the same memory.
+/// One rank's part of a collective that follows a schedule, except sending and receiving. It holds
+/// its memory, and its copies and reductions before and after each round. First take_input(); then
+/// for each round pack(), its messages, land(); then give_output(). It can be repeated on the same
+/// memory.
 class RankPart {
  public:
   struct Round {
@@ -27,7 +27,7 @@ class RankPart {
     [[nodiscard]] bool has_messages() const { return !out.empty() || !in.empty(); }
   };
 
-  /// All messages have that tag. The call and the schedule are for each other and for the rank.
+  /// All messages have that tag. The call and the schedule must match each other and the rank.
   RankPart(const collective::Schedule& schedule, const CollectiveCall& call, Rank rank, int tag);
   ~RankPart() = default;
   RankPart(const RankPart&) = delete;  // rounds hold addresses of its memory

@@ -14,12 +14,12 @@ namespace {
 
 class StartedCollective;
 
-/// MPI has at least the tags up to this one [MPI 4.1, 9.1.2].
+/// Largest tag that every MPI guarantees [MPI 4.1, 9.1.2].
 constexpr int last_tag = 32767;
 
 }  // namespace
 
-/// Where schedules travel that do not block, and those of a rank that are under way.
+/// Communicator for nonblocking schedules, with the collectives of this rank that are under way.
 class ScheduleLane {
  public:
   explicit ScheduleLane(std::unique_ptr<Communicator> own) : own_(std::move(own)) {}
@@ -75,7 +75,7 @@ class StartedCollective : public PreparedCollective {
     rethrow_failure();
   }
 
-  /// Alone, it lets the library wait.
+  /// If it is the only collective, lets the library wait.
   void wait() override {
     while (under_way_) {
       rethrow_failure();
@@ -97,7 +97,8 @@ class StartedCollective : public PreparedCollective {
     return !under_way_;
   }
 
-  /// As far as what came lets it. What that throws is for whoever asks for this one.
+  /// Progresses as far as arrived messages allow. A failure is kept for the next call on this
+  /// collective.
   void move_on() {
     keep_failure([this] {
       while (under_way_ && exchanges_[round_]->test()) end_round();
@@ -105,7 +106,7 @@ class StartedCollective : public PreparedCollective {
   }
 
  private:
-  /// The next round that has messages; where none is left, it is done.
+  /// Starts the next round that has messages; without one, the collective is done.
   void post() {
     for (; round_ < exchanges_.size(); ++round_) {
       const RankPart::Round& round = part_->rounds()[round_];
@@ -118,7 +119,7 @@ class StartedCollective : public PreparedCollective {
     lane_->remove(*this);
   }
 
-  /// Of which all messages are there.
+  /// Ends a round whose messages have all arrived.
   void end_round() {
     part_->land(part_->rounds()[round_]);
     ++round_;
@@ -131,29 +132,29 @@ class StartedCollective : public PreparedCollective {
       work();
     } catch (...) {
       failure_ = std::current_exception();
-      give_up();  // so that others that can be told are told
+      give_up();  // so that the other ranks are notified where possible
     }
   }
   void give_up() {
     lane_->remove(*this);
-    // What is still to be sent must stay.
+    // Memory of unfinished sends must not be freed.
     if (!exchanges_[round_]->leave()) static_cast<void>(part_.release());
   }
   void rethrow_failure() const {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  std::shared_ptr<ScheduleLane> lane_;  ///< first: goes last
+  std::shared_ptr<ScheduleLane> lane_;  ///< declared first: destroyed last
   std::unique_ptr<RankPart> part_;
   std::vector<std::unique_ptr<PreparedExchange>> exchanges_;  ///< by round; null: no messages
   bool under_way_ = false;
-  std::size_t round_ = 0;  ///< the one under way
+  std::size_t round_ = 0;  ///< the current round
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
-/// The oldest first. One that is done is gone from the list.
+/// Starts with the oldest one. A collective that is done removes itself from the list.
 void ScheduleLane::move_on() {
   for (std::size_t i = 0; i < under_way_.size();) {
     StartedCollective* const one = under_way_[i];
@@ -166,7 +167,7 @@ std::unique_ptr<PreparedCollective> ScheduleRunner::prepare(const collective::Sc
                                                             const CollectiveCall& call, Mode mode) {
   if (mode == Mode::blocking) return prepare_schedule(*ranks_, schedule, call);
   expect_made_for(*ranks_, schedule, call);
-  static_cast<void>(ranks_->prepare_exchange({}, {}, mode));  // or it says that it cannot
+  static_cast<void>(ranks_->prepare_exchange({}, {}, mode));  // throws if this is not supported
   if (!lane_) lane_ = std::make_shared<ScheduleLane>(ranks_->duplicate());
   return std::make_unique<StartedCollective>(lane_, schedule, call, mode);
 }

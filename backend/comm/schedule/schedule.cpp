@@ -14,7 +14,7 @@ namespace {
 using collective::Schedule;
 using collective::Transfer;
 
-/// Only messages of the schedule are under way while it is carried out.
+/// One tag suffices: only messages of the schedule are under way meanwhile.
 constexpr int tag = 1;
 
 class ScheduledCollective : public PreparedCollective {
@@ -54,7 +54,7 @@ void expect_made_for(const Communicator& ranks, const Schedule& schedule,
 std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks, const Schedule& schedule,
                                                      const CollectiveCall& call) {
   expect_made_for(ranks, schedule, call);
-  ranks.exchange({}, {});  // or it says that it cannot
+  ranks.exchange({}, {});  // throws if this is not supported
   return std::make_unique<ScheduledCollective>(ranks, schedule, call);
 }
 

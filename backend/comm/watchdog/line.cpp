@@ -25,14 +25,14 @@ namespace dlscale::backend {
 namespace {
 
 constexpr int socket_flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-/// For a caller to say who it is, once connected.
+/// Time for a rank to identify itself after it has connected.
 constexpr Seconds greeting_time{2.0};
 
 int milliseconds(Seconds time) {
   return static_cast<int>(std::max(0.0, time.si() * 1e3));
 }
 
-/// A name that needs no file (unix(7), "abstract").
+/// An abstract socket name, which needs no file (unix(7), "abstract").
 struct LocalAddress {
   sockaddr_un address{};
   socklen_t length = 0;
@@ -53,7 +53,7 @@ Descriptor listen_locally(std::uint64_t token, int ranks) {
   return socket;
 }
 
-/// On all addresses, IPv6 and IPv4; IPv4 alone where the kernel has no IPv6.
+/// Listens on all addresses, IPv6 and IPv4; only IPv4 if the kernel has no IPv6.
 Descriptor listen_to_network(int ranks) {
   Descriptor socket(::socket(AF_INET6, socket_flags, 0));
   sockaddr_in6 any6{};
@@ -74,7 +74,7 @@ std::uint16_t port_of(const Descriptor& socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
   check(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length), "getsockname");
-  // The port lies at the same place in both families.
+  // The port has the same offset in both families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
@@ -92,7 +92,7 @@ std::string text_of(const sockaddr* address) {
                                                                                      : text.data();
 }
 
-/// Addresses of the interfaces that are up, loopback last.
+/// Addresses of the active interfaces, loopback last.
 std::vector<std::string> own_addresses() {
   ifaddrs* list = nullptr;
   check(::getifaddrs(&list), "getifaddrs");
@@ -109,7 +109,7 @@ std::vector<std::string> own_addresses() {
   return outer;
 }
 
-/// Under way, or nothing if it failed at once.
+/// A connection in progress, or nothing if it failed at once.
 template <class Address>
 Descriptor begin_connecting(int family, const Address& address) {
   Descriptor socket(::socket(family, socket_flags, 0));
@@ -163,7 +163,7 @@ bool is_possible(const News& news, std::size_t ranks) {
 }
 
 void Line::send(const News& news) const {
-  // A line that is broken shows when it is read.
+  // A broken connection is detected when it is read.
   (void)::send(socket_.get(), &news, sizeof(news), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

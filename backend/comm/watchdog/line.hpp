@@ -13,30 +13,31 @@
 
 namespace dlscale::backend {
 
-/// What a call of the system returned. Throws LibraryError, naming the call, if that is below 0.
+/// Returns the result of a system call. Throws LibraryError, which names the call, if it is below
+/// 0.
 int check(int result, const char* call);
 
-/// What is said of a rank.
+/// State of a rank as reported to the others.
 enum class Fate : std::uint32_t {
   well,
-  signalled,    ///< a signal came there; it will leave
+  signalled,    ///< received a signal and will leave
   done,         ///< left in good order
   interrupted,  ///< leaves because of a signal
   failed,       ///< leaves because of an error that it printed
-  died,         ///< its process is gone without a word
-  silent,       ///< nothing was heard of it for too long
+  died,         ///< its process ended without a message
+  silent,       ///< sent nothing for too long
 };
 
-/// What goes over a line: a sign of life (Fate::well) or news of a rank. All ranks run the same
-/// program on one kind of machine, so it travels as it lies in memory.
+/// Message on a connection: a heartbeat (Fate::well) or the state of a rank. All ranks run the same
+/// program on one kind of machine, so its bytes are sent as they are in memory.
 struct News {
-  std::uint64_t token = 0;  ///< of the job; strangers do not know it
+  std::uint64_t token = 0;  ///< token of the job; other processes do not know it
   Rank rank = 0;
   Fate fate = Fate::well;
-  std::int64_t signal = 0;  ///< of Fate::signalled and interrupted
+  std::int64_t signal = 0;  ///< for Fate::signalled and interrupted
 };
 
-/// Whether a rank of so many can have sent it: it is not checked on its way.
+/// Whether a job of `ranks` ranks can have sent it; messages are not checked in transit.
 [[nodiscard]] bool is_possible(const News& news, std::size_t ranks);
 
 /// A connection between two watchdogs. Never blocks.
@@ -46,9 +47,9 @@ class Line {
   Line(Descriptor socket, Kind kind) : socket_(std::move(socket)), kind_(kind) {}
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// News that does not fit the socket's buffer is dropped: the other side has stopped reading.
+  /// Drops news that does not fit the socket's buffer: the other side has stopped reading.
   void send(const News& news) const;
-  /// All that has arrived. Sets ended().
+  /// All news that has arrived. Sets ended().
   std::vector<News> receive();
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -60,7 +61,7 @@ class Line {
   bool ended_ = false;
 };
 
-/// Where rank 0 can be reached. Plain bytes, for a broadcast.
+/// Endpoint of rank 0. A plain type for a broadcast.
 struct Invitation {
   std::uint64_t token = 0;
   std::uint16_t port = 0;
@@ -68,13 +69,13 @@ struct Invitation {
   std::array<std::array<char, 46>, 8> addresses{};  ///< IPv4 and IPv6 as text, loopback last
 };
 
-/// Listens for the other ranks.
+/// Accepts the connections of the other ranks.
 class Door {
  public:
   /// Throws LibraryError naming the call that failed.
   explicit Door(int ranks);
   [[nodiscard]] const Invitation& invitation() const { return invitation_; }
-  /// The next rank that has come in and said who it is, or nothing if none did within `timeout`.
+  /// The next rank that has connected and identified itself, or nothing after `timeout`.
   std::optional<std::pair<Rank, Line>> next(Seconds timeout);
 
  private:
@@ -84,12 +85,12 @@ class Door {
   Descriptor tcp_;
 };
 
-/// Connects to rank 0 and says who calls; nothing if it cannot be reached.
+/// Connects to rank 0 and identifies this rank; nothing if rank 0 cannot be reached.
 std::optional<Line> call_local(const Invitation& invitation, Rank me);
 std::optional<Line> call_tcp(const Invitation& invitation, Rank me, Seconds timeout);
 
-/// True for the first process on this node to ask, of those that ask within the life of the others:
-/// who reports for all.
+/// True for the first process on this node that asks, among processes that live at the same time:
+/// that one reports for all.
 class ReporterClaim {
  public:
   bool take(std::uint64_t token);

@@ -14,7 +14,8 @@
 namespace dlscale::backend {
 namespace {
 
-/// The kernel that runs now and the network name space: what local sockets are common to.
+/// Key from the running kernel and the network name space: ranks with the same key share local
+/// sockets.
 std::uint64_t node_key() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;

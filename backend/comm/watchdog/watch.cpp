@@ -14,15 +14,15 @@
 namespace dlscale::backend {
 namespace {
 
-/// Between two looks at the signals, before and after one came.
+/// Interval between checks for signals, before and after one arrived.
 constexpr Seconds look_again{0.1};
 constexpr Seconds look_soon{0.02};
-/// News of a death may come this much later than the signal that the launcher sends because of it:
-/// on one node it comes before, from another node it has to travel.
+/// Maximum delay of news about a death after the signal that the launcher sends because of it. On
+/// one node the news arrives first; from another node it takes time.
 constexpr Seconds news_travel{0.3};
 
-/// Within it a user's signal reaches all ranks that it is meant for. A launcher that signals the
-/// others because one has left does so later: who leaves waits for news_travel before.
+/// Time within which a user's signal reaches all its target ranks. A launcher that signals the
+/// others because one has left does so later: a leaving rank first waits for news_travel.
 constexpr Seconds signal_travel{0.2};
 
 template <class TimePoint>
@@ -30,7 +30,7 @@ bool passed(TimePoint since, Seconds time) {
   return std::chrono::duration<double>(TimePoint::clock::now() - since).count() >= time.si();
 }
 
-/// Signals belong to the threads that do the work.
+/// Blocks signals in this thread: they belong to the threads that do the work.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -88,7 +88,7 @@ void Watch::wait_for_events() {
   for (const Watched& watched : peers_) {
     events.push_back({watched.peer.line.descriptor(), POLLIN, 0});
   }
-  // While it departs the thread looks at the clock only.
+  // While departing, the thread checks only the clock.
   if (!asked_to_leave_at_) events.push_back({wake_.get(), POLLIN, 0});
   const Seconds longest = signalled_at_ || asked_to_leave_at_ ? look_soon : look_again;
   const double timeout = std::min(longest.si(), setting_.options.heartbeat.si());
@@ -128,9 +128,9 @@ void Watch::beat() {
   }
 }
 
-/// The first that goes wrong is the cause; what follows it are consequences: a failure or an
-/// interrupt may be one of a death whose news took longer. A death or failure well after a signal
-/// is one of the signal: the launcher then kills for good, and ranks miss those that have left.
+/// Records the first failure as the cause. What follows it are consequences: a failure or an
+/// interrupt may follow from a death whose news took longer. A death or failure well after a signal
+/// follows from the signal: the launcher then sends SIGKILL, and ranks miss those that have left.
 void Watch::learn(Rank rank, Fate fate) {
   if (leaving_ == Fate::done) return;
   const bool death = fate == Fate::died || fate == Fate::silent;
@@ -145,7 +145,7 @@ void Watch::learn(Rank rank, Fate fate) {
   end_process(static_cast<int>(ExitCode::wrong_result));
 }
 
-/// A signal to one rank is one to all: none can go on without it.
+/// A signal to one rank counts for all: none can continue without it.
 void Watch::note_signal(Rank rank, int signal) {
   const bool caused = loss_ != Fate::well && loss_ != Fate::interrupted;
   if (caused || signalled_.contains(rank)) return;
@@ -169,7 +169,7 @@ void Watch::look_at_signals() {
   end_process(static_cast<int>(Interrupted(signal).code()));
 }
 
-/// Another rank left before its time: this one does as it did, by itself if it can.
+/// Another rank left early: this rank does the same, by itself if it can.
 void Watch::follow() {
   if (leaving_at_) return;
   if (loss_ == Fate::interrupted && passed(lost_at_, news_travel) && pending_signal() == 0) {
@@ -185,11 +185,11 @@ void Watch::depart() {
   const Fate fate = leaving_;
   if (fate == Fate::well) return;
   if (!asked_to_leave_at_) asked_to_leave_at_ = Clock::now();
-  // Who was interrupted is told first: the news of that may come after those of the interruption.
+  // First reports the interrupted ranks: their news may arrive after that of the interruption.
   if (is_hub() && pending_signal() != 0 && !passed(*asked_to_leave_at_, signal_travel)) return;
   if (!leaving_at_) {
     leaving_at_ = Clock::now();
-    // Rank 0 keeps passing on news for a while, so it says good-bye last.
+    // Rank 0 keeps forwarding news for a while, so it says good-bye last.
     if (!is_hub() || fate == Fate::done) tell_all(own_news(fate));
   }
   if (fate != Fate::done && !passed(*leaving_at_, news_travel)) return;
@@ -212,8 +212,8 @@ News Watch::own_news(Fate fate) const {
   return {setting_.token, setting_.me, fate, pending_signal()};
 }
 
-/// Once, and before a rank has left, for a launcher may then end this one. Rank 0 speaks for all;
-/// where a signal came to every rank, there is nobody to name.
+/// Reports once, before a rank has left, because a launcher may then end this one. Rank 0 reports
+/// for all. If every rank received a signal, it does not name any.
 void Watch::report_interruption() {
   if (reported_ || !is_hub() || (loss_ != Fate::well && loss_ != Fate::interrupted)) return;
   if (signalled_.empty() || signalled_.size() == setting_.roster.size()) return;
@@ -222,18 +222,18 @@ void Watch::report_interruption() {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Rank 0 speaks for all. If it is the one that is lost, one rank on each node does.
+/// Rank 0 reports for all. If it is the lost one, one rank on each node does.
 void Watch::report() {
   if (!is_hub() && (lost_ != 0 || !claim_.take(setting_.token))) return;
   const std::string text =
       notice(setting_.roster, lost_, loss_, setting_.options.patience, setting_.results) + '\n';
   (void)!::write(STDERR_FILENO, text.data(), text.size());
-  // The claim ends with this process: the others shall have asked by then.
+  // The claim ends with this process: the others must have asked by then.
   if (!is_hub()) std::this_thread::sleep_for(std::chrono::duration<double>(news_travel.si()));
 }
 
-/// Not std::exit: its destructors would wait for the threads that hang. Result files are on disk
-/// line by line; what stands in the buffer of standard output goes out unless a thread is at it.
+/// Does not call std::exit: its destructors would wait for the hanging threads. Result files are on
+/// disk line by line. The buffer of standard output is flushed unless a thread is using it.
 void Watch::end_process(int code) const {
   if (::ftrylockfile(stdout) == 0) {
     ::fflush_unlocked(stdout);

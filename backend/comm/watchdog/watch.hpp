@@ -14,8 +14,8 @@
 
 namespace dlscale::backend {
 
-/// The thread behind a Watchdog. Rank 0 has a line to every other rank and passes news on; the
-/// others have a line to rank 0.
+/// The thread behind a Watchdog. Rank 0 has a connection to every other rank and forwards news; the
+/// others have one to rank 0.
 class Watch {
  public:
   struct Peer {
@@ -36,9 +36,9 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Tells the others why this rank leaves, and ends the thread. After anything but Fate::done
-  /// it first waits a little for news of a death, which may be the true reason; on such news it
-  /// does not return but ends the process.
+  /// Reports to the others why this rank leaves, and ends the thread. Unless `fate` is Fate::done,
+  /// it first waits a little for news of a death, which may be the true cause. On such news it ends
+  /// the process and does not return.
   void leave(Fate fate);
 
  private:
@@ -71,16 +71,16 @@ class Watch {
   Descriptor wake_;
   std::atomic<Fate> leaving_ = Fate::well;
 
-  // Of the thread alone:
+  // Used by the thread alone:
   bool over_ = false;
   Rank lost_ = 0;
-  Fate loss_ = Fate::well;  ///< of rank lost_, the first that went wrong
+  Fate loss_ = Fate::well;  ///< state of rank lost_, the first one that failed
   Clock::time_point lost_at_;
-  int loss_signal_ = 0;  ///< why, of Fate::interrupted
+  int loss_signal_ = 0;  ///< the signal, for Fate::interrupted
   std::optional<Clock::time_point> signal_at_;
-  std::set<Rank> signalled_;  ///< those that a signal reached, not because others left
-  std::optional<Clock::time_point> signalled_at_;  ///< when the first of them was known
-  bool reported_ = false;                          ///< whom a signal reached
+  std::set<Rank> signalled_;  ///< ranks that received a signal, not because others left
+  std::optional<Clock::time_point> signalled_at_;  ///< when the first of them became known
+  bool reported_ = false;  ///< whether the signalled ranks have been reported
   std::optional<Clock::time_point> asked_to_leave_at_;
   std::optional<Clock::time_point> leaving_at_;
   Clock::time_point last_beat_;

@@ -17,7 +17,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// To reach rank 0 over one of its addresses, and for rank 0 to see a rank that has reached it.
+/// Timeout for reaching rank 0 at one of its addresses, and for rank 0 to accept that rank.
 constexpr Seconds connection_time{3.0};
 
 template <class T>
@@ -36,7 +36,7 @@ std::optional<Line> call(const Invitation& invitation, const Roster& roster, Ran
   return call_tcp(invitation, me, connection_time);
 }
 
-/// Lets in the ranks that have called; `called` says which.
+/// Accepts the ranks that have called; `called` marks them.
 std::vector<Watch::Peer> let_in(Door& door, const std::vector<std::uint8_t>& called) {
   std::vector<std::optional<Line>> lines(called.size());
   auto missing = std::count(called.begin() + 1, called.end(), std::uint8_t{1});
@@ -65,8 +65,8 @@ void warn_of_strangers(const Roster& roster, const std::vector<std::uint8_t>& ad
   }
 }
 
-/// MPICH's launcher, told by -disable-auto-cleanup to leave the ranks alone when one dies, sends
-/// them this signal, which ends a process that does not expect it before it can say who died.
+/// MPICH's launcher with -disable-auto-cleanup leaves the ranks alone when one dies, but sends them
+/// this signal. Unless ignored, it ends a process before it can report the death.
 void ignore_signal_of_launcher() {
   struct sigaction now = {};
   if (sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
@@ -102,7 +102,7 @@ Connected connect_all(Communicator& communicator, const Roster& roster,
     warn_of_strangers(roster, present);
   }
   communicator.broadcast(std::as_writable_bytes(std::span(present)), 0);
-  // A line that rank 0 does not know leads to somebody else.
+  // A connection that rank 0 does not know leads to another process.
   if (line && present[static_cast<std::size_t>(me)] != 0) {
     connected.peers.push_back({0, std::move(*line)});
   }

@@ -56,7 +56,7 @@ std::vector<HardwareThread> hardware_threads(hwloc_topology_t topology) {
   return threads;
 }
 
-/// Of the first hardware thread: those on the way from it to the machine.
+/// Caches of the first hardware thread, between it and the machine.
 std::vector<DataCache> data_caches(hwloc_topology_t topology) {
   std::vector<DataCache> caches;
   hwloc_obj_t object = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);

@@ -15,12 +15,12 @@
 namespace dlscale::backend::simd {
 namespace {
 
-// A round adds products that sum to 1 to every register of sums, then such that sum to
-// -255/256: each sum grows by 1/256, exactly.
+// A round adds products with a sum of 1 to every register, then products with a sum of -255/256:
+// each register grows by exactly 1/256.
 constexpr double growth = 1.0 / 256;
 constexpr float taken_back = -255.0F / 256;
 
-/// Of a number that has at most eight bits of mantissa.
+/// Bits of a number that has at most eight bits of mantissa.
 constexpr std::uint16_t bf16_bits(float value) {
   return static_cast<std::uint16_t>(__builtin_bit_cast(std::uint32_t, value) >> 16U);
 }
@@ -36,8 +36,8 @@ double largest_error(const float* sums, std::size_t count, std::int64_t rounds) 
   return error;
 }
 
-constexpr int vectors = 12;  // of sums: as many as wait for each other, and more
-constexpr int lanes = 16;    // each a sum of two products
+constexpr int vectors = 12;  // vectors of sums: enough to hide the latency
+constexpr int lanes = 16;    // lanes per vector, each a sum of two products
 
 [[gnu::target("avx512f,avx512bf16")]] double run_avx512(std::int64_t rounds) {
   const auto all = [](float value) {
@@ -64,12 +64,12 @@ bool has_avx512_bf16() {
   return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
-constexpr int rows = 16;          // of a tile
-constexpr int row_bytes = 64;     // of a tile: 16 sums, or 32 factors
-constexpr int factors = 32;       // of each sum
-constexpr int tiles_of_sums = 5;  // 0 … 4; then come a, b, b that takes back
+constexpr int rows = 16;          // rows per tile
+constexpr int row_bytes = 64;     // bytes per row of a tile: 16 sums, or 32 factors
+constexpr int factors = 32;       // factors per sum
+constexpr int tiles_of_sums = 5;  // tiles 0 … 4; then come a, b, and a b that subtracts
 
-/// What the tiles are, as the processor reads it   [Intel SDM, LDTILECFG].
+/// Configuration of the tiles, as the processor reads it   [Intel SDM, LDTILECFG].
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -130,8 +130,8 @@ TileOfFactors tile_of(float value) {
   return largest_error(sums.data(), sums.size(), rounds);
 }
 
-/// Whether the processor has the tiles and their products of bf16: EDX of leaf 7, bits 24 and 22
-/// [Intel SDM, CPUID]. Asked here, because not every compiler knows the names of these features.
+/// Whether the processor has tiles and their bf16 products: EDX of leaf 7, bits 24 and 22 [Intel
+/// SDM, CPUID]. Read here, because not every compiler knows the names of these features.
 bool processor_has_amx_bf16() {
   constexpr unsigned leaf = 7;
   constexpr unsigned bits = 1U << 24U | 1U << 22U;
@@ -142,8 +142,8 @@ bool processor_has_amx_bf16() {
   return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & bits) == bits;
 }
 
-/// Linux keeps tiles for a process that asked for them only
-/// [Documentation/arch/x86/xstate.rst: ARCH_REQ_XCOMP_PERM of component 18, TILEDATA].
+/// Linux keeps tile state only for processes that request it [Documentation/arch/x86/xstate.rst:
+/// ARCH_REQ_XCOMP_PERM of component 18, TILEDATA].
 bool has_amx_bf16() {
   constexpr long request_permission = 0x1023;  // NOLINT(google-runtime-int): syscall's own type
   constexpr long tile_data = 18;               // NOLINT(google-runtime-int)
@@ -151,7 +151,7 @@ bool has_amx_bf16() {
 }
 
 constexpr double products(int sums, int of_each) {
-  return 2.0 * 2.0 * sums * of_each;  // two of them a round, a multiply-add being two operations
+  return 2.0 * 2.0 * sums * of_each;  // two of them per round; a multiply-add is two operations
 }
 
 }  // namespace

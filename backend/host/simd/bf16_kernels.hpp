@@ -6,13 +6,13 @@
 
 namespace dlscale::backend::simd {
 
-/// Products of bf16 summed in f32, by the instructions that some processors have for them.
+/// Products of bf16 summed in f32, by the processor's instructions for them.
 struct Bf16Instructions {
   PeakKernel kernel;
-  bool (*usable)();  ///< on this processor, and the system lets this process use them
+  bool (*usable)();  ///< whether this processor has them and the system lets this process use them
 };
 
-/// Those that this build holds; none for other processors than x86-64.
+/// The kernels in this build; none for processors other than x86-64.
 std::vector<Bf16Instructions> bf16_instructions();
 
 }  // namespace dlscale::backend::simd

@@ -6,7 +6,7 @@
 #include <vector>
 
 // Compiles this file once for each instruction set. Arrays of vectors need a size known here, and
-// of those that differ in nothing that is used here one is enough.
+// one of several targets that do not differ for this file is enough.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -19,7 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dlscale::backend::simd::HWY_NAMESPACE {
 
-/// As people call it; "" for what is no vector instruction set of a processor.
+/// Usual name of the instruction set; "" for targets that are not vector instruction sets of a
+/// processor.
 constexpr std::string_view isa() {
   switch (HWY_TARGET) {
     case HWY_SSE4:
@@ -50,8 +51,8 @@ namespace dlscale::backend::simd {
 
 HWY_EXPORT(kernels);
 
-/// Entry i of a table that Highway dispatches by is of the target at bit i of its masks; the first
-/// chooses among the others and the last is for want of any, unless there is one target only.
+/// Entry i of Highway's dispatch table is for the target at bit i of its masks. The first entry
+/// chooses among the others and the last is the fallback, unless there is only one target.
 std::vector<VectorKernels> vector_kernels() {
   constexpr std::size_t count = std::size(HWY_DISPATCH_TABLE(kernels));
   const std::span table(HWY_DISPATCH_TABLE(kernels));

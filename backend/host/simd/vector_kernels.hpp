@@ -5,15 +5,15 @@
 
 namespace dlscale::backend::simd {
 
-/// What Highway compiled for one instruction set.
+/// Kernels that Highway compiled for one instruction set.
 struct VectorKernels {
   ArrayKernels arrays;
   PeakKernel peak_f32;
   PeakKernel peak_f64;
 };
 
-/// For each instruction set that this processor has and Highway serves, the narrowest first; none
-/// where this was built without Highway.
+/// Kernels for each instruction set of this processor that Highway supports, the narrowest first;
+/// none in a build without Highway.
 std::vector<VectorKernels> vector_kernels();
 
 }  // namespace dlscale::backend::simd

@@ -1,5 +1,5 @@
-// Passes over arrays and chains of multiply-adds in vectors. Read once for every instruction set
-// (see hwy/foreach_target.h), hence a guard that turns over instead of #pragma once.
+// Passes over arrays and chains of multiply-adds in vectors. Included once for every instruction
+// set (see hwy/foreach_target.h), hence a guard that toggles instead of #pragma once.
 #if defined(DLSCALE_BACKEND_HOST_SIMD_VECTOR_LOOPS) == defined(HWY_TARGET_TOGGLE)
 #ifdef DLSCALE_BACKEND_HOST_SIMD_VECTOR_LOOPS
 #undef DLSCALE_BACKEND_HOST_SIMD_VECTOR_LOOPS
@@ -23,7 +23,7 @@ namespace dlscale::backend::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// At most a cache line.
+/// Vector of at most one cache line.
 template <class Float>
 using Tag = hn::CappedTag<Float, 64 / sizeof(Float)>;
 template <class Float>
@@ -95,8 +95,8 @@ constexpr ArrayLoops loops() {
           run_pass<Pass::fill, how>};
 }
 
-/// Vectors that are computed beside each other, so that none waits for the one before: two
-/// multiply-adds a cycle of four or five cycles each, and constants, fit into 16 registers.
+/// Number of independent vectors, which hides the latency: two multiply-adds a cycle of four or
+/// five cycles each. They fit into 16 registers, with the constants.
 constexpr int beside = 12;
 
 template <class Float, int count>
@@ -129,7 +129,7 @@ void run_intensity(std::size_t n, int multiply_adds, bool addition, Float* x) {
   for (; i < n; i += lanes) intensity_block<Float, 1>(multiply_adds, addition, x + i);
 }
 
-/// A round: y = x b + c, x = y / b + (d - c / b), so that x grows by d and every bit of it moves.
+/// A round: y = x b + c, x = y / b + (d - c / b), so that x grows by d and all its bits change.
 template <class Float>
 struct Round {
   static constexpr Float b = Float(1.1);

@@ -7,9 +7,9 @@
 namespace dlscale::collective {
 namespace {
 
-/// At distances d = 1, 2, 4, …, rank r sends the blocks r … r + d - 1 that it has to rank r - d; in
-/// the last round only those that this one lacks. Blocks stand where they belong from the start, so
-/// none is moved in the end.
+/// At distances d = 1, 2, 4, …, rank r sends the blocks r … r + d - 1 that it has to rank r - d. In
+/// the last round it sends only those that rank r - d lacks. Blocks are stored at their final
+/// positions from the start, so none is moved at the end.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);

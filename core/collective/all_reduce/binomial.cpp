@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Reduce to one rank along a binomial tree, then broadcast along the same tree.
+/// Reduces to one rank along a binomial tree, then broadcasts along the same tree.
 Schedule schedule(const Settings& settings) {
   const Rounds broadcast = binomial_broadcast(everyone(settings.p), {0, 1});
   return {settings.p, 1, in_turn(backwards(broadcast), broadcast)};

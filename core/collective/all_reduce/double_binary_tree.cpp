@@ -12,7 +12,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// An edge starts in the first round of its parity after that of the edge which enters its parent.
+/// First round of each edge: the first round of its parity after that of the edge into its parent.
 std::vector<int> starts_of(const std::vector<TreeEdge>& edges, int p) {
   std::vector<std::array<int, 2>> ready(static_cast<std::size_t>(p));  // by rank and tree
   std::vector<int> starts;
@@ -52,9 +52,9 @@ Schedule schedule(const Settings& settings) {
 /// T ≤ 2 (2 ⌈lg p⌉ + 2 (k-1)) (α + m β/(2k)) + (2 ⌈lg p⌉ + 2 (k-1)) m γ/(2k) with k segments in
 /// each tree   [after Sanders, Speck, Träff 2009]
 ///
-/// It reduces, then broadcasts; in each, a segment takes two rounds a level at most, and the next
-/// one follows two rounds later. MODEL 3.5, 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ, counts one round a
-/// level and no start-up of the segments that follow; for many of them both tend to 2 m β + m γ.
+/// It reduces, then broadcasts. In each phase a segment takes at most two rounds per level, and the
+/// next one follows two rounds later. MODEL 3.5, 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ, counts one round
+/// per level and no start-up of later segments; for many segments both tend to 2 m β + m γ.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   if (settings.p == 1) return {};

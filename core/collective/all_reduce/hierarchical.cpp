@@ -4,9 +4,9 @@
 namespace dlscale::collective {
 namespace {
 
-/// Over N nodes of g ranks: reduce-scatter around rings within the nodes, so that each rank has a
-/// g-th of its node's sum; all-reduce of each g-th around a ring across the nodes; all-gather
-/// within.
+/// For N nodes of g ranks: first a reduce-scatter around rings within the nodes, so that each rank
+/// has 1/g of its node's sum. Then an all-reduce of each such part around a ring across the nodes,
+/// and an all-gather within the nodes.
 Schedule schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const int g = nodes.ranks_on_node();
@@ -27,7 +27,7 @@ Schedule schedule(const Settings& settings) {
 /// T = 2 (g-1) (α_i + m/g β_i) + (g-1) m/g γ_i
 ///   + 2 (N-1) (α_e + m/(gN) β_e) + (N-1) m/(gN) γ_e   [Horovod's hierarchical all-reduce;
 ///   MODEL 3.13]
-/// With one way out of each node, its g ranks share it: β_e is then g times that of the link.
+/// If each node has one uplink, its g ranks share it: β_e is then g times that of the link.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const double g = settings.ranks_on_node;
   const double N = settings.p / g;

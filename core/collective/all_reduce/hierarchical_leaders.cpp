@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Over N nodes of g ranks: reduce to the leaders of the nodes along binomial trees, all-reduce
+/// For N nodes of g ranks: reduce to the leaders of the nodes along binomial trees, all-reduce
 /// around a ring of the leaders, broadcast along the same trees.
 Schedule schedule(const Settings& settings) {
   const Nodes nodes(settings);
@@ -21,7 +21,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = ⌈lg g⌉ (2 α_i + m (2 β_i + γ_i))
 ///   + 2 (N-1) α_e + 2 (N-1)/N m β_e + (N-1)/N m γ_e   [MODEL 3.13, variant with leaders]
-/// One rank of a node sends to others at a time, so nobody shares its way out; the rest waits.
+/// Only one rank of a node sends to others at a time, so the uplink is not shared; the others wait.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;

@@ -7,7 +7,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// The ranks, then the switches of each level up to the one at the top.
+/// The ranks, then the switches of each level up to the top one.
 std::vector<Group> levels_of(int p, int down_links) {
   EXPECT(down_links >= 2);
   std::vector<Group> levels{everyone(p)};
@@ -21,7 +21,7 @@ std::vector<Group> levels_of(int p, int down_links) {
   return levels;
 }
 
-/// Segments go up the tree of switches, where each adds what comes from below, and down again.
+/// Segments go up the tree of switches, each of which adds the data from below, and down again.
 /// Segment s takes hop h of 2 × levels in round s + h.
 Schedule schedule(const Settings& settings) {
   const int k = settings.segments;
@@ -51,8 +51,8 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (2 h - 1 + k)(α + m/k β) + (h - 1 + k) m/k γ with k segments over h = ⌈log_r p⌉ levels of
 /// switches (1 for p = 1), r links down each   [MODEL 3.21, 3.22 with η = 1]
-/// α is a hop's, γ that of the switch: 0 where it adds at the speed of its links, and for p = 1.
-/// One segment gives the latency 2 h (α + m β) of small messages, many the m β of streams.
+/// α is that of a hop, γ that of the switch: 0 if it adds at the rate of its links, and for p = 1.
+/// One segment gives the latency 2 h (α + m β) of small messages, many give the m β of streams.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double k = settings.segments;

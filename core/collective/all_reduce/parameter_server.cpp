@@ -7,8 +7,8 @@
 namespace dlscale::collective {
 namespace {
 
-/// In turn t of p ranks and S servers, rank w meets server (w + t) mod max(p, S), if there is one:
-/// so nobody meets two at once. In one pass over all turns each rank meets each server.
+/// In turn t of p ranks and S servers, rank w meets server (w + t) mod max(p, S), if it exists: so
+/// each meets only one at a time. In one pass over all turns each rank meets each server.
 struct Turns {
   int ranks = 1;
   int servers = 1;
@@ -21,7 +21,7 @@ struct Turns {
 };
 
 /// Each server has one part of the message, in segments. In pass i, ranks push segment i of all
-/// parts, which servers add up, and pull segment i - 1.
+/// parts, which servers sum, and pull segment i - 1.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const int k = settings.segments;
@@ -51,10 +51,9 @@ Schedule schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (k + 1) M (α + m/(kS) β) + k (M - 1) m/(kS) γ with M = max(p, S): pushing a segment takes
-/// the slower of all ranks of S servers and all servers of p ranks, and pulling it goes along with
-/// pushing the next   [MODEL 3.19; with S = 1 and k = 1 it is 3.18, 2 p m β]
-/// For p = 1 nothing is added.
+/// T = (k + 1) M (α + m/(kS) β) + k (M - 1) m/(kS) γ with M = max(p, S). Pushing a segment takes
+/// the slower of all ranks of S servers and all servers of p ranks; pulling it overlaps pushing the
+/// next one   [MODEL 3.19; with S = 1 and k = 1 it is 3.18, 2 p m β]. For p = 1 nothing is added.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double M = std::max(settings.p, settings.servers);

@@ -4,7 +4,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Exchanges of the whole message with the rank whose number differs in one bit.
+/// Exchanges the whole message with the rank whose number differs in one bit.
 Schedule schedule(const Settings& settings) {
   const PowerOfTwoGroup group(settings.p);
   Schedule inner;
@@ -19,7 +19,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = lg p (α + m β + m γ) for p = 2^k   [Thakur et al. 2005; MODEL 3.1]
-/// else (⌊lg p⌋ + 2)(α + m β) + (⌊lg p⌋ + 1) m γ. Fewest messages, whole message in each.
+/// else (⌊lg p⌋ + 2)(α + m β) + (⌊lg p⌋ + 1) m γ. Fewest messages; each has the whole size.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double lg_p = floor_log2(settings.p);

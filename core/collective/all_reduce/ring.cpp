@@ -12,7 +12,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = 2 (p-1) α + 2 (p-1)/p m β + (p-1)/p m γ   [Patarasuk & Yuan 2009; MODEL 3.3]
-/// Least bytes on the wire of all algorithms, most messages.
+/// It has the fewest bytes on the wire of all algorithms, and the most messages.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

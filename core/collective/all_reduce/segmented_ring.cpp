@@ -6,7 +6,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// The ring with its reduce-scatter in phases, each of one segment of every block.
+/// The ring with its reduce-scatter in phases, each with one segment of every block.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const int k = settings.segments;
@@ -20,7 +20,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (k + 1)(p-1) α + 2 (p-1)/p m β + (p-1)/p m γ with k segments   [Open MPI,
 /// coll_base_allreduce.c; MODEL 3.3]
-/// It pays where adding overlaps with sending, which a model of rounds does not see.
+/// It helps where adding overlaps with sending, which a model of rounds does not represent.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

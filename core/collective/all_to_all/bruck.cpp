@@ -8,10 +8,10 @@
 namespace dlscale::collective {
 namespace {
 
-/// A block that has to go j ranks to the right takes a step of d for each bit d of j, all blocks
-/// with that bit at once. At rank r on its way it waits in the slot for the block of rank r - j, in
-/// which no other waits there, and which in the end is the one it belongs in: so none is moved
-/// before or after the steps. The own block is copied.
+/// A block that must move j ranks to the right takes a step of d for each bit d of j; all blocks
+/// with that bit move together. At rank r on its way it is stored in the slot for the block of rank
+/// r - j. No other block uses that slot then, and at the end it is the block's own slot. So no
+/// block is moved before or after the steps. The own block is copied.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);
@@ -36,7 +36,7 @@ Schedule schedule(const Settings& settings) {
   return result;
 }
 
-/// Σ of the bits set in 1 … p - 1: the blocks that each rank sends.
+/// Σ of the bits set in 1 … p - 1: the number of blocks that each rank sends.
 int blocks_sent(int p) {
   int blocks = 0;
   for (int j = 1; j < p; ++j) blocks += std::popcount(static_cast<unsigned>(j));

@@ -6,8 +6,8 @@
 namespace dlscale::collective {
 namespace {
 
-/// In round s, each rank sends its block for the rank s to its right to that rank, which puts it
-/// where blocks of the sender belong in the result. The own block is copied there.
+/// In round s, each rank sends to the rank s to its right the block for it. The receiver stores it
+/// at the position for blocks of the sender in the result. The own block is copied there.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);

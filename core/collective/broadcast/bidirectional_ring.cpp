@@ -7,12 +7,12 @@ namespace dlscale::collective {
 namespace {
 
 /// One half of the message goes around to the right, the other to the left, each in segments. All
-/// ranks use both of their ways in or out at once, so this is for rings whose neighbours are joined
-/// by links of their own; with one port for both, it would be no faster than the chain.
+/// ranks use both of their ports in or out concurrently, so this is for rings whose neighbours are
+/// joined by separate links. With one port for both, it would not be faster than the chain.
 Schedule schedule(const Settings& settings) {
   const int k = settings.segments;
   const Group right = everyone(settings.p, settings.root);
-  Group left(right.rbegin(), right.rend());  // the root comes last
+  Group left(right.rbegin(), right.rend());  // the root is last
   std::rotate(left.begin(), left.end() - 1, left.end());
   Schedule result{settings.p, 2 * k,
                   at_once(chain_broadcast(right, {0, k}), chain_broadcast(left, {k, k}))};
@@ -21,7 +21,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = (p - 2 + k)(α + m/(2k) β) with k segments in each half, p ≥ 3   [MODEL 3.14, two ports]
-/// Two ranks are joined by one link, which takes both halves: T = k (α + m/k β).
+/// One link joins two ranks and carries both halves: T = k (α + m/k β).
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const int k = settings.segments;

@@ -29,9 +29,9 @@ Schedule schedule(const Settings& settings) {
   return result;
 }
 
-/// T = max{ 2 (L-1), L + ⌊lg(p - 2^L + 1)⌋ }(α + m β), L = ⌊lg p⌋: a second child waits for the
-/// first, and so last is who is the second child most often, on the last level or the one before,
-/// which is full. [derived from the schedule]
+/// T = max{ 2 (L-1), L + ⌊lg(p - 2^L + 1)⌋ }(α + m β), L = ⌊lg p⌋. A second child waits for the
+/// first, so the last rank is the one whose path has the most second children. It is on the last
+/// level or the one before, which is full. [derived from the schedule]
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;
   if (p == 1) return {};

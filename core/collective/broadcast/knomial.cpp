@@ -6,10 +6,10 @@
 namespace dlscale::collective {
 namespace {
 
-/// Open MPI's, where nobody asks for another. [coll_tuned_bcast_knomial_radix]
+/// Open MPI's default. [coll_tuned_bcast_knomial_radix]
 constexpr int radix = 4;
 
-/// The largest power of the radix below p, and how many powers there are; 0 and 0 for one rank.
+/// The largest power of the radix below p, and the number of powers; 0 and 0 for one rank.
 struct Levels {
   int distance = 0;
   int count = 0;
@@ -23,7 +23,8 @@ Levels levels_of(int p) {
   return levels;
 }
 
-/// Who has the message sends it to radix - 1 others, one after another, then all that have it do.
+/// A rank with the message sends it to radix - 1 others, one after another, then all ranks with the
+/// message do the same.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
@@ -40,7 +41,7 @@ Schedule schedule(const Settings& settings) {
   return result;
 }
 
-/// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4: of ranks k^L
+/// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4; for p = k^L it is
 /// L (k-1)(α + m β)   [MODEL 3.8, where the first level is counted as if it was full]
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;

@@ -4,7 +4,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// The root sends to one rank after another, on its one way out.
+/// The root sends to one rank after another, through its one port.
 Schedule schedule(const Settings& settings) {
   Schedule result{settings.p, 1, {}};
   for (const Rank rank : everyone(settings.p, settings.root)) {

@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Parts are scattered along a binomial tree and gathered by all by recursive doubling.
+/// Scatter along a binomial tree, then all-gather by recursive doubling.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
@@ -13,8 +13,8 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = 2 lg p α + 2 (p-1)/p m β for p = 2^k   [van de Geijn; Thakur et al. 2005; MODEL 3.10]
-/// else, with what recursive doubling sends (doubling_slots),
-/// T = (⌈lg p⌉ + ⌊lg p⌋ + 2) α + (p - 1 + slots)/p m β.
+/// else, with the slots of doubling_slots (recursive doubling), T = (⌈lg p⌉ + ⌊lg p⌋ + 2) α + (p -
+/// 1 + slots)/p m β.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const int p = settings.p;

@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Parts are scattered along a binomial tree and gathered by all around a ring.
+/// Scatter along a binomial tree, then all-gather around a ring.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);

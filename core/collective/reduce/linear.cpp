@@ -4,7 +4,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// One rank after another sends to the root, whose way in they would share anyway.
+/// One rank after another sends to the root, whose incoming link they would share anyway.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Rank root = settings.root;

@@ -5,7 +5,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// Reduce-scatter by recursive halving, then the parts are gathered along a binomial tree.
+/// Reduce-scatter by recursive halving, then a gather along a binomial tree.
 Schedule schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
@@ -15,8 +15,8 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005; MODEL 3.7]
-/// else, with what recursive halving sends (doubling_slots),
-/// T = (⌊lg p⌋ + 2 + ⌈lg p⌉) α + slots/p m (β + γ) + (p-1)/p m β.
+/// else, with the slots of doubling_slots (recursive halving), T = (⌊lg p⌋ + 2 + ⌈lg p⌉) α +
+/// slots/p m (β + γ) + (p-1)/p m β.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const int p = settings.p;

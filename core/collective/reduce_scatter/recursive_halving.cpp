@@ -4,15 +4,15 @@
 namespace dlscale::collective {
 namespace {
 
-/// The all-gather by recursive doubling run backwards.
+/// The all-gather by recursive doubling, reversed.
 Schedule schedule(const Settings& settings) {
   return {settings.p, settings.p, backwards(doubling_all_gather(everyone(settings.p)))};
 }
 
 /// T = lg p α + (p-1)/p m (β + γ) for p = 2^k   [Thakur et al. 2005; MODEL 3.12]
-/// else (⌊lg p⌋ + 2) α + slots/p m (β + γ) with the slots of doubling_slots; the term that MPICH's
-/// comment gives for this has a wrong dimension, and MODEL 3.12's in its place lets the folded
-/// ranks be spread evenly, where here the lower halves have them.
+/// else (⌊lg p⌋ + 2) α + slots/p m (β + γ) with the slots of doubling_slots. MPICH's comment has a
+/// term of wrong dimension here. MODEL 3.12's replacement spreads the folded ranks evenly, whereas
+/// here they are in the lower halves.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

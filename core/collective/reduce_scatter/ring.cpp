@@ -4,7 +4,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// The ring of the all-gather run backwards: block i collects what it needs on its way to rank i.
+/// The ring of the all-gather, reversed: block i collects its terms on its way to rank i.
 Schedule schedule(const Settings& settings) {
   return {settings.p, settings.p, backwards(ring_all_gather(everyone(settings.p), {}))};
 }

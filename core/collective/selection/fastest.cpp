@@ -16,8 +16,8 @@ Settings with(Settings settings, int segments) {
 
 }  // namespace
 
-/// Closed forms in k segments are sums of terms in 1, k and 1/k, so convex: T is least at the first
-/// k after which it does not fall.
+/// Closed forms in k segments are sums of terms in 1, k and 1/k, hence convex: T is minimal at the
+/// first k after which it does not decrease.
 int best_segments(const Algorithm& algorithm, const Links& links, const Settings& settings, Bytes m,
                   Bytes element) {
   EXPECT(element.si() > 0 && element <= m);

@@ -4,7 +4,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// As in gloo's file names; "pairwise" is our name of its all-to-all.
+/// Names of gloo's files; "pairwise" is our name of its all-to-all.
 std::string_view gloo_name(Collective collective) {
   switch (collective) {
     case Collective::all_reduce:

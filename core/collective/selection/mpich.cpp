@@ -16,7 +16,7 @@ constexpr double allgather_long_msg_size = 524288;
 constexpr double redscat_commutative_long_msg_size = 524288;
 constexpr double alltoall_short_msg_size = 256;
 constexpr double alltoall_medium_msg_size = 32768;
-constexpr int alltoall_bruck_min_procs = 8;  // written into its code
+constexpr int alltoall_bruck_min_procs = 8;  // a literal in its code
 
 bool is_power_of_2(int p) {
   return p == largest_power_of_2(p);
@@ -37,7 +37,7 @@ std::string_view all_gather(int p, double bytes) {
   return bytes < allgather_short_msg_size ? "bruck" : "ring";
 }
 
-/// Of medium size it is the window of 32 messages that it calls scattered, which takes as long as
+/// For medium sizes it is the window of 32 messages called scattered, which takes as long as
 /// pairwise exchange in a model of rounds [MODEL 3.17].
 std::string_view all_to_all(int p, double bytes_per_rank) {
   if (bytes_per_rank <= alltoall_short_msg_size && p >= alltoall_bruck_min_procs) return "bruck";

@@ -7,7 +7,7 @@
 namespace dlscale::collective {
 namespace {
 
-/// What Open MPI calls an algorithm of the family otherwise.
+/// Open MPI's name of an algorithm, if it differs from the family's.
 struct OtherName {
   Collective collective;
   std::string_view theirs;
@@ -18,7 +18,7 @@ struct OtherName {
 /// pairwise exchange in a model of rounds [MODEL 3.17]; `two_proc` is one exchange of 2 ranks.
 constexpr std::array other_names{
     OtherName{Collective::reduce, "pipeline", "chain"},
-    OtherName{Collective::reduce, "chain", ""},  // four chains at once
+    OtherName{Collective::reduce, "chain", ""},  // four concurrent chains
     OtherName{Collective::broadcast, "pipeline", "chain"},
     OtherName{Collective::broadcast, "chain", ""},
     OtherName{Collective::broadcast, "basic_linear", "linear"},
@@ -37,7 +37,7 @@ std::string_view our_name(Collective collective, std::string_view theirs) {
   return theirs;
 }
 
-/// The bytes that its rules ask for.
+/// The number of bytes that its rules use.
 double bytes_of(Collective collective, int p, Bytes m) {
   const bool per_rank =
       collective == Collective::all_gather || collective == Collective::all_to_all;
@@ -51,7 +51,7 @@ Selection open_mpi_fixed(Collective collective, int p, Bytes m) {
   const double bytes = bytes_of(collective, p, m);
   std::string_view name;
   for (const OpenMpiRow& row : open_mpi_rows(collective)) {
-    if (row.ranks <= p && row.bytes <= bytes) name = row.algorithm;  // the last row that holds
+    if (row.ranks <= p && row.bytes <= bytes) name = row.algorithm;  // the last matching row
   }
   return {name, find(collective, our_name(collective, name))};
 }

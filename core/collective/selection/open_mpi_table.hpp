@@ -6,16 +6,17 @@
 
 namespace dlscale::collective {
 
-/// From so many ranks and bytes on, that algorithm, by Open MPI's name. What the bytes are:
-/// the message of all_reduce, reduce, broadcast and reduce_scatter; what a rank contributes to
-/// an all_gather; what a rank sends to one other in an all_to_all.
+/// Threshold of Open MPI's rule: from `ranks` ranks and `bytes` bytes on, it uses `algorithm` (its
+/// own name). `bytes` is the message of all_reduce, reduce, broadcast and reduce_scatter; a rank's
+/// contribution to an all_gather; what a rank sends to one other rank in an all_to_all.
 struct OpenMpiRow {
   int ranks;
   double bytes;
   std::string_view algorithm;
 };
 
-/// The rows of a collective, in order of ranks, then bytes; with 0 bytes for each number of ranks.
+/// The rows of a collective, ordered by ranks, then bytes; each number of ranks has a row of 0
+/// bytes.
 std::span<const OpenMpiRow> open_mpi_rows(Collective collective);
 
 }  // namespace dlscale::collective

@@ -7,54 +7,56 @@
 
 namespace dlscale::collective {
 
-/// Which algorithm a library takes for a collective, by its own name, and the same in the family:
-/// nullptr if the family does not hold it.
+/// A library's algorithm for a collective, by its own name, and the equivalent one of the family;
+/// nullptr if the family does not have it.
 struct Selection {
   std::string_view name;
   const Algorithm* algorithm = nullptr;
 };
 
-/// What Open MPI's component `tuned` takes by its fixed rules for sums on p ≥ 1 ranks, if all are
-/// its own choice (no rules file, no parameters).
-/// [ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, commit 8efebee, for commutative operations]
+/// Choice of Open MPI's component `tuned` by its fixed rules, for sums on p ≥ 1 ranks, without a
+/// rules file or parameters. [ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, commit 8efebee, for
+/// commutative operations]
 Selection open_mpi_fixed(Collective collective, int p, Bytes m);
 
-/// What MPICH takes on p ≥ 1 ranks of one level for sums of elements of that size, by the default
-/// values of its parameters (MPIR_CVAR_…). [src/mpi/coll, commit 6a79bf65]
+/// MPICH's choice for sums of elements of `element` bytes on p ≥ 1 ranks of one level, with default
+/// parameters (MPIR_CVAR_…). [src/mpi/coll, commit 6a79bf65]
 Selection mpich(Collective collective, int p, Bytes m, Bytes element);
 
-/// What Gloo takes on p ≥ 1 ranks where the caller names no algorithm, as PyTorch and Horovod do:
-/// for every size a ring for all-reduce and all-gather, a binomial tree for broadcast, all pairs
-/// for all-to-all. Its ring adds one segment of a block while the next travels (at least two of
-/// each block, of 1 MiB at most), so that the closed form of a ring is what its wire takes. Its
-/// tree starts with neighbours, so that all ranks of a node send to others at once in the end,
-/// where ours starts between nodes. Its reduce is a ring's reduce-scatter, after which all send
-/// their blocks to the root; it has no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af,
-/// broadcast.cc and allgather.cc at 58985072, alltoall.cc at 3d08580f, reduce.cc at 55b6bf77]
+/// Gloo's choice on p ≥ 1 ranks if the caller does not name an algorithm, as PyTorch and Horovod
+/// do. It is the same for every size: a ring for all-reduce and all-gather, a binomial tree for
+/// broadcast, all pairs for all-to-all.
+///
+/// The ring adds one segment of a block while the next one travels (at least two per block, of at
+/// most 1 MiB). So the closed form of a ring is the time on its wire. The tree starts with
+/// neighbours, so that all ranks of a node send to others concurrently at the end; ours starts
+/// between nodes. Gloo's reduce is a ring's reduce-scatter, after which all send their blocks to
+/// the root; Gloo has no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af, broadcast.cc
+/// and allgather.cc at 58985072, alltoall.cc at 3d08580f, reduce.cc at 55b6bf77]
 Selection gloo(Collective collective, int p);
 
-/// What Horovod's all-reduce is with HOROVOD_HIERARCHICAL_ALLREDUCE=1: on several nodes NCCL's
-/// reduce-scatter within them, MPI's all-reduce of each part across them, NCCL's all-gather within;
-/// on one node it is ignored (operations.cc: "size != local_size"), and NCCL's all-reduce is left,
-/// taken as a ring. Only with as many
-/// ranks on each node; the elements that do not divide by these, of which the fusion buffer has
-/// none, are left out. [horovod/common/ops/nccl_operations.cc at 0246ec05; MODEL 3.13]
+/// Horovod's all-reduce with HOROVOD_HIERARCHICAL_ALLREDUCE=1. On several nodes: NCCL's
+/// reduce-scatter within nodes, MPI's all-reduce of each part across them, NCCL's all-gather within
+/// nodes. On one node the variable is ignored (operations.cc: "size != local_size"); NCCL's
+/// all-reduce is then modelled as a ring. Requires the same number of ranks on each node. Elements
+/// that do not divide by it are neglected; the fusion buffer has none.
+/// [horovod/common/ops/nccl_operations.cc at 0246ec05; MODEL 3.13]
 Selection horovod_hierarchical(int p, int ranks_on_node);
 
-/// The number of segments with which an algorithm takes least time by its closed form, for messages
-/// of whole elements of that size; 1 if it has none. Requires m ≥ element > 0.
+/// Number of segments for which an algorithm is fastest by its closed form, for messages of whole
+/// elements of `element` bytes; 1 if it has no segments. Requires m ≥ element > 0.
 int best_segments(const Algorithm& algorithm, const Links& links, const Settings& settings, Bytes m,
                   Bytes element);
 
-/// An algorithm with its best number of segments.
+/// An algorithm with its optimal number of segments.
 struct Fastest {
   const Algorithm* algorithm = nullptr;
   int segments = 1;
   Seconds time;
 };
 
-/// The one that takes least time by its closed form, in segments as is best for each; the first of
-/// several. Those that cannot be set up so are passed over; nullptr if none is left.
+/// The fastest algorithm by closed form, each with its optimal number of segments; the first of
+/// several. Algorithms that do not support the settings are skipped; nullptr if none is left.
 Fastest fastest(std::span<const Algorithm* const> among, const Links& links,
                 const Settings& settings, Bytes m, Bytes element);
 

@@ -5,9 +5,9 @@
 
 namespace dlscale::nccl_profiler {
 
-/// What NCCL told of one operation. Plain, for it crosses from the plugin to the program.
+/// NCCL's report on one operation. A plain type, because it crosses from the plugin to the program.
 struct Note {
-  std::array<char, 64> communicator{};  ///< the name in its configuration
+  std::array<char, 64> communicator{};  ///< name in its configuration
   std::array<char, 24> function{};      ///< "AllReduce", "Send"
   std::array<char, 24> algorithm{};     ///< "RING", "TREE", "NVLS"; empty for point-to-point
   std::array<char, 24> protocol{};      ///< "LL", "LL128", "SIMPLE"; empty for point-to-point
@@ -18,12 +18,12 @@ struct Note {
   std::int32_t warps = 0;
 };
 
-/// The program's side of the plugin, by name. While on, NCCL tells of every operation that is
-/// enqueued in this process; while off, it costs a load and a test.
+/// Names of the plugin functions that the program calls. While watching is on, NCCL reports every
+/// operation that is enqueued in this process; while off, it costs a load and a test.
 extern "C" {
 using WatchFunction = void (*)(int on);
-/// Moves out up to `most` notes, oldest first; returns how many. `lost` receives how many were
-/// overwritten because nobody read them.
+/// Moves out up to `most` notes, oldest first; returns how many. `lost` receives the number of
+/// notes that were overwritten before a read.
 using ReadFunction = std::size_t (*)(Note* notes, std::size_t most, std::uint64_t* lost);
 }
 inline constexpr const char* watch_symbol = "dlscale_nccl_profiler_watch";

@@ -1,5 +1,5 @@
-// A profiler plugin for NCCL, a shared object of its own: keeps what NCCL says of each operation
-// until the program reads it. It depends on neither NCCL nor the rest of dlscale.
+// A profiler plugin for NCCL, built as a separate shared object. It keeps NCCL's report on each
+// operation until the program reads it. It depends on neither NCCL nor the rest of dlscale.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -17,18 +17,18 @@ namespace {
 constexpr std::size_t most_notes = 4096;
 constexpr int watched = collective_event | point_to_point_event;
 
-/// One communicator.
+/// Context of one communicator.
 struct Context {
   std::array<char, 64> name{};
 };
 
-/// What all communicators of the process write to. NCCL's interface has no place for it but here.
+/// Record shared by all communicators of the process; NCCL's interface has no other place for it.
 struct Ledger {
   std::mutex mutex;
   std::deque<Note> notes;
   std::uint64_t lost = 0;
   bool on = false;
-  std::atomic<int>* activation = nullptr;  ///< NCCL's mask, one for all its communicators
+  std::atomic<int>* activation = nullptr;  ///< NCCL's mask, common to all its communicators
 };
 
 Ledger& ledger() {
@@ -64,7 +64,7 @@ void apply(Ledger& book) {
 
 int init(void** context, int* activation, const char* name) {
   auto* made = new (std::nothrow) Context;
-  if (made == nullptr) return 2;  // ncclSystemError: NCCL goes on without the plugin
+  if (made == nullptr) return 2;  // ncclSystemError: NCCL continues without the plugin
   copy_text(name, made->name);
   *context = made;
   Ledger& book = ledger();
@@ -103,9 +103,9 @@ void note_point_to_point(const void* context, int rank, const PointToPointEvent&
   note_down(note);
 }
 
-/// Events of other types come too, since collectives belong to them, and are left out. But NCCL
-/// 2.27 tells of no operation whose group has no handle [src/plugin/profiler.cc, tag v2.27.7-1:
-/// ncclProfilerStartTaskEvents], so groups get one, any that is not null.
+/// Other types of events arrive too, since collectives belong to them, and are skipped. But NCCL
+/// 2.27 does not report an operation whose group has no handle [src/plugin/profiler.cc, tag
+/// v2.27.7-1: ncclProfilerStartTaskEvents]. So groups get one, any value that is not null.
 template <class Event>
 int start(void* context, void** handle, Event* event) {
   *handle = event->type == group_event ? &ledger() : nullptr;
@@ -145,7 +145,7 @@ int finalize(void* context) {
 
 #define DLSCALE_EXPORTED extern "C" __attribute__((visibility("default")))
 
-// The names are NCCL's. NOLINTBEGIN(readability-identifier-naming)
+// NCCL defines these names. NOLINTBEGIN(readability-identifier-naming)
 DLSCALE_EXPORTED const dlscale::nccl_profiler::Profiler5 ncclProfiler_v5{
     "dlscale",
     dlscale::nccl_profiler::init_5,

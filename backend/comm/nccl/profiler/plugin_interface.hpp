@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What NCCL and a profiler plugin tell each other, as far as this plugin takes part: our own
-/// declarations of the layouts that NCCL documents in ext-profiler/README.md ("API (v5)") and
+/// The part of NCCL's profiler interface that this plugin uses. Our own declarations of the layouts
+/// that NCCL documents in ext-profiler/README.md ("API (v5)") and
 /// src/include/plugin/profiler/profiler_v4.h and profiler_v5.h [github.com/NVIDIA/nccl, tag
 /// v2.28.9-1]. Version 5 came with NCCL 2.28, version 4 with 2.27; NCCL takes the latest it knows.
 namespace dlscale::nccl_profiler {
 
-/// ncclSuccess. A plugin returns nothing else, but for an error of init.
+/// ncclSuccess. A plugin returns nothing else, except for an error of init.
 inline constexpr int success = 0;
 
 /// Bits of a descriptor's type and of the activation mask.
@@ -20,7 +20,7 @@ enum EventType : std::uint64_t {
   point_to_point_event = 1U << 2U,  ///< ncclProfileP2p
 };
 
-/// Of collective_event.
+/// Details of a collective_event.
 struct CollectiveEvent {
   std::uint64_t number;
   const char* function;
@@ -36,7 +36,7 @@ struct CollectiveEvent {
   void* parent_group;  ///< version 5 only
 };
 
-/// Of point_to_point_event.
+/// Details of a point_to_point_event.
 struct PointToPointEvent {
   const char* function;
   void* memory;
