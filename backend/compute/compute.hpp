@@ -24,7 +24,7 @@ namespace dlscale::backend {
 /// Two layouts are equal if their names and bytes are.
 struct Layout {
   std::string name;       ///< the library's name: "nchw", "nChw16c", …
-  std::size_t bytes = 0;  ///< of the whole tensor, padding included
+  std::size_t bytes = 0;  ///< the whole tensor, with padding
   std::shared_ptr<const void> handle;
   bool operator==(const Layout& other) const { return name == other.name && bytes == other.bytes; }
 };
@@ -177,7 +177,7 @@ struct SgdStep {
 };
 
 struct ComputeOptions {
-  int threads = 1;  ///< of a processor
+  int threads = 1;  ///< on a processor
   int place = 0;    ///< number of the device, where there are several
 };
 

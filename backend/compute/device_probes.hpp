@@ -42,7 +42,7 @@ enum class ArrayPass { copy, scale, add, triad };
 /// so a run repeats it and reads the mean.
 struct ArraySpec {
   ArrayPass pass = ArrayPass::copy;
-  std::size_t bytes = 0;  ///< of each array; a positive multiple of 64
+  std::size_t bytes = 0;  ///< per array; a positive multiple of 64
 };
 
 /// Caches that a pointer chase goes through.
@@ -57,7 +57,7 @@ enum class ChasePath {
 /// where the previous one stopped. The working set was read just before, so that the caches hold as
 /// much of it as they can.
 struct ChaseSpec {
-  std::size_t bytes = 0;   ///< of the working set: at least two strides
+  std::size_t bytes = 0;   ///< working set, at least two strides
   std::size_t stride = 0;  ///< bytes; a positive multiple of 4
   ChasePath path = ChasePath::all_caches;
 };

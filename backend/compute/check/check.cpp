@@ -169,7 +169,7 @@ std::vector<Result> run(const Trial& trial, Data& data) {
 
 /// A sum over images, computed twice.
 struct Sums {
-  std::vector<Result> of_chosen;   ///< with the gradient of the chosen images only
+  std::vector<Result> of_chosen;   ///< sum with the gradient of the chosen images only
   std::vector<Result> of_filters;  ///< the sampled filters of the sum over all images
 };
 

@@ -123,7 +123,7 @@ class Im2colPass : public ConvolutionPass {
   ConvolutionShape shape_;
   Patches patches_;
   std::vector<PixelBlock> blocks_;
-  lowering::HeldMatrices held_;  ///< of the first block, which is the largest
+  lowering::HeldMatrices held_;  ///< the first block's, which is the largest
   int threads_;
 };
 
@@ -215,8 +215,8 @@ class BackwardData final : public Im2colPass {
     }
   }
 
-  std::vector<std::span<const PixelBlock>> parts_;  ///< of blocks()
-  lowering::Blocks ranges_;                         ///< of the channels of a group
+  std::vector<std::span<const PixelBlock>> parts_;  ///< parts of blocks()
+  lowering::Blocks ranges_;                         ///< ranges of a group's channels
 };
 
 /// dw = Σ over blocks of dy · patches(x)ᵀ. Each range of blocks adds to its own sum.

@@ -22,7 +22,7 @@ struct Ways {
   std::vector<std::function<void()>> runs;  ///< each enqueues its work
   std::vector<std::string> names;
   std::vector<Written> written;
-  DType dtype;            ///< of the work; determines the allowed error
+  DType dtype;            ///< the work's; determines the allowed error
   std::size_t plain = 0;  ///< the trusted one; if it cannot run, the next, and so on
 };
 

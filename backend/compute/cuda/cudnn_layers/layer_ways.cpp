@@ -44,7 +44,7 @@ bool is_timed(Pass pass) {
 /// The implementation that runs a layer.
 struct Choice {
   bool own = true;
-  LayerPlans plans{};  ///< of cuDNN's graphs; empty where it uses a function
+  LayerPlans plans{};  ///< plans of cuDNN's graphs; empty where it uses a function
 };
 
 std::unique_ptr<Operation> make_chosen(const Context& context, const OperationSpec& spec,

@@ -129,7 +129,7 @@ struct ChannelMap {
 
 /// Division of a reduction over units: a team takes a slice of the units of `groups` groups.
 struct Tiling {
-  std::uint32_t groups;  ///< of a team: a power of two of up to 32
+  std::uint32_t groups;  ///< per team: a power of two of up to 32
   std::uint32_t teams;   ///< side by side
   std::uint32_t slices;
   std::uint32_t slice_units;

@@ -18,15 +18,15 @@ template <class Unit>
 struct JoinedRows {
   struct Piece {
     std::byte* data;
-    Divisor units;              ///< of a row of the piece
-    std::uint32_t first_unit;   ///< of a row of the whole
+    Divisor units;              ///< units per row of the piece
+    std::uint32_t first_unit;   ///< first unit in a row of the whole
     std::uint32_t last_thread;  ///< one past the last thread of this piece
   };
   enum class Direction { join, cut };
 
   Piece pieces[most_pieces];
   std::byte* whole;
-  std::uint32_t whole_units;  ///< of a row
+  std::uint32_t whole_units;  ///< units per row of the whole
   Direction direction;
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {

@@ -185,8 +185,8 @@ struct DropoutCode {
   T* to;
   DropoutMask mask;
   const std::uint64_t* seed_memory;
-  Divisor packs;   ///< of the channels of a pixel; for nchw unused
-  Divisor pixels;  ///< of an image; for nchw unused
+  Divisor packs;   ///< packs per pixel; unused for nchw
+  Divisor pixels;  ///< pixels per image; unused for nchw
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
     const std::uint64_t first = std::uint64_t{thread} * width;

@@ -15,7 +15,7 @@ struct LrnShape {
   float beta;
   float k;
   int channels;
-  std::int64_t pixels;  ///< of an image
+  std::int64_t pixels;  ///< per image
   std::int64_t images;
 
   LrnShape(const OperationSpec& spec, const Lrn& kind)
@@ -33,8 +33,8 @@ struct LrnShape {
 template <class T, int run, Order order>
 struct LrnCode {
   LrnShape shape;
-  Divisor runs;    ///< of a pixel
-  Divisor pixels;  ///< of an image
+  Divisor runs;    ///< per pixel
+  Divisor pixels;  ///< per image
 
   explicit LrnCode(const LrnShape& of)
       : shape(of), runs((of.channels + run - 1) / run), pixels(of.pixels) {}

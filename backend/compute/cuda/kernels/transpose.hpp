@@ -65,8 +65,8 @@ template <class From, class To>
 struct TransposedLines {
   const From* from;
   To* to;
-  Divisor lines;  ///< of an image, the longer of rows and columns
-  int length;     ///< of a line, the shorter
+  Divisor lines;  ///< lines per image: the more numerous of rows and columns
+  int length;     ///< elements per line: the fewer of the two
   std::int64_t from_line, from_element;
   std::int64_t to_line, to_element;
 

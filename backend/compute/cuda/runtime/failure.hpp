@@ -9,7 +9,7 @@ namespace dlscale::backend::cuda {
 
 /// Facts about the machine that are known when a device is opened.
 struct Situation {
-  int place = 0;           ///< of the rank, on its node
+  int place = 0;           ///< the rank's number on its node
   int devices = 0;         ///< GPUs that this process may use
   int driver_version = 0;  ///< CUDA version, 1000 · major + 10 · minor; 0: no driver
   int runtime_version = 0;

@@ -22,7 +22,7 @@ struct WinogradShape {
   std::int64_t images;
   Plane input;
   Plane output;
-  std::int64_t pad;            ///< of `input`; may be negative
+  std::int64_t pad;            ///< padding of `input`; may be negative
   std::int64_t filters;        ///< K · C/groups
   std::int64_t filter_inputs;  ///< C/groups
   DType dtype;

@@ -9,7 +9,7 @@ namespace {
 struct Inside {
   std::int64_t first;
   std::int64_t last;
-  std::int64_t shift;  ///< of the input pixel
+  std::int64_t shift;  ///< the input pixel's offset
 };
 
 Inside inside(const ConvolutionShape& shape, std::int64_t tap) {

@@ -16,7 +16,7 @@ template <class Float>
 struct Window {
   Float* pixels = nullptr;             ///< the first of the rectangle
   std::int64_t row_stride = 0;         ///< elements between rows of the image
-  std::int64_t rows = 0, columns = 0;  ///< of the rectangle
+  std::int64_t rows = 0, columns = 0;  ///< size of the rectangle
   /// Position in the plane; top + rows and left + columns are ≤ L.
   std::int64_t top = 0, left = 0;
 };
