@@ -10,27 +10,26 @@
 
 namespace dlscale::backend {
 
-/// Probes of a device's memory, of its connection to the host, and of what it costs to give it
-/// work. Each is prepared once and run many times; each run returns what was read, never a mean
-/// over runs. Nothing runs beside a probe but what its specification names.
+/// Probes of a device's memory, of its connection to the host, and of the cost of giving it work.
+/// Each is prepared once and run many times; each run returns its readings, never a mean over runs.
+/// Only what the specification names runs concurrently with a probe.
 
-/// What one run of a probe read. What a probe does not read stays empty.
+/// Readings of one run of a probe. Members that the probe does not measure stay empty.
 struct Reading {
-  Seconds time;                      ///< of one unit of the probe's work; below, each says which
-  std::optional<Seconds> host_time;  ///< the host's, of the same unit
-  std::vector<double> cycles;  ///< of single accesses, on the clock of the processor that made
-                               ///< them, in order
-  std::vector<double> empty_cycles;  ///< the same without the access: what reading the clock costs
+  Seconds time;                      ///< per unit of work, as each specification defines it
+  std::optional<Seconds> host_time;  ///< time on the host per unit
+  std::vector<double> cycles;  ///< per access, on the clock of the processor that made it, in order
+  std::vector<double> empty_cycles;  ///< the same without the access: the cost of reading the clock
 };
 
-/// A probe that is ready to run. Used by the thread that made it.
+/// A probe that is ready to run. Only the thread that made it may use it.
 class Probe {
  public:
   virtual ~Probe() = default;
-  /// What runs, in a few words.
+  /// Short description of the implementation.
   [[nodiscard]] virtual std::string implementation() const = 0;
-  /// Runs once and returns how many of the elements that it produced or moved (of its company too)
-  /// are not what they should be.
+  /// Runs once and returns the number of wrong elements among those that it, or its company,
+  /// produced or moved.
   [[nodiscard]] virtual std::size_t wrong_elements() = 0;
   [[nodiscard]] virtual Reading run() = 0;
 };
@@ -39,37 +38,37 @@ class Probe {
 ///   copy out = a;  scale out = 3 a;  add out = a + b;  triad out = a + 3 b
 enum class ArrayPass { copy, scale, add, triad };
 
-/// `time` is of one pass. Passes over small arrays are repeated within a run, for one would be
-/// shorter than the start of a kernel: then it is their mean.
+/// `time` is of one pass. A pass over a small array would be shorter than the launch of a kernel,
+/// so a run repeats it and reads the mean.
 struct ArraySpec {
   ArrayPass pass = ArrayPass::copy;
-  std::size_t bytes = 0;  ///< of each array; a positive multiple of 64
+  std::size_t bytes = 0;  ///< per array; a positive multiple of 64
 };
 
-/// Which caches a pointer chase goes through.
+/// Caches that a pointer chase goes through.
 enum class ChasePath {
   all_caches,  ///< as an ordinary load
-  shared_l2,   ///< past the cache of the multiprocessor
+  shared_l2,   ///< bypasses the cache of the multiprocessor
 };
 
 /// One thread follows a random single cycle through the addresses 0, stride, 2 stride, … of a
-/// working set, each access waiting for the one before [Mei, Chu 2017: fine-grained P-chase].
-/// `time` is of one access without laps; `cycles` is of each of the accesses whose laps were taken.
-/// Each run goes on where the one before stopped. The working set was read just before, so that the
-/// caches hold of it what they can.
+/// working set. Each access waits for the previous one [Mei, Chu 2017: fine-grained P-chase].
+/// `time` is of one access without laps; `cycles` is of each access with a lap. Each run continues
+/// where the previous one stopped. The working set was read just before, so that the caches hold as
+/// much of it as they can.
 struct ChaseSpec {
-  std::size_t bytes = 0;   ///< of the working set: at least two strides
+  std::size_t bytes = 0;   ///< working set, at least two strides
   std::size_t stride = 0;  ///< bytes; a positive multiple of 4
   ChasePath path = ChasePath::all_caches;
 };
 
 enum class BankLoad {
-  latency,     ///< one warp, each load waiting for the one before
+  latency,     ///< one warp, each load waits for the previous one
   throughput,  ///< as many warps as a multiprocessor takes in one block, several loads in flight
 };
 
-/// Loads from shared memory by warps whose neighbouring threads read words `stride` apart.
-/// `cycles` has one value a run, of one load of a warp; `time` is the same by the device's clock.
+/// Loads from shared memory by warps whose neighbouring threads read words `stride` apart. `cycles`
+/// has one value a run, of one load of a warp; `time` is the same by the device's clock.
 struct BankSpec {
   BankLoad load = BankLoad::latency;
   int stride = 1;  ///< words of 4 bytes, 1 … 64
@@ -81,9 +80,9 @@ enum class LaunchWay {
   graph,         ///< as one graph
 };
 
-/// Launches of a kernel that does nothing. `time` is of one kernel, from the first to the last of
-/// them by the device's events (synchronised: by the host's clock); `host_time` is what the host
-/// took to give one, which for a synchronised launch includes waiting for it.
+/// Launches of a kernel that does nothing. `time` is per kernel, from the first to the last, by the
+/// device's events (synchronised: by the host's clock). `host_time` is the host's time to launch
+/// one; for a synchronised launch it includes the wait.
 struct LaunchSpec {
   LaunchWay way = LaunchWay::back_to_back;
   int kernels = 1;  ///< ≥ 1
@@ -92,28 +91,29 @@ struct LaunchSpec {
 enum class Direction { host_to_device, device_to_host, within_device };
 
 enum class HostMemory {
-  pageable,    ///< as malloc() gives it
+  pageable,    ///< as returned by malloc()
   pinned,      ///< allocated by the driver
-  registered,  ///< pageable, then pinned
+  registered,  ///< pageable, pinned afterwards
 };
 
-/// What goes on beside a copy, from before its start to after its end: a run in which it was not
-/// so is made again.
+/// Concurrent work beside a copy, from before its start to after its end. A run in which it ended
+/// too early is repeated.
 enum class Company {
   solo,
-  bidirectional,  ///< copies of the same size the other way, one after the other
-  kernel,         ///< a kernel that keeps every multiprocessor computing, hardly touching memory
+  bidirectional,  ///< copies of the same size in the other direction, one after the other
+  /// A kernel that keeps every multiprocessor computing, with hardly any memory access.
+  kernel,
 };
 
 /// `time` is of one copy by the device's events, `host_time` from the call to the end on the host.
 struct CopySpec {
   Direction direction = Direction::host_to_device;
   std::size_t bytes = 0;                   ///< ≥ 1
-  HostMemory memory = HostMemory::pinned;  ///< not looked at within_device
+  HostMemory memory = HostMemory::pinned;  ///< ignored for within_device
   Company company = Company::solo;
 };
 
-/// What has to be known to choose working sets.
+/// Facts about a device that the choice of working sets needs.
 struct ProbedDevice {
   std::string name;
   std::string bus_id;  ///< PCI address, "00000000:3B:00.0", by which its monitor finds it
@@ -122,9 +122,9 @@ struct ProbedDevice {
   int multiprocessors = 0;
 };
 
-/// Makes probes of one device. One thread uses it and what it made, and destroys it last. What is
-/// asked for is refused by Unsupported, with the reason, where the device does not offer it, and by
-/// ConfigError where memory does not suffice.
+/// Makes probes of one device. One thread uses it and its probes, and destroys it last. Throws
+/// Unsupported, with the reason, where the device does not offer a probe, and ConfigError where
+/// memory does not suffice.
 class DeviceProbes {
  public:
   virtual ~DeviceProbes() = default;

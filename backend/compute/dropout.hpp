@@ -3,10 +3,10 @@
 
 namespace dlscale::backend {
 
-/// Which elements dropout keeps: a function of the seed and of the element's index in plain NCHW
-/// order, so that all devices, layouts and numbers of threads agree and backward can compute the
-/// mask again instead of keeping it. Counter-based: the finaliser of SplitMix64 [Steele, Lea, Flood
-/// 2014] over a Weyl sequence. constexpr, so that code for a GPU may call it.
+/// Elements that dropout keeps, as a function of the seed and of the element's index in plain NCHW
+/// order. So all devices, layouts and numbers of threads agree, and backward can recompute the
+/// mask. Counter-based: the finaliser of SplitMix64 [Steele, Lea, Flood 2014] over a Weyl sequence.
+/// constexpr, so that GPU code may call it.
 class DropoutMask {
  public:
   /// `probability` of dropping an element, in [0, 1).
@@ -15,14 +15,14 @@ class DropoutMask {
         threshold_(static_cast<std::uint32_t>(probability * 4294967296.0)),
         scale_(static_cast<float>(1 / (1 - probability))) {}
 
-  /// That of the same probability and another seed.
+  /// The mask of the same probability and another seed.
   [[nodiscard]] constexpr DropoutMask with_seed(std::uint64_t seed) const {
     DropoutMask other = *this;
     other.start_ = mix(seed + weyl);
     return other;
   }
 
-  /// What the element is multiplied with: 0, or 1 / (1 - probability).
+  /// Factor of the element: 0, or 1 / (1 - probability).
   [[nodiscard]] constexpr float factor(std::uint64_t index) const {
     const auto draw = static_cast<std::uint32_t>(mix(start_ + index * weyl) >> 32);
     return draw < threshold_ ? 0.0F : scale_;

@@ -4,8 +4,8 @@
 
 namespace dlscale::backend {
 
-/// binary16: 11 bits of significand with the hidden one, 5 of exponent. Its numbers below 2^-14 are
-/// whole multiples of 2^-24.
+/// binary16: 11 bits of significand with the hidden one, 5 of exponent. Numbers below 2^-14 are
+/// multiples of 2^-24.
 inline float from_half(std::uint16_t value) {
   const std::uint32_t sign = (value & 0x8000U) << 16;
   const std::uint32_t size = value & 0x7FFFU;
@@ -19,8 +19,8 @@ inline float from_half(std::uint16_t value) {
   return std::bit_cast<float>(sign | ((size << 13) + (112U << 23)));
 }
 
-/// Rounds to nearest, ties to even; from 65520 on, which is as near to 65504 as to the next step,
-/// the result is infinite. A NaN stays one.
+/// Rounds to nearest, ties to even. Numbers from 65520 on become infinite, as it is halfway between
+/// 65504 and the next step. A NaN stays one.
 inline std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000U;

@@ -15,7 +15,7 @@ Seconds elapsed(Clock::time_point from, Clock::time_point to) {
   return Seconds(std::chrono::duration<double>(to - from).count());
 }
 
-/// Made when everything before it is done.
+/// A mark that is made when all earlier work is done.
 class HostMark final : public Mark {
  public:
   void wait() const override {}
@@ -34,7 +34,7 @@ class HostCourier final : public Courier {
   }
 };
 
-/// Costs the host as much as to do it anew, which is all there is.
+/// A recording that repeats the work. The replay costs the host as much as the original.
 class HostRecording final : public Recording {
  public:
   explicit HostRecording(std::function<void()> work) : work_(std::move(work)) {}

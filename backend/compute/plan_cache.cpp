@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view schema = "dlscale-plan-choice";
 constexpr int version = 1;
 
-/// The value of a variable that is set to something.
+/// The value of a variable; nothing if it is unset or empty.
 std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -38,7 +38,7 @@ std::string conditions_text(const std::string& name, const std::map<std::string,
   return found == of.end() ? fmt::format("no {}", name) : fmt::format("{} {}", name, found->second);
 }
 
-/// What of the kept conditions differs; empty if nothing does.
+/// The first kept condition that differs; empty if none does.
 std::string difference(const std::map<std::string, std::string>& kept,
                        const std::map<std::string, std::string>& wanted) {
   for (const auto& [name, value] : wanted) {
@@ -51,7 +51,7 @@ std::string difference(const std::map<std::string, std::string>& kept,
   return "";
 }
 
-/// Tells a file that was damaged.
+/// Checksum that detects a damaged file.
 std::string check_of(const Json& json) {
   return fmt::format("{:016x}", fnv1a(json.dump()));
 }
@@ -82,7 +82,7 @@ std::optional<KeptChoice> parse_choice(Json json) {
   return measured ? std::optional(std::move(choice)) : std::nullopt;
 }
 
-/// Under a name of its own, to be renamed.
+/// A unique name, to be renamed later.
 fs::path temporary_name(const fs::path& file) {
   std::random_device random;
   return fs::path(file).replace_extension(fmt::format(".{:08x}{:08x}.tmp", random(), random()));
@@ -110,7 +110,7 @@ std::optional<fs::path> plan_cache_folder() {
     if (*chosen == "off") return std::nullopt;
     return fs::path(*chosen);
   }
-  // A relative one is to be ignored (XDG Base Directory Specification).
+  // A relative path must be ignored (XDG Base Directory Specification).
   if (const auto cache = variable("XDG_CACHE_HOME"); cache && fs::path(*cache).is_absolute()) {
     return fs::path(*cache) / "dlscale";
   }
@@ -132,7 +132,8 @@ std::map<std::string, std::string> conditions_of_program() {
 PlanCache::PlanCache(std::optional<fs::path> folder, std::map<std::string, std::string> conditions)
     : folder_(std::move(folder)), conditions_(std::move(conditions)) {}
 
-/// By GPU and key, so that an entry of other libraries is found, told of and replaced.
+/// The name depends only on GPU and key, so that an entry of other libraries is found, reported and
+/// replaced.
 fs::path PlanCache::file_of(const std::string& key) const {
   const std::string name = conditions_text("GPU", conditions_) + key;
   return *folder_ / "plans" / fmt::format("{:016x}.json", fnv1a(name));
@@ -155,7 +156,7 @@ PlanCache::Answer PlanCache::find(const std::string& key) const {
       return {.note = "the kept choice is of " + other};
     }
     if (auto choice = parse_choice(json)) return {.choice = std::move(choice)};
-  } catch (const Json::exception&) {  // said below
+  } catch (const Json::exception&) {  // reported below
   }
   return {.note = "the kept choice is broken"};
 }

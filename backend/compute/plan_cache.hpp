@@ -11,12 +11,12 @@
 
 namespace dlscale::backend {
 
-/// What was fastest of several ways to do something, as it is kept between processes.
+/// The fastest of several algorithms for some work, as kept between processes.
 struct KeptChoice {
-  std::string name;      ///< of the way, among those there are
-  Seconds time;          ///< that it took
-  std::string measured;  ///< when: UTC, ISO 8601
-  std::string data;      ///< with which the way is made faster than from its name; may be empty
+  std::string name;      ///< name of the chosen algorithm
+  Seconds time;          ///< its time
+  std::string measured;  ///< time of the measurement: UTC, ISO 8601
+  std::string data;      ///< data that recreates it faster than its name; may be empty
   std::string note{};    ///< Trialled::note
 };
 
@@ -24,16 +24,16 @@ struct KeptChoice {
 /// in ~/.cache. Nothing if DLSCALE_PLAN_CACHE is "off", or where none of them is set.
 std::optional<std::filesystem::path> plan_cache_folder();
 
-/// What of the program itself a choice depends on, name → version: another build may have faster
-/// kernels of our own, or other algorithms to choose from.
+/// Facts about the program on which a choice depends, name → version: another build may have faster
+/// kernels of our own, or other algorithms.
 std::map<std::string, std::string> conditions_of_program();
 
-/// Keeps choices between processes, a file each, which is replaced as a whole: processes may keep
-/// and find the same at once. A choice holds under the conditions under which it was made only, and
-/// for its key: the work, to the last size. Nothing here fails a run.
+/// Keeps choices between processes, one file each. Files are replaced atomically, so processes may
+/// keep and find the same choice at once. A choice is valid only under the conditions of its
+/// measurement and for its key, which describes the work in full. Failures here never fail a run.
 class PlanCache {
  public:
-  /// Keeps nothing.
+  /// A cache that keeps nothing.
   PlanCache() = default;
   /// `conditions`: the device (one of them is "GPU"), the libraries and the program, name →
   /// version. Without a folder it keeps nothing.
@@ -42,12 +42,12 @@ class PlanCache {
 
   struct Answer {
     std::optional<KeptChoice> choice{};
-    std::string note{};  ///< why an entry that is there is not used: "the kept choice is broken"
+    std::string note{};  ///< why an existing entry is not used: "the kept choice is broken"
   };
   [[nodiscard]] Answer find(const std::string& key) const;
 
-  /// Where the file cannot be written it says so once, on standard error. What took no time was not
-  /// measured, and is not kept.
+  /// Stores a choice. Warns once, on standard error, if the file cannot be written. Skips a choice
+  /// whose time is zero, as it was not measured.
   void keep(const std::string& key, const KeptChoice& choice);
 
  private:
@@ -58,22 +58,21 @@ class PlanCache {
   bool warned_ = false;
 };
 
-/// What the origin of a choice that another process made begins with.
+/// Prefix of the origin of a choice that another process made.
 inline constexpr std::string_view recalled = "recalled";
 
-/// A choice, and where it comes from: who makes something by it has spent the time of the trial, or
-/// has not.
+/// A choice and its origin, which tells whether its user has spent the time of the trial.
 template <class Choice>
 struct Chosen {
   Choice choice;
   std::string origin;  ///< "recalled, measured 2026-11-21T10:00:00Z"; empty: measured just now
 
-  /// The same, met once more by the process that has it.
+  /// The same choice, reused by the process that made it.
   [[nodiscard]] Chosen again() const {
     return {choice, origin.starts_with(recalled) ? origin : "measured before by this process"};
   }
 
-  /// " (recalled, measured …)", to follow the name of what runs.
+  /// Suffix for the name of the implementation: " (recalled, measured …)".
   [[nodiscard]] std::string remark() const { return origin.empty() ? "" : " (" + origin + ")"; }
 };
 
@@ -84,15 +83,15 @@ struct Trialled {
   std::string name;
   Seconds time{};
   std::string data{};
-  std::string note{};  ///< what was faster, but must not be chosen, and why; mostly empty
+  std::string note{};  ///< faster candidates that must not be chosen, and why; mostly empty
 };
 
-/// Now, as UTC in ISO 8601.
+/// The current time, as UTC in ISO 8601.
 std::string now_text();
 
-/// The choice that `cache` has for `key`, if recall(const KeptChoice&) → std::optional<Choice> can
-/// still make it; else what choose() → Trialled<Choice> makes, which is kept. An Error of recall()
-/// is a no; one of choose() is not caught.
+/// Returns the choice that `cache` has for `key`, if recall(const KeptChoice&) →
+/// std::optional<Choice> can still make it. Otherwise it calls choose() → Trialled<Choice> and
+/// keeps the result. An Error of recall() counts as nothing; one of choose() is not caught.
 template <class Choice, class Recall, class Choose>
 Chosen<Choice> recall_or_choose(PlanCache& cache, const std::string& key, const Recall& recall,
                                 const Choose& choose) {
@@ -104,7 +103,7 @@ Chosen<Choice> recall_or_choose(PlanCache& cache, const std::string& key, const 
         return {std::move(*again), std::string(recalled) + ", measured " + found.choice->measured +
                                        (note.empty() ? "" : "; " + note)};
       }
-    } catch (const Error&) {  // the library refuses what it took before
+    } catch (const Error&) {  // the library refuses what it accepted before
     }
     found.note = "what was kept is not offered";
   }

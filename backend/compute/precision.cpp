@@ -16,7 +16,8 @@ constexpr int f32_least = -126;
 float round_significand(float value, int bits, int least) {
   if (!std::isfinite(value) || value == 0.0F) return value;
   const int exponent = std::max(std::ilogb(value), least);
-  // nearbyint rounds to nearest, ties to even, unless the program changed that: it does not.
+  // nearbyint rounds to nearest, ties to even, unless the program changes the mode, which it does
+  // not.
   const int scale = bits - 1 - exponent;
   return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(double{value}, scale)), -scale));
 }

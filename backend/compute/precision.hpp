@@ -8,8 +8,8 @@
 
 namespace dlscale::backend {
 
-/// Rounds a finite number to `bits` bits of significand (the hidden one included) with an exponent
-/// of at least `least`, to nearest, ties to even.
+/// Rounds a finite number to nearest, ties to even, with `bits` bits of significand (the hidden one
+/// included) and an exponent of at least `least`.
 float round_significand(float value, int bits, int least);
 
 /// The number of `dtype` nearest to `value`.

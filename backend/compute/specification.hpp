@@ -8,7 +8,7 @@
 
 namespace dlscale::backend {
 
-/// What every device needs to know of an operation before it chooses layouts.
+/// Properties of an operation that every device needs before it chooses layouts.
 
 using Dims = std::array<std::int64_t, 4>;
 
@@ -16,17 +16,19 @@ using Dims = std::array<std::int64_t, 4>;
 /// that the inputs have the batch, the shapes and the precision that `spec` says.
 void check_specification(const OperationSpec& spec);
 
-/// How many input gradients backward_data writes: one an input, but a sum one for all of them.
+/// Number of input gradients that backward_data writes: one per input, but only one for all inputs
+/// of a sum.
 std::size_t input_gradient_count(const Layer& layer);
 
 std::string_view layout_kind_name(LayoutKind kind);
 
-/// The same operation on activations in that order. Throws Unsupported where the device keeps none
-/// so.
+/// The same operation on activations in the order `kind`. Throws Unsupported if the device does not
+/// have that order.
 OperationSpec laid_out(const ComputeDevice& device, OperationSpec spec, LayoutKind kind);
 
-/// Throws Unsupported if that pass of an operation for a spec of laid_out() does not work in the
-/// order that was asked for: leaves its output in another one, or computes on reordered copies.
+/// Throws Unsupported if a pass of an operation for a spec of laid_out() does not work in the
+/// requested order. That is the case if it leaves its output in another one, or computes on
+/// reordered copies.
 void expect_laid_out(const ComputeDevice& device, const OperationSpec& spec,
                      const Operation& operation, Pass pass);
 
@@ -39,7 +41,8 @@ Dims weight_dims(const OperationSpec& spec);
 /// N × 1 × 1 × 1.
 Dims vector_dims(std::int64_t elements);
 
-/// "layer conv1 (convolution of 8 x 3 x 227 x 227 to 8 x 96 x 55 x 55, f32)", for messages.
+/// Description for messages: "layer conv1 (convolution of 8 x 3 x 227 x 227 to 8 x 96 x 55 x 55,
+/// f32)".
 std::string describe(const OperationSpec& spec);
 
 }  // namespace dlscale::backend

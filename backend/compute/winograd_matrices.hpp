@@ -3,15 +3,17 @@
 #include <cstdint>
 #include <numeric>
 
-/// The matrices of F(m, r), m outputs of a filter of r taps by alpha = m + r - 1 multiplications:
+/// The matrices of F(m, r), which computes m outputs of a filter of r taps by alpha = m + r - 1
+/// multiplications:
 ///   y = Aᵀ [(G g) ⊙ (Bᵀ d)],  y_i = Σ_k g_k d_{i+k}.
 /// They are the transpose of Toom and Cook's product of two polynomials, which evaluates both at
-/// alpha - 1 points and infinity, multiplies, and interpolates (S. Winograd, Arithmetic Complexity
-/// of Computations, 1980; K. Vincent et al., ICLR 2017 workshop). Exact, at compile time.
+/// alpha-1 points and infinity, multiplies, and interpolates. Sources: S. Winograd, Arithmetic
+/// Complexity of Computations, 1980; K. Vincent et al., ICLR 2017 workshop. The matrices are exact
+/// and computed at compile time.
 namespace dlscale::backend::minimal_filtering {
 
-/// A fraction in lowest terms with a positive denominator. For small numbers: nothing guards
-/// against overflow but the compiler, where the value is a constant.
+/// A fraction in lowest terms with a positive denominator, for small numbers. Only the compiler
+/// checks for overflow, where the value is a constant.
 class Rational {
  public:
   constexpr Rational() = default;
@@ -48,9 +50,9 @@ template <class T, int rows, int columns>
 using Table = std::array<std::array<T, columns>, rows>;
 
 /// The finite points: 0 and then pairs p, -p, so that rows of transforms share their even and their
-/// odd terms, near 1, and with few bits, so that all of Aᵀ and Bᵀ is exact in f32. For F(4, 3)
-/// those of oneDNN (G_4x4_3x3 in its wino_reorder.hpp), which err half as much as the usual 0, ±1,
-/// ±2 (winograd_test.cpp compares them); for F(6, 3) the usual ones.
+/// odd terms. They are near 1 and have few bits, so that Aᵀ and Bᵀ are exact in f32. F(4, 3) has
+/// the points of oneDNN (G_4x4_3x3 in its wino_reorder.hpp), which err half as much as the usual 0,
+/// ±1, ±2 (winograd_test.cpp compares them). F(6, 3) has the usual ones.
 template <int alpha>
 constexpr std::array<Rational, alpha - 1> points() {
   static_assert(alpha == 4 || alpha == 6 || alpha == 8);
@@ -80,7 +82,7 @@ constexpr std::array<Rational, alpha> monic_polynomial(int without) {
   return coefficients;
 }
 
-/// n columns of the powers of each point, those of infinity (0, …, 0, 1).
+/// n columns of the powers of each point; infinity has (0, …, 0, 1).
 template <int alpha, int n>
 constexpr Table<Rational, alpha, n> powers() {
   Table<Rational, alpha, n> rows{};

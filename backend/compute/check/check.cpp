@@ -29,7 +29,7 @@ bool images_are_independent(const LayerKind& kind) {
   return !std::holds_alternative<BatchNorm>(kind) && !std::holds_alternative<Dropout>(kind);
 }
 
-/// The layer of these filters alone, of the same batch.
+/// The layer of these filters alone, for the same batch.
 OperationSpec sampled_spec(const OperationSpec& spec, const FilterSample& sample) {
   OperationSpec reduced = spec;
   reduced.layer = sample.layer();
@@ -66,7 +66,7 @@ Values download(ComputeDevice& device, const Tensor& from) {
   return values;
 }
 
-/// What is written must not depend on what was there.
+/// The result must not depend on the previous content of its memory.
 void spoil(ComputeDevice& device, const Tensor& tensor) {
   upload(device, Values(static_cast<std::size_t>(tensor.desc.elements()), 7.0F), tensor);
 }
@@ -130,14 +130,14 @@ struct Trial {
   std::uint64_t seed;
 };
 
-/// Runs what has to come before the pass. Of a layer with a ReLU forward's output is left in
-/// `data`, or taken from there.
+/// Runs the passes that must precede the pass. For a layer with a ReLU, forward's output is stored
+/// in `data`, or taken from it.
 void prepare(const Trial& trial, OperationMemory& memory, Data& data) {
   constexpr std::uint64_t same_weights = 1;
   auto& [device, operation, spec, pass, seed] = trial;
   fill(device, memory, data);
   operation.run(Pass::forward, memory.operands(seed, same_weights));
-  if (operation.kept_bytes() > 0) {  // the answer of what was kept is the one to compare
+  if (operation.kept_bytes() > 0) {  // compares the answer by what was kept
     spoil(device, memory.output());
     operation.run(Pass::forward, memory.operands(seed, same_weights));
   }
@@ -149,7 +149,7 @@ void prepare(const Trial& trial, OperationMemory& memory, Data& data) {
   }
 }
 
-/// Runs the pass itself, if it is not forward, which has run.
+/// Runs the pass itself, unless it is forward, which has run.
 std::vector<Result> finish(const Trial& trial, OperationMemory& memory) {
   auto& [device, operation, spec, pass, seed] = trial;
   const bool masks_before = spec.layer.relu && pass == Pass::backward_data;
@@ -167,13 +167,13 @@ std::vector<Result> run(const Trial& trial, Data& data) {
   return finish(trial, memory);
 }
 
-/// A sum over images, twice.
+/// A sum over images, computed twice.
 struct Sums {
-  std::vector<Result> of_chosen;   ///< with no gradient but that of the chosen images
+  std::vector<Result> of_chosen;   ///< sum with the gradient of the chosen images only
   std::vector<Result> of_filters;  ///< the sampled filters of the sum over all images
 };
 
-/// Leaves no other gradient than that of the chosen images in `data`, and what the reference needs
+/// Clears all gradients in `data` but those of the chosen images, and stores the reference's input
 /// for the sampled filters in `sampled`.
 Sums run_sums(const Trial& trial, const ChosenImages& chosen, const FilterSample& sample,
               Data& data, Data& sampled) {
@@ -201,7 +201,7 @@ double root_mean_square(const Values& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// Of the elements of a tensor.
+/// Relative errors of a tensor's elements.
 struct Errors {
   double worst = 0;
   double sum = 0;
@@ -242,13 +242,13 @@ OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>
   return check;
 }
 
-/// All that the reference's answer to a convolution depends on; nothing for other layers, which are
-/// cheap, and where a ReLU makes it depend on what the device put out.
+/// Key of everything that the reference's answer to a convolution depends on. Nothing for other
+/// layers, which are cheap, and where a ReLU makes the answer depend on the device's output.
 std::optional<std::string> answer_key(const OperationSpec& spec, const Operation& operation,
                                       Pass pass, std::uint64_t seed) {
   const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
   if (kind == nullptr || spec.layer.relu) return std::nullopt;
-  std::string dtypes{dtype_name(operation.output().dtype)};  // to which data are rounded
+  std::string dtypes{dtype_name(operation.output().dtype)};  // data are rounded to these
   for (const Parameter& parameter : operation.parameters()) {
     dtypes += fmt::format(" {}", dtype_name(parameter.value.dtype));
   }
@@ -259,7 +259,7 @@ std::optional<std::string> answer_key(const OperationSpec& spec, const Operation
       kind->bias, spec.batch, seed, dtypes);
 }
 
-/// What is tried, and who knows the answer.
+/// The pass to try, and the source of the right answer.
 struct Examination {
   Trial trial;
   ComputeDevice& reference;
@@ -267,7 +267,7 @@ struct Examination {
 };
 
 /// Compares with the reference, which runs `plain` on `data` unless it has answered that before.
-/// `of`: what of the answer it is, for the key.
+/// `of` is the part of the answer, for the key.
 OperationCheck compare(const Examination& examination, const std::vector<Result>& got,
                        std::string_view of, const OperationSpec& plain, Data& data) {
   const Trial& trial = examination.trial;
@@ -297,8 +297,8 @@ OperationCheck compare_chosen(const Examination& examination, const ChosenImages
                  of_chosen);
 }
 
-/// All filters for the chosen images, and some for all: errors on average are those of the latter,
-/// whose sums are as long as they are when the pass is timed.
+/// Compares all filters for the chosen images, and some for all images. The mean errors are those
+/// of the latter, whose sums are as long as in a timed pass.
 OperationCheck compare_sums(const Examination& examination, const ChosenImages& chosen,
                             Data& data) {
   const Trial& trial = examination.trial;

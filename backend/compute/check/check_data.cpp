@@ -11,7 +11,7 @@ namespace {
 
 using Values = CheckData::Values;
 
-/// Numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers), by counter.
+/// Counter-based numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers).
 Values noise(std::int64_t n, std::uint64_t seed) {
   Values values(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -15,7 +15,7 @@ using Numbers = std::vector<std::int64_t>;
 
 constexpr std::int64_t most = FilterSample::most;
 
-/// Numbers below n, in order.
+/// Chosen numbers below n, in ascending order.
 Numbers choose(std::int64_t n, std::uint64_t seed) {
   if (n <= most) {
     Numbers all(static_cast<std::size_t>(n));
@@ -30,7 +30,7 @@ Numbers choose(std::int64_t n, std::uint64_t seed) {
   return {chosen.begin(), chosen.end()};
 }
 
-/// The numbers among all of members of groups, each of which has `size`.
+/// Indices into all of members of groups, each of which has `size`.
 Numbers in_all(const Numbers& groups, const Numbers& members, std::int64_t size) {
   Numbers numbers;
   for (const std::int64_t group : groups) {
@@ -39,7 +39,7 @@ Numbers in_all(const Numbers& groups, const Numbers& members, std::int64_t size)
   return numbers;
 }
 
-/// Keeps the chosen columns of a table of rows × columns, each entry of which is some values.
+/// Keeps the chosen columns of a table of rows × columns whose entries are groups of values.
 Values keep(const Values& values, std::int64_t rows, std::int64_t columns, const Numbers& chosen) {
   const std::int64_t entry = std::ssize(values) / (rows * columns);
   Values kept;
@@ -58,7 +58,7 @@ std::int64_t groups_of(const LayerKind& kind) {
   return convolution == nullptr ? 1 : convolution->groups;
 }
 
-/// The layer with so many groups, inputs and outputs.
+/// The layer with the given numbers of groups, inputs and outputs.
 Layer resized(const Layer& layer, std::int64_t groups, std::int64_t inputs, std::int64_t outputs) {
   Layer sample = layer;
   sample.relu = false;

@@ -7,25 +7,25 @@
 
 namespace dlscale::backend {
 
-/// Some filters of a layer with weights, as a smaller layer that has these alone: the gradient of a
-/// filter depends on no channels but the two that it joins, so that for some it can be computed
-/// over all images of a large batch.
+/// Some filters of a layer with weights, as a smaller layer that has only these. The gradient of a
+/// filter depends on two channels only, so a few filters can be checked over all images of a large
+/// batch.
 class FilterSample {
  public:
   using Values = std::vector<float>;
-  /// Of groups, and of the outputs and of the inputs of one, that are taken.
+  /// Most groups in the sample, and most outputs and most inputs of each group.
   static constexpr std::int64_t most = 4;
 
-  /// Up to four groups, and of each the filters between up to four outputs and four inputs: the
-  /// first, the last and others that `seed` chooses. Requires a convolution or a fully connected
-  /// layer.
+  /// Samples up to four groups, and of each the filters between up to four outputs and four inputs:
+  /// the first, the last and others that `seed` chooses. Requires a convolution or a fully
+  /// connected layer.
   FilterSample(const Layer& layer, std::uint64_t seed);
 
-  /// Without a ReLU.
+  /// The sampled layer, without a ReLU.
   [[nodiscard]] const Layer& layer() const { return sample_; }
 
-  // What belongs to these filters of tensors of the whole layer, in plain order: N × C × H × W,
-  // N × K × P × Q, and parameters or their gradients.
+  // Extract the part that belongs to these filters from tensors of the whole layer in plain order:
+  // N × C × H × W, N × K × P × Q, and parameters or their gradients.
   [[nodiscard]] Values inputs(const Values& values, std::int64_t images) const;
   [[nodiscard]] Values outputs(const Values& values, std::int64_t images) const;
   [[nodiscard]] Values parameter(ParameterRole role, const Values& values) const;
@@ -34,8 +34,9 @@ class FilterSample {
   using Numbers = std::vector<std::int64_t>;
   std::int64_t all_inputs_, all_outputs_;  ///< C and K
   std::int64_t inputs_of_group_;           ///< C / groups
-  Numbers inputs_, outputs_;               ///< the chosen, among all
-  Numbers inputs_in_group_;                ///< the chosen inputs of a group, the same of each
+  Numbers inputs_, outputs_;               ///< the chosen ones, as indices into all
+  /// The chosen inputs of a group; the same in every group.
+  Numbers inputs_in_group_;
   Layer sample_;
 };
 

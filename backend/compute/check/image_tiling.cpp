@@ -7,7 +7,7 @@
 namespace dlscale::backend::image_tiling {
 namespace {
 
-// Of one tile; cut() counts them.
+// The cuts of one tile; cut() counts the tiles.
 
 AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
   const auto& [H, R, P, pad] = axis;
@@ -17,8 +17,8 @@ AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
           1};
 }
 
-/// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Else tile t makes
-/// dx[t·m …] at points R-1 …, the first that all R taps reach.
+/// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Otherwise tile t
+/// computes dx[t·m …] at points R-1 …, the first that all R taps reach.
 AxisCuts cut_for_backward_data(const Axis& axis, std::int64_t L, std::int64_t m, Tiling tiling) {
   const auto& [H, R, P, pad] = axis;
   const Cut w{.extent = R, .span = R};

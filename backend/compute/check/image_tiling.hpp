@@ -4,8 +4,8 @@
 #include "core/convolution/spectra.hpp"
 #include "core/network/step.hpp"
 
-/// How convolutions by FFT lay images, filters and results into planes of L points each way, so
-/// that what wraps around meets zeros or points that are not wanted. One axis at a time; stride 1.
+/// Layout of images, filters and results in planes of L × L points for convolutions by FFT. It
+/// makes what wraps around meet zeros or unwanted points. One axis at a time; stride 1.
 namespace dlscale::backend::image_tiling {
 
 /// One axis of a convolution: pixels of the image, taps of the kernel, pixels of the result.
@@ -13,8 +13,8 @@ struct Axis {
   std::int64_t input, kernel, output, pad;
 };
 
-/// How one axis of a tensor is laid into the L points of tile t: plane point at + e holds the
-/// tensor's element t · step + shift + e, for e < span, where the tensor has one (else zero).
+/// Layout of one axis of a tensor in the L points of tile t. Plane point at + e holds the tensor's
+/// element t · step + shift + e, for e < span, or zero where the tensor has none.
 struct Cut {
   std::int64_t extent;  ///< elements of the tensor
   std::int64_t step = 0;
@@ -31,10 +31,11 @@ struct AxisCuts {
   std::int64_t tiles;
 };
 
-/// The fewest points that hold an axis as one tile: ≥ image + pad, kernel and output.
+/// Fewest points that hold an axis as one tile: ≥ image + pad, kernel and output.
 std::int64_t least_points(const Axis& axis);
 
-/// `pass` is not accumulate; L is least_points() or more, or of overlap_save ≥ the kernel.
+/// Requires a `pass` other than accumulate, and L ≥ least_points(), or for overlap_save L ≥ the
+/// kernel.
 AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling);
 
 }  // namespace dlscale::backend::image_tiling

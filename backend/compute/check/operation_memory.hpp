@@ -5,17 +5,17 @@
 
 namespace dlscale::backend {
 
-/// Bytes that an operation keeps and works in, beside its tensors.
+/// Bytes of state and scratch that an operation needs beside its tensors.
 struct WorkingBytes {
   std::size_t state = 0;
   std::size_t scratch = 0;
 };
 
-/// All the memory that one operation works on, zeroed: for checks and for measurements of a single
-/// operation, or of several that do the same layer. `device` must outlive it.
+/// All the memory that one operation works on, zeroed. It serves checks and measurements of a
+/// single operation, or of several that do the same layer. `device` must outlive it.
 class OperationMemory {
  public:
-  /// `least`: what another operation of the layer needs that is to work on it, too.
+  /// `least` is the memory that another operation of the layer needs, if it is to share this one.
   OperationMemory(ComputeDevice& device, const OperationSpec& spec, const Operation& operation,
                   const WorkingBytes& least = {});
 
@@ -30,7 +30,8 @@ class OperationMemory {
   /// One class per image, all 0 at first.
   [[nodiscard]] std::vector<std::int32_t>& labels() { return labels_; }
 
-  /// Refers to this object; valid as long as it is. `weights_version`: see Operands.
+  /// The operands refer to this object and are valid as long as it is. `weights_version`: see
+  /// Operands.
   [[nodiscard]] Operands operands(std::uint64_t seed, std::uint64_t weights_version = 0) const;
 
  private:
@@ -47,7 +48,7 @@ class OperationMemory {
   Tensor output_gradient_;
   std::byte* state_;
   std::byte* scratch_;
-  std::byte* kept_;  ///< null where nothing is
+  std::byte* kept_;  ///< null where nothing is kept
   std::vector<std::int32_t> labels_;
 };
 

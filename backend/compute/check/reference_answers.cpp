@@ -28,7 +28,7 @@ const ReferenceAnswers::Answer& ReferenceAnswers::get(const std::string& key,
   return kept_.front().answer;
 }
 
-/// The newest stays, however large it is.
+/// Keeps the newest answer, however large it is.
 void ReferenceAnswers::make_room() {
   Bytes used;
   for (const Kept& kept : kept_) used = used + kept.size;

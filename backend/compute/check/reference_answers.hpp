@@ -9,23 +9,24 @@
 
 namespace dlscale::backend {
 
-/// What the reference answered, so that a layer that is checked again, computed another way, costs
-/// no second run of plain loops in double precision, which takes far longer than what is checked.
+/// Cache of the reference's answers. A layer that is checked again with another algorithm then
+/// needs no second run of plain loops in double precision. Such a run takes far longer than the
+/// checked operation.
 class ReferenceAnswers {
  public:
   /// A tensor that a pass wrote, in plain order.
   struct Tensor {
     std::string name;
-    enum class Extent { batch, whole } extent;  ///< has images, or is a sum over them
+    enum class Extent { batch, whole } extent;  ///< per image, or summed over images
     std::vector<float> values;
   };
   using Answer = std::vector<Tensor>;
 
-  /// Keeps up to `room` of values, those asked for last.
+  /// Keeps up to `room` bytes of values, the most recently used.
   explicit ReferenceAnswers(Bytes room = Bytes(1 << 30)) : room_(room) {}
 
-  /// The answer kept under `key`, or else what `compute` says, kept from now on. `key` tells all
-  /// that the answer depends on. Valid until the next call.
+  /// Returns the answer kept under `key`, or calls `compute` and keeps its result. `key` must
+  /// identify everything that the answer depends on. Valid until the next call.
   const Answer& get(const std::string& key, const std::function<Answer()>& compute);
 
  private:
@@ -37,7 +38,7 @@ class ReferenceAnswers {
   void make_room();
 
   Bytes room_;
-  std::list<Kept> kept_;  ///< the one asked for last comes first
+  std::list<Kept> kept_;  ///< most recently used first
 };
 
 }  // namespace dlscale::backend

@@ -83,7 +83,7 @@ class Lister {
     }
   }
 
-  /// `configuration` is null for the default one.
+  /// A null `configuration` means the default one.
   void add_plan(const std::shared_ptr<const Graph>& graph, const EngineNotes& notes,
                 const std::string& knobs, std::shared_ptr<const Descriptor> configuration) {
     add(fmt::format("eng{} {}{}", notes.index, knobs, words_of(graph->form())),

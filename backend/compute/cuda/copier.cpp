@@ -14,7 +14,7 @@ namespace {
 
 enum class Side { host, device };
 
-/// Memory that CUDA knows nothing of is the host's, pageable.
+/// Memory unknown to CUDA is pageable host memory.
 Side side_of(const std::byte* data) {
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, data), "cudaPointerGetAttributes", "a copy");
@@ -84,7 +84,7 @@ void Copier::move(const Tensor& from, const Tensor& to, cudaMemcpyKind kind) {
 }
 
 std::byte* Copier::area(std::size_t bytes) {
-  // Freeing waits for what still uses the old area.
+  // Freeing waits for pending uses of the old area.
   if (area_.bytes() < bytes) area_ = DeviceMemory(bytes);
   return area_.get();
 }

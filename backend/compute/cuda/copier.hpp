@@ -7,12 +7,13 @@
 
 namespace dlscale::backend::cuda {
 
-/// Copies tensors between host and device, orders and precisions, in the order of the stream.
-/// Where both change it goes by an area of the device that grows to the largest tensor seen.
+/// Copies tensors between host and device, between orders and between precisions, in the order of
+/// the stream. A copy between host and device that also converts passes through a device buffer,
+/// which grows to the largest tensor seen.
 class Copier {
  public:
   explicit Copier(const Context& context) : context_(&context) {}
-  /// As ComputeDevice::copy.
+  /// Copies as ComputeDevice::copy does.
   void copy(const Tensor& from, const Tensor& to);
 
  private:

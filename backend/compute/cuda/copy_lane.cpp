@@ -11,7 +11,7 @@ CopyLane::CopyLane(const Context& context)
 
 void CopyLane::copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes) {
   const auto what = [bytes] { return fmt::format("a copy ahead of {} bytes", bytes); };
-  // An event that was never recorded is not waited for.
+  // CUDA does not wait for an event that was never recorded.
   check(cudaStreamWaitEvent(stream_.get(), used_.get(), 0), "cudaStreamWaitEvent", what);
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_.get()), "cudaMemcpyAsync",
         what);

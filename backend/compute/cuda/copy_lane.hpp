@@ -6,16 +6,16 @@
 
 namespace dlscale::backend::cuda {
 
-/// Copies to the device beside what it computes, on a stream of their own. What was copied is used
-/// after join(); the next copy waits for the first use, so that one area may be filled again and
-/// again.
+/// Copies to the device on a stream of their own, concurrently with its work. Copied data are used
+/// after join(); the next copy waits for the first use, so that one buffer can be refilled
+/// repeatedly.
 class CopyLane {
  public:
   explicit CopyLane(const Context& context);
   void copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes);
-  /// What is given from here on begins after the copies.
+  /// Makes work enqueued from now on wait for the copies.
   void join();
-  /// To be called after each copy between tensors: the first after join() is the use.
+  /// Call after each copy between tensors: the first one after join() is the use.
   void note_use();
 
  private:

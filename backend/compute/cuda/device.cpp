@@ -139,7 +139,7 @@ class CudaDevice final : public ComputeDevice {
     check(code, "cudaMalloc", fmt::format("{} bytes", bytes));
     Buffer buffer(static_cast<std::byte*>(data), FreeBuffer{free_on_device});
     clear(buffer.get(), bytes);
-    synchronize();  // a courier, which is not in our order, may be the first to write there
+    synchronize();  // a courier, which is not ordered with our stream, may write there first
     return buffer;
   }
 
@@ -264,8 +264,8 @@ class CudaDevice final : public ComputeDevice {
     return make_recording(context_, work);
   }
 
-  /// The device is held until the host has given it all, which takes as long as last time: work
-  /// that is timed is timed many times.
+  /// Holds the device until the host has enqueued all work. It assumes the host's last time, as
+  /// timed work is timed many times.
   [[nodiscard]] Timed time(const std::function<void()>& work) override {
     select_device(context_.device);
     hold(context_.stream, head_start_);
@@ -302,14 +302,14 @@ class CudaDevice final : public ComputeDevice {
     after_ = make_event();
   }
 
-  /// Under which a choice by trial holds.
+  /// Conditions under which a choice by trial is valid.
   [[nodiscard]] std::map<std::string, std::string> conditions() const {
     std::map<std::string, std::string> all = CudaDevice::libraries();
     all.merge(conditions_of_program());
     return all;
   }
 
-  /// By our own kernels what they do, the rest by libraries.
+  /// Makes the kinds that have kernels of ours by them, and the rest by libraries.
   [[nodiscard]] std::unique_ptr<Operation> make_own(const OperationSpec& spec) const {
     return std::visit(Maker{context_, spec}, spec.layer.kind);
   }
@@ -354,7 +354,7 @@ class CudaDevice final : public ComputeDevice {
   Seconds head_start_ = 200.0_us;
 };
 
-/// What can be known before a device is opened.
+/// Facts that are known before a device is opened.
 Situation look_around(int place) {
   Situation situation{.place = place};
   static_cast<void>(cudaDriverGetVersion(&situation.driver_version));
@@ -365,7 +365,7 @@ Situation look_around(int place) {
   return situation;
 }
 
-/// Adds what the GPU is.
+/// Adds the facts about the GPU.
 void describe_gpu(Situation& situation) {
   cudaDeviceProp properties{};
   const cudaError_t code = cudaGetDeviceProperties(&properties, situation.place);
@@ -374,7 +374,7 @@ void describe_gpu(Situation& situation) {
   situation.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
 }
 
-/// An empty kernel of ours shows whether this build has any for the GPU.
+/// An empty kernel of ours shows whether this build has kernels for the GPU.
 void expect_kernels(const Situation& situation) {
   try {
     const Stream stream = make_stream();

@@ -16,7 +16,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// A tensor of one channel, or of one pixel, lies the same way in both orders.
+/// Whether a tensor is the same in both orders: it has one channel, or one pixel.
 bool same_in_both_orders(const Dims& dims) {
   return dims[1] == 1 || (dims[2] == 1 && dims[3] == 1);
 }
@@ -98,12 +98,12 @@ class Relayout final : public Operation {
   }
 
  private:
-  /// Scratch of so many bytes after the copies of the inputs.
+  /// Scratch of `bytes` after the copies of the inputs.
   [[nodiscard]] std::size_t with_strays(std::size_t bytes) const {
     return stray_bytes_ + bytes + (strays_.empty() ? 0 : scratch_alignment);
   }
 
-  /// What lies the same way in both orders gets the name of the wanted one.
+  /// Renames layouts that are the same in both orders to the wanted one.
   Operands relabelled(const Operands& operands) {
     const auto rename = [this](std::span<const Tensor> given, std::vector<Tensor>& renamed) {
       for (std::size_t i = 0; i < given.size(); ++i) renamed[i] = {wanted_[i], given[i].data};

@@ -13,10 +13,10 @@ bool reads_inputs(const LayerKind& kind, Pass pass);
 /// The spec with all inputs in `order`.
 OperationSpec in_order(OperationSpec spec, Order order);
 
-/// Makes an operation for a spec whose inputs all lie in the order of `context`, by `make`, and
-/// reorders inputs and input gradients that lie in the other before and after it, as part of its
-/// passes. Whatever thread runs it, it runs on the device of `context`, which must outlive it.
-/// Throws Unsupported if an input has neither order.
+/// Makes an operation by `make` for a spec whose inputs all have the order of `context`. As part of
+/// its passes it reorders inputs and input gradients of the other order before and after. It runs
+/// on the device of `context`, whatever thread runs it; `context` must outlive it. Throws
+/// Unsupported if an input has neither order.
 std::unique_ptr<Operation> in_device_order(
     const Context& context, const OperationSpec& spec,
     const std::function<std::unique_ptr<Operation>(const OperationSpec&)>& make);

@@ -56,17 +56,19 @@ std::span<const ConvolutionAlgorithm* const> all_algorithms() {
 
 namespace {
 
-/// For F(4x4,3x3), whose filters take 36 matrices where those of F(2x2,3x3) take 16: on few tiles
-/// the time to transform and to read these outweighs that it multiplies 36 times for 16 outputs and
-/// not 64 times. How few: geometric means of the time of F(2x2,3x3) over that of F(4x4,3x3), of
+/// Whether F(4x4,3x3) has few tiles. Its filters take 36 matrices where those of F(2x2,3x3) take
+/// 16. On few tiles the time to transform and read these outweighs the saving in products: 36
+/// multiplications for 16 outputs in place of 64.
+///
+/// The threshold comes from geometric means of the time of F(2x2,3x3) over that of F(4x4,3x3), of
 /// (cases), by pass, in conv-4, batches, crossover and vgg16 of results/epyc-2vcpu/2026-11-22-conv
 /// (most rows unstable):
 ///   tiles             16        32        36        64        128       196
 ///   forward           0.91 (6)  0.94 (3)  1.01 (3)  0.94 (14) 1.05 (3)  1.25 (5)
 ///   backward_data     0.96 (3)  -         0.85 (3)  0.97 (13) -         1.23 (5)
 ///   backward_filter   0.89 (3)  -         0.98 (3)  0.94 (13) -         1.22 (5)
-/// im2col, which the rule leaves out, is behind F(4x4,3x3) in the mean of each. All of that is of
-/// one thread of one machine; nothing was measured between 64 and 128 tiles, nor on several
+/// im2col, which the rule leaves out, is slower than F(4x4,3x3) in the mean of each. All values are
+/// of one thread of one machine; nothing was measured between 64 and 128 tiles, nor on several
 /// threads.
 bool has_few_tiles(const ConvolutionShape& shape) {
   constexpr std::int64_t few = 64;

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-/// Convolutions are our own; oneDNN does the rest, in the plain layouts that they leave.
+/// A device with convolutions of our own. oneDNN does the rest, in the plain layouts of their
+/// outputs.
 class NativeDevice final : public HostDevice {
  public:
   explicit NativeDevice(const ComputeOptions& options)
@@ -61,7 +62,7 @@ class NativeDevice final : public HostDevice {
     for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
       const std::string& name = algorithm->name;
       add(name, algorithm, Filters::made_anew);
-      // As in inference: training changes them after every use.
+      // Kept filters serve inference: training changes them after every use.
       const bool keeps = algorithm->keeps_filters && pass == Pass::forward;
       if (keeps) add(name + "_kept_filters", algorithm, Filters::kept);
     }

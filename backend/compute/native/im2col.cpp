@@ -15,7 +15,7 @@ namespace {
 
 using lowering::PixelBlock;
 
-/// What the three passes share: the blocks, and the memory of a thread.
+/// Base of the three passes: the blocks, and the memory of a thread.
 class Im2colPass : public ConvolutionPass {
  public:
   Im2colPass(const ConvolutionShape& shape, int threads)
@@ -36,7 +36,7 @@ class Im2colPass : public ConvolutionPass {
   }
 
  protected:
-  /// The memory of a thread (of a range of blocks): what held_matrices() says.
+  /// The memory of a thread (of a range of blocks), as held_matrices() describes it.
   struct Memory {
     float* patches;
     float* outputs;
@@ -72,13 +72,13 @@ class Im2colPass : public ConvolutionPass {
     return group * outputs() * patches_.rows();
   }
 
-  /// Whether a block's patches are written out nowhere. The first block, which is the largest, has
-  /// several images if any has.
+  /// Whether a block uses its patches in the image without writing them out. The first block, which
+  /// is the largest, has several images if any block has.
   [[nodiscard]] bool lies_in_image(const PixelBlock& block) const {
     return lowering::is_pointwise(shape_) && block.images() == 1;
   }
 
-  /// The patches of a block: written to `memory`, or where they lie in x.
+  /// The patches of a block: written to `memory`, or at their place in x.
   [[nodiscard]] Matrix patches_of(const float* x, const PixelBlock& block, std::int64_t group,
                                   const Memory& memory) const {
     if (lies_in_image(block)) {
@@ -106,8 +106,8 @@ class Im2colPass : public ConvolutionPass {
     return {memory.outputs, columns};
   }
 
-  /// Of a block of several images: visit(place in a matrix of outputs, place in the tensor) for
-  /// every plane.
+  /// Calls visit(place in a matrix of outputs, place in the tensor) for every plane of a block of
+  /// several images.
   template <class Visit>
   void for_each_line(const PixelBlock& block, std::int64_t group, const Visit& visit) const {
     const std::int64_t columns = block.columns(shape_);
@@ -123,7 +123,7 @@ class Im2colPass : public ConvolutionPass {
   ConvolutionShape shape_;
   Patches patches_;
   std::vector<PixelBlock> blocks_;
-  lowering::HeldMatrices held_;  ///< of the largest block, the first
+  lowering::HeldMatrices held_;  ///< the first block's, which is the largest
   int threads_;
 };
 
@@ -156,8 +156,8 @@ class Forward final : public Im2colPass {
   }
 };
 
-/// dx = patches⁻¹(wᵀ · dy). The patches of an image overlap, but not those of its channels: threads
-/// share images, groups and ranges of channels.
+/// dx = patches⁻¹(wᵀ · dy). The patches of an image overlap, but not those of its channels. So
+/// threads share images, groups and ranges of channels.
 class BackwardData final : public Im2colPass {
  public:
   BackwardData(const ConvolutionShape& shape, int threads)
@@ -215,11 +215,11 @@ class BackwardData final : public Im2colPass {
     }
   }
 
-  std::vector<std::span<const PixelBlock>> parts_;  ///< of blocks()
-  lowering::Blocks ranges_;                         ///< of the channels of a group
+  std::vector<std::span<const PixelBlock>> parts_;  ///< parts of blocks()
+  lowering::Blocks ranges_;                         ///< ranges of a group's channels
 };
 
-/// dw = Σ over blocks of dy · patches(x)ᵀ, each range of blocks into a sum of its own.
+/// dw = Σ over blocks of dy · patches(x)ᵀ. Each range of blocks adds to its own sum.
 class BackwardFilter final : public Im2colPass {
  public:
   using Im2colPass::Im2colPass;
@@ -241,7 +241,7 @@ class BackwardFilter final : public Im2colPass {
     return shape().outputs * patches().rows();
   }
 
-  /// dw = the sum of what the ranges have.
+  /// dw = the total of the ranges' sums.
   void add_sums(float* dw, std::byte* scratch, int ranges) const {
     const std::int64_t filter = patches().rows();
     parallel_for(threads(), shape().outputs, [&](std::int64_t k, int /*thread*/) {

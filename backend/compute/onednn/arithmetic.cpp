@@ -20,7 +20,7 @@ void add_bfloat16(std::size_t n, const std::uint16_t* value, std::uint16_t* into
 
 namespace {
 
-/// Two terms, as nearly always, in a loop that the compiler can vectorise.
+/// Adds two terms, nearly always the case, in a loop that the compiler can vectorise.
 template <class Element, class Widen, class Narrow>
 void add_and_rectify(std::size_t n, std::span<std::byte* const> terms, std::byte* into, Widen widen,
                      Narrow narrow) {

@@ -10,7 +10,7 @@ namespace dlscale::backend::onednn_device {
 
 void add(std::size_t n, const float* value, float* into);
 void add_bfloat16(std::size_t n, const std::uint16_t* value, std::uint16_t* into);
-/// into = max(Σ terms, 0), added in f32. At least two terms of n elements each.
+/// into = max(Σ terms, 0), added in f32. Requires at least two terms of n elements each.
 void add_and_rectify(std::size_t n, std::span<std::byte* const> terms, std::byte* into);
 void add_and_rectify_bfloat16(std::size_t n, std::span<std::byte* const> terms, std::byte* into);
 /// See ComputeDevice::update.

@@ -13,23 +13,23 @@
 
 namespace dlscale::backend::onednn_device {
 
-/// An operation of this device under construction: what each kind of layer fills in.
+/// An operation of this device under construction, which the code for each kind of layer completes.
 class Assembly {
  public:
   Assembly(const Context& context, const OperationSpec& spec);
 
   [[nodiscard]] const OperationSpec& spec() const { return spec_; }
   [[nodiscard]] const dnnl::engine& engine() const { return context_->engine; }
-  /// What follows within the layer: Layer::relu.
+  /// Operation that follows within the layer: Layer::relu.
   [[nodiscard]] Then then() const { return spec_.layer.relu ? Then::relu : Then::nothing; }
-  /// Of activations and weights.
+  /// Type of activations and weights.
   [[nodiscard]] DataType type() const { return data_type(spec_.dtype); }
 
   void set_output(const Desc& desc);
   /// The gradient gets the order of the value, in f32.
   void add_parameter(ParameterRole role, Dims dims, const Desc& value);
   Endpoint add_state(const Desc& desc);
-  /// Starts a pass. A reference stays valid.
+  /// Starts a pass. The reference stays valid.
   Plan& plan(Pass pass);
 
   [[nodiscard]] Endpoint input(std::size_t i = 0) const;
@@ -51,9 +51,9 @@ class Assembly {
   std::array<std::optional<Plan>, 3> plans_;
 };
 
-// The kinds of layers. All throw dnnl::error.
+// Assemblers of the kinds of layers. All throw dnnl::error.
 
-/// By Pass.
+/// Methods of a convolution, indexed by Pass.
 using ConvolutionMethods = std::array<ConvolutionMethod, 3>;
 constexpr ConvolutionMethods all_direct{direct, direct, direct};
 
@@ -69,11 +69,12 @@ void assemble_concat(Assembly& assembly);
 void assemble_sum(Assembly& assembly);
 void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind);
 
-/// Appends what a ReLU does backward: the output's gradient, zero where the output is not positive,
-/// into `gradient`, which may be the output's own. Call set_output() before.
+/// Appends the backward pass of a ReLU to `plan`. It writes the output's gradient, set to zero
+/// where the output is not positive, into `gradient`, which may be the output's own. Call
+/// set_output() before.
 void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient);
 
-/// A slow implementation that the library falls back on.
+/// Whether `primitive` is a slow implementation on which the library falls back.
 bool is_fallback(const dnnl::primitive_desc_base& primitive);
 
 }  // namespace dlscale::backend::onednn_device

@@ -9,7 +9,7 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-/// The caller hands the scratchpad in, so that nothing is allocated while a primitive runs.
+/// The caller provides the scratchpad, so that a running primitive allocates nothing.
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -49,7 +49,7 @@ dnnl::primitive_desc_base untyped(const dnnl::primitive_desc_base& desc) {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-/// 3.x makes a primitive descriptor from engine and arguments.
+/// 3.x creates a primitive descriptor from engine and arguments.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc forward_desc_with(const dnnl::engine& engine,
                                                      const dnnl::primitive_attr& attributes,
@@ -65,7 +65,7 @@ typename Primitive::primitive_desc backward_desc(const dnnl::engine& engine, con
 
 #else
 
-/// 2.x makes an operation descriptor of the arguments first.
+/// 2.x first creates an operation descriptor from the arguments.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc forward_desc_with(const dnnl::engine& engine,
                                                      const dnnl::primitive_attr& attributes,
@@ -108,8 +108,8 @@ Blocking blocking_of(const Desc& desc) {
           std::vector<int>(block_dims.begin(), block_dims.end())};
 }
 
-/// A descriptor of 3.x cannot be edited, and one with inner blocks only comes from a format tag: so
-/// this looks for the tag that yields the same blocks and strides.
+/// A descriptor of 3.x cannot be edited, and one with inner blocks only comes from a format tag. So
+/// this looks for the tag that gives the same blocks and strides.
 Desc with_type(const Desc& desc, DataType type) {
   if (type_of(desc) == type) return desc;
   const Blocking wanted = blocking_of(desc);

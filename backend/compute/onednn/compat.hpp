@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-/// The one interface behind which oneDNN 2.x and 3.x look the same. compat.cpp alone knows the
-/// version.
+/// Common interface to oneDNN 2.x and 3.x. Only compat.cpp depends on the version.
 namespace dlscale::backend::onednn_device {
 
 using Desc = dnnl::memory::desc;
@@ -16,8 +15,9 @@ DataType type_of(const Desc& desc);
 /// The same order in memory, elements of another type.
 Desc with_type(const Desc& desc, DataType type);
 
-/// Where the element of a blocked tensor lies: the outer coordinate of each dimension times its
-/// stride, plus the place in the inner blocks, listed from the outermost to the innermost.
+/// Position of the elements of a blocked tensor: the sum of each dimension's outer coordinate times
+/// its stride, and the place in the inner blocks. The blocks are listed from the outermost to the
+/// innermost.
 struct Blocking {
   MemoryDims strides;
   MemoryDims block_sizes;
@@ -47,16 +47,16 @@ struct LrnParameters {
   float k;
 };
 
-/// What follows within the same primitive.
+/// Operation that follows within the same primitive.
 enum class Then { nothing, relu };
 
-/// direct is what the library's documentation calls everything but Winograd.
+/// The library's documentation calls everything but Winograd direct.
 using ConvolutionMethod = dnnl::algorithm;
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 constexpr auto winograd = dnnl::algorithm::convolution_winograd;
 
-// Primitive descriptors of the training form. The scratchpad is the caller's. An empty bias means
-// none. All throw dnnl::error.
+// Primitive descriptors of the training form. The caller provides the scratchpad. An empty bias
+// means none. All throw dnnl::error.
 
 dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine& engine,
                                                               const Desc& x, const Desc& weights,
@@ -83,7 +83,7 @@ dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weig
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
     const dnnl::inner_product_forward::primitive_desc& forward);
 
-/// c = a · b of two or three dimensions: a batch comes first.
+/// c = a · b of two or three dimensions, the first of three being the batch.
 dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
                                     const Desc& c);
 
@@ -105,7 +105,7 @@ dnnl::lrn_backward::primitive_desc lrn_backward(const dnnl::engine& engine, cons
                                                 const LrnParameters& parameters,
                                                 const dnnl::lrn_forward::primitive_desc& forward);
 
-/// Scale and shift are separate arguments. With a ReLU forward leaves backward a workspace.
+/// Scale and shift are separate arguments. With a ReLU, forward leaves a workspace for backward.
 dnnl::batch_normalization_forward::primitive_desc batch_norm_forward(const dnnl::engine& engine,
                                                                      const Desc& x, float epsilon,
                                                                      Then then);
@@ -119,17 +119,17 @@ bool batch_norm_backward_takes_shift();
 /// log softmax along dimension 1.
 dnnl::primitive_desc_base log_softmax_forward(const dnnl::engine& engine, const Desc& x);
 
-/// Along dimension 1. `y` may be empty: the library chooses.
+/// Concatenation along dimension 1.
 dnnl::concat::primitive_desc concat(const dnnl::engine& engine, const std::vector<Desc>& inputs);
 dnnl::sum::primitive_desc sum(const dnnl::engine& engine, const std::vector<Desc>& inputs,
                               const Desc& y);
 
-/// "2.6.3", with the commit where the library knows it.
+/// "2.6.3", with the commit if the library knows it.
 std::string library_version();
 /// The instruction set that the library uses: "avx512_core_bf16".
 std::string instruction_set();
 
-/// The threads the library was built for: "OMP", "SEQ", "TBB", …
+/// The threading runtime of the library's build: "OMP", "SEQ", "TBB", …
 std::string threading_runtime();
 
 }  // namespace dlscale::backend::onednn_device

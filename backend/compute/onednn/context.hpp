@@ -5,16 +5,16 @@
 
 namespace dlscale::backend::onednn_device {
 
-/// What the operations of a device share. The device outlives them.
+/// State that the operations of a device share. The device outlives them.
 struct Context {
   dnnl::engine engine;
   dnnl::stream stream;
   int threads = 1;
 };
 
-/// OpenMP keeps the number of threads per calling thread, and oneDNN reads it when it makes a
-/// primitive and again when it runs one. So whichever thread calls the device sets it on the way in
-/// and restores it on the way out; that costs nanoseconds.
+/// Sets the number of OpenMP threads for a call, and restores it afterwards, which costs
+/// nanoseconds. OpenMP keeps this number per calling thread, and oneDNN reads it when it makes a
+/// primitive and again when it runs one. So every thread that calls the device needs it.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {

@@ -11,14 +11,14 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-/// G × O/G × I/G × R × S where there are groups, else O × I × R × S.
+/// G × O/G × I/G × R × S with groups, else O × I × R × S.
 MemoryDims library_weight_dims(const OperationSpec& spec, const Convolution& kind) {
   const auto [outputs, inputs, height, width] = weight_dims(spec);
   if (kind.groups == 1) return {outputs, inputs, height, width};
   return {kind.groups, outputs / kind.groups, inputs, height, width};
 }
 
-/// The library says only that it has none, whatever the reason; the commonest are known.
+/// The library reports any reason as the same failure, so this checks the most common ones.
 void expect_shape_for_winograd(const Convolution& kind) {
   if (kind.groups != 1) {
     throw Unsupported(fmt::format("{} groups: Winograd by oneDNN needs 1", kind.groups));
@@ -33,11 +33,11 @@ ConvolutionGeometry geometry_of(const Convolution& kind) {
   return {{kind.stride, kind.stride}, {kind.pad, kind.pad}, {kind.pad, kind.pad}};
 }
 
-/// The three passes of a convolution. Forward chooses all layouts; what the producer left is
-/// reordered if it differs. The backward passes are asked to work in the layouts of forward, and
-/// only if that leaves them with a slow implementation may they choose, for the price of reorders.
-/// A ReLU is part of the forward primitive; backward it goes over the gradient first, in place.
-/// Where a layout is asked for, forward is treated as the backward passes are.
+/// Builds the three passes of a convolution. Forward chooses all layouts; inputs in another layout
+/// are reordered. The backward passes first try the layouts of forward. Only if these lead to a
+/// slow implementation may they choose, at the price of reorders. A ReLU is part of the forward
+/// primitive; backward, it is applied to the gradient first, in place. If a layout was requested,
+/// forward is treated like the backward passes.
 class ConvolutionAssembler {
  public:
   ConvolutionAssembler(Assembly& assembly, const Convolution& kind,
@@ -78,7 +78,8 @@ class ConvolutionAssembler {
     return methods_[static_cast<std::size_t>(pass)];
   }
 
-  /// The library has run something else where it was asked for Winograd (its issue 3105).
+  /// Whether the library runs the requested method. It has run another one in place of Winograd
+  /// (its issue 3105).
   static bool ran_by(const dnnl::primitive_desc_base& made, ConvolutionMethod by) {
     return by == direct ||
            std::string_view(made.impl_info_str()).find("wino") != std::string_view::npos;
@@ -163,7 +164,7 @@ class ConvolutionAssembler {
   MemoryDims weights_;
   Desc bias_;
   std::optional<LayoutKind> asked_;
-  Desc agreed_x_;  ///< in which the passes are to work
+  Desc agreed_x_;  ///< layouts in which the passes should work
   Desc agreed_y_;
   dnnl::convolution_forward::primitive_desc forward_desc_;
 };

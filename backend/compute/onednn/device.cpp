@@ -72,8 +72,8 @@ class Copier {
                        desc.dims[2], desc.dims[3], desc.layout.name, desc.layout.bytes);
   }
 
-  /// The plain one of the two takes the dimensions of the other (2 of a fully connected layer, 5 of
-  /// grouped weights).
+  /// Gives the plain one of the two the dimensions of the other (2 for a fully connected layer, 5
+  /// for grouped weights).
   static std::pair<Desc, Desc> in_common_dims(const Desc& from, const Desc& to) {
     if (dims_of(from) == dims_of(to)) return {from, to};
     if (same_memory(from, plain(dims_of(from), type_of(from)))) {
@@ -148,7 +148,7 @@ class OneDnnDevice final : public HostDevice {
     }
   }
 
-  /// Padding is zero and stays zero, so the whole memory is added.
+  /// Padding is zero and stays zero, so this adds the whole memory.
   void accumulate(const Tensor& value, const Tensor& into) override {
     EXPECT(value.desc.dims == into.desc.dims && value.desc.layout == into.desc.layout);
     EXPECT(value.desc.dtype == into.desc.dtype);
@@ -198,7 +198,8 @@ class OneDnnDevice final : public HostDevice {
 
   [[noreturn]] static void throw_error(const dnnl::error& error, const std::string& what) {
     if (error.status == dnnl_unimplemented) {
-      // What the library says besides is that it could make no primitive, whatever the reason.
+      // The library's own message only says that it could not make a primitive, whatever the
+      // reason.
       throw Unsupported(fmt::format("oneDNN {} on {} does not offer {}", library_version(),
                                     instruction_set(), what));
     }

@@ -11,7 +11,8 @@ namespace {
 
 using Index = std::int64_t;
 
-/// oneDNN 2.6 has no dropout. Reads and writes the same layout; the mask goes by logical index.
+/// Dropout of our own, as oneDNN 2.6 has none. Reads and writes the same layout; the mask uses
+/// logical indices.
 class DropoutLoop {
  public:
   DropoutLoop(const Desc& desc, double probability)

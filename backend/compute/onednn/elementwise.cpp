@@ -17,8 +17,8 @@ std::vector<Desc> inputs_of(const Assembly& assembly) {
   return inputs;
 }
 
-/// The library joins blocked tensors fast only if every input ends on a block; a slice of the
-/// gradient does not even have a descriptor otherwise. Where one does not, all go through plain.
+/// The library joins blocked tensors fast only if every input ends on a block. Otherwise a slice of
+/// the gradient does not even have a descriptor, and all tensors go through plain.
 std::vector<Desc> joinable(const std::vector<Desc>& inputs) {
   const bool aligned = std::all_of(inputs.begin(), inputs.end(), [&](const Desc& input) {
     std::int64_t block = 1;
@@ -60,7 +60,7 @@ void assemble_relu(Assembly& assembly) {
   add_relu_backward(assembly, assembly.plan(Pass::backward_data), assembly.input_gradient());
 }
 
-/// The output is positive exactly where what the ReLU was given is.
+/// Uses the output in place of the ReLU's input: both are positive at the same elements.
 void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient) {
   const Desc y = assembly.output().desc;
   plan.add(
@@ -81,7 +81,7 @@ void assemble_concat(Assembly& assembly) {
   add_slices(assembly, pieces, forward.dst_desc());
 }
 
-/// The library's sum has no ReLU: one pass of our own. Padding is zero and stays zero.
+/// The library's sum has no ReLU, so this is one pass of our own. Padding is zero and stays zero.
 void assemble_sum_relu(Assembly& assembly) {
   const Desc y = assembly.input().desc;
   assembly.set_output(y);
@@ -105,7 +105,7 @@ void assemble_sum_relu(Assembly& assembly) {
   add_relu_backward(assembly, assembly.plan(Pass::backward_data), assembly.input_gradient());
 }
 
-/// In the layout of the first input. Backward is no operation, but that of a ReLU: see
+/// Sums in the layout of the first input. Only a ReLU needs a backward operation: see
 /// core/network/step.hpp.
 void assemble_sum(Assembly& assembly) {
   if (assembly.then() == Then::relu) return assemble_sum_relu(assembly);

@@ -10,7 +10,7 @@ struct InnerProducts {
   dnnl::inner_product_backward_data::primitive_desc backward_data;
   dnnl::inner_product_backward_weights::primitive_desc backward_weights;
 
-  /// All passes work on weights and gradients in the order of forward.
+  /// Whether all passes use the weights and gradients in the order of forward.
   [[nodiscard]] bool agree() const {
     const Desc kept = forward.weights_desc();
     return same_memory(backward_data.weights_desc(), kept) &&
@@ -18,8 +18,8 @@ struct InnerProducts {
   }
 };
 
-/// Images are vectors: pixels and channels in plain order, as the input is small beside the
-/// weights.
+/// Images as vectors, with pixels and channels in plain order, as the input is small relative to
+/// the weights.
 struct Shapes {
   Desc x;
   Desc y;
@@ -35,8 +35,9 @@ InnerProducts make(const dnnl::engine& engine, const Shapes& shapes, const Desc&
 }
 
 /// Lets the library choose the order of the weights if all passes choose the same one. Otherwise
-/// every iteration would move the weights an extra time, which costs more than the chosen order
-/// gains: then the weights are a plain input-major matrix, which every pass can multiply.
+/// the weights are a plain input-major matrix, which every pass can multiply. Differing orders
+/// would move the weights an extra time in every iteration, which costs more than the chosen order
+/// gains.
 InnerProducts choose(const dnnl::engine& engine, const Shapes& shapes, const MemoryDims& dims,
                      DataType type) {
   InnerProducts chosen = make(engine, shapes, any(dims, type), any(dims, DataType::f32));

@@ -10,7 +10,7 @@
 namespace dlscale::backend {
 namespace {
 
-/// The library asks OpenMP how many threads the caller may use.
+/// Limits the caller to one thread: the library asks OpenMP how many it may use.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }

@@ -18,7 +18,7 @@ MemoryDims dense_strides(const MemoryDims& dims) {
   return strides;
 }
 
-/// How many elements of each dimension are in an inner block.
+/// Number of elements of each dimension in an inner block.
 MemoryDims inner_extents(const Blocking& blocking) {
   MemoryDims extents(blocking.strides.size(), 1);
   for (std::size_t i = 0; i < blocking.block_sizes.size(); ++i) {

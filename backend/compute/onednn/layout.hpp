@@ -8,25 +8,25 @@
 #include "backend/compute/onednn/compat.hpp"
 #include "backend/compute/specification.hpp"
 
-/// The orders in memory: dlscale's descriptors of tensors and the library's, each from the other.
+/// Conversion between dlscale's tensor descriptors and the library's.
 namespace dlscale::backend::onednn_device {
 
 DataType data_type(DType dtype);  ///< throws Unsupported
 
-/// Dense, row-major.
+/// A dense, row-major tensor.
 Desc plain(const MemoryDims& dims, DataType type);
-/// The library may choose the order.
+/// A tensor whose order the library may choose.
 Desc any(const MemoryDims& dims, DataType type);
-/// Activations in that order; blocked: by as many channels as the widest vectors of this processor
-/// have floats, the last block padded with zeros.
+/// Activations in the order `kind`. blocked: as many channels as the widest vectors of this
+/// processor have floats, with the last block padded with zeros.
 Desc arranged(const MemoryDims& dims, DataType type, LayoutKind kind);
-/// {x, y, …} as the library wants it.
+/// Dims {x, y, …} as the library's type.
 MemoryDims library_dims(Dims dims);
 
-/// oneDNN's word for the order: "abcd" is dense, "aBcd16b" has blocks of 16 channels. Dimensions of
-/// extent 1 stand where they would in a dense tensor, as their stride says nothing.
+/// oneDNN's name of the order: "abcd" is dense, "aBcd16b" has blocks of 16 channels. Dimensions of
+/// extent 1 are named as in a dense tensor, as their stride has no meaning.
 std::string layout_name(const Desc& desc);
-/// The elements lie in the same places, whatever the strides of dimensions of extent 1.
+/// Whether the elements have the same places, whatever the strides of dimensions of extent 1.
 bool same_memory(const Desc& a, const Desc& b);
 
 /// `dims` are the logical ones of dlscale; `desc` may have merged or split dimensions (2 for a
@@ -35,7 +35,7 @@ TensorDesc tensor_desc(Dims dims, const Desc& desc);
 /// The library's descriptor of a tensor. Throws Unsupported for a layout of another device.
 const Desc& desc_of(const TensorDesc& tensor);
 
-/// Where each element of a blocked N × C × H × W tensor lies: the sum of four numbers.
+/// Position of each element of a blocked N × C × H × W tensor, as the sum of four numbers.
 class Offsets {
  public:
   explicit Offsets(const Desc& desc);

@@ -21,7 +21,7 @@ Index label_of(const Operands& operands, const LossShape& shape, Index n) {
   return label;
 }
 
-/// addresses: log p, loss
+/// `addresses`: log p, loss
 void pick_labels(const LossShape& shape, const Plan::Addresses& addresses,
                  const Operands& operands) {
   const auto* log_p = reinterpret_cast<const float*>(addresses[0]);
@@ -31,7 +31,7 @@ void pick_labels(const LossShape& shape, const Plan::Addresses& addresses,
   }
 }
 
-/// addresses: log p, gradient of the input
+/// `addresses`: log p, gradient of the input
 void differentiate(const LossShape& shape, float factor, const Plan::Addresses& addresses,
                    const Operands& operands) {
   const auto* log_p = reinterpret_cast<const float*>(addresses[0]);
@@ -44,7 +44,7 @@ void differentiate(const LossShape& shape, float factor, const Plan::Addresses& 
 
 }  // namespace
 
-/// log p is computed in f32 and kept for the way back.
+/// Assembles the loss. log p is computed in f32 and kept for backward.
 void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind) {
   const OperationSpec& spec = assembly.spec();
   const LossShape shape{spec.batch, spec.layer.input_shapes.front().elements()};

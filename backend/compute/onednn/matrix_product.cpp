@@ -12,8 +12,7 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-/// `rows` × `columns` of an operand as it is multiplied; with a batch there is a dimension before
-/// them.
+/// `rows` × `columns` of an operand as it is multiplied; a batch adds a first dimension.
 Desc matrix_desc(const GemmShape& shape, std::int64_t rows, std::int64_t columns, bool transposed,
                  DataType type) {
   MemoryDims dims{rows, columns};
@@ -43,7 +42,7 @@ class PrimitiveProduct final : public MatrixProduct {
 
   void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
     const ThreadScope scope(threads_);
-    // Inputs are only read, but a Tensor can be written to as well.
+    // Inputs are only read, but a Tensor is writable.
     const std::array inputs{Tensor{{}, const_cast<std::byte*>(a)},
                             Tensor{{}, const_cast<std::byte*>(b)}};
     Operands operands;

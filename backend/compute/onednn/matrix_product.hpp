@@ -6,8 +6,8 @@
 
 namespace dlscale::backend::onednn_device {
 
-/// The library's primitive matmul, on the matrices as they lie: a transposed operand is one with
-/// other strides. `context` outlives the product. Throws Unsupported, dnnl::error.
+/// The library's primitive matmul on the matrices in place: a transposed operand has other strides.
+/// `context` outlives the product. Throws Unsupported, dnnl::error.
 std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
                                                    DType dtype);
 

@@ -5,7 +5,7 @@ namespace dlscale::backend::onednn_device {
 namespace {
 
 /// oneDNN 2.6.3 computes wrong gradients of bf16 images in NHWC whose channels do not fill the last
-/// vector (lrn_jit:avx512_core_bf16; conformance_test finds it): they go through plain.
+/// vector (lrn_jit:avx512_core_bf16; conformance_test finds it). They go through plain.
 Desc computed_on(const Desc& images) {
   constexpr std::int64_t vector = 16;
   const bool is_right = type_of(images) != DataType::bf16 || layout_name(images) != "acdb" ||
@@ -31,7 +31,7 @@ void assemble_lrn(Assembly& assembly, const Lrn& kind) {
   if (forward.workspace_desc().get_size() > 0) {
     const Endpoint workspace = assembly.add_state(forward.workspace_desc());
     forward_arguments.push_back(writes(DNNL_ARG_WORKSPACE, workspace));
-    if (backward.workspace_desc().get_size() > 0) {  // some implementations compute it again
+    if (backward.workspace_desc().get_size() > 0) {  // some implementations recompute it
       backward_arguments.push_back(reads(DNNL_ARG_WORKSPACE, workspace));
     }
   }

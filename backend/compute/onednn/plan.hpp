@@ -12,7 +12,7 @@
 
 namespace dlscale::backend::onednn_device {
 
-/// Which of the operands of a call.
+/// The operands of a call, by role.
 enum class Role {
   input,
   output,
@@ -26,7 +26,7 @@ enum class Role {
 
 struct Place {
   Role role;
-  std::size_t index = 0;  ///< of the tensor; of the first byte in state and scratch
+  std::size_t index = 0;  ///< index of the tensor, or of the first byte in state and scratch
 };
 
 /// An operand in the order in which the network keeps it.
@@ -51,9 +51,9 @@ inline Argument writes(int id, const Endpoint& endpoint) {
   return {id, Access::write, endpoint};
 }
 
-/// What one pass of an operation executes: primitives and loops of our own, with the reorders
-/// between the layouts of the network and those the primitives want. Everything is made once;
-/// run() only points the library's memory objects at the operands.
+/// The steps of one pass of an operation: primitives and loops of our own, with the reorders
+/// between the network's layouts and the primitives'. Everything is created once; run() only points
+/// the library's memory objects at the operands.
 class Plan {
  public:
   /// A loop gets the addresses of its arguments, in their order.
@@ -62,19 +62,19 @@ class Plan {
 
   explicit Plan(const Context& context) : context_(&context) {}
 
-  /// Appends a primitive; each argument is reordered to or from what the primitive wants.
+  /// Appends a primitive; each argument is reordered to or from the primitive's layout.
   void add(const dnnl::primitive_desc_base& primitive, const std::vector<Argument>& arguments);
-  /// Appends a loop that wants its arguments in the order `wanted`.
+  /// Appends a loop. Each argument is reordered to or from the layout given with it.
   void add_loop(const std::vector<std::pair<Argument, Desc>>& arguments, Loop loop);
   /// Appends a copy between two orders or precisions.
   void add_reorder(const Endpoint& from, const Endpoint& to);
-  /// Scratch memory for a tensor between two steps.
+  /// Reserves scratch memory for a tensor between two steps.
   Endpoint scratch(const Desc& desc);
 
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
-  /// The steps in the library's words: "reorder+jit:avx512_core".
+  /// Names of the steps in the library's words: "reorder+jit:avx512_core".
   [[nodiscard]] const std::string& implementation() const { return implementation_; }
-  /// Whether a step wanted an activation or its gradient in another order than the network keeps.
+  /// Whether a step needs an activation or its gradient in another order than the network keeps.
   [[nodiscard]] bool reorders_activations() const { return reorders_activations_; }
   /// Throws LibraryError.
   void run(const Operands& operands);
@@ -96,7 +96,7 @@ class Plan {
     Loop loop;
   };
   using Step = std::variant<PrimitiveCall, LoopCall>;
-  /// A reorder that must follow the step under way.
+  /// Reorders that must follow the current step.
   using Trailing = std::vector<std::pair<Endpoint, Endpoint>>;
 
   dnnl::memory bind(const Desc& desc, Place place);

@@ -6,7 +6,7 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-/// As much as the last window needs (more than `pad` where `ceil_mode` lets it hang over).
+/// Padding that the last window needs (more than `pad` where `ceil_mode` lets it reach beyond).
 std::int64_t padding_right(std::int64_t input, std::int64_t output, std::int64_t kernel,
                            const Pooling& kind) {
   return std::max<std::int64_t>(kind.pad, (output - 1) * kind.stride + kernel - input - kind.pad);
@@ -39,7 +39,7 @@ void assemble_pooling(Assembly& assembly, const Pooling& kind) {
                                           writes(DNNL_ARG_DST, assembly.output())};
   std::vector<Argument> backward_arguments{reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
                                            writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient())};
-  if (kind.kind == PoolingKind::max) {  // where each maximum was
+  if (kind.kind == PoolingKind::max) {  // positions of the maxima
     const Endpoint workspace = assembly.add_state(forward.workspace_desc());
     forward_arguments.push_back(writes(DNNL_ARG_WORKSPACE, workspace));
     backward_arguments.push_back(reads(DNNL_ARG_WORKSPACE, workspace));

@@ -8,14 +8,14 @@ namespace {
 
 using Index = std::int64_t;
 
-/// Of one channel over all images and pixels; the variance is the mean square deviation.
+/// Moments of one channel over all images and pixels; the variance is the mean square deviation.
 struct Moments {
   double mean;
   double inverse_deviation;  ///< 1 / sqrt(variance + epsilon)
   [[nodiscard]] double normalise(double x) const { return (x - mean) * inverse_deviation; }
 };
 
-/// With z = (x - mean) / sqrt(variance + epsilon) and m elements a channel [Ioffe, Szegedy 2015]:
+/// Let z = (x - mean) / sqrt(variance + epsilon), with m elements a channel [Ioffe, Szegedy 2015]:
 ///   y = scale · z + shift,  dscale = Σ dy · z,  dshift = Σ dy,
 ///   dx = scale / sqrt(variance + epsilon) · (dy - dshift / m - z · dscale / m)
 class BatchNormLoops final : public PlainOperation {

@@ -10,8 +10,8 @@ namespace {
 
 using Index = std::int64_t;
 
-/// The pixels of one row (or column) of the output for which tap `tap` of the kernel falls inside
-/// the input: output pixel q in [first, last) reads input pixel q · stride + shift.
+/// The pixels of one row (or column) of the output for which tap `tap` of the kernel is inside the
+/// input. Output pixel q in [first, last) reads input pixel q · stride + shift.
 struct Span {
   Index first;
   Index last;
@@ -79,7 +79,7 @@ class ConvolutionLoops final : public PlainOperation {
 
  private:
   /// Calls visit(o, i, weight index, row p of the output, row of the input, columns) for all taps
-  /// of all pairs of an output channel and an input channel that `o` and `i` select.
+  /// of the selected pairs of an output channel o and an input channel i.
   template <class Visit>
   void for_rows(Index o, Index i_in_group, Visit visit) const {
     for (Index r = 0; r < kind_.kernel_h; ++r) {
@@ -176,7 +176,7 @@ class ConvolutionLoops final : public PlainOperation {
   [[nodiscard]] Index group_inputs() const { return inputs_ / kind_.groups; }
   [[nodiscard]] Index group_outputs() const { return kind_.out_channels / kind_.groups; }
   [[nodiscard]] Index output_plane() const { return output_height_ * output_width_; }
-  /// Where the plane of input i of the group that output channel o belongs to begins.
+  /// Offset of the plane of input i of the group of output channel o.
   [[nodiscard]] Index input_plane_at(Index n, Index o, Index i) const {
     return (n * inputs_ + o / group_outputs() * group_inputs() + i) * height_ * width_;
   }

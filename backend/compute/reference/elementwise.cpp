@@ -56,7 +56,7 @@ class DropoutLoops final : public PlainOperation {
   double probability_;
 };
 
-/// The channels of the inputs one after the other, image by image.
+/// Concatenates the channels of the inputs, image by image.
 class ConcatLoops final : public PlainOperation {
  public:
   explicit ConcatLoops(const OperationSpec& spec) : PlainOperation(spec), images_(spec.batch) {
@@ -87,8 +87,8 @@ class ConcatLoops final : public PlainOperation {
   std::vector<Index> sizes_;
 };
 
-/// y = Σ inputs. The gradient of each input is the output's, so there is no backward pass, but with
-/// a ReLU: then it is one copy, for all inputs, of what the ReLU lets through.
+/// y = Σ inputs. The gradient of each input is the output's, so a plain sum has no backward pass.
+/// With a ReLU it has one: it writes one copy of the masked gradient for all inputs.
 class SumLoops final : public PlainOperation {
  public:
   explicit SumLoops(const OperationSpec& spec)

@@ -21,8 +21,8 @@ class FullyConnectedLoops final : public PlainOperation {
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
 
  private:
-  /// The images are the inner loop: each weight is read once, and sums of different images do not
-  /// wait for each other.
+  /// Images are the inner loop: each weight is read once, and sums of different images are
+  /// independent.
   void forward(const Operands& operands) const override {
     const float* x = operands.inputs[0].as<float>();
     std::vector<double> sums(static_cast<std::size_t>(images_));

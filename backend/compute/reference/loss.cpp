@@ -10,7 +10,7 @@ namespace {
 
 using Index = std::int64_t;
 
-/// With p = softmax(x) over the features of an image:
+/// Let p = softmax(x) over the features of an image:
 ///   y[n] = -log p[label],  dx = loss_weight / N · (p - onehot(label))
 class SoftmaxCrossEntropyLoops final : public PlainOperation {
  public:
@@ -42,7 +42,7 @@ class SoftmaxCrossEntropyLoops final : public PlainOperation {
     }
   }
 
-  /// Relative to the largest element, so that nothing overflows.
+  /// Computes relative to the largest element, so that nothing overflows.
   [[nodiscard]] double log_of_sum_of_exponentials(const float* x) const {
     const double largest = *std::max_element(x, x + classes_);
     double sum = 0;

@@ -9,7 +9,7 @@ namespace {
 
 using Index = std::int64_t;
 
-/// With s_c = k + alpha/size · Σ x_i² over the `size` channels around c (fewer at the ends):
+/// Let s_c = k + alpha/size · Σ x_i² over the `size` channels around c (fewer at the ends):
 ///   y_c = x_c · s_c^-beta
 ///   dx_c = dy_c · s_c^-beta - 2 · alpha · beta / size · x_c · Σ_i dy_i · x_i · s_i^(-beta-1)
 class LrnLoops final : public PlainOperation {

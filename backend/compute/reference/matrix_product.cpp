@@ -29,8 +29,8 @@ class MatrixLoops final : public MatrixProduct {
   }
 
  private:
-  /// The rows of op(B), which are the inner loop: sums of different columns do not wait for each
-  /// other.
+  /// The rows of op(B), which are the inner loop, so that sums of different columns are
+  /// independent.
   [[nodiscard]] const float* rows_of_b(const std::byte* b, Index which) {
     const auto [n, k] = std::pair(shape_.n, shape_.k);
     const float* values = reinterpret_cast<const float*>(b) + which * k * n;

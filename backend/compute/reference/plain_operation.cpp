@@ -43,7 +43,7 @@ void PlainOperation::rectify(const Tensor& output) const {
   for (std::int64_t i = 0; i < output_.elements(); ++i) y[i] = std::max(y[i], 0.0F);
 }
 
-/// dy = 0 where y, which was rectified, is not positive.
+/// dy = 0 where y, the output of the ReLU, is not positive.
 void PlainOperation::mask_gradient(const Operands& operands) const {
   const auto* y = operands.output.as<float>();
   auto* dy = operands.output_gradient.as<float>();

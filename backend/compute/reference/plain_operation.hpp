@@ -8,13 +8,13 @@
 #include "backend/compute/specification.hpp"
 
 /// The specification of every operation: plain loops over dense NCHW tensors of f32, sums in
-/// double. No operation keeps state or needs scratch memory: backward computes again what it needs.
+/// double. Operations keep no state and need no scratch: backward recomputes what it needs.
 namespace dlscale::backend::reference_loops {
 
-/// The one layout of this device: dense, row-major.
+/// The only layout of this device: dense, row-major.
 TensorDesc plain_desc(Dims dims);
 
-/// What all operations share, the ReLU of layers that have taken one in among it. A kind overrides
+/// Code that all operations share, including the ReLU of layers with a fused one. A kind overrides
 /// the passes it has.
 class PlainOperation : public Operation {
  public:

@@ -9,7 +9,7 @@ namespace {
 
 using Index = std::int64_t;
 
-/// The part of a window that lies inside the image.
+/// The part of a window that is inside the image.
 struct Window {
   Index top, bottom, left, right;
   [[nodiscard]] double elements() const {
@@ -106,7 +106,7 @@ class MaxPoolingLoops final : public PoolingLoops {
   }
 };
 
-/// y = the mean of the elements of the window that lie inside the image.
+/// y = the mean of the elements of the window that are inside the image.
 class AveragePoolingLoops final : public PoolingLoops {
  public:
   using PoolingLoops::PoolingLoops;

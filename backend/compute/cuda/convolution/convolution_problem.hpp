@@ -8,8 +8,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// A convolution as the libraries are asked for it: N × C × H × W to N × K × P × Q by weights
-/// K × C/groups × R × S, all tensors in one order, the gradients of weights and bias in f32.
+/// A convolution as the libraries take it: N × C × H × W to N × K × P × Q with weights K × C/groups
+/// × R × S. All tensors have one order; the gradients of weights and bias are f32.
 struct ConvolutionProblem {
   std::string what;  ///< the layer with its shapes, for messages
   Dims input{};
@@ -29,7 +29,7 @@ ConvolutionProblem problem_of(const OperationSpec& spec, const Convolution& kind
 /// The sizes of the convolution alone.
 ConvolutionShape shape_of(const ConvolutionProblem& problem);
 
-/// Equal for problems that are the same but for `what`.
+/// Key that is equal for problems that differ only in `what`.
 std::string key_of(const ConvolutionProblem& problem);
 
 }  // namespace dlscale::backend::cuda

@@ -39,7 +39,7 @@ class ConvolutionOperation final : public Operation {
                      pass_scratch_bytes(Pass::backward_filter)});
   }
   [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
-    // And what it takes to begin on a boundary.
+    // Adds the bytes needed to begin on a boundary.
     return way(pass).scratch_bytes() + scratch_alignment;
   }
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
@@ -56,7 +56,7 @@ class ConvolutionOperation final : public Operation {
   }
 
  private:
-  /// Once for both backward passes: see Operation.
+  /// Whether the pass masks the gradient: one does, for both backward passes (see Operation).
   [[nodiscard]] bool masks(Pass pass) const { return relu_ && pass == Pass::backward_filter; }
 
   [[nodiscard]] ConvolutionPass& way(Pass pass) const {

@@ -8,22 +8,22 @@
 
 namespace dlscale::backend::cuda {
 
-/// What kernels of ours add to a library's convolution: bias and ReLU where they are not fused, the
-/// bias gradient, and the weight gradient in f32 where the library writes it in the operation's
-/// precision. Its scratch comes first.
+/// Our kernels around a library's convolution: bias and ReLU where they are not fused, and the bias
+/// gradient. They also convert to f32 a weight gradient that the library writes in the operation's
+/// precision. Their scratch precedes the library's.
 class ConvolutionExtras {
  public:
-  /// `form` says what the library does. `context` must outlive it.
+  /// `form` describes the library's part. `context` must outlive it.
   ConvolutionExtras(const Context& context, const ConvolutionProblem& problem,
                     const GraphForm& form);
 
-  /// "" or "+bias", "+bias+relu", "+convert+bias": what run() does.
+  /// The steps of run(), as a suffix: "" or "+bias", "+bias+relu", "+convert+bias".
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t scratch_bytes() const { return gradient_bytes_ + sum_bytes_; }
   [[nodiscard]] bool has_low_gradient() const { return gradient_bytes_ > 0; }
-  /// Where the library is to write the weight gradient.
+  /// Where the library must write the weight gradient.
   [[nodiscard]] static std::byte* low_gradient(std::byte* scratch) { return scratch; }
-  /// After the library. Enqueues.
+  /// Enqueues these kernels; call it after the library's pass.
   void run(const ConvolutionMemory& memory, std::byte* scratch) const;
 
  private:

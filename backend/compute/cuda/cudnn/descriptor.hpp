@@ -34,9 +34,9 @@ constexpr cudnnBackendAttributeType_t attribute_type() {
   if constexpr (std::is_same_v<T, cudnnBackendBehaviorNote_t>) return CUDNN_TYPE_BEHAVIOR_NOTE;
 }
 
-/// A descriptor of cuDNN's backend API: attributes are set, then it is finalized, then it can be
-/// read and used. `what` it is made for ("layer conv1 (…)") is named by errors: LibraryError, and
-/// Unsupported where cuDNN does not offer what the attributes ask for.
+/// A descriptor of cuDNN's backend API: its attributes are set, it is finalized, and then it can be
+/// read and used. Errors name `what` it is made for ("layer conv1 (…)"): LibraryError, and
+/// Unsupported where cuDNN does not offer what the attributes request.
 class Descriptor {
  public:
   Descriptor(cudnnBackendDescriptorType_t type, std::shared_ptr<const std::string> what);
@@ -54,7 +54,7 @@ class Descriptor {
                        std::span<const cudnnBackendDescriptor_t> values);
 
   void finalize();
-  /// The code, where failing is an answer.
+  /// Returns the status code, for callers to which failure is an answer.
   [[nodiscard]] cudnnStatus_t try_finalize();
 
   template <class T>
@@ -63,16 +63,16 @@ class Descriptor {
     get(name, attribute_type<T>(), 1, &value);
     return value;
   }
-  /// Text of any length.
+  /// Reads text of any length.
   [[nodiscard]] std::string text(cudnnBackendAttributeName_t name) const;
-  /// At most `most` values.
+  /// Reads at most `most` values.
   template <class T>
   [[nodiscard]] std::vector<T> list(cudnnBackendAttributeName_t name, std::int64_t most) const {
     std::vector<T> values(static_cast<std::size_t>(most));
     values.resize(static_cast<std::size_t>(get(name, attribute_type<T>(), most, values.data())));
     return values;
   }
-  /// Fills descriptors that the attribute holds.
+  /// Fills the descriptors that the attribute holds.
   [[nodiscard]] std::vector<Descriptor> descriptors(cudnnBackendAttributeName_t name,
                                                     cudnnBackendDescriptorType_t type,
                                                     std::int64_t most) const;

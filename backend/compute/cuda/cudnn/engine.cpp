@@ -58,7 +58,7 @@ std::string name_of(cudnnBackendBehaviorNote_t note) {
   }
 }
 
-/// What cuDNN recommends in one mode; nothing where the mode has no advice for the graph.
+/// Recommendations of cuDNN in one mode; nothing where the mode has none for the graph.
 std::vector<Descriptor> ask(const Graph& graph, cudnnBackendHeurMode_t mode) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, graph.descriptor().what());
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
@@ -120,7 +120,7 @@ std::vector<EngineNotes> census(const Graph& graph) {
 
 bool keeps_precision(const EngineNotes& notes, DType dtype) {
   if (notes.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
-  // Of f32 tensors cuDNN calls it down-converting to make f16 of them, not to make tf32 of them.
+  // For f32 tensors cuDNN calls rounding to f16 down-converting, but not rounding to tf32.
   const bool in_f32 = dtype == DType::f32 || dtype == DType::tf32;
   if (in_f32 && notes.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false;
   return dtype != DType::f32 || !notes.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);

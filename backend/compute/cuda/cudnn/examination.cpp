@@ -47,7 +47,7 @@ void Examination::wait() const {
   check(cudaStreamSynchronize(context_->stream), "cudaStreamSynchronize", "a choice by trial");
 }
 
-/// What is not written is zero, in gaps between columns, too.
+/// Unwritten elements are zero, including gaps between columns.
 Examination::Answer Examination::answer_of(std::size_t way) const {
   for (const Written& each : ways_->written) {
     check(
@@ -72,7 +72,7 @@ const Examination::Reference& Examination::reference() {
       wait();
     }
   }
-  EXPECT(reference_.has_value());  // at least the one that is examined runs
+  EXPECT(reference_.has_value());  // at least the examined one runs
   return *reference_;
 }
 

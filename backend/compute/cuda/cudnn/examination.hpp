@@ -9,7 +9,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// A dense tensor on the device that ways to do the same work write.
+/// A dense tensor on the device that the compared algorithms write.
 struct Written {
   std::string name;  ///< "output", "bias gradient"
   std::byte* data;
@@ -17,35 +17,35 @@ struct Written {
   DType dtype;
 };
 
-/// Ways to do the same work on the same memory, to choose among.
+/// Algorithms for the same work on the same memory, to choose among.
 struct Ways {
-  std::vector<std::function<void()>> runs;  ///< they enqueue
+  std::vector<std::function<void()>> runs;  ///< each enqueues its work
   std::vector<std::string> names;
   std::vector<Written> written;
-  DType dtype;            ///< of the work: what it may be off by
-  std::size_t plain = 0;  ///< whom to believe; if it cannot run the one after it, and so on
+  DType dtype;            ///< the work's; determines the allowed error
+  std::size_t plain = 0;  ///< the trusted one; if it cannot run, the next, and so on
 };
 
-/// What two ways that are right may differ by: each by what one may be off by.
+/// Allowed difference of two correct algorithms: the sum of their allowed errors.
 double allowed_difference(DType dtype);
 
-/// Why an answer is not believed, beside another: "output differs by 0.31 from that of own"; empty
-/// if it is. `got` and `expected` are samples of the tensors that `ways` write.
+/// Reason to reject an answer after comparison with another: "output differs by 0.31 from that of
+/// own"; empty if accepted. `got` and `expected` are samples of the tensors that `ways` write.
 std::string objection(const Ways& ways, const std::vector<std::vector<float>>& got,
                       const std::vector<std::vector<float>>& expected, std::size_t plain);
 
-/// Looks at the way that was fastest before it is chosen, once: that it can be recorded as a CUDA
-/// graph, and that it answers as the plain one does. What is wrong in a part of the answer that is
-/// not sampled is left to check_operation().
+/// Examines the fastest algorithm once before it is chosen. It must be recordable as a CUDA graph,
+/// and its answer must agree with the plain one's. Errors in parts of the answer that are not
+/// sampled are left to check_operation().
 class Examination {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive it.
   Examination(const Context& context, const Ways& ways) : context_(&context), ways_(&ways) {}
 
   /// Waits. Throws LibraryError if the device itself is broken.
   [[nodiscard]] bool passes(std::size_t way);
-  /// "eng45 k2=4 was faster, but its output differs by 0.31 from that of own": of those that did
-  /// not pass; empty if all did.
+  /// Report on algorithms that did not pass; empty if all did: "eng45 k2=4 was faster, but its
+  /// output differs by 0.31 from that of own".
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Buffers begin on at least such a boundary.
+/// Least alignment of buffers, in bytes.
 constexpr std::int64_t tensor_alignment = 16;
 
 /// Makes the descriptors of one graph, in the order in which they depend on each other.
@@ -26,7 +26,7 @@ class GraphBuilder {
         what_(std::make_shared<const std::string>(problem.what)),
         parts_(parts) {}
 
-  /// The operations, last.
+  /// The operations, which come last.
   std::vector<std::size_t> build() {
     if (form_.fusion == Fusion::none) return {convolve(tensor(TensorId::output))};
     EXPECT(form_.pass == Pass::forward && (form_.fusion == Fusion::relu || problem_.bias));
@@ -63,7 +63,7 @@ class GraphBuilder {
     return data_type(problem_.dtype);
   }
 
-  /// Between two operations, never in memory.
+  /// Whether the tensor exists only between two operations, never in memory.
   static bool is_virtual(TensorId id) { return id == TensorId::sum || id == TensorId::biased; }
 
   std::size_t tensor(TensorId id) {
@@ -94,7 +94,7 @@ class GraphBuilder {
     return keep(std::move(part));
   }
 
-  /// The names that the three kinds of convolution have for the same things.
+  /// Attribute names, which differ between the three kinds of convolution.
   struct Names {
     cudnnBackendDescriptorType_t type;
     cudnnBackendAttributeName_t geometry;

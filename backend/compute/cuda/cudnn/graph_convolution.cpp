@@ -77,7 +77,7 @@ class TrialMemory {
     }
   }
 
-  /// What the pass writes.
+  /// Tensors that the pass writes.
   [[nodiscard]] std::vector<Written> written() const {
     const auto [input, weights, output, bias] = all();
     if (pass_ == Pass::forward) return {output};
@@ -131,7 +131,7 @@ std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
   return all;
 }
 
-/// A plan of cuDNN or, if there is none, an algorithm of ours.
+/// A plan of cuDNN or, if it is null, an algorithm of ours.
 struct Choice {
   std::shared_ptr<const Plan> plan;
   const transforms::Way* way;
@@ -172,7 +172,7 @@ std::vector<Trial> all_trials(const Context& context, const ConvolutionProblem& 
     try {
       auto made = make_pass(context, problem, pass, each);
       trials.push_back({std::move(each), std::move(made)});
-    } catch (const Error&) {  // a library refuses its part of ours, or there is no room to try it
+    } catch (const Error&) {  // a library refuses its part of ours, or memory does not suffice
     }
   }
   return trials;
@@ -204,8 +204,8 @@ Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem,
   return {std::move(choice), std::move(name), best->time, std::move(data), examination.note()};
 }
 
-/// What the heuristics recommend, and after it all other engines with default settings, of which
-/// the heuristics may not think.
+/// The recommendations of the heuristics, followed by all other engines with default settings,
+/// which the heuristics may miss.
 std::vector<Descriptor> configurations(const Graph& graph) {
   std::vector<Descriptor> all = recommended(graph);
   std::set<std::int64_t> seen;
@@ -220,7 +220,7 @@ std::vector<Descriptor> configurations(const Graph& graph) {
   return all;
 }
 
-/// Those that keep the precision; of them those whose answers are the same each time, if any.
+/// Configurations that keep the precision; only the deterministic ones if there are any.
 std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
   std::vector<Descriptor> repeatable;
   std::vector<Descriptor> others;
@@ -232,7 +232,8 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
   return repeatable.empty() ? std::move(others) : std::move(repeatable);
 }
 
-/// Whether admitted() would have it. Most are repeatable, of whom no list of all is needed.
+/// Whether admitted() would include it. Most engines are deterministic, so the list of all is
+/// rarely needed.
 bool is_admitted(const Graph& graph, DType dtype, const EngineNotes& notes) {
   if (!keeps_precision(notes, dtype)) return false;
   if (notes.is_deterministic()) return true;
@@ -240,7 +241,7 @@ bool is_admitted(const Graph& graph, DType dtype, const EngineNotes& notes) {
   return !all.empty() && !notes_of(engine_of(all.front())).is_deterministic();
 }
 
-/// A plan as it was, without asking what is recommended now.
+/// Restores a plan as it was, without asking for current recommendations.
 std::shared_ptr<const Plan> recall_plan(const std::shared_ptr<const Graph>& graph,
                                         const ConvolutionProblem& problem, const KeptChoice& kept) {
   auto named = configuration_named(*graph, kept.name);
@@ -250,7 +251,7 @@ std::shared_ptr<const Plan> recall_plan(const std::shared_ptr<const Graph>& grap
   return plan->workspace_bytes() <= workspace_limit ? plan : nullptr;
 }
 
-/// Among the same choices as when they were tried: none that tune() would not try is recalled.
+/// Searches only the choices that tune() would try.
 std::optional<Choice> find_choice(const Context& context, const ConvolutionProblem& problem,
                                   Pass pass, const KeptChoice& kept) {
   for (const transforms::Way& way : transforms::ways()) {
@@ -264,7 +265,7 @@ std::optional<Choice> find_choice(const Context& context, const ConvolutionProbl
   return std::nullopt;
 }
 
-/// One that runs and can be recorded, too.
+/// Finds the choice, and checks that it runs and can be recorded.
 std::optional<Choice> recall_choice(const Context& context, const ConvolutionProblem& problem,
                                     Pass pass, const KeptChoice& kept) {
   std::optional<Choice> choice = find_choice(context, problem, pass, kept);
@@ -278,7 +279,7 @@ std::optional<Choice> recall_choice(const Context& context, const ConvolutionPro
   return choice;
 }
 
-/// A pass that says where its choice comes from.
+/// A pass with the origin of its choice.
 class ChosenPass final : public ConvolutionPass {
  public:
   ChosenPass(std::unique_ptr<ConvolutionPass> pass, std::string remark)

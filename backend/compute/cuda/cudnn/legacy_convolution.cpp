@@ -81,7 +81,7 @@ GeometryDescriptor geometry(const ConvolutionProblem& problem) {
   return made;
 }
 
-/// The weight gradient comes in the precision of the operation.
+/// The library writes the weight gradient in the precision of the operation.
 GraphForm form_of(const ConvolutionProblem& problem, Pass pass) {
   const bool low = pass == Pass::backward_filter && element_bytes(problem.dtype) < sizeof(float);
   return {.pass = pass, .weight_gradient = low ? GradientPrecision::low : GradientPrecision::f32};

@@ -8,12 +8,12 @@
 
 namespace dlscale::backend::cuda {
 
-/// The algorithms that cuDNN's API before version 8 numbers, by the numbers of its enumerations for
-/// the pass: 8 forward, 6 for the input gradient, 7 for the weight gradient. cuDNN 9 still has the
+/// Number of algorithms in cuDNN's API before version 8: 8 forward, 6 for the input gradient, 7 for
+/// the weight gradient. They are numbered as in the pass's enumeration. cuDNN 9 still has the
 /// functions, but refuses most algorithms on recent GPUs.
 int legacy_algorithm_count(Pass pass);
 
-/// "IMPLICIT_GEMM", "FFT_TILING", …: the name without its prefix.
+/// Name without its prefix: "IMPLICIT_GEMM", "FFT_TILING", …
 std::string legacy_algorithm_name(Pass pass, int algorithm);
 
 /// A pass by such an algorithm, at the precision of the problem, with the bias by our own kernels.

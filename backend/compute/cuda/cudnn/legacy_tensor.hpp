@@ -11,14 +11,14 @@
 
 namespace dlscale::backend::cuda {
 
-/// A tensor as the functions of cuDNN want it that are older than its graphs.
+/// Tensor descriptor for the cuDNN functions that predate its graphs.
 using LegacyTensor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 
-/// `what` it is made for, in messages. Throws as check() does.
+/// `what` it is made for appears in messages. Throws as check() does.
 LegacyTensor make_legacy_tensor(const Dims& dims, DType dtype, Order order,
                                 const std::string& what);
 
-/// These functions count in int. EXPECTs a number that is one.
+/// Converts a size to int, which these functions take. EXPECTs that it fits.
 int legacy_size(std::int64_t size);
 
 cudnnTensorFormat_t legacy_format(Order order);

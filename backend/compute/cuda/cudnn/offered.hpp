@@ -3,8 +3,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// What `make` makes. Of a way that is only one of several, whatever goes wrong is a refusal: an
-/// error becomes Unsupported with its words, so that the others are still tried.
+/// Returns the result of `make`. Any Error becomes Unsupported with the same message, so that one
+/// failing alternative does not prevent the trial of the others.
 template <class Make>
 auto offered(const Make& make) {
   try {

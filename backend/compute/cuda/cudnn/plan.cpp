@@ -36,7 +36,7 @@ std::string library_name() {
 }
 
 std::string name_of(const EngineNotes& notes, const std::string& knobs, std::size_t workspace) {
-  // The notes begin after the engine's number; the knobs go between the two.
+  // The notes follow the engine's number; the knobs go between the two.
   const std::string engine = to_string(notes);
   const std::size_t space = engine.find(' ');
   return fmt::format("{} {}{}{}{} ws={:.1f}MB", library_name(), engine.substr(0, space),
@@ -135,10 +135,10 @@ std::optional<Descriptor> configuration_named(const Graph& graph, const std::str
   std::vector<Descriptor> choices;
   while (words >> word) {
     const std::size_t sign = word.find('=');
-    if (sign == std::string::npos) break;  // words of the form
+    if (sign == std::string::npos) break;  // the words of the form begin
     const auto type = number_after("k", word.substr(0, sign));
     const auto value = number_after("=", word.substr(sign));
-    // Of a kind that this cuDNN does not have it may not even make a value of the enumeration.
+    // A knob type unknown to this cuDNN may not even be a value of the enumeration.
     if (!type || *type < 0 || *type >= CUDNN_KNOB_TYPE_COUNTS || !value) return std::nullopt;
     choices.push_back(knob_choice(graph, static_cast<cudnnBackendKnobType_t>(*type), *value));
   }

@@ -11,7 +11,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// A tensor of a graph and where it lies on the device.
+/// A tensor of a graph and its address on the device.
 struct Binding {
   TensorId id;
   void* data;
@@ -22,8 +22,9 @@ struct Binding {
 class Plan {
  public:
   /// Throws Unsupported or LibraryError if the engine cannot do it after all. `graph` has an open
-  /// device or a described one. `serialized`: what serialized() gave for the same graph and
-  /// configuration, on the same kind of device, with the same library; empty: it is made anew.
+  /// device or a described one. `serialized` comes from serialized() for the same graph and
+  /// configuration, on the same kind of device, with the same library; empty: the plan is built
+  /// anew.
   Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration,
        const std::string& serialized = {});
 
@@ -34,8 +35,8 @@ class Plan {
   /// "cudnn 9.19 eng45 k2=4 k5=3 [TENSOR_CORE] ws=12.6MB"
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Descriptor& descriptor() const { return plan_; }
-  /// The plan with what was compiled for it, as cuDNN writes it; empty for engines of which it
-  /// writes none: those that compile nothing.
+  /// The plan with its compiled code, as cuDNN serializes it. Empty for engines that compile
+  /// nothing, which cuDNN does not serialize.
   [[nodiscard]] std::string serialized() const;
 
  private:
@@ -47,7 +48,7 @@ class Plan {
   std::string name_;
 };
 
-/// Runs a plan. Keeps what it told cuDNN of the memory as long as that stays the same.
+/// Runs a plan. Reuses the addresses it has passed to cuDNN as long as they stay the same.
 class PlanRunner {
  public:
   explicit PlanRunner(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
@@ -64,16 +65,17 @@ class PlanRunner {
   std::unique_ptr<Descriptor> pack_;
 };
 
-/// A plan from what it serialized to; made anew where that is empty, or cuDNN does not read it.
+/// Restores a plan from its serialized form; builds it anew where that is empty, or cuDNN cannot
+/// read it.
 std::shared_ptr<const Plan> restored_plan(const std::shared_ptr<const Graph>& graph,
                                           const std::shared_ptr<const Descriptor>& configuration,
                                           const std::string& serialized);
 
-/// "eng45 k2=4 k5=3 fused-bias": what tells the plans for a pass apart.
+/// Name that distinguishes the plans of a pass: "eng45 k2=4 k5=3 fused-bias".
 std::string setting_name(const Descriptor& configuration, const GraphForm& form);
 
-/// The configuration that has such a setting_name() with the graph's form; nothing if cuDNN does
-/// not offer it, or the name is none. Asks no heuristics.
+/// The configuration with this setting_name() for the graph's form; nothing if cuDNN does not offer
+/// it, or the name is invalid. Asks no heuristics.
 std::optional<Descriptor> configuration_named(const Graph& graph, const std::string& name);
 
 /// The configuration of an engine with all its knobs at their defaults; nothing if it does not

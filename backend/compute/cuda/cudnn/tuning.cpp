@@ -29,7 +29,7 @@ Seconds host_time(const std::function<void()>& work) {
   return Seconds(taken.count());
 }
 
-using Times = std::vector<std::optional<Seconds>>;  ///< of each candidate; nothing: it is out
+using Times = std::vector<std::optional<Seconds>>;  ///< per candidate; nothing: it is out
 
 std::optional<Fastest> least_of(const Times& times) {
   std::optional<Fastest> best;
@@ -43,7 +43,7 @@ bool may_be_fastest(const std::optional<Seconds>& time, const Fastest& least) {
   return time && *time <= out_of_the_question * least.time;
 }
 
-/// Nothing if it could not run now.
+/// The shorter time; nothing if the candidate could not run now.
 std::optional<Seconds> shorter(const std::optional<Seconds>& now,
                                const std::optional<Seconds>& before) {
   return now && before ? std::min(*now, *before) : now;
@@ -114,7 +114,7 @@ std::optional<Fastest> fastest(std::size_t count, const TimeOfCandidate& time,
       if (approve(best->index)) return best;
       times[best->index].reset();
     }
-    // None of these, so the next ones are in question after all.
+    // None of these is the fastest, so the next ones are candidates after all.
     for (std::optional<Seconds>& each : glances) {
       if (may_be_fastest(each, *least)) each.reset();
     }

@@ -10,31 +10,31 @@
 
 namespace dlscale::backend::cuda::transforms {
 
-/// A convolution algorithm of our own for GPUs. Its functions throw Unsupported that says which
-/// property of the problem it is not for.
+/// A convolution algorithm of our own for GPUs. Its functions throw Unsupported naming the property
+/// of the problem that it does not support.
 struct Way {
   std::string_view name;  ///< "winograd_f4": as users write it, after "own "
   /// Floating-point operations of a pass.
   double (*operations)(const ConvolutionProblem& problem, Pass pass);
-  /// `context` must outlive what is made.
+  /// `context` must outlive the result.
   std::unique_ptr<const Transforms> (*make)(const Context& context,
                                             const ConvolutionProblem& problem, Pass pass);
 };
 
-/// All of them.
+/// All our own algorithms.
 std::span<const Way> ways();
 
 /// A pass by such an algorithm, with the bias by our own kernels. Throws Unsupported as Way does,
-/// where a library refuses its part, and if what is transformed takes more than `most_scratch`
-/// bytes: before the fastest product is looked for.
+/// where a library refuses its part, and if the transformed tensors exceed `most_scratch` bytes,
+/// before it searches for the fastest product.
 std::unique_ptr<ConvolutionPass> make_transform_pass(const Context& context,
                                                      const ConvolutionProblem& problem, Pass pass,
                                                      const Way& way,
                                                      std::size_t most_scratch = any_scratch);
 
-/// Whether an algorithm may be faster than the definition of the convolution, so that it is tried
-/// when the fastest is chosen: it needs fewer operations; below f32, four times fewer, as tensor
-/// cores multiply faster than memory can bring transforms to them.
+/// Whether an algorithm may be faster than direct convolution and is therefore tried when the
+/// fastest is chosen. It must need fewer operations, below f32 four times fewer: tensor cores
+/// multiply faster than memory can supply the transforms.
 bool is_candidate(const Way& way, const ConvolutionProblem& problem, Pass pass);
 
 }  // namespace dlscale::backend::cuda::transforms

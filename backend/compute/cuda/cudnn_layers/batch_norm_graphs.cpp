@@ -60,8 +60,8 @@ class BatchNormGraphs final : public GraphLayer {
     return aligned(static_cast<std::size_t>(channels()) * sizeof(float));
   }
 
-  /// The engines of cuDNN 9.19 take nchw tensors, too, but load packs of channels whatever the
-  /// strides: they refuse channels that make no whole packs, not pixels.
+  /// The engines of cuDNN 9.19 accept nchw tensors, but load packs of channels whatever the
+  /// strides. They reject channels, not pixels, that do not fill whole packs.
   void expect_channels_together() const {
     if (order_ == Order::nhwc) return;
     throw Unsupported(what_ +
@@ -69,12 +69,12 @@ class BatchNormGraphs final : public GraphLayer {
                       "nchw ones. Our own kernels do it.");
   }
 
-  /// What both passes read or make: the input, and a number a channel each.
+  /// Tensors that both passes read or write: the input, and vectors of one number per channel.
   struct Shared {
     std::size_t input;
     std::size_t scale;
     std::size_t mean;
-    std::size_t inverse;  ///< of the deviation
+    std::size_t inverse;  ///< inverse of the deviation
   };
 
   [[nodiscard]] std::size_t tensor(GraphParts& parts, TensorId id) const {

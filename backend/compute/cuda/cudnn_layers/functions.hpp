@@ -6,20 +6,20 @@
 
 namespace dlscale::backend::cuda {
 
-/// Layers that cuDNN does by functions older than its graphs, which it has not deprecated: no
-/// engine takes a whole softmax as a graph, and there are no graphs of LRN.
+/// Whether cuDNN runs the layer by a function older than its graphs, which it has not deprecated.
+/// No engine takes a whole softmax as a graph, and LRN has no graphs.
 bool has_function(const LayerKind& kind);
 
-/// The layer by such a function. All inputs of `spec` lie in the order of `context`. What cuDNN
-/// does not offer may show only when it runs: Unsupported.
+/// The layer by such a function. All inputs of `spec` have the order of `context`. Throws
+/// Unsupported where cuDNN does not offer the layer, possibly only when it runs.
 std::unique_ptr<Operation> make_function_operation(const Context& context,
                                                    const OperationSpec& spec);
 
-/// By kind; see make_function_operation().
-/// cudnnSoftmaxForward with kernels of ours around it.
+/// Makers by kind; see make_function_operation(). Softmax: cudnnSoftmaxForward with our kernels
+/// around it.
 std::unique_ptr<Operation> make_softmax_loss(const Context& context, const OperationSpec& spec,
                                              const SoftmaxCrossEntropy& kind);
-/// cudnnLRNCrossChannelForward and …Backward.
+/// LRN: cudnnLRNCrossChannelForward and …Backward.
 std::unique_ptr<Operation> make_cudnn_lrn(const Context& context, const OperationSpec& spec,
                                           const Lrn& kind);
 

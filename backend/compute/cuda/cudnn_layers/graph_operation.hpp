@@ -10,15 +10,15 @@
 
 namespace dlscale::backend::cuda {
 
-/// The most settings of a graph's engines that are listed: those that cuDNN recommends first. An
-/// engine for batch norm has dozens.
+/// Most settings of a graph's engines that are listed: those that cuDNN recommends first. An engine
+/// for batch norm has dozens.
 constexpr std::size_t most_settings = 2;
 
-/// Whether an engine computes in f32, whatever the precision of the tensors. That it may use tensor
-/// cores means nothing to layers that multiply no matrices.
+/// Whether an engine computes in f32, whatever the precision of the tensors. Possible use of tensor
+/// cores does not matter to layers that multiply no matrices.
 bool computes_in_f32(const EngineNotes& notes, DType dtype);
 
-/// A setting of an engine that a graph can be run by.
+/// An engine setting that can run a graph.
 struct Setting {
   EngineNotes notes;
   std::string knobs;
@@ -28,22 +28,22 @@ struct Setting {
 /// The first most_settings that cuDNN recommends for a graph.
 std::vector<Setting> settings(const Graph& graph);
 
-/// A plan as an earlier process wrote it down.
+/// A plan as an earlier process stored it.
 struct WrittenPlan {
   std::string setting;  ///< setting_name()
   std::string text;     ///< Plan::serialized()
 };
 
-/// The plan for a pass of a layer by one setting, which is compiled for about a second: once for
-/// layers that do the same work, and not if `written` is of that setting. `graph` is the layer's
-/// for the pass on the device of `context`. Throws Unsupported with the reason if the setting does
-/// not compute in f32, is not deterministic or needs more memory to work in than workspace_limit,
-/// and what Plan throws.
+/// The plan for a pass of a layer by one setting. Compilation takes about a second; it happens once
+/// for layers that do the same work, and not at all if `written` is of that setting. `graph` is the
+/// layer's for the pass on the device of `context`. Throws Unsupported with the reason if the
+/// setting does not compute in f32, is not deterministic or needs more than workspace_limit, and
+/// what Plan throws.
 std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
                                        const std::shared_ptr<const Graph>& graph,
                                        const Setting& setting, const WrittenPlan& written = {});
 
-/// The plan by the first setting that gives one. Throws Unsupported with the last one's reason.
+/// The plan by the first setting that works. Throws Unsupported with the last one's reason.
 std::shared_ptr<const Plan> first_plan(const Context& context, const OperationSpec& spec,
                                        const GraphLayer& layer, Pass pass,
                                        const WrittenPlan& written = {});
@@ -54,7 +54,7 @@ struct LayerPlans {
   std::shared_ptr<const Plan> backward;
 };
 
-/// The layer by these plans. All inputs of `spec` lie in the order of `context`.
+/// The layer by these plans. All inputs of `spec` have the order of `context`.
 std::unique_ptr<Operation> make_graph_operation(const Context& context, const OperationSpec& spec,
                                                 std::shared_ptr<const GraphLayer> layer,
                                                 const LayerPlans& plans);

@@ -5,7 +5,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Buffers begin on at least such a boundary.
+/// Least alignment of buffers, in bytes.
 constexpr std::int64_t tensor_alignment = 16;
 
 }  // namespace

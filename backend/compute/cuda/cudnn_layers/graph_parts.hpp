@@ -10,22 +10,22 @@
 
 namespace dlscale::backend::cuda {
 
-/// Puts a graph together, part by part: what a part refers to comes before it. Parts are known by
-/// their places. All calls throw as Descriptor does.
+/// Builds a graph part by part: a part comes after those that it refers to. Parts are identified by
+/// index. All calls throw as Descriptor does.
 class GraphParts {
  public:
-  /// `what` the graph is for, in messages. All its tensors lie in `order`.
+  /// `what` the graph is for appears in messages. All its tensors have `order`.
   GraphParts(std::string what, Order order)
       : what_(std::make_shared<const std::string>(std::move(what))), order_(order) {}
 
   /// A tensor on the device.
   std::size_t tensor(TensorId id, const Dims& dims, cudnnDataType_t type);
-  /// One number a channel in f32, of tensors with `channels`.
+  /// One f32 number per channel, for tensors with `channels`.
   std::size_t channel_vector(TensorId id, std::int64_t channels);
-  /// A number in f32 that lies in host memory, and is read when the graph is executed.
+  /// An f32 number in host memory, which is read when the graph is executed.
   std::size_t host_number(TensorId id);
 
-  /// A part to be filled with attributes, then kept.
+  /// A part to fill with attributes and then keep.
   [[nodiscard]] Descriptor descriptor(cudnnBackendDescriptorType_t type) const {
     return {type, what_};
   }

@@ -8,7 +8,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// The numbers of a kind that its work depends on.
+/// The parameters of a kind on which its work depends.
 std::string numbers_of(const LayerKind& kind) {
   if (const auto* pooling = std::get_if<Pooling>(&kind)) {
     return fmt::format("{}x{} stride{} pad{}", pooling->kernel_h, pooling->kernel_w,

@@ -6,7 +6,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// Equal for layers that do the same work, whatever their names; for kinds that cuDNN may do.
+/// Key that is equal for layers that do the same work, whatever their names; for kinds that cuDNN
+/// may do.
 std::string layer_key(const OperationSpec& spec, Order order);
 
 }  // namespace dlscale::backend::cuda

@@ -8,8 +8,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// What the operations have in common that run layers without weights by cuDNN: forward and
-/// backward_data, state and scratch that begin on a multiple of 256 bytes.
+/// Base of operations that run layers without weights by cuDNN: forward and backward_data, with
+/// state and scratch that begin on a multiple of 256 bytes.
 class LayerOperation : public Operation {
  public:
   [[nodiscard]] const TensorDesc& output() const final { return output_; }
@@ -25,7 +25,7 @@ class LayerOperation : public Operation {
   void set_parameters(std::vector<Parameter> parameters) { parameters_ = std::move(parameters); }
   void set_state(std::size_t bytes) { state_bytes_ = bytes; }
   void set_scratch(std::size_t bytes) { scratch_bytes_ = bytes; }
-  /// The first boundary in state or scratch.
+  /// First aligned address in state or scratch.
   [[nodiscard]] static std::byte* begin(std::byte* memory) { return first_aligned(memory); }
 
  private:

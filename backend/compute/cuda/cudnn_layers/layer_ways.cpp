@@ -31,7 +31,8 @@ bool is_max_pooling(const LayerKind& kind) {
   return pooling != nullptr && pooling->kind == PoolingKind::max;
 }
 
-/// When the fastest is chosen; make_fastest() says why others are ours.
+/// Whether the fastest is chosen by trial; make_fastest() explains why other kinds always run by
+/// our kernels.
 bool is_tried(const LayerKind& kind) {
   return !is_max_pooling(kind) && !std::holds_alternative<Relu>(kind);
 }
@@ -40,10 +41,10 @@ bool is_timed(Pass pass) {
   return pass == Pass::forward || pass == Pass::backward_data;
 }
 
-/// Who runs a layer.
+/// The implementation that runs a layer.
 struct Choice {
   bool own = true;
-  LayerPlans plans{};  ///< of cuDNN's graphs; none where it has a function
+  LayerPlans plans{};  ///< plans of cuDNN's graphs; empty where it uses a function
 };
 
 std::unique_ptr<Operation> make_chosen(const Context& context, const OperationSpec& spec,
@@ -59,7 +60,7 @@ std::string name_of(const Choice& choice) {
   return fmt::format("{}, {}", choice.plans.forward->name(), choice.plans.backward->name());
 }
 
-/// The plans of a choice, as they are kept.
+/// The plans of a choice, in the form in which they are kept.
 struct WrittenPlans {
   WrittenPlan forward{};
   WrittenPlan backward{};
@@ -83,7 +84,7 @@ WrittenPlan parse_plan(const Json& json) {
   return {json.at("setting").get<std::string>(), json.at("plan").get<std::string>()};
 }
 
-/// Nothing if it cannot be read: the plans are compiled then.
+/// Empty if it cannot be parsed: the plans are then compiled.
 WrittenPlans parse_plans(const std::string& text) {
   if (text.empty()) return {};
   try {
@@ -94,12 +95,12 @@ WrittenPlans parse_plans(const std::string& text) {
   }
 }
 
-/// What cuDNN can do; nothing where it refuses, by whatever code: ours can do it without.
+/// cuDNN's implementation; nothing where it refuses with any code, as ours can run without it.
 std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpec& spec,
                                       const WrittenPlans& plans = {}) {
   try {
     const auto layer = graph_layer(spec, context.order);
-    if (layer == nullptr) {  // a function, which may refuse, too
+    if (layer == nullptr) {  // a function, which may also refuse
       static_cast<void>(make_function_operation(context, spec));
       return Choice{.own = false};
     }
@@ -108,13 +109,13 @@ std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpe
         .plans = {
             .forward = first_plan(context, spec, *layer, Pass::forward, plans.forward),
             .backward = first_plan(context, spec, *layer, Pass::backward_data, plans.backward)}};
-  } catch (const Error&) {  // layer_algorithms() tells the reason
+  } catch (const Error&) {  // layer_algorithms() reports the reason
     return std::nullopt;
   }
 }
 
-/// Who takes less time, cuDNN's operation (0) or ours (1); nobody if cuDNN's cannot run after all,
-/// or there is no memory to try them in.
+/// The faster of cuDNN's operation (0) and ours (1); empty if cuDNN's cannot run after all, or
+/// memory does not suffice for the trial.
 struct Verdict {
   std::optional<Fastest> best{};
   std::string note{};  ///< Trialled::note
@@ -134,13 +135,13 @@ Verdict compare(const Context& context, const OperationSpec& spec, const Choice&
     const auto best = fastest(context.stream, ways.runs,
                               [&](std::size_t way) { return examination.passes(way); });
     return {best, examination.note()};
-  } catch (const Error&) {  // layer_algorithms() tells the reason, unless the device is broken
+  } catch (const Error&) {  // layer_algorithms() reports the reason, unless the device is broken
     check(cudaStreamSynchronize(context.stream), "cudaStreamSynchronize", describe(spec));
     return {};
   }
 }
 
-/// Without a time where nothing was tried.
+/// Chooses by trial. Leaves the time zero if it tried nothing.
 Trialled<Choice> choose(const Context& context, const OperationSpec& spec,
                         const MakeOperation& make_own) {
   const Choice ours;
@@ -153,7 +154,7 @@ Trialled<Choice> choose(const Context& context, const OperationSpec& spec,
   return {choice, name_of(choice), best ? best->time : Seconds(), written(choice), std::move(note)};
 }
 
-/// Ours, which is made without a compilation; or cuDNN's, if it still runs by the same plans.
+/// Recalls ours, which needs no compilation, or cuDNN's if it still runs by the same plans.
 std::optional<Choice> recall_choice(const Context& context, const OperationSpec& spec,
                                     const KeptChoice& kept) {
   const Choice ours;
@@ -165,7 +166,7 @@ std::optional<Choice> recall_choice(const Context& context, const OperationSpec&
   return theirs;
 }
 
-/// An operation that says where its choice comes from.
+/// An operation with the origin of its choice.
 class ChosenOperation final : public Operation {
  public:
   ChosenOperation(std::unique_ptr<Operation> operation, std::string remark)
@@ -234,7 +235,7 @@ class Lister {
         {"graph", [reason]() -> std::unique_ptr<Operation> { throw Unsupported(reason); }});
   }
 
-  /// What is made is tried: some of what cuDNN refuses shows only then.
+  /// Tries what it makes: cuDNN refuses some of it only then.
   void add(std::string name, MakeOperation make) {
     all_.push_back({std::move(name), [context = context_, spec = spec_, pass = pass_, own = own_,
                                       make = std::move(make)] {

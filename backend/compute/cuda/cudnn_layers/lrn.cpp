@@ -24,8 +24,7 @@ void expect_within_limits(const OperationSpec& spec, const Lrn& kind) {
                   CUDNN_LRN_MIN_BETA, kind.size, kind.k, kind.beta));
 }
 
-/// cuDNN divides alpha by the size as the layer does, and its window of an odd size has its centre
-/// in the middle.
+/// cuDNN divides alpha by the size as the layer does; its window of an odd size is centred.
 LrnDescriptor lrn_descriptor(const OperationSpec& spec, const Lrn& kind) {
   expect_within_limits(spec, kind);
   cudnnLRNDescriptor_t raw = nullptr;

@@ -12,7 +12,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// cuDNN writes the place of an element in its window as an int8.
+/// cuDNN writes the position of an element in its window as an int8.
 constexpr std::int64_t most_places = std::int64_t{std::numeric_limits<std::int8_t>::max()} + 1;
 
 class PoolingGraphs final : public GraphLayer {
@@ -106,7 +106,7 @@ class PoolingGraphs final : public GraphLayer {
   [[nodiscard]] std::size_t output(GraphParts& parts) const {
     return parts.tensor(TensorId::output, output_, type_);
   }
-  /// Names the places to an operation, where they are kept.
+  /// Names the positions to an operation, where they are kept.
   void add_places(GraphParts& parts, Descriptor& part, cudnnBackendAttributeName_t name) const {
     if (!keeps_places()) return;
     part.set(name, parts[parts.tensor(TensorId::places, output_, CUDNN_DATA_INT8)]);
@@ -130,7 +130,7 @@ class PoolingGraphs final : public GraphLayer {
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DESC, parts[resample]);
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DXDESC, parts[dx]);
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DYDESC, parts[dy]);
-    // One of the two: without places cuDNN 9.19 crashes over a max pooling in nhwc order.
+    // Sets one of the two: without positions cuDNN 9.19 crashes in a max pooling in nhwc order.
     add_places(parts, part, CUDNN_ATTR_OPERATION_RESAMPLE_BWD_IDXDESC);
     if (compares()) {
       part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_XDESC, parts[input(parts)]);

@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-/// Whole numbers up to this one are the same in every precision.
+/// Whole numbers up to this one are exact in every precision.
 constexpr std::int64_t largest_whole = 256;
 
 void write(ComputeDevice& device, Values values, const Tensor& to) {
@@ -32,7 +32,7 @@ Values read(ComputeDevice& device, const Tensor& from) {
   return values;
 }
 
-/// Calls value(plane, row, column) for all elements of plain order.
+/// Calls value(plane, row, column) for all elements in plain order.
 template <class Value>
 Values filled(const Dims& dims, const Value& value) {
   Values values;
@@ -47,7 +47,7 @@ Values filled(const Dims& dims, const Value& value) {
   return values;
 }
 
-/// No two elements of a window are equal: each place modulo the window has a number of its own.
+/// Distinct elements within every window: each place modulo the window has its own number.
 Values all_different(const Dims& dims, const Pooling& kind) {
   const std::int64_t window = std::int64_t{kind.kernel_h} * kind.kernel_w;
   return filled(dims, [&](std::int64_t plane, std::int64_t row, std::int64_t column) {
@@ -56,7 +56,7 @@ Values all_different(const Dims& dims, const Pooling& kind) {
   });
 }
 
-/// Three numbers, so that most windows have their largest several times.
+/// Three numbers only, so that most windows have their largest several times.
 Values few_numbers(const Dims& dims) {
   return filled(dims, [](std::int64_t plane, std::int64_t row, std::int64_t column) {
     auto bits = static_cast<std::uint64_t>(plane * 7919 + row * 104729 + column + 1);
@@ -65,7 +65,7 @@ Values few_numbers(const Dims& dims) {
   });
 }
 
-/// Of `input`, where each output has the gradient 1.
+/// Gradient of `input` where each output has the gradient 1.
 Values gradient_of(ComputeDevice& device, const OperationSpec& spec, Operation& operation,
                    const Values& input) {
   const OperationMemory memory(device, spec, operation);

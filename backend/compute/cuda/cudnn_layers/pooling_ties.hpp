@@ -3,10 +3,10 @@
 
 namespace dlscale::backend::cuda {
 
-/// Throws Unsupported unless `other`, which is right where the elements of each window differ,
-/// gives the gradient of a max pooling to the elements that `own` gives it to where several are
-/// equal and the largest: to the first of them, and to no other. What is wrong with other windows
-/// is left to check_operation(). Both are of the layer of `spec`.
+/// Throws Unsupported unless `other` treats ties in a max pooling as `own` does: the first of
+/// several equal largest elements, and no other, gets the gradient. `other` must be right where the
+/// elements of each window differ; check_operation() finds errors in other windows. Both are of the
+/// layer of `spec`.
 void expect_same_ties(ComputeDevice& device, const OperationSpec& spec, Operation& own,
                       Operation& other);
 

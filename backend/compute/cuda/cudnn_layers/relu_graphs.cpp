@@ -5,9 +5,9 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// The engines for pointwise graphs want nhwc tensors. Where the elements of a dense tensor lie
-/// does not matter here, so an nchw one is described as nhwc with its planes for pixels: N × W × C
-/// × H of cuDNN lies as N × C × H × W of ours.
+/// The engines for pointwise graphs require nhwc tensors. The order of a dense tensor does not
+/// matter here, so an nchw one is described as nhwc with its planes as pixels: N × W × C × H for
+/// cuDNN is N × C × H × W in memory.
 Dims as_nhwc(const Dims& dims, Order order) {
   const auto& [images, channels, height, width] = dims;
   if (order == Order::nhwc) return dims;
@@ -47,7 +47,7 @@ class ReluGraphs final : public GraphLayer {
     return parts.tensor(id, dims_, type_);
   }
 
-  /// An operation by a function, to be filled with the tensors it reads and makes.
+  /// An operation that applies a function; the caller adds the tensors that it reads and writes.
   static Descriptor operation(GraphParts& parts, cudnnPointwiseMode_t mode) {
     Descriptor function = parts.descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     function.set(CUDNN_ATTR_POINTWISE_MODE, mode);
@@ -65,7 +65,7 @@ class ReluGraphs final : public GraphLayer {
     parts.operate(std::move(part));
   }
 
-  /// The output is positive where the input is, and stands for it.
+  /// Uses the output in place of the input: both are positive at the same elements.
   void backward(GraphParts& parts) const {
     Descriptor part = operation(parts, CUDNN_POINTWISE_RELU_BWD);
     part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts[tensor(parts, TensorId::output)]);

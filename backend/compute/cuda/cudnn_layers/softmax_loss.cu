@@ -8,8 +8,8 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// In f32 whatever x has: log p of one image in a thousand classes is near -7, of which bf16 has
-/// 8 bits. cuDNN allows to compute it in place.
+/// log p in f32 whatever the precision of x: with a thousand classes it is near -7, of which bf16
+/// keeps 8 bits. cuDNN allows in-place computation.
 class CudnnLogSoftmax {
  public:
   CudnnLogSoftmax(const Context& context, const OperationSpec& spec)

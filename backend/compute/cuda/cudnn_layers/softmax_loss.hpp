@@ -10,7 +10,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// y[n] = -log p[label]; not a number for a label that is no class, so that it shows.
+/// y[n] = -log p[label]; NaN for a label that is not a class, so that the error shows.
 struct PickedLoss {
   const float* logarithms;
   const std::int32_t* labels;
@@ -42,8 +42,8 @@ struct LogarithmGradient {
 };
 
 /// The loss around a library's softmax. `log_softmax(x, logarithms)` enqueues log p of N × C × 1 ×
-/// 1 numbers x, in f32; log_softmax.name() is how. The state holds the labels, which lie on the
-/// host until forward, and the logarithms.
+/// 1 numbers x, in f32; log_softmax.name() is its name. The state holds the labels, which are on
+/// the host until forward, and the logarithms.
 template <class Launcher, class LogSoftmax>
 class SoftmaxLossOperation final : public LayerOperation {
  public:

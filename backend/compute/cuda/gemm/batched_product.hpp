@@ -10,27 +10,27 @@ namespace dlscale::backend::cuda::transforms {
 
 enum class Number { real, complex };
 
-/// f32, or pairs of them, real part first.
+/// Size of an element: an f32, or a pair of them with the real part first.
 constexpr std::size_t number_bytes(Number number) {
   return number == Number::real ? sizeof(float) : 2 * sizeof(float);
 }
 
-/// What becomes of factors before they are multiplied. tf32: tensor cores, which round them to 11
-/// bits; sums are of f32 in any case.
+/// Precision to which factors are rounded before they are multiplied. tf32: tensor cores round them
+/// to 11 bits. Sums are in f32 in any case.
 enum class Factors { f32, tf32 };
 
 enum class Form {
   plain,
   transposed,
-  adjoint,  ///< transposed and conjugated; of real numbers, transposed
+  adjoint,  ///< transposed and conjugated; for real numbers, transposed
 };
 
-/// `count` matrices of rows × columns in column-major order; distances are in elements.
+/// `count` matrices of rows × columns in column-major order. Distances are in elements.
 struct Matrices {
   std::int64_t rows;
   std::int64_t columns;
-  std::int64_t leading;   ///< from column to column
-  std::int64_t distance;  ///< from matrix to matrix
+  std::int64_t leading;   ///< distance between columns
+  std::int64_t distance;  ///< distance between matrices
   Form form = Form::plain;
 };
 
@@ -43,18 +43,18 @@ struct BatchedProblem {
   Matrices left;
   Matrices right;
   Matrices result;
-  std::uint32_t alignment = 4;  ///< bytes, of all addresses
+  std::uint32_t alignment = 4;  ///< in bytes, of all addresses
 };
 
-enum class Sum { set, add };  ///< whether the result replaces what was there
+enum class Sum { set, add };  ///< whether the result replaces or adds to the old one
 
 class BatchedProduct {
  public:
   virtual ~BatchedProduct() = default;
-  /// What multiplies: "cublasLt algo=…".
+  /// Name of the implementation: "cublasLt algo=…".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
-  /// Enqueues; `scratch` begins on a multiple of 256 bytes.
+  /// Enqueues the product; `scratch` begins on a multiple of 256 bytes.
   virtual void run(const float* left, const float* right, float* result, Sum sum,
                    std::byte* scratch) const = 0;
 };

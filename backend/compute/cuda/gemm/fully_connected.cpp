@@ -26,15 +26,15 @@ struct Choice {
   ProductAlgorithm algorithm{};
 };
 
-/// The sizes of the three products. An image is a vector of `inputs` numbers, in the order in which
-/// the device has the tensor: the weights have the same.
+/// The sizes of the three products. An image is a vector of `inputs` numbers in the device's order,
+/// and the weights have the same order.
 struct Sizes {
   std::int64_t images;
   std::int64_t inputs;
   std::int64_t outputs;
 };
 
-/// What cuBLAS sees as column-major matrices: x is I × N, y is O × N and w is I × O.
+/// The product in cuBLAS's column-major terms: x is I × N, y is O × N and w is I × O.
 ProductProblem product_of(const std::string& what, const Sizes& sizes, DType dtype, Pass pass,
                           Epilogue epilogue) {
   const Matrix x{sizes.inputs, sizes.images, dtype};
@@ -54,7 +54,7 @@ ProductProblem product_of(const std::string& what, const Sizes& sizes, DType dty
 /// One pass with one choice.
 class ProductPass {
  public:
-  /// `remark`: where the choice comes from.
+  /// `remark` is the origin of the choice.
   ProductPass(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
               const Choice& choice, bool has_bias, std::string remark = {})
       : context_(&context),
@@ -81,7 +81,7 @@ class ProductPass {
     if (pass_ == Pass::forward) {
       add_bias(context_->stream, memory.bias, {y_, static_cast<std::byte*>(memory.result)});
     } else {
-      // The right matrix of this product is the gradient of the output; it is only read.
+      // The right matrix of this product is the gradient of the output, which is only read.
       auto* const gradient = static_cast<std::byte*>(const_cast<void*>(memory.right));
       bias_gradient(*context_, {y_, gradient}, memory.bias, scratch);
     }
@@ -120,7 +120,7 @@ class Tuner {
         sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
         context_.order == Order::nhwc ? "nhwc" : "nchw", most_algorithms, product_workspace_limit);
     const auto recall = [&](const KeptChoice& kept) -> std::optional<Choice> {
-      std::string dropped;  // as it was when this was kept, with its note
+      std::string dropped;  // unused: the kept choice has its note
       for (const Choice& each : choices(pass, dropped)) {
         if (name_of(each) == kept.name) return each;
       }
@@ -142,13 +142,13 @@ class Tuner {
     return {context_, spec_, sizes_, pass, choice, has_bias_, std::move(remark)};
   }
 
-  /// `dropped`: which epilogue the library failed to tell of, and how; empty if none.
+  /// `dropped` receives the epilogue for which the library failed, and why; empty if none.
   [[nodiscard]] std::vector<Choice> choices(Pass pass, std::string& dropped) const {
     std::vector<Choice> all;
     for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
       try {
         add_choices(pass, epilogue, all);
-      } catch (const Error& error) {  // it can be done without, unless the device itself is broken
+      } catch (const Error& error) {  // works without it, unless the device itself is broken
         if (epilogue == Epilogue::none) throw;
         dropped = fmt::format("without fused bias: {}", error.what());
         check(cudaStreamSynchronize(context_.stream), "cudaStreamSynchronize", describe(spec_));

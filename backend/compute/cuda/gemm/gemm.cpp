@@ -21,7 +21,7 @@ class TunedProduct final : public MatrixProduct {
     return describe(algorithm_.choice) + algorithm_.remark();
   }
 
-  /// What is row-major to us is the transpose to cuBLAS: B comes first.
+  /// A row-major matrix is its transpose to cuBLAS: B comes first.
   void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
     product_.run(algorithm_.choice, {b, a, c}, scratch);
   }

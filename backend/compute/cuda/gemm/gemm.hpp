@@ -6,8 +6,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// By the algorithm of cuBLASLt that a trial found fastest. `context` outlives the product. Throws
-/// Unsupported where the library offers none.
+/// Uses the algorithm of cuBLASLt that a trial found fastest. `context` outlives the product.
+/// Throws Unsupported where the library offers none.
 std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
                                                    DType dtype);
 

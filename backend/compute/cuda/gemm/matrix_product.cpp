@@ -100,7 +100,7 @@ ProductDescriptor make_product(const ProductProblem& problem) {
   set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, library_epilogue(problem.epilogue), problem.what);
   if (problem.epilogue != Epilogue::none) {
     set(product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F, problem.what);
-    // The heuristics see from the address on which boundary it lies; run() sets the true one.
+    // The heuristics take the alignment from the address; run() sets the true one.
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is not read
     auto* const bias = reinterpret_cast<float*>(std::uintptr_t{problem.alignment});
     set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, problem.what);
@@ -121,7 +121,7 @@ Preference make_preference(const ProductProblem& problem) {
   check(cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate", what);
   Preference preference(raw);
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace_limit, what);
-  // Parts of a sum that are split among blocks are added in f32 and in a fixed order.
+  // Partial sums that are split among blocks are added in f32 and in a fixed order.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}, what);
   for (const auto& [attribute, matrix] :
@@ -148,7 +148,7 @@ int setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttri
 ProductProblem problem_of(const GemmShape& shape, DType dtype) {
   const auto& [m, n, k, transpose_a, transpose_b, batch] = shape;
   const auto matrix = [dtype = dtype, batch = batch](std::int64_t rows, std::int64_t columns) {
-    return Matrix{columns, rows, dtype, batch};  // what is row-major to us
+    return Matrix{columns, rows, dtype, batch};  // our row-major is its transpose
   };
   const auto transposed = [](bool yes) { return yes ? Transposed::yes : Transposed::no; };
   return {.what = kernel_key(shape) + " in " + std::string(dtype_name(dtype)),
@@ -209,7 +209,7 @@ std::vector<ProductAlgorithm> Product::recommended(int most) const {
 
 void Product::run(const ProductAlgorithm& algorithm, const ProductMemory& memory,
                   std::byte* workspace, transforms::Sum sum) const {
-  constexpr std::array one{1.0F, 0.0F};  // of real numbers, its first part
+  constexpr std::array one{1.0F, 0.0F};  // real numbers use the first part
   constexpr std::array zero{0.0F, 0.0F};
   const Descriptors& used = *descriptors_;
   if (problem_.epilogue != Epilogue::none) {

@@ -14,34 +14,34 @@ namespace dlscale::backend::cuda {
 
 using transforms::Number;
 
-/// `batch` matrices of `rows` × `columns` in column-major order, as cuBLAS has them, without gaps
-/// unless told otherwise. Distances are in elements.
+/// `batch` matrices of `rows` × `columns` in column-major order, as in cuBLAS, without gaps by
+/// default. Distances are in elements.
 struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
   DType dtype;
   std::int64_t batch = 1;
-  std::int64_t leading = rows;             ///< from column to column
-  std::int64_t distance = rows * columns;  ///< from matrix to matrix
+  std::int64_t leading = rows;             ///< distance between columns
+  std::int64_t distance = rows * columns;  ///< distance between matrices
 };
 
 enum class Transposed {
   no,
   yes,
-  conjugated,  ///< transposed and conjugated, of complex numbers
+  conjugated,  ///< transposed and conjugated, for complex numbers
 };
 
-/// Buffers begin on at least such a boundary.
+/// Least alignment of all buffers, in bytes.
 constexpr std::uint32_t buffer_alignment = 16;
 
-/// What cuBLAS does to the result beside multiplying.
+/// Operation that cuBLAS fuses into the multiplication.
 enum class Epilogue {
   none,
   add_bias,           ///< D += bias, an f32 number for each row
   sum_right_columns,  ///< bias[j] = Σ_k op(B)[k, j], in f32, beside D
 };
 
-/// D = op(A) · op(B), sums in f32; tf32: of factors rounded to that.
+/// D = op(A) · op(B) with sums in f32; tf32: the factors are rounded to it.
 struct ProductProblem {
   std::string what;  ///< the layer with its shapes, for messages
   Matrix left;
@@ -50,25 +50,24 @@ struct ProductProblem {
   Transposed right_transposed = Transposed::no;
   Matrix result;
   Epilogue epilogue = Epilogue::none;
-  Number number = Number::real;                ///< complex: of pairs of f32
-  std::uint32_t alignment = buffer_alignment;  ///< bytes, of the addresses that run() gets
+  Number number = Number::real;                ///< complex: pairs of f32
+  std::uint32_t alignment = buffer_alignment;  ///< in bytes, of the addresses passed to run()
 };
 
-/// Whether cuBLASLt has the epilogue for these precisions: the bias, or the sums, which are f32 to
-/// us, must have the precision of the result [cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE].
+/// Whether cuBLASLt has the epilogue for these precisions. The bias, or the sums, which are f32
+/// here, must have the precision of the result [cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE].
 bool has_epilogue(const ProductProblem& problem);
 
-/// A product of row-major matrices as cuBLAS does it: a row-major matrix is its transpose to it,
-/// and Cᵀ = op(B)ᵀ · op(A)ᵀ. So B is `left` and A is `right`.
+/// Expresses a product of row-major matrices in cuBLAS's column-major terms: it sees each matrix
+/// transposed, and Cᵀ = op(B)ᵀ · op(A)ᵀ. So B is `left` and A is `right`.
 ProductProblem problem_of(const GemmShape& shape, DType dtype);
 
-/// The boundary in bytes on which every matrix of a batch begins, if the first begins on
-/// `first_alignment`.
+/// Alignment in bytes of every matrix of a batch whose first matrix has `first_alignment`.
 std::uint32_t alignment_of(const Matrix& matrix, Number number = Number::real,
                            std::uint32_t first_alignment = buffer_alignment);
 
-/// The most memory an algorithm may ask for to work in. NVIDIA recommends 32 MiB for Hopper (the
-/// cuBLAS manual, cublasSetWorkspace).
+/// Most workspace memory of an algorithm. NVIDIA recommends 32 MiB for Hopper (the cuBLAS manual,
+/// cublasSetWorkspace).
 constexpr std::size_t product_workspace_limit = std::size_t{32} << 20;
 
 /// One algorithm of cuBLASLt for a product.
@@ -77,7 +76,7 @@ struct ProductAlgorithm {
   std::size_t workspace_bytes = 0;
 };
 
-/// Where the operands of a product lie.
+/// Addresses of the operands of a product.
 struct ProductMemory {
   const void* left = nullptr;
   const void* right = nullptr;
@@ -85,7 +84,7 @@ struct ProductMemory {
   float* bias = nullptr;  ///< null without an epilogue
 };
 
-/// A problem with the descriptors that cuBLASLt needs for it.
+/// A problem with its cuBLASLt descriptors.
 class Product {
  public:
   Product(const Context& context, const ProductProblem& problem);
@@ -94,11 +93,11 @@ class Product {
   Product& operator=(Product&&) = delete;
 
   [[nodiscard]] const ProductProblem& problem() const { return problem_; }
-  /// What the heuristics of cuBLASLt recommend, best first, at most `most`; empty if it does not
-  /// offer the problem, or has_epilogue() says no.
+  /// At most `most` recommendations of cuBLASLt's heuristics, best first. Empty if it does not
+  /// offer the problem, or has_epilogue() is false.
   [[nodiscard]] std::vector<ProductAlgorithm> recommended(int most) const;
 
-  /// Enqueues. `workspace` has as many bytes as the algorithm asks for.
+  /// Enqueues the product. `workspace` has the size that the algorithm requires.
   void run(const ProductAlgorithm& algorithm, const ProductMemory& memory, std::byte* workspace,
            transforms::Sum sum = transforms::Sum::set) const;
 
@@ -109,7 +108,7 @@ class Product {
   std::unique_ptr<Descriptors> descriptors_;
 };
 
-/// The whole of the algorithm, which the same version of cuBLASLt takes again, in hexadecimal.
+/// The complete algorithm in hexadecimal, which the same version of cuBLASLt can read back.
 std::string digits_of(const ProductAlgorithm& algorithm);
 
 /// "cublasLt algo=66 tile=20 stages=13 splitk=1 ws=0.0MB"

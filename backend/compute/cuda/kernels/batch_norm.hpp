@@ -6,8 +6,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// Count, mean and sum of squared deviations of some numbers; sums of parts are put together
-/// without losing digits to a large mean [Chan, Golub, LeVeque 1979].
+/// Count, mean and sum of squared deviations of some numbers. Moments of parts are combined without
+/// loss of digits to a large mean [Chan, Golub, LeVeque 1979].
 struct Moments {
   float count;
   float mean;
@@ -25,8 +25,8 @@ struct Moments {
   }
 };
 
-/// Moments of x by channel. A thread takes the moments of the elements that it loads together, and
-/// adds these to its own.
+/// Moments of x by channel. A thread computes the moments of the elements that it loads together,
+/// and merges these into its own.
 template <class T, class View>
 struct MomentsPart {
   static constexpr int lanes = View::lanes;
@@ -87,7 +87,7 @@ struct MomentsPart {
   }
 };
 
-/// What forward leaves for itself and for backward: arrays with one number a channel.
+/// Arrays of one number per channel that forward leaves for itself and for backward.
 struct BatchNormState {
   float* mean;
   float* inverse;  ///< 1 / sqrt(variance + epsilon)
@@ -100,7 +100,7 @@ struct BatchNormState {
       : mean(reinterpret_cast<float*>(memory)),
         inverse(mean + padded(channels)),
         factor(inverse + padded(channels)) {}
-  /// So that every array can be read by packs.
+  /// Padded size, so that every array can be read in packs.
   static std::int64_t padded(std::int64_t channels) { return (channels + 31) / 32 * 32; }
 };
 
@@ -157,7 +157,7 @@ struct GradientSums {
   }
 };
 
-/// dy where a ReLU that followed let y through, which is computed and rounded as in forward.
+/// dy where a following ReLU let y through. y is recomputed and rounded as in forward.
 template <class T, Then then>
 struct PassedOn {
   DLSCALE_HOST_DEVICE static float gradient(float dy, float deviation, float factor, float shift) {
@@ -229,7 +229,7 @@ struct GradientPart {
   }
 };
 
-/// Writes the gradients of the parameters, and what the gradient of the input takes of them:
+/// Writes the gradients of the parameters, and the coefficients of the input gradient:
 ///   dscale = Σ dy · z,  dshift = Σ dy,  offset = dshift / m,  slope = inverse · dscale / m
 struct GradientFinish {
   const float* inverse;
@@ -237,7 +237,7 @@ struct GradientFinish {
   float* shift_gradient;
   float* offset;
   float* slope;
-  float elements;  ///< m, of a channel
+  float elements;  ///< m, the elements of a channel
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t channel, const GradientSums& sums) const {
     const float of_scale = sums.product * inverse[channel];
@@ -248,7 +248,7 @@ struct GradientFinish {
   }
 };
 
-/// dx = factor · (dy - offset - (x - mean) · slope), of (x, dy).
+/// dx = factor · (dy - offset - (x - mean) · slope), with input (x, dy).
 template <class T, class View, Then then>
 struct InputGradient {
   static constexpr int inputs = 2;

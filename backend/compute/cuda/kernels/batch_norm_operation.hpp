@@ -40,7 +40,7 @@ class BatchNormOperation final : public OwnOperation {
 
  private:
   [[nodiscard]] std::int64_t channels() const { return output().dims[1]; }
-  /// Two arrays for backward.
+  /// Size of two arrays for backward.
   [[nodiscard]] std::size_t coefficient_bytes() const {
     return 2 * static_cast<std::size_t>(BatchNormState::padded(channels())) * sizeof(float);
   }

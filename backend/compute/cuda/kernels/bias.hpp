@@ -5,7 +5,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// y = x + bias, and max(…, 0) of it if a ReLU follows.
+/// y = x + bias, or max(x + bias, 0) if a ReLU follows.
 template <class View, Then then>
 struct Biased {
   static constexpr int inputs = 1;

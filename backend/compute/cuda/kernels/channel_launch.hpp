@@ -11,7 +11,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// Calls call.operator()<View>() with the Channels of a tensor that T and the addresses allow.
+/// Calls call.operator()<View>() with the Channels that T and the addresses of a tensor allow.
 template <class T, class Call>
 void with_channels(const TensorDesc& desc, std::initializer_list<const void*> addresses,
                    const Call& call) {
@@ -44,8 +44,8 @@ Tiling tiling_of(const Launcher& launcher, const View& view) {
   return {view.groups(), view.units(), View::least_groups, launcher.processors()};
 }
 
-/// Of partial sums for any tiling of launch_sums(). A tiling has four teams a processor, or one
-/// slice; a team takes up to 32 groups of up to 8 channels.
+/// Size of the partial sums for any tiling of launch_sums(). A tiling has four teams a processor,
+/// or one slice; a team takes up to 32 groups of up to 8 channels.
 inline std::size_t partial_bytes(std::int64_t channels, int processors, std::size_t sums_bytes) {
   const std::int64_t most_teams = 4 * std::int64_t{processors};
   const std::int64_t sums =

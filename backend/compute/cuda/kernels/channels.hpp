@@ -7,16 +7,16 @@
 
 namespace dlscale::backend::cuda {
 
-/// A tensor as groups of channels, for what is done channel by channel over all images and pixels.
-/// A group's elements are units, packs of `width` elements: in nhwc order a pack is `width`
-/// channels of a pixel, in nchw order `width` pixels of the one channel of its group.
+/// A tensor as groups of channels, for work channel by channel over all images and pixels. A group
+/// consists of units, packs of `width` elements. In nhwc order a pack is `width` channels of a
+/// pixel; in nchw order it is `width` pixels of the group's single channel.
 template <int pack, Order order>
 class Channels {
  public:
   static constexpr int width = pack;
   static constexpr int lanes = order == Order::nhwc ? width : 1;  ///< channels of a group
   static constexpr int repeats = width / lanes;  ///< elements of a channel in a unit
-  /// Neighbouring groups that a team should take at least, so that it reads what lies together.
+  /// Least number of neighbouring groups a team should take, so that it reads contiguous memory.
   static constexpr std::uint32_t least_groups = order == Order::nhwc ? 8 : 1;
 
   explicit Channels(const Dims& dims)
@@ -35,7 +35,8 @@ class Channels {
     }
   }
 
-  /// Threads that follow each other take what lies together: for `slots` threads a group.
+  /// Assigns a thread its group and slot, with `slots` threads a group. Consecutive threads take
+  /// contiguous elements.
   struct Share {
     std::uint32_t group;
     std::uint32_t slot;
@@ -56,16 +57,16 @@ class Channels {
   std::uint32_t units_ = 0;
 };
 
-/// What follows in the same kernel.
+/// Operation that follows in the same kernel.
 enum class Then { nothing, relu };
 
-/// Elements that a Channels may take at once.
+/// Number of contiguous elements from which a Channels can form its packs.
 inline std::int64_t together(const Dims& dims, Order order) {
   return order == Order::nhwc ? dims[1] : dims[2] * dims[3];
 }
 
-/// out = part(in…) element by element with coefficients of the element's channel, which a thread
-/// reads once for its units. A Part says `inputs`, the type `Coefficients`, coefficients(group) and
+/// out = part(in…) element by element, with coefficients of the element's channel that a thread
+/// reads once for its units. A Part has `inputs`, the type `Coefficients`, coefficients(group) and
 /// value(coefficients, lane, elements).
 template <class T, class View, class Part>
 struct ChannelMap {
@@ -126,17 +127,17 @@ struct ChannelMap {
   }
 };
 
-/// How a reduction over units is shared out: a team takes a slice of the units of `groups` groups.
+/// Division of a reduction over units: a team takes a slice of the units of `groups` groups.
 struct Tiling {
-  std::uint32_t groups;  ///< of a team: a power of two of up to 32
+  std::uint32_t groups;  ///< per team: a power of two of up to 32
   std::uint32_t teams;   ///< side by side
   std::uint32_t slices;
   std::uint32_t slice_units;
 
-  /// `processors` as a launcher counts them.
+  /// `processors` as launcher.processors() counts them.
   Tiling(std::uint32_t all_groups, std::uint32_t units, std::uint32_t least_groups, int processors)
       : groups(choose(all_groups, least_groups)), teams((all_groups + groups - 1) / groups) {
-    constexpr std::uint32_t least_rounds = 4;  // of a team's threads through its slice
+    constexpr std::uint32_t least_rounds = 4;  // least rounds of a team's threads through its slice
     const std::uint32_t round = team_size / groups;
     const auto wanted =
         std::max<std::uint32_t>(1, 4 * static_cast<std::uint32_t>(processors) / teams);
@@ -146,7 +147,8 @@ struct Tiling {
   }
 
  private:
-  /// The width that leaves the fewest threads idle, but at least `least` groups if there are.
+  /// The width that leaves the fewest threads idle, but at least `least` groups if there are as
+  /// many.
   static std::uint32_t choose(std::uint32_t all, std::uint32_t least) {
     std::uint32_t best = 1;
     while (best < std::min(least, all)) best *= 2;
@@ -233,7 +235,7 @@ struct PartialSums {
   }
 };
 
-/// Second stage: adds up the slices of each channel and hands the sum to finish(channel, sums).
+/// Second stage: adds the slices of each channel and passes the sum to finish(channel, sums).
 template <class Sums, class Finish>
 struct FinishedSums {
   static constexpr std::uint32_t channels_of_team = 8;

@@ -9,24 +9,24 @@
 
 namespace dlscale::backend::cuda {
 
-/// That one kernel moves.
+/// Most pieces that one kernel moves.
 inline constexpr int most_pieces = 16;
 
-/// Joins the rows of several matrices to rows of one, or cuts them apart. A unit is 1 to 16 bytes
-/// that lie together everywhere; sizes are in units.
+/// Joins the rows of several matrices into rows of one, or splits them. A unit is 1 to 16 bytes
+/// that are contiguous in all matrices; sizes are in units.
 template <class Unit>
 struct JoinedRows {
   struct Piece {
     std::byte* data;
-    Divisor units;              ///< of a row of the piece
-    std::uint32_t first_unit;   ///< of a row of the whole
-    std::uint32_t last_thread;  ///< one after the last of those that move this piece
+    Divisor units;              ///< units per row of the piece
+    std::uint32_t first_unit;   ///< first unit in a row of the whole
+    std::uint32_t last_thread;  ///< one past the last thread of this piece
   };
   enum class Direction { join, cut };
 
   Piece pieces[most_pieces];
   std::byte* whole;
-  std::uint32_t whole_units;  ///< of a row
+  std::uint32_t whole_units;  ///< units per row of the whole
   Direction direction;
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
@@ -46,8 +46,7 @@ struct JoinedRows {
   }
 };
 
-/// The channels of the inputs one after the other. In nhwc order a row is a pixel, in nchw order an
-/// image.
+/// Concatenates the channels of the inputs. In nhwc order a row is a pixel, in nchw order an image.
 template <class Launcher>
 class ConcatOperation final : public OwnOperation {
  public:

@@ -28,7 +28,7 @@ void launch_map(const Launcher& launcher, std::string_view name,
   }
 }
 
-/// Enqueues y = max(x, 0). May be done in place.
+/// Enqueues y = max(x, 0), possibly in place.
 template <class Launcher>
 void launch_rectify(const Launcher& launcher, const Tensor& x, const Tensor& y) {
   with_element(y.desc.dtype, [&]<class T>(T) {
@@ -77,7 +77,7 @@ void launch_accumulate(const Launcher& launcher, const Tensor& value, const Tens
   });
 }
 
-/// That a sum may have.
+/// Most terms of one sum.
 inline constexpr int most_terms = 32;
 
 /// The sum of up to most_terms tensors, in f32.
@@ -142,7 +142,7 @@ void launch_sum(const Launcher& launcher, std::string_view name, std::span<const
   });
 }
 
-/// With a ReLU, if the layer has one; backward is that of the ReLU, once for all inputs.
+/// Sum, followed by a ReLU if the layer has one. Backward is that of the ReLU, once for all inputs.
 template <class Launcher>
 class SumOperation final : public OwnOperation {
  public:
@@ -176,17 +176,17 @@ class SumOperation final : public OwnOperation {
   bool relu_;
 };
 
-/// to = from · factor, with the factors of DropoutMask, which counts the elements in plain order:
-/// element c of pixel p of image n is (n · channels + c) · pixels + p. The seed in `seed_memory`,
-/// if there is one, takes the place of the mask's: it is read when the kernel runs.
+/// to = from · factor, with the factors of DropoutMask. It counts the elements in plain order:
+/// element c of pixel p of image n is (n · channels + c) · pixels + p. If `seed_memory` is set, its
+/// seed replaces the mask's; it is read when the kernel runs.
 template <class T, int width, Order order>
 struct DropoutCode {
   const T* from;
   T* to;
   DropoutMask mask;
   const std::uint64_t* seed_memory;
-  Divisor packs;   ///< of the channels of a pixel; for nchw unused
-  Divisor pixels;  ///< of an image; for nchw unused
+  Divisor packs;   ///< packs per pixel; unused for nchw
+  Divisor pixels;  ///< pixels per image; unused for nchw
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
     const std::uint64_t first = std::uint64_t{thread} * width;

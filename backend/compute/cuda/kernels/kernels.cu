@@ -12,7 +12,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Refers to the tensor: for the time of a call.
+/// The launcher refers to the tensor and is valid for one call only.
 StreamLauncher launcher_for(cudaStream_t stream, const Tensor& tensor) {
   return {stream, [&tensor] { return describe(tensor.desc); }};
 }

@@ -8,7 +8,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// log Σ exp(x) as the largest x and the sum relative to it, so that nothing overflows.
+/// log Σ exp(x), stored as the largest x and the sum relative to it, so that nothing overflows.
 struct LogSum {
   float largest;
   float sum;
@@ -25,21 +25,21 @@ struct LogSum {
       sum += other.sum * std::exp(other.largest - largest);
     }
   }
-  /// -log p of x. Differences first: the sum may be far from 0.
+  /// -log p of x. Subtracts first, as the sum may be far from 0.
   [[nodiscard]] DLSCALE_HOST_DEVICE float loss(float x) const {
     return std::log(sum) + (largest - x);
   }
   [[nodiscard]] DLSCALE_HOST_DEVICE float p(float x) const { return std::exp(x - largest) / sum; }
 };
 
-/// Not a number for a label that is no class, so that it shows.
+/// x of the label; NaN for a label that is not a class, so that the error shows.
 template <class T>
 DLSCALE_HOST_DEVICE float label_value(const T* x, std::int32_t label, std::int32_t classes) {
   if (label < 0 || label >= classes) return std::numeric_limits<float>::quiet_NaN();
   return to_float(x[label]);
 }
 
-/// y[n] = -log p[label], and the sum for the way back. One team an image.
+/// y[n] = -log p[label], and the sum for backward. One team per image.
 template <class T>
 struct LossForward {
   static constexpr int phases = 10;  ///< read, halve eight times, write
@@ -91,7 +91,7 @@ struct LossBackward {
   }
 };
 
-/// The state holds the labels, which lie on the host until forward, and the sums.
+/// The state holds the labels, which are on the host until forward, and the sums.
 template <class Launcher>
 class LossOperation final : public OwnOperation {
  public:
@@ -133,7 +133,7 @@ class LossOperation final : public OwnOperation {
     for (const std::int32_t label : operands.labels) EXPECT(label >= 0 && label < classes_);
     launcher_.upload(operands.labels.data(), operands.state, operands.labels.size_bytes());
   }
-  /// So many that the sums after them are aligned.
+  /// Padded to an even number of labels, so that the sums after them are aligned.
   [[nodiscard]] std::size_t label_bytes() const {
     return static_cast<std::size_t>(images_ + images_ % 2) * sizeof(std::int32_t);
   }

@@ -6,7 +6,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// With s_c = k + slope · Σ x_i² over the channels c - half … c + half:
+/// Let s_c = k + slope · Σ x_i² over the channels c - half … c + half:
 ///   y_c = x_c · s_c^-beta
 ///   dx_c = dy_c · s_c^-beta - 2 · slope · beta · x_c · Σ_i dy_i · x_i · s_i^(-beta-1)
 struct LrnShape {
@@ -15,7 +15,7 @@ struct LrnShape {
   float beta;
   float k;
   int channels;
-  std::int64_t pixels;  ///< of an image
+  std::int64_t pixels;  ///< per image
   std::int64_t images;
 
   LrnShape(const OperationSpec& spec, const Lrn& kind)
@@ -28,13 +28,13 @@ struct LrnShape {
         images(spec.batch) {}
 };
 
-/// A thread takes `run` channels of a pixel, one after the other. In nchw order the last run of a
-/// pixel may be shorter; in nhwc order it is a pack.
+/// A thread takes `run` consecutive channels of a pixel. In nchw order the last run of a pixel may
+/// be shorter; in nhwc order it is a pack.
 template <class T, int run, Order order>
 struct LrnCode {
   LrnShape shape;
-  Divisor runs;    ///< of a pixel
-  Divisor pixels;  ///< of an image
+  Divisor runs;    ///< per pixel
+  Divisor pixels;  ///< per image
 
   explicit LrnCode(const LrnShape& of)
       : shape(of), runs((of.channels + run - 1) / run), pixels(of.pixels) {}
@@ -43,7 +43,7 @@ struct LrnCode {
     return shape.images * shape.pixels * std::int64_t{runs.divisor()};
   }
 
-  /// Where a thread works: channel c of its pixel is element first + c · step.
+  /// Position of a thread: channel c of its pixel is element first + c · step.
   struct Column {
     std::int64_t first;
     std::int64_t step;
@@ -121,7 +121,7 @@ struct LrnCode {
   }
 };
 
-/// `half` is the shape's where it is small, so that a window stays in registers, else -1.
+/// `half` is the shape's where it is small, so that a window stays in registers; otherwise -1.
 template <class T, int run, Order order, int half>
 struct LrnForward : LrnCode<T, run, order> {
   const T* x;

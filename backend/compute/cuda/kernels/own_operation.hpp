@@ -13,8 +13,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// What the operations have in common that run our own kernels: forward and backward_data, one
-/// output in the device's order.
+/// Base of operations that run our own kernels: forward and backward_data, with one output in the
+/// device's order.
 class OwnOperation : public Operation {
  public:
   [[nodiscard]] const TensorDesc& output() const final { return output_; }
@@ -25,8 +25,8 @@ class OwnOperation : public Operation {
   [[nodiscard]] std::string implementation(Pass pass) const final;
 
  protected:
-  /// `kernel` is what implementation() says. Throws Unsupported if a tensor has 2^31 elements or
-  /// more, which the kernels do not count to.
+  /// `kernel` is the name that implementation() returns. Throws Unsupported if a tensor has 2^31
+  /// elements or more, which the kernels cannot count.
   OwnOperation(const OperationSpec& spec, Order order, std::string kernel);
   void set_output(const TensorDesc& output) { output_ = output; }
   void add_parameter(ParameterRole role, std::int64_t elements);
@@ -63,8 +63,8 @@ void with_element(DType dtype, const Call& call) {
 bool all_aligned(std::initializer_list<const void*> addresses, std::size_t bytes);
 
 /// Calls call(std::integral_constant<int, width>()) with the number of elements of T that a thread
-/// may take at once: as many as 16 bytes hold if `together` of them, which lie one after the other,
-/// are a multiple of that and all addresses are aligned, else one.
+/// may take at once. It is as many as 16 bytes hold if all addresses are aligned and `together`,
+/// the number of contiguous elements, is a multiple of it. Otherwise it is one.
 template <class T, class Call>
 void with_width(std::int64_t together, std::initializer_list<const void*> addresses,
                 const Call& call) {

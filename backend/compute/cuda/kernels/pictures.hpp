@@ -19,8 +19,8 @@ struct PictureScale {
   }
 };
 
-/// Pictures of N × H × W × 3 bytes to the tensor of N × 3 × H × W that a network reads. A thread
-/// takes `pixels` pixels that lie together: four, where an image has a multiple of that.
+/// Converts images of N × H × W × 3 bytes to the tensor of N × 3 × H × W that a network reads. A
+/// thread takes `pixels` contiguous pixels: four where an image has a multiple of that.
 template <class T, int pixels, Order order>
 struct PictureNormalisation {
   const std::uint8_t* from;
@@ -56,7 +56,7 @@ struct PictureNormalisation {
   DLSCALE_HOST_DEVICE T value(std::uint8_t byte, int channel) const {
     return from_float<T>(static_cast<float>(byte) * scale.factor[channel] + scale.offset[channel]);
   }
-  /// Of the i-th third of what a thread writes: in nchw order, channel i.
+  /// Offset of the i-th third of a thread's output; in nchw order this is channel i.
   DLSCALE_HOST_DEVICE std::uint64_t offset(std::uint32_t thread, std::uint64_t first, int i) const {
     if constexpr (order == Order::nhwc) {
       return first + static_cast<std::uint64_t>(i) * pixels;

@@ -7,8 +7,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// Windows over images that lie pixel by pixel: an nhwc tensor, or an nchw one whose planes are
-/// taken for images of one channel.
+/// Windows over images stored pixel by pixel: an nhwc tensor, or an nchw one whose planes are
+/// treated as images of one channel.
 struct PoolingShape {
   int kernel_h, kernel_w, stride, pad;
   int input_height, input_width;
@@ -19,7 +19,7 @@ struct PoolingShape {
   PoolingShape(const OperationSpec& spec, const Pooling& kind, Order order);
 };
 
-/// Pixels of a tensor in packs of channels, each the work of one thread.
+/// Pixels of a tensor in packs of channels; each pack is the work of one thread.
 class PixelPacks {
  public:
   struct Point {
@@ -54,7 +54,7 @@ DLSCALE_HOST_DEVICE inline int smaller(int a, int b) {
   return a < b ? a : b;
 }
 
-/// What the passes share.
+/// Code that the passes share.
 template <int width>
 struct PoolingCode {
   PoolingShape shape;
@@ -101,7 +101,7 @@ struct PoolingCode {
     const int first = padded < kernel ? 0 : static_cast<int>(stride.quotient(padded - kernel)) + 1;
     return {first, smaller(static_cast<int>(stride.quotient(padded)) + 1, outputs)};
   }
-  /// Elements of the window of an output pixel that lie inside the image.
+  /// Number of elements of an output pixel's window that are inside the image.
   DLSCALE_HOST_DEVICE float elements(int row, int column) const {
     const Range rows = window(row * shape.stride - shape.pad, shape.kernel_h, shape.input_height);
     const Range columns =
@@ -111,9 +111,9 @@ struct PoolingCode {
   }
 };
 
-/// Writes the largest elements of the windows and which tap of the kernel they lie under: the first
-/// such one. `kernel` is its height and width where they are known, so that all loads can be under
-/// way together, else 0.
+/// Writes the largest elements of the windows and the tap of the kernel where the first such
+/// element is. `kernel` is its height and width where they are known, so that all loads can be in
+/// flight together; otherwise 0.
 template <class T, class Tap, int width, int kernel>
 struct MaxForward : PoolingCode<width> {
   using Base = PoolingCode<width>;
@@ -148,7 +148,7 @@ struct MaxForward : PoolingCode<width> {
       DLSCALE_UNROLL
       for (int i = 0; i < width; ++i) {
         const float value = to_float(pack.values[i]);
-        if (value > best[i] || value != value) {  // not a number is larger than all: it must show
+        if (value > best[i] || value != value) {  // NaN is larger than all: it must show
           best[i] = value;
           where.values[i] = static_cast<Tap>(r * columns + s);
         }
@@ -171,7 +171,7 @@ struct MaxForward : PoolingCode<width> {
   }
 };
 
-/// Gathers, for each pixel of the input, the gradients of the windows whose largest element it was.
+/// Gathers, for each input pixel, the gradients of the windows whose largest element it was.
 template <class T, class Tap, int width>
 struct MaxBackward : PoolingCode<width> {
   using Base = PoolingCode<width>;
@@ -209,7 +209,7 @@ struct MaxBackward : PoolingCode<width> {
   }
 };
 
-/// The mean of the elements of a window that lie inside the image.
+/// Mean of the elements of a window that are inside the image.
 template <class T, int width>
 struct AverageForward : PoolingCode<width> {
   const T* x;
@@ -269,8 +269,8 @@ struct AverageBackward : PoolingCode<width> {
   }
 };
 
-/// The mean of whole planes that lie together (nchw): a team takes several planes, a warp's worth
-/// of threads each, so that they read neighbouring elements.
+/// Mean of whole contiguous planes (nchw). A team takes several planes, with a warp's worth of
+/// threads each, so that they read neighbouring elements.
 template <class T>
 struct PlaneMeans {
   static constexpr int lanes = 32;

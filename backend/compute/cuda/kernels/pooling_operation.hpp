@@ -7,7 +7,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// The planes of an nchw tensor are images of one channel.
+/// Treats the planes of an nchw tensor as images of one channel.
 inline PoolingShape::PoolingShape(const OperationSpec& spec, const Pooling& kind, Order order)
     : kernel_h(kind.kernel_h),
       kernel_w(kind.kernel_w),
@@ -114,7 +114,7 @@ class AveragePoolingOperation final : public OwnOperation {
   }
 
  private:
-  /// Of whole planes that lie together.
+  /// Whether each output is the mean of a whole contiguous plane.
   [[nodiscard]] bool means_of_planes() const {
     return order() == Order::nchw && shape_.output_height == 1 && shape_.output_width == 1 &&
            shape_.pad == 0 && shape_.kernel_h >= shape_.input_height &&

@@ -8,7 +8,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// to[b][column][row] = from[b][row][column], converted: a team moves a square tile through its own
+/// to[b][column][row] = from[b][row][column], converted. A team moves a square tile through shared
 /// memory, so that both reading and writing follow the order in memory.
 template <class From, class To>
 struct TransposedTiles {
@@ -16,7 +16,7 @@ struct TransposedTiles {
   static constexpr int rounds = side * side / static_cast<int>(team_size);
   static constexpr int phases = 2;
   struct Shared {
-    float values[side][side + 1];  // a column lies in different banks
+    float values[side][side + 1];  // a column is in different banks
   };
 
   const From* from;
@@ -59,14 +59,14 @@ struct TransposedTiles {
   }
 };
 
-/// The same where one of rows and columns is short, such as the three channels of a picture: a
-/// thread moves what there is of it.
+/// The same where either rows or columns are few, for example the three channels of an image. A
+/// thread moves all of a line.
 template <class From, class To>
 struct TransposedLines {
   const From* from;
   To* to;
-  Divisor lines;  ///< of an image, the longer of rows and columns
-  int length;     ///< of a line, the shorter
+  Divisor lines;  ///< lines per image: the more numerous of rows and columns
+  int length;     ///< elements per line: the fewer of the two
   std::int64_t from_line, from_element;
   std::int64_t to_line, to_element;
 

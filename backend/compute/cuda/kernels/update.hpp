@@ -14,7 +14,7 @@ struct SgdUpdate {
   float* weights;
   const float* gradients;
   float* momentum;
-  Low* low;  ///< or null
+  Low* low;  ///< may be null
 
   [[nodiscard]] std::int64_t threads() const {
     return static_cast<std::int64_t>((n + width - 1) / width);
@@ -65,7 +65,8 @@ void launch_update(const Launcher& launcher, const SgdStep& step, std::size_t n,
   }
 }
 
-/// Reads and writes every 8 bytes, and the last few one by one; volatile, or it would be nothing.
+/// Reads and writes memory in units of 8 bytes, and the last few bytes one by one. Volatile, or the
+/// compiler would remove it.
 struct Touch {
   static constexpr std::uint64_t words_of_thread = 8;
   static constexpr std::uint64_t words_of_team = team_size * words_of_thread;

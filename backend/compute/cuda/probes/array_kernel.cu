@@ -10,8 +10,8 @@ namespace {
 constexpr unsigned block = 256;
 constexpr std::size_t blocks_per_multiprocessor = 8;
 
-/// A thread meets the same elements in each pass, so passes need not wait for each other. It reads
-/// them past its own cache.
+/// A thread processes the same elements in each pass, so passes need not wait for each other. It
+/// bypasses its own cache when it reads them.
 template <class Code>
 __global__ void __launch_bounds__(block) passes_kernel(Code code, std::size_t packs, int passes) {
   const std::size_t threads = std::size_t{gridDim.x} * block;

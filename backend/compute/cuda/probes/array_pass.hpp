@@ -5,7 +5,7 @@
 #include "backend/compute/cuda/runtime/host_device_code.hpp"
 #include "backend/compute/device_probes.hpp"
 
-/// Passes over arrays, and the values they are checked by.
+/// Passes over arrays, and the values that check them.
 namespace dlscale::backend::cuda {
 
 inline constexpr double pass_scalar = 3.0;
@@ -23,8 +23,8 @@ constexpr bool reads_two(ArrayPass pass) {
   return pass == ArrayPass::add || pass == ArrayPass::triad;
 }
 
-/// Past the cache of the multiprocessor, which would else hold what the same thread read in the
-/// pass before: of arrays up to its size, the rate would be that of no cache that all share.
+/// Loads past the L1 cache of the multiprocessor, which could hold what the same thread read in the
+/// previous pass. For arrays up to its size, the rate would not be that of a shared cache.
 DLSCALE_HOST_DEVICE inline Pack<double, 2> load_past_l1(const double* from) {
 #ifdef __CUDA_ARCH__
   Pack<double, 2> pack;
@@ -37,12 +37,12 @@ DLSCALE_HOST_DEVICE inline Pack<double, 2> load_past_l1(const double* from) {
 #endif
 }
 
-/// A pass, 16 bytes of each array at a time.
+/// A pass that takes 16 bytes of each array at a time.
 template <ArrayPass pass>
 struct PassCode {
   static constexpr int width = 2;
   const double* a;
-  const double* b;  ///< null where it reads one
+  const double* b;  ///< null where the pass reads one array
   double* out;
 
   DLSCALE_HOST_DEVICE void operator()(std::size_t pack) const {
@@ -58,7 +58,7 @@ struct PassCode {
   }
 };
 
-// Small whole numbers, so that every result is exact.
+// Small whole numbers, which make every result exact.
 inline double first_input(std::size_t i) {
   return static_cast<double>(i % 251 + 1);
 }
@@ -67,8 +67,8 @@ inline double second_input(std::size_t i) {
 }
 double expected_output(ArrayPass pass, std::size_t i);
 
-/// Passes of one run, for arrays of that size: of about 256 MiB in all, for a kernel to be long
-/// beside its start.
+/// Passes of one run for arrays of that size: about 256 MiB in all, so that a kernel is long
+/// relative to its launch.
 int passes_for(std::size_t bytes);
 
 }  // namespace dlscale::backend::cuda

@@ -12,7 +12,7 @@ __device__ std::uint32_t read_shared(std::uint32_t address) {
   return value;
 }
 
-/// The words hold addresses in shared memory, so that a load waits for nothing but the one before.
+/// The words hold addresses in shared memory, so that a load depends only on the previous one.
 template <int chains, int warps>
 __global__ void __launch_bounds__(warps* warp_lanes)
     bank_kernel(BankRing ring, BankResult* result) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(warps* warp_lanes)
 #pragma unroll
     for (int chain = 0; chain < chains; ++chain) at[chain] = read_shared(at[chain]);
   }
-  for (int chain = 0; chain < chains; ++chain) {  // which waits for the last loads
+  for (int chain = 0; chain < chains; ++chain) {  // waits for the last loads
     result->final_words[threadIdx.x * chains + chain] =
         (at[chain] - base) / static_cast<std::uint32_t>(sizeof(std::uint32_t));
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned block = 256;
 constexpr std::string_view what = "a pointer chase";
-/// More nodes than the cache of a multiprocessor has lines need not be read into it.
+/// Most nodes to read into a multiprocessor's cache; it has fewer lines than that.
 constexpr std::uint32_t most_read_by_one = 65536;
 
 template <ChasePath path>
@@ -30,7 +30,7 @@ struct Nodes {
   std::uint32_t count;
   std::uint32_t stride;  ///< in words
 
-  /// Reads every `step`-th node from `first`; returns a number that depends on all.
+  /// Reads every `step`-th node from `first`; returns a number that depends on all of them.
   template <ChasePath path>
   __device__ std::uint32_t read_all(std::uint32_t first, std::uint32_t step) const {
     std::uint32_t sum = 0;
@@ -41,16 +41,16 @@ struct Nodes {
   }
 };
 
-/// Brings the nodes into the cache that all share. The sum of all threads is never written, which
-/// the compiler cannot know.
+/// Brings the nodes into the shared cache. The sum of all threads is never written, which the
+/// compiler cannot know.
 __global__ void __launch_bounds__(block) read_nodes_kernel(Nodes nodes, ChaseResult* result) {
   const std::uint32_t sum =
       nodes.read_all<ChasePath::shared_l2>(blockIdx.x * block + threadIdx.x, gridDim.x * block);
   if (sum == 1) result->unused = sum;
 }
 
-/// An access whose lap is taken ends when the word it read has been stored, for which it must have
-/// come [Mei, Chu 2017].
+/// An access with a lap ends when the word it read has been stored, so it must have arrived [Mei,
+/// Chu 2017].
 template <ChasePath path>
 __global__ void __launch_bounds__(block) chase_kernel(Nodes nodes, ChaseResult* result) {
   __shared__ volatile std::uint32_t visited[chase_laps];
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(block) chase_kernel(Nodes nodes, ChaseResult* 
   }
   const std::uint64_t start = nanosecond_clock();
   for (std::uint32_t step = 0; step < chase_steps; ++step) at = read<path>(nodes.words + at);
-  result->position = at;  // which waits for the last access
+  result->position = at;  // waits for the last access
   result->nanoseconds = nanosecond_clock() - start;
   for (std::uint32_t lap = 0; lap < chase_laps; ++lap) {
     result->visited[lap] = visited[lap];

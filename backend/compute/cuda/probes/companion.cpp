@@ -10,13 +10,13 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Longer than the host takes to put a copy on a stream, also where it is kept from it.
+/// Longer than the host takes to enqueue a copy, even when it is delayed.
 constexpr Seconds long_enough{1};
 constexpr double times_as_long = 10;
 
 struct Round {
   Seconds copy;
-  bool was_beside;  ///< to its end
+  bool was_beside;  ///< until its end
 };
 
 Round run(Companion& companion, ::CUstream_st* stream, const std::function<Seconds()>& copy) {

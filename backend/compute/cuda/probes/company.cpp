@@ -10,7 +10,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Whether what was recorded before the event is still to be done.
+/// Whether work recorded before the event is still pending.
 bool is_pending(const Event& event) {
   const cudaError_t code = cudaEventQuery(event.get());
   if (code == cudaErrorNotReady) {
@@ -88,7 +88,7 @@ class CopyCompanion final : public Companion {
   void issue() {
     try {
       select_device(stand_->device);
-      if (is_pageable_) tell_ready();  // the first copy may keep this thread until it is done
+      if (is_pageable_) tell_ready();  // the first copy may block this thread until it is done
       for (int i = 0; i < copies_; ++i) {
         way_.go(stream_.get());
         if (i == 0) tell_ready();

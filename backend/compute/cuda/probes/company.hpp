@@ -9,8 +9,8 @@ namespace dlscale::backend::cuda {
 
 /// A kernel on all multiprocessors.
 std::unique_ptr<Companion> make_kernel_companion(const Stand& stand);
-/// Copies as `spec` says, one after the other, issued by a thread of their own: those of pageable
-/// memory keep the thread that issues them.
+/// Issues copies as `spec` says, one after the other, from a thread of its own, because copies of
+/// pageable memory block the thread that issues them.
 std::unique_ptr<Companion> make_copy_companion(const Stand& stand, const CopySpec& spec);
 
 }  // namespace dlscale::backend::cuda

@@ -50,9 +50,9 @@ class CopyProbe final : public Probe {
   }
 
  private:
-  /// Once on the host's clock and once on the device's: to keep the device waiting until the copy
-  /// is enqueued would be in the host's time, and the way from the call to the device in the
-  /// device's. What the host does for pageable memory is part of both.
+  /// Times the copy once on the host's clock and once on the device's. Holding the device until the
+  /// copy is enqueued would count in the host's time; the way from the call to the device would
+  /// count in the device's. The host's work for pageable memory is part of both.
   [[nodiscard]] Reading run_alone() const {
     Reading reading;
     const auto start = std::chrono::steady_clock::now();
@@ -64,8 +64,8 @@ class CopyProbe final : public Probe {
     return reading;
   }
 
-  /// Refused by the first run, which all ranks make together, or never: it is the environment that
-  /// keeps company away.
+  /// Throws Unsupported in the first run, which all ranks make together, or never: the environment
+  /// decides whether company is possible.
   [[nodiscard]] Reading run_accompanied() {
     Reading reading;
     try {

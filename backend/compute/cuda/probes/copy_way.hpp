@@ -11,15 +11,15 @@
 
 namespace dlscale::backend::cuda {
 
-/// Memory at both ends of a copy of one direction, with a pattern at its start.
+/// Memory at both ends of a copy in one direction, with a pattern at the source.
 class CopyWay {
  public:
   CopyWay(const CopySpec& spec, std::uint64_t seed);
-  /// Puts the pattern at the start and zeros at the end.
+  /// Writes the pattern to the source and zeros to the target.
   void prepare();
-  /// How many bytes at the end are not those of the pattern.
+  /// Number of bytes at the target that differ from the pattern.
   [[nodiscard]] std::size_t wrong_bytes() const;
-  /// Enqueues the copy; with pageable memory it may return as late as when the copy is done.
+  /// Enqueues the copy; with pageable memory it may return only when the copy is done.
   void go(cudaStream_t stream) const;
 
  private:
@@ -29,9 +29,9 @@ class CopyWay {
   Direction direction_;
   std::size_t bytes_;
   std::uint64_t seed_;
-  std::optional<HostArea> host_;  ///< unless it is within the device
+  std::optional<HostArea> host_;  ///< empty for copies within the device
   DeviceMemory device_;
-  DeviceMemory other_device_;  ///< if it is within the device: where it ends
+  DeviceMemory other_device_;  ///< target of copies within the device
 };
 
 }  // namespace dlscale::backend::cuda

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t word = sizeof(std::uint32_t);
 
-/// A number below `bound`, without favour: by rejection of the incomplete last stretch.
+/// An unbiased number below `bound`: rejects the incomplete last range.
 std::uint64_t below(std::uint64_t bound, std::mt19937_64& random) {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t limit = most - most % bound;

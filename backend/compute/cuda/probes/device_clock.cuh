@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 
-/// Clocks of the device. Reading one is not moved across memory accesses or another reading.
+/// Clocks of the device. A reading is not moved across memory accesses or another reading.
 namespace dlscale::backend::cuda {
 
-/// Cycles of the multiprocessor, the low 32 bits: differences below 2^32 are right.
+/// Cycle counter of the multiprocessor, low 32 bits: differences below 2^32 are right.
 __device__ inline std::uint32_t lap_clock() {
   std::uint32_t cycles = 0;
   asm volatile("mov.u32 %0, %clock;" : "=r"(cycles)::"memory");
@@ -17,7 +17,7 @@ __device__ inline std::uint64_t cycle_clock() {
   return cycles;
 }
 
-/// Nanoseconds, the same on all multiprocessors; it ticks once a microsecond or more often.
+/// Nanosecond clock common to all multiprocessors; it ticks once a microsecond or more often.
 __device__ inline std::uint64_t nanosecond_clock() {
   std::uint64_t time = 0;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time)::"memory");

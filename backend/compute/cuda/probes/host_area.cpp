@@ -41,7 +41,7 @@ HostArea::HostArea(HostMemory kind, std::size_t bytes)
   if (kind != HostMemory::registered) return;
   check_pinned(cudaHostRegister(data_.get(), bytes, cudaHostRegisterDefault), "cudaHostRegister",
                bytes);
-  data_.get_deleter().kind = kind;  // from here on there is something to undo
+  data_.get_deleter().kind = kind;  // from here on destruction must free it
 }
 
 }  // namespace dlscale::backend::cuda

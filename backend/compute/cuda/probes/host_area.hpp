@@ -7,10 +7,10 @@
 
 namespace dlscale::backend::cuda {
 
-/// Memory of the host of one of the kinds that a device copies from and to. Its pages are there.
+/// Host memory of one of the kinds from and to which a device copies. Its pages are resident.
 class HostArea {
  public:
-  /// Throws what check() throws, and std::bad_alloc.
+  /// Throws the errors of check(), and std::bad_alloc.
   HostArea(HostMemory kind, std::size_t bytes);
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_.get(), bytes_}; }
 

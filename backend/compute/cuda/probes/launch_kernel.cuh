@@ -8,16 +8,16 @@
 
 namespace dlscale::backend::cuda {
 
-/// A kernel of the probes: its name, and what it is for.
+/// A kernel of the probes: its name and its purpose.
 struct ProbeKernel {
   std::string_view name;
   std::string_view what;
   unsigned blocks = 1;
-  unsigned threads = 1;  ///< of a block
+  unsigned threads = 1;  ///< per block
 };
 
-/// Enqueues it. Not <<<…>>>: after that only the last error of any call could be asked for, and a
-/// kernel would be blamed for what a library left.
+/// Enqueues the kernel. It avoids <<<…>>>, after which only the last error of any call can be
+/// queried, so that a kernel would be blamed for a library's error.
 template <class... Parameters, class... Arguments>
 void launch_kernel(cudaStream_t stream, const ProbeKernel& of, void (*kernel)(Parameters...),
                    const Arguments&... arguments) {

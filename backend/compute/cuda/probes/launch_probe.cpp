@@ -14,8 +14,8 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// A driver takes about a thousand launches ahead of the device; more could not be held back until
-/// all are there.
+/// A driver accepts about a thousand launches ahead of the device; more could not be held back
+/// until all are enqueued.
 constexpr int most_held = 512;
 constexpr Seconds longest_hold = 20.0_ms;
 
@@ -56,7 +56,7 @@ class LaunchProbe : public Probe {
     for (int i = 0; i < kernels(); ++i) run_nothing(stream(), counter);
   }
 
-  /// Time by events of what `give` enqueues, which takes the host about `given`.
+  /// Time by events of what `give` enqueues in about `given` of the host's time.
   template <class Give>
   [[nodiscard]] Seconds held(Seconds given, const Give& give) const {
     hold(stream(), std::min(longest_hold, short_hold + 2 * given));

@@ -7,7 +7,7 @@ namespace dlscale::backend {
 
 struct ComputeOptions;
 
-/// Probes of the GPU of number `options.place`. Throws what open_cuda() throws.
+/// Opens the probes of GPU number `options.place`. Throws the errors of open_cuda().
 std::unique_ptr<DeviceProbes> open_cuda_probes(const ComputeOptions& options);
 
 }  // namespace dlscale::backend

@@ -14,7 +14,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Calls visit(first, count, word) for each stretch of up to 8 bytes and what should be there.
+/// Calls visit(first, count, word) for each group of up to 8 bytes and its expected content.
 template <class Visit>
 void for_each_word(std::size_t bytes, std::uint64_t seed, Visit visit) {
   const std::uint64_t base = mix(seed);

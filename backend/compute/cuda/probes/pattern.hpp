@@ -5,11 +5,11 @@
 
 namespace dlscale::backend::cuda {
 
-/// Bytes to copy, and to know again: those of a 64-bit mix of seed and position, so that no part
-/// of one pattern looks like another part of it or of a pattern with another seed.
+/// Fills memory with a pattern that a check can recognize: a 64-bit mix of seed and position. No
+/// part of it resembles another part, or a pattern with another seed.
 void fill_pattern(std::span<std::byte> bytes, std::uint64_t seed);
 
-/// How many bytes are not those of the pattern.
+/// Number of bytes that differ from the pattern.
 std::size_t wrong_bytes(std::span<const std::byte> bytes, std::uint64_t seed);
 
 }  // namespace dlscale::backend::cuda

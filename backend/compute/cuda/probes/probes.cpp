@@ -14,7 +14,7 @@ namespace {
 
 class CudaProbes final : public DeviceProbes {
  public:
-  /// `opened` is open for as long as the probes: what opening it found out stays true.
+  /// `opened` stays open as long as the probes, so that the facts found when opening it stay true.
   CudaProbes(std::unique_ptr<ComputeDevice> opened, int place)
       : opened_(std::move(opened)), stand_{.device = place} {
     cudaDeviceProp properties{};

@@ -11,8 +11,8 @@ __global__ void nothing_kernel(std::uint32_t* counter) {
   if (counter != nullptr) atomicAdd(counter, 1U);
 }
 
-/// Eight chains of multiply-adds a thread, for the clock to be looked at seldom. They converge to
-/// 2, so that nothing is written, which the compiler cannot know.
+/// Eight chains of multiply-adds a thread, so that the clock is read rarely. They converge to 2, so
+/// nothing is written, which the compiler cannot know.
 __global__ void compute_kernel(std::uint64_t nanoseconds, float* sink) {
   constexpr int chains = 8;
   constexpr int rounds = 256;

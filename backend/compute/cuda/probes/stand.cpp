@@ -7,8 +7,8 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// cudaMemcpy of pageable memory to the device may return while the last part is on its way; the
-/// default stream, on which it is, is waited for.
+/// cudaMemcpy of pageable memory to the device may return while the last part is in flight on the
+/// default stream, so this waits for that stream.
 void move(const std::byte* from, std::byte* to, std::size_t bytes, cudaMemcpyKind kind) {
   const auto what = [bytes] { return fmt::format("{} bytes of a probe", bytes); };
   check(cudaMemcpy(to, from, bytes, kind), "cudaMemcpy", what);

@@ -10,7 +10,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// What the probes of a device share. It outlives them.
+/// State that the probes of a device share. It outlives them.
 struct Stand {
   int device = 0;
   int multiprocessors = 0;
@@ -19,13 +19,13 @@ struct Stand {
   Event after = make_event();
 };
 
-/// Time enough for the host to enqueue a few things behind what holds the stream.
+/// Time that suffices for the host to enqueue a few operations behind a held stream.
 inline constexpr Seconds short_hold{50e-6};
 
-/// Waits for what is on the stream.
+/// Waits for the work on the stream.
 void finish(const Stand& stand);
 
-/// Copies that wait until all is there.
+/// Blocking copies.
 void upload(std::span<const std::byte> from, std::byte* to);
 void download(const std::byte* from, std::span<std::byte> to);
 

@@ -74,7 +74,7 @@ std::string last_cudnn_message() {
 
 void check(cudaError_t code, std::string_view call, std::string_view what) {
   if (code == cudaSuccess) return;
-  // An error that does not outlive its call must not be found by who asks for the last one next.
+  // Clears an error that does not persist, or the next query for the last error would find it.
   static_cast<void>(cudaGetLastError());
   const std::string text = fmt::format("{}, {}", cudaGetErrorName(code), cudaGetErrorString(code));
   if (code == cudaErrorMemoryAllocation) lack_memory(call, what, text);

@@ -10,24 +10,24 @@
 
 namespace dlscale::backend::cuda {
 
-/// Checks of the return codes. `call` is the function's name, `what` what it was called for: a
-/// layer with its shapes, a copy with its bytes. They throw LibraryError naming call, code and
-/// `what`; Unsupported where the code says that a library does not offer something; ConfigError for
+/// Checks of return codes. `call` is the function's name, `what` its purpose: a layer with its
+/// shapes, a copy with its bytes. They throw LibraryError naming call, code and `what`. They throw
+/// Unsupported where the code means that a library does not offer something, and ConfigError for
 /// out of memory.
 void check(cudaError_t code, std::string_view call, std::string_view what);
 void check(cudnnStatus_t code, std::string_view call, std::string_view what);
 void check(cublasStatus_t code, std::string_view call, std::string_view what);
 
-/// The same where saying what costs time that a good call should not take: `what` is called for it.
+/// The same where the description is costly: `what` is called only after a failure.
 template <class Code, std::invocable Describe>
 void check(Code code, std::string_view call, const Describe& what) {
   if (code != Code{}) check(code, call, std::string_view(std::string(what())));
 }
 
-/// The same of a call that pins `bytes` of the host's memory.
+/// The same for a call that pins `bytes` of host memory.
 void check_pinned(cudaError_t code, std::string_view call, std::size_t bytes);
 
-/// What the last call of cuDNN on this thread complained of.
+/// Error message of the last cuDNN call on this thread.
 std::string last_cudnn_message();
 
 }  // namespace dlscale::backend::cuda

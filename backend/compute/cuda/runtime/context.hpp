@@ -12,7 +12,7 @@ namespace dlscale::backend::cuda {
 
 class Choices;
 
-/// What the operations of an open device share. They enqueue on `stream` and never wait.
+/// State that the operations of an open device share. They enqueue on `stream` and never wait.
 struct Context {
   ComputeDevice* opened = nullptr;  ///< the device itself; null where none is open
   int device = 0;
@@ -20,7 +20,7 @@ struct Context {
   cudaStream_t stream = nullptr;
   cudnnHandle_t cudnn = nullptr;
   cublasLtHandle_t blas = nullptr;
-  Choices* choices = nullptr;  ///< of kernels, by trial
+  Choices* choices = nullptr;  ///< choices of kernels, by trial
   cudaDeviceProp properties{};
 };
 

@@ -6,7 +6,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// What a kernel was launched for, in messages: "8 x 64 x 56 x 56 bf16 nhwc", "1000 elements", …
+/// Description of a kernel's operands, for messages: "8 x 64 x 56 x 56 bf16 nhwc", "1000 elements",
+/// …
 std::string describe(const TensorDesc& desc);
 std::string describe_elements(std::size_t count);
 std::string describe_bytes(std::size_t bytes);

@@ -11,8 +11,8 @@
 
 namespace dlscale::backend::cuda {
 
-/// Owners of what the libraries hand out. Destroying one never throws: what goes wrong then is an
-/// error of earlier work, which the next check finds.
+/// Owners of library handles. Destroying one never throws: an error then stems from earlier work,
+/// and the next check finds it.
 
 template <auto destroy>
 struct Destroyer {
@@ -29,22 +29,22 @@ using Event = Owner<cudaEvent_t, cudaEventDestroy>;
 using CudnnHandle = Owner<cudnnHandle_t, cudnnDestroy>;
 using BlasHandle = Owner<cublasLtHandle_t, cublasLtDestroy>;
 
-/// Makes what this thread calls go to the GPU of that number.
+/// Directs the CUDA calls of this thread to GPU number `device`.
 void select_device(int device);
 
 /// A stream that does not wait for the default stream.
 Stream make_stream();
-/// Events with the device's time.
+/// Events that record the device's time.
 Event make_event();
 void record(const Event& event, cudaStream_t stream);
-/// Waits for `to`.
+/// Time between two events. Waits for `to`.
 Seconds elapsed(const Event& from, const Event& to);
 
-/// Memory of the device for use while something is made. Not zeroed; null for 0 bytes.
+/// Temporary device memory. Not zeroed; null for 0 bytes.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// Throws ConfigError.
+  /// Throws ConfigError if memory does not suffice.
   explicit DeviceMemory(std::size_t bytes);
   [[nodiscard]] std::byte* get() const { return data_.get(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

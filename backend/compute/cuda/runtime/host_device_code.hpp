@@ -19,8 +19,8 @@
 #define DLSCALE_UNROLL
 #endif
 
-/// The words in which our own kernels are written: code for the host and for the device, so that
-/// what a kernel computes is tested where there is no device.
+/// Vocabulary of our own kernels: code for host and device, so that a kernel's results can be
+/// tested on a machine without a GPU.
 namespace dlscale::backend::cuda {
 
 struct Bfloat16 {
@@ -97,13 +97,13 @@ DLSCALE_HOST_DEVICE inline float power(float base, float exponent) {
 #endif
 }
 
-/// Elements that are read or written at once; their address must be a multiple of their size.
+/// Elements that are read or written at once. Their address must be a multiple of their size.
 template <class T, int width>
 struct alignas(sizeof(T) * width) Pack {
   T values[width];
 };
 
-/// The number of elements in the 16 bytes that a thread moves at most at once.
+/// Number of elements in 16 bytes, the most that a thread moves at once.
 template <class T>
 inline constexpr int full_width = static_cast<int>(16 / sizeof(T));
 
@@ -117,7 +117,7 @@ DLSCALE_HOST_DEVICE void store(const Pack<T, width>& pack, T* to) {
   *reinterpret_cast<Pack<T, width>*>(to) = pack;
 }
 
-/// Reads `count` floats, a power of two, by fours where that many are left.
+/// Reads `count` floats, a power of two, in fours where as many are left.
 template <int count>
 DLSCALE_HOST_DEVICE void load_floats(const float* from, float (&to)[count]) {
   constexpr int width = std::min(count, 4);
@@ -129,7 +129,7 @@ DLSCALE_HOST_DEVICE void load_floats(const float* from, float (&to)[count]) {
   }
 }
 
-/// Divides numbers below 2^31 by a constant of 1 to 2^31, by a multiplication: with 2^l ≥ d the
+/// Divides numbers below 2^31 by a constant of 1 to 2^31, by a multiplication. With 2^l ≥ d the
 /// multiplier m = ceil(2^(31+l) / d) is too large by less than 2^l / d, so that n · m / 2^(31+l) is
 /// too large by less than 1/d [Granlund, Montgomery 1994].
 class Divisor {
@@ -162,24 +162,24 @@ class Divisor {
   int shift_ = 0;
 };
 
-/// The size of every team of threads. Threads that follow each other in a team get neighbouring
-/// work, so that what they read and write together lies together.
+/// The size of every team of threads, a CUDA block. Consecutive threads of a team get neighbouring
+/// work, so that they read and write contiguous memory.
 inline constexpr std::uint32_t team_size = 256;
 
-/// Which thread of which team of a grid of teams.
+/// Position of a thread: the coordinates of its team in the grid, and its index in the team.
 struct Place {
   std::uint32_t x;
   std::uint32_t y;
   std::uint32_t thread;
 };
 
-// A *launcher* enqueues kernels. Ours are values of one of two forms:
+// A *launcher* enqueues kernels. Kernel bodies are values of one of two forms:
 //   launcher.each(name, body, n)        calls body(i) for every i < n, in any order;
 //   launcher.teams(name, body, x, y)    calls body.run(phase, place, shared) for every thread of a
 //                                       grid of x · y teams. Each team has a Body::Shared of its
-//                                       own and starts a phase, of Body::phases, when all its
-//                                       threads have done the one before.
+//                                       own. It starts a phase, out of Body::phases, when all its
+//                                       threads have done the previous one.
 // It also has launcher.upload(from, to, bytes), which copies from the host, and
-// launcher.processors(), how many teams at least it takes to keep the device busy.
+// launcher.processors(), the least number of teams that keeps the device busy.
 
 }  // namespace dlscale::backend::cuda

@@ -15,7 +15,7 @@
 
 namespace dlscale::backend::cuda {
 
-/// Registers are spared so that three teams find room on a processor.
+/// Limits registers so that three teams fit on a multiprocessor.
 template <class Body>
 __global__ void __launch_bounds__(team_size, 3)
     run_each(const __grid_constant__ Body body, std::uint32_t threads) {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(team_size) run_teams(const __grid_constant__ B
   }
 }
 
-/// Enqueues kernels on a stream, and says for whom if one cannot be launched. See
+/// Enqueues kernels on a stream, and names the operation if a launch fails. See
 /// host_device_code.hpp for what a launcher is.
 class StreamLauncher {
  public:
@@ -42,7 +42,8 @@ class StreamLauncher {
 
   StreamLauncher(cudaStream_t stream, Describe describe)
       : stream_(stream), describe_(std::move(describe)) {}
-  /// For an operation. Takes the stream from `context` when it enqueues, so that it may change.
+  /// Launcher for an operation. Reads the stream from `context` at each launch, so that it may
+  /// change.
   StreamLauncher(const Context& context, const OperationSpec& spec)
       : context_(&context), describe_([what = backend::describe(spec)] { return what; }) {}
   StreamLauncher(const Context& context, Describe describe)
@@ -76,8 +77,8 @@ class StreamLauncher {
   [[nodiscard]] cudaStream_t stream() const {
     return context_ == nullptr ? stream_ : context_->stream;
   }
-  /// Not <<<…>>>: after that only the last error of any call could be asked for. Describes only
-  /// what failed, as kernels are launched by the hundred in an iteration.
+  /// Avoids <<<…>>>, after which only the last error of any call can be queried. Builds the
+  /// description only on failure, as an iteration launches hundreds of kernels.
   template <class... Parameters, class... Arguments>
   void launch(std::string_view name, dim3 grid, void (*kernel)(Parameters...),
               const Arguments&... arguments) const {

@@ -8,14 +8,14 @@
 
 namespace dlscale::backend::cuda {
 
-/// A dense N × C × H × W (or O × I × R × S) tensor whose elements lie in `order`. The layout's name
+/// A dense N × C × H × W (or O × I × R × S) tensor with its elements in `order`. The layout's name
 /// is "nchw" or "nhwc".
 TensorDesc tensor_desc(const Dims& dims, DType dtype, Order order);
 
-/// The order that the layout's name tells. EXPECTs one of ours.
+/// The order that the layout's name denotes. EXPECTs one of ours.
 Order order_of(const TensorDesc& desc);
 
-/// Distance of neighbours in N, C, H and W, in elements.
+/// Distance between neighbours in N, C, H and W, in elements.
 std::array<std::int64_t, 4> strides(const Dims& dims, Order order);
 
 }  // namespace dlscale::backend::cuda

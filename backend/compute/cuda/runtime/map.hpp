@@ -7,7 +7,7 @@
 namespace dlscale::backend::cuda {
 
 /// out[i] = function(in[0][i], in[1][i], …), computed in f32. A function takes an array of `inputs`
-/// numbers. Threads take packs of `width` elements, and two of them, for more loads at a time.
+/// numbers. Threads take two packs of `width` elements, to have more loads in flight.
 template <class In, class Out, int inputs, int width, class Function>
 struct Map {
   static constexpr int packs_of_thread = 2;
@@ -56,7 +56,7 @@ struct Map {
     return result;
   }
 
-  /// The elements after the last whole pack.
+  /// Computes the elements after the last whole pack.
   DLSCALE_HOST_DEVICE void finish(std::uint64_t first) const {
     for (std::uint64_t i = first; i < elements; ++i) {
       float values[inputs];
@@ -67,7 +67,7 @@ struct Map {
   }
 };
 
-/// Elements of the wider of two types that fit into 16 bytes.
+/// Number of elements of the wider of two types that fit into 16 bytes.
 template <class In, class Out>
 inline constexpr int common_width = std::min(full_width<In>, full_width<Out>);
 
@@ -76,11 +76,11 @@ struct Identity {
 };
 
 struct Rectified {
-  /// Not a number stays so.
+  /// NaN stays NaN.
   DLSCALE_HOST_DEVICE float operator()(const float (&x)[1]) const { return x[0] < 0 ? 0 : x[0]; }
 };
 
-/// Of (y, dy): dy where y is positive.
+/// Maps (y, dy) to dy where y is positive, else to 0.
 struct RectifiedGradient {
   DLSCALE_HOST_DEVICE float operator()(const float (&v)[2]) const { return v[0] > 0 ? v[1] : 0; }
 };

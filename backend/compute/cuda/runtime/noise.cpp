@@ -58,9 +58,9 @@ void fill_with_noise(cudaStream_t stream, std::byte* memory, std::size_t bytes, 
   const std::vector<std::byte> once = noise(dtype, seed);
   std::size_t filled = std::min(bytes, once.size());
   copy(stream, once.data(), memory, filled);
-  // A device that reads the host's pageable memory by itself may do so after this function's end.
+  // A device that reads pageable host memory by itself may do so after this function returns.
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "tensors to choose with");
-  while (filled < bytes) {  // a whole number of periods, so that the next one goes on
+  while (filled < bytes) {  // a whole number of periods, so that the noise continues
     const std::size_t more = std::min(filled, bytes - filled);
     copy(stream, memory, memory + filled, more);
     filled += more;

@@ -5,11 +5,11 @@
 
 namespace dlscale::backend {
 
-// The GPU of number `options.place`, with the tensors between its operations as N × H × W × C or as
-// N × C × H × W. They throw what refuse_device() throws.
+// Open GPU number `options.place`, with the tensors between its operations as N × H × W × C or as N
+// × C × H × W. They throw the errors of refuse_device().
 //
-// The members of the family are called cuda and cuda_nchw, and the namespace of this folder is
-// called cuda too: so the one file that defines them includes this header alone.
+// The members of the family are called cuda and cuda_nchw, and so is the namespace of this folder
+// (cuda). Therefore the one file that defines them includes only this header.
 std::unique_ptr<ComputeDevice> open_cuda(const ComputeOptions& options);
 std::unique_ptr<ComputeDevice> open_cuda_nchw(const ComputeOptions& options);
 

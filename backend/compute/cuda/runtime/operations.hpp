@@ -6,9 +6,9 @@
 
 namespace dlscale::backend::cuda {
 
-/// The operations, one maker per kind of layer. All inputs of `spec` lie in the order of `context`
-/// (device.cpp reorders what does not), and so do outputs and weights. `context` outlives the
-/// operation. They throw Unsupported for what is not offered.
+/// Makers of the operations, one per kind of layer. All inputs of `spec` have the order of
+/// `context` (device.cpp reorders the others), and so do outputs and weights. `context` outlives
+/// the operation. They throw Unsupported for what is not offered.
 std::unique_ptr<Operation> make_convolution(const Context& context, const OperationSpec& spec,
                                             const Convolution& kind);
 std::unique_ptr<Operation> make_fully_connected(const Context& context, const OperationSpec& spec,
@@ -18,7 +18,7 @@ std::unique_ptr<Operation> make_pooling(const Context& context, const OperationS
 std::unique_ptr<Operation> make_relu(const Context& context, const OperationSpec& spec);
 std::unique_ptr<Operation> make_lrn(const Context& context, const OperationSpec& spec,
                                     const Lrn& kind);
-/// With a ReLU where the layer has one.
+/// Batch norm, followed by a ReLU where the layer has one.
 std::unique_ptr<Operation> make_batch_norm(const Context& context, const OperationSpec& spec,
                                            const BatchNorm& kind);
 /// A batch norm and the ReLU that follows it as one operation: output is the ReLU's.

@@ -31,7 +31,7 @@ class CudaRecording final : public Recording {
   throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {}", reason));
 }
 
-/// Ends a capture that went to its end.
+/// Ends a capture that succeeded.
 CudaGraph end_capture(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   const cudaError_t code = cudaStreamEndCapture(stream, &graph);
@@ -41,7 +41,7 @@ CudaGraph end_capture(cudaStream_t stream) {
   refuse(fmt::format("{} ({}).", cudaGetErrorString(code), cudaGetErrorName(code)));
 }
 
-/// Ends a capture in which something was thrown.
+/// Ends a capture in which an error was thrown.
 void drop_capture(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   static_cast<void>(cudaStreamEndCapture(stream, &graph));
@@ -52,12 +52,13 @@ void drop_capture(cudaStream_t stream) {
 }  // namespace
 
 CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
-  // Only what this thread does must be capturable: others may allocate meanwhile.
+  // Only this thread's calls must be capturable: others may allocate meanwhile.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
         "a recording");
   try {
     work();
-  } catch (const LibraryError& error) {  // what ran before, unless the device itself is broken
+    // The work ran before without capture, unless the device itself is broken.
+  } catch (const LibraryError& error) {
     drop_capture(stream);
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "a recording");
     refuse(error.what());

@@ -13,13 +13,13 @@ namespace dlscale::backend::cuda {
 using CudaGraph = Owner<cudaGraph_t, cudaGraphDestroy>;
 using GraphExecutable = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// Captures what `work` enqueues on the stream, and leaves it open for other work whatever `work`
-/// throws. Throws Unsupported if something in it cannot be captured, by whatever code a library
-/// says so, unless the device itself is broken.
+/// Captures what `work` enqueues on the stream. The stream stays usable whatever `work` throws.
+/// Throws Unsupported if something in it cannot be captured, whatever code a library reports for
+/// this, unless the device itself is broken.
 CudaGraph capture(cudaStream_t stream, const std::function<void()>& work);
 GraphExecutable instantiate(const CudaGraph& graph);
 
-/// The same as what can be played on the context's stream.
+/// A Recording of the same kind, which can be replayed on the context's stream.
 std::unique_ptr<Recording> make_recording(const Context& context,
                                           const std::function<void()>& work);
 

@@ -18,21 +18,21 @@ struct alignas(2 * sizeof(float)) Complex {
 
 using lowering::frequencies;
 
-/// Transforms of a number of planes that lie one after the other, planes of L rows of L points,
-/// spectra of L rows of L/2 + 1 numbers.
+/// Transforms of contiguous planes: planes of L rows of L points, spectra of L rows of L/2 + 1
+/// numbers.
 class FourierTransform {
  public:
   virtual ~FourierTransform() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
-  /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Enqueues, as the next does;
+  /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Enqueues, as inverse() does;
   /// `scratch` begins on a multiple of 256 bytes.
   virtual void forward(const float* planes, Complex* spectra, std::byte* scratch) = 0;
-  /// L² times the inverse. May leave anything in `spectra`.
+  /// Computes L² times the inverse. May overwrite `spectra` with anything.
   virtual void inverse(Complex* spectra, float* planes, std::byte* scratch) = 0;
 };
 
-/// What is to be transformed.
+/// Size and number of the planes to transform.
 struct FourierProblem {
   std::string what;  ///< the layer with its shapes, for messages
   std::int64_t L;

@@ -33,7 +33,8 @@ void check_fourier(cufftResult code, std::string_view call, std::string_view wha
   }
 }
 
-/// A plan of cuFFT. Keeps what it told the library as long as that stays the same.
+/// A plan of cuFFT. Reuses the stream and the scratch it has passed to the library as long as they
+/// stay the same.
 class Plan {
  public:
   Plan(const FourierProblem& problem, cufftType type) : what_(problem.what) {
@@ -93,7 +94,7 @@ class LibraryFourier final : public FourierTransform {
   }
 
   void forward(const float* planes, Complex* spectra, std::byte* scratch) override {
-    // Out of place, so that the planes are only read.
+    // Runs out of place, so that the planes are only read.
     check_fourier(
         cufftExecR2C(forward_.ready(context_->stream, scratch), const_cast<float*>(planes),
                      reinterpret_cast<cufftComplex*>(spectra)),

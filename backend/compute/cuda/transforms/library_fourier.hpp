@@ -7,12 +7,12 @@
 
 namespace dlscale::backend::cuda::transforms {
 
-/// Transforms by cuFFT, planned here and worked in scratch. Throws Unsupported if it does not offer
-/// them. `context` must outlive the transform.
+/// Transforms by cuFFT, planned here, with scratch as their workspace. Throws Unsupported if it
+/// does not offer them. `context` must outlive the transform.
 std::unique_ptr<FourierTransform> make_library_fourier(const Context& context,
                                                        const FourierProblem& problem);
 
-/// Of the cuFFT that runs: "12.0.0".
+/// Version of the cuFFT that runs: "12.0.0".
 std::string fourier_library_version();
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -4,8 +4,8 @@
 
 namespace dlscale::backend::cuda::transforms {
 
-/// Products by cuBLASLt, with the algorithm that is fastest of those its heuristics recommend, by
-/// trial on the device. Throws Unsupported if it offers none. `context` must outlive the product.
+/// Products by cuBLASLt, with the fastest of the algorithms that its heuristics recommend, by trial
+/// on the device. Throws Unsupported if it offers none. `context` must outlive the product.
 std::unique_ptr<BatchedProduct> make_library_product(const Context& context,
                                                      const BatchedProblem& problem);
 

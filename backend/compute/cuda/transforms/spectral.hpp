@@ -11,10 +11,10 @@
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 
 /// Convolution as a product of spectra [Mathieu, Henaff, LeCun, arXiv:1312.5851; Vasilache et al.,
-/// arXiv:1412.7580], for stride 1. Any padding and batch; kernels that fit into a transform of a
-/// whole image or into a tile (core/convolution/spectra.hpp has their sizes); groups up to
-/// most_device_groups; transformed filters up to filter_limit. Rounding errors grow with the
-/// largest result, not with each.
+/// arXiv:1412.7580], for stride 1 and any padding and batch. The kernel must fit into a transform
+/// of a whole image or into a tile (core/convolution/spectra.hpp has their sizes). Limits:
+/// most_device_groups groups, and filter_limit bytes of transformed filters. Rounding errors grow
+/// with the largest result, not with each.
 namespace dlscale::backend::cuda::transforms {
 
 template <class Launcher, class T, Order order>
@@ -63,7 +63,7 @@ class SpectralTransforms final : public Transforms {
   }
 
  private:
-  /// The transforms take so many planes at once, of whatever tensor.
+  /// Number of planes that a transform takes at once, for any tensor.
   static std::int64_t batch_of(const SpectralShape& shape, std::int64_t limit) {
     const std::int64_t planes =
         std::max(shape.weights.dims[0] * shape.weights.dims[1],
@@ -91,7 +91,7 @@ class SpectralTransforms final : public Transforms {
             static_cast<std::int32_t>(count)};
   }
 
-  /// Calls visit(range, planes that follow the range's first of all planes, memory).
+  /// Calls visit(range, number of all planes, memory) for each batch of planes.
   struct Working {
     float* planes;
     Complex* spectra;
@@ -153,7 +153,7 @@ class SpectralTransforms final : public Transforms {
   std::unique_ptr<FourierTransform> fourier_;
 };
 
-/// The transforms "fft" of whole images or "fft_tiled" for a pass. Throws Unsupported as
+/// The transforms "fft" (whole images) or "fft_tiled" for a pass. Throws Unsupported as
 /// whole_shape() and tiled_shape() do.
 template <class Launcher>
 std::unique_ptr<const Transforms> make_spectral(const Launcher& launcher,

@@ -5,17 +5,18 @@
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 #include "backend/compute/cuda/transforms/images.hpp"
 
-/// What moves images into the planes that a Fourier transform takes, and its spectra to where
-/// products find them. A team moves a square through its own memory, so that both reading and
-/// writing follow the order in memory.
+/// Kernels that move images into the planes of a Fourier transform, and its spectra to the matrices
+/// of the products. A team moves a square through shared memory, so that both reading and writing
+/// follow the order in memory.
 namespace dlscale::backend::cuda::transforms {
 
-/// The square of a team: each thread takes one element of it in each of four rounds.
+/// The square of a team. In each of four rounds, each thread takes one element of it.
 struct Square {
   static constexpr std::uint32_t side = 32;
   static constexpr std::uint32_t rounds = side * side / team_size;
 
-  /// Threads that follow each other have the same `slow` and follow each other in `fast`.
+  /// Coordinates of a thread's element: consecutive threads share `slow` and are consecutive in
+  /// `fast`.
   struct Element {
     std::uint32_t slow;
     std::uint32_t fast;
@@ -27,13 +28,13 @@ struct Square {
   static std::int64_t count(std::int64_t extent) { return (extent + side - 1) / side; }
 };
 
-/// What a team moves.
+/// The square in shared memory.
 template <class T>
 struct SharedSquare {
-  T values[Square::side][Square::side + 1];  // a column lies in different banks
+  T values[Square::side][Square::side + 1];  // a column is in different banks
 
-  /// Puts read(i, j) at [i][j], for the elements (i, j) = element(round) of a thread. All that it
-  /// reads is asked for before it waits for any of it.
+  /// Stores read(i, j) at [i][j], for the elements (i, j) = element(round) of a thread. It issues
+  /// all reads before it waits for any of them.
   template <class ElementOf, class Read>
   DLSCALE_HOST_DEVICE void fill(const ElementOf& element, const Read& read) {
     T held[Square::rounds];
@@ -64,7 +65,7 @@ struct PlaneAxis {
         at(static_cast<std::int32_t>(cut.at)),
         span(static_cast<std::int32_t>(cut.span)) {}
 
-  /// The pixel of a point; -1, which no image has, where there is none.
+  /// The pixel of a point; -1, which no image has, if there is none.
   [[nodiscard]] DLSCALE_HOST_DEVICE std::int32_t pixel(std::uint32_t tile,
                                                        std::uint32_t point) const {
     const std::int32_t e = static_cast<std::int32_t>(point) - at;
@@ -72,30 +73,31 @@ struct PlaneAxis {
   }
 };
 
-/// Planes first_plane … first_plane + count - 1 of those that begin with tile first_tile.
+/// Planes first_plane … first_plane + count - 1, counted from tile first_tile.
 struct PlaneRange {
   std::uint32_t first_tile;
   std::uint32_t first_plane;
   std::uint32_t count;
 };
 
-/// The tiles of images as planes of L × L points, channel by channel of tile by tile, tiles counted
-/// over all images. A filter is an image of one tile.
+/// The tiles of images as planes of L × L points, tile by tile and channel by channel; tiles are
+/// counted over all images. A filter is an image of one tile.
 template <Order order>
 struct Planes {
   Images<order> images;
   PlaneAxis y;
   PlaneAxis x;
   Divisor channels;
-  Divisor per_image;  ///< tiles
-  Divisor columns;    ///< of tiles
+  Divisor per_image;  ///< tiles per image
+  Divisor columns;    ///< tiles per row
   Divisor side;       ///< L
   std::int32_t image_count;
 
   [[nodiscard]] DLSCALE_HOST_DEVICE std::uint32_t points() const {
     return side.divisor() * side.divisor();
   }
-  /// Elements as they follow each other in the tensor: channels if they are together, else points.
+  /// Elements in the order of the tensor in memory: channels if they are contiguous, otherwise
+  /// points.
   struct Element {
     std::uint32_t plane;
     std::uint32_t point;
@@ -106,7 +108,7 @@ struct Planes {
     if constexpr (order == Order::nhwc) return {fast, slow};
     return {slow, fast};
   }
-  /// Where a point of a plane of the range lies in the tensor; -1: nowhere.
+  /// Position in the tensor of a point of a plane of the range; -1: none.
   [[nodiscard]] DLSCALE_HOST_DEVICE std::int64_t find(const PlaneRange& range, std::uint32_t plane,
                                                       std::uint32_t point) const {
     if (plane >= range.count || point >= points()) return -1;
@@ -122,7 +124,7 @@ struct Planes {
   }
 };
 
-/// Reads images into planes, zeros where there is nothing.
+/// Reads images into planes, with zeros outside the image.
 template <class T, Order order>
 struct PlanesIn {
   static constexpr int phases = 2;
@@ -159,7 +161,7 @@ struct PlanesIn {
   }
 };
 
-/// The reverse: writes what images have of the planes, multiplied by `scale`.
+/// The reverse: writes the part of the planes that belongs to images, multiplied by `scale`.
 template <class T, Order order>
 struct PlanesOut {
   static constexpr int phases = 2;
@@ -197,8 +199,8 @@ struct PlanesOut {
   }
 };
 
-/// to[column][row] = from[row][column] of complex numbers: spectra, frequency by frequency of plane
-/// by plane, to matrices, plane by plane of frequency by frequency, or back.
+/// to[column][row] = from[row][column] of complex numbers. Spectra, stored plane by plane, become
+/// matrices, stored frequency by frequency, or back.
 struct TransposedSpectra {
   static constexpr int phases = 2;
   using Shared = SharedSquare<Complex>;  // [row][column]
@@ -207,8 +209,8 @@ struct TransposedSpectra {
   Complex* to;
   std::int64_t rows;
   std::int64_t columns;
-  std::int64_t from_stride;  ///< from row to row of `from`
-  std::int64_t to_stride;    ///< from row to row of `to`
+  std::int64_t from_stride;  ///< distance between rows of `from`
+  std::int64_t to_stride;    ///< distance between rows of `to`
 
   [[nodiscard]] std::int64_t teams_x() const { return Square::count(columns); }
   [[nodiscard]] std::int64_t teams_y() const { return Square::count(rows); }

@@ -12,7 +12,7 @@ namespace {
 
 using image_tiling::Axis, image_tiling::Tiling;
 
-/// Blocks may end beyond the last tile, and all that is counted stays below 2^31.
+/// Bounds tiles so that all counts stay below 2^31, although blocks may end beyond the last tile.
 constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
 Axis axis(const ConvolutionProblem& problem, std::size_t dimension) {

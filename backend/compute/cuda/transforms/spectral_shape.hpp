@@ -9,7 +9,7 @@
 
 namespace dlscale::backend::cuda::transforms {
 
-/// Tensors as a pass lays them into planes, along a column and along a row.
+/// A tensor as a pass cuts it into planes, along columns and along rows.
 struct TensorCut {
   Dims dims{};  ///< images (or filters), channels, height, width
   image_tiling::Cut y{}, x{};
@@ -20,23 +20,23 @@ struct SpectralShape {
   Pass pass;
   std::int64_t L;
   image_tiling::Tiling tiling;
-  std::int64_t tile_rows, tile_columns;  ///< of an image
+  std::int64_t tile_rows, tile_columns;  ///< per image
   TensorCut weights, input, output;
   DType dtype;
 
   [[nodiscard]] std::int64_t tiles() const { return input.dims[0] * tile_rows * tile_columns; }
 };
 
-/// One transform per image, of lowering::max_transform_points each way at most. Both throw
-/// Unsupported for what they are not for, naming the property.
+/// One transform per image, of at most lowering::max_transform_points each way. Both functions
+/// throw Unsupported, naming the property, for problems that they do not support.
 SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass);
 
 /// Overlapping tiles (overlap-save), or one tile where it holds the whole image, as
-/// lowering::choose_tile() has them.
+/// lowering::choose_tile() chooses them.
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass);
 
-/// Rounded to tf32, the factors make the answer err by up to 1.8e-3 of its root mean square; in
-/// f32, by 4e-7 (normally distributed values, up to 192 channels).
+/// Precision of the factors. Rounding them to tf32 makes the answer err by up to 1.8e-3 of its root
+/// mean square; f32, by 4e-7 (normally distributed values, up to 192 channels).
 Factors spectral_factors(DType dtype);
 
 /// Floating-point operations of a pass, as lowering::operations() counts them.

@@ -12,8 +12,8 @@
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
-/// Where tiles follow each other, blocks are multiples of four, so that channels begin where a
-/// library can load four numbers at once.
+/// Where tiles are consecutive, blocks are multiples of four, so that a library can load four
+/// numbers at once from the beginning of a channel.
 constexpr std::int64_t tile_unit(Arrangement arrangement) {
   return arrangement == Arrangement::by_tile ? 1 : 4;
 }
@@ -109,8 +109,8 @@ std::int64_t TransformedConvolution::tile_step(std::int64_t channels) const {
   return channels * (transforms_->arrangement() == Arrangement::by_tile ? 1 : sizes_.block);
 }
 
-/// A matrix [tile][channel] is, column by column, one of channels × tiles. So results are, where
-/// channels follow each other, Yᵀ = W Xᵀ.
+/// A matrix [tile][channel] is channels × tiles in column-major order. So are results with
+/// consecutive channels: Yᵀ = W Xᵀ.
 BatchedProblem TransformedConvolution::product_problem(const ConvolutionProblem& problem) const {
   const std::int64_t C = sizes_.inputs;
   const std::int64_t K = sizes_.outputs;

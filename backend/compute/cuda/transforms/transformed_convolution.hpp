@@ -10,37 +10,37 @@
 #include "backend/compute/cuda/gemm/batched_product.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-/// Convolutions as products of transforms: Winograd's and Fourier's differ in the transforms only.
+/// Convolutions as products of transforms. Winograd's and Fourier's differ only in the transforms.
 namespace dlscale::backend::cuda::transforms {
 
-/// A block of tiles, which are counted over all images. All blocks of a pass have one size; of the
-/// last, tiles may be beyond the end.
+/// A block of tiles, which are counted over all images. All blocks of a pass have one size; the
+/// last block may contain tiles beyond the end.
 struct TileBlock {
   std::int64_t first;
   std::int64_t size;
 };
 
-/// How transformed channels lie at each point: [tile][channel] or [channel][tile].
+/// Order of transformed channels at each point: [tile][channel] or [channel][tile].
 enum class Arrangement { by_tile, by_channel };
 
-/// The transforms of one pass of one convolution. At each of points() points they make a matrix of
-/// the filters, K × C/groups, and one of each block of tiles, tiles × channels. All enqueue.
+/// The transforms of one pass of one convolution. At each of points() points they make a matrix K ×
+/// C/groups of the filters, and a matrix tiles × channels of each block of tiles. All enqueue.
 class Transforms {
  public:
   virtual ~Transforms() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual Number number() const = 0;
-  /// The fastest that keep the precision of the convolution (see allowed_error()).
+  /// The fastest precision of the factors that keeps that of the convolution (see allowed_error()).
   [[nodiscard]] virtual Factors factors() const = 0;
   [[nodiscard]] virtual Arrangement arrangement() const = 0;
   [[nodiscard]] virtual std::int64_t points() const = 0;
   [[nodiscard]] virtual std::int64_t tiles() const = 0;
-  /// Of memory to work in, at most, whichever of the following runs.
+  /// Largest workspace of any of the following functions.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
 
   // forward and backward_data
   virtual void read_filters(const std::byte* weights, float* to, std::byte* scratch) const = 0;
-  /// Tiles of the input of the pass; of backward_filter those of x.
+  /// Reads tiles of the input of the pass; in backward_filter, of x.
   virtual void read_tiles(const std::byte* from, TileBlock block, float* to,
                           std::byte* scratch) const = 0;
   virtual void write_tiles(const float* from, TileBlock block, std::byte* to,
@@ -51,51 +51,52 @@ class Transforms {
   virtual void write_filters(const float* from, std::byte* gradient, std::byte* scratch) const = 0;
 };
 
-/// The most that the transformed filters may take.
+/// Most bytes of the transformed filters.
 constexpr std::size_t filter_limit = std::size_t{1} << 30;
-/// Of scratch: no limit.
+/// Unlimited scratch.
 constexpr std::size_t any_scratch = std::numeric_limits<std::size_t>::max();
-/// How many bytes a convolution may work in.
+/// Limits of a convolution's working memory, in bytes.
 struct Limits {
-  /// About what the transformed tiles of a block may take, of inputs and outputs together.
+  /// Approximate limit of the transformed tiles of a block, inputs and outputs together.
   std::int64_t block = lowering::device_block_bytes;
-  std::size_t scratch = any_scratch;  ///< all that is transformed, without what the products need
+  std::size_t scratch = any_scratch;  ///< all transformed tensors, without the products' scratch
 };
 
-/// One pass without its bias, with what goes into the products and comes out of them in scratch:
+/// One pass without its bias. Scratch holds the inputs and outputs of the products:
 ///   forward          for each block of tiles, Y = X Wᵀ at each point
 ///   backward_data    the same with dY, W and dX
 ///   backward_filter  dW = Σ dYᵀ X over the blocks
-/// of complex numbers Wᴴ in forward, and dYᴴ (see image_tiling.hpp for what that makes of them).
+/// With complex numbers forward uses Wᴴ, and backward_filter dYᴴ (see image_tiling.hpp for the
+/// meaning).
 class TransformedConvolution {
  public:
-  /// Throws Unsupported for what this way cannot do, and if it takes more than `limits`, before it
-  /// makes a product; then if that is not offered.
+  /// Throws Unsupported for what the algorithm cannot do, and if it needs more than `limits`,
+  /// before it makes a product. Throws it afterwards if the product is not offered.
   TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
                          std::unique_ptr<const Transforms> transforms, const MakeProduct& make,
                          const Limits& limits = {});
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t scratch_bytes() const;
-  /// Enqueues; `scratch` begins on a multiple of 256 bytes.
+  /// Enqueues the pass; `scratch` begins on a multiple of 256 bytes.
   void run(const ConvolutionMemory& memory, std::byte* scratch) const;
 
  private:
   struct Sizes {
-    std::int64_t groups, inputs, outputs;  ///< inputs (C), outputs (K): of a group
+    std::int64_t groups, inputs, outputs;  ///< inputs (C) and outputs (K) of a group
     std::int64_t block;                    ///< tiles
     std::int64_t blocks;
   };
-  /// Where the transformed tensors lie.
+  /// Addresses of the transformed tensors.
   struct Places {
     float* filters;
-    float* inputs;   ///< C channels a tile
-    float* outputs;  ///< K channels a tile
+    float* inputs;   ///< C channels per tile
+    float* outputs;  ///< K channels per tile
     std::byte* product;
     std::byte* transform;
   };
   [[nodiscard]] BatchedProblem product_problem(const ConvolutionProblem& problem) const;
-  /// Of groups and of matrices, which begin a number of elements after each other.
+  /// Alignment of groups and matrices, which begin a fixed number of elements after each other.
   [[nodiscard]] std::uint32_t alignment_of(const BatchedProblem& problem) const;
   [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::int64_t limit) const;
   [[nodiscard]] std::unique_ptr<BatchedProduct> make_product(const ConvolutionProblem& problem,
@@ -108,7 +109,7 @@ class TransformedConvolution {
   [[nodiscard]] std::size_t tile_bytes(std::int64_t channels) const;
   [[nodiscard]] Places places(std::byte* scratch) const;
   [[nodiscard]] TileBlock block(std::int64_t number) const;
-  /// From the first channel of a group to that of the next, in elements of each place.
+  /// Distance between the first channels of consecutive groups, in elements of each place.
   [[nodiscard]] std::int64_t filter_step() const;
   [[nodiscard]] std::int64_t tile_step(std::int64_t channels) const;
   void multiply(const Places& places, Sum sum) const;

@@ -10,7 +10,7 @@
 #include "backend/compute/cuda/transforms/winograd_shape.hpp"
 
 /// Winograd's minimal filtering with transforms and products as kernels of their own (A. Lavin and
-/// S. Gray, Fast Algorithms for Convolutional Neural Networks, arXiv:1509.09308): kernel 3 × 3,
+/// S. Gray, Fast Algorithms for Convolutional Neural Networks, arXiv:1509.09308). Kernel 3 × 3,
 /// stride 1, any padding, m × m outputs a tile, alpha = m + 2:
 ///   forward          Y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A, F(m × m, 3 × 3), summed over C
 ///   backward_data    the same, of dy with the filters turned by half and pad 2 - pad
@@ -22,7 +22,7 @@ class WinogradTransforms final : public Transforms {
  public:
   static constexpr int alpha = m + 2;
 
-  /// `shape` is of the pass.
+  /// `shape` must be of the pass.
   WinogradTransforms(Launcher launcher, const WinogradShape& shape)
       : launcher_(std::move(launcher)), shape_(shape) {}
 
@@ -82,7 +82,7 @@ class WinogradTransforms final : public Transforms {
             static_cast<std::int32_t>(plane.width)};
   }
 
-  /// How many pixels of a tile that follow each other can be written at once.
+  /// Number of consecutive pixels of a tile that can be written at once.
   [[nodiscard]] int pixels_together(const std::byte* to) const {
     int together = order == Order::nchw ? m : 1;
     const auto fits = [&](int pixels) {

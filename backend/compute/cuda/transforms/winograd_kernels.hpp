@@ -6,12 +6,12 @@
 #include "backend/compute/cuda/transforms/minimal_filter.hpp"
 
 /// The transforms of Winograd convolution. Each thread takes one tile of one channel, or one
-/// filter, and holds it in registers; threads that follow each other take neighbouring channels
-/// (nhwc) or tiles (nchw), and so read and write what lies together. Transformed numbers are f32.
+/// filter, and holds it in registers. Consecutive threads take neighbouring channels (nhwc) or
+/// tiles (nchw), and so read and write contiguous memory. Transformed numbers are f32.
 namespace dlscale::backend::cuda::transforms {
 
-/// The tiles of all images, image by image and row by row, of m × m outputs each: tile (i, j)
-/// begins at row i · m - pad, column j · m - pad of its image.
+/// The tiles of m × m outputs of all images, image by image and row by row. Tile (i, j) begins at
+/// row i · m - pad, column j · m - pad of its image.
 struct TileGrid {
   Divisor per_image;
   Divisor columns;
@@ -20,13 +20,14 @@ struct TileGrid {
   std::int32_t pad;   ///< may be negative
 };
 
-/// A block of tiles × channels, transformed: matrix e of it has element (tile, channel) at
-/// e · tiles · channels + place, in nhwc order channel by channel, else tile by tile.
+/// A transformed block of tiles × channels. Element (tile, channel) of matrix e is at e · tiles ·
+/// channels + place, where place counts channels fastest in nhwc order, and tiles fastest in nchw
+/// order.
 template <Order order>
 struct Block {
   Divisor fast;  ///< nhwc: channels; nchw: tiles
   std::int64_t size;
-  std::uint32_t first;  ///< of the tiles
+  std::uint32_t first;  ///< first tile
 
   Block(std::int64_t tiles, std::int64_t channels, std::int64_t first_tile)
       : fast(order == Order::nhwc ? channels : tiles),
@@ -44,7 +45,7 @@ struct Block {
   }
 };
 
-/// Where a tile begins in the images; image may be one that is not there.
+/// Position of a tile's first pixel in the images; the image may not exist.
 struct Corner {
   std::int32_t image;
   std::int32_t row;
@@ -59,9 +60,9 @@ struct Corner {
   }
 };
 
-/// Tiles of n × n pixels to M d Mᵀ, M n columns wide: Bᵀ d B of inputs, G d Gᵀ of the gradients
-/// that backward_filter takes as filters. Beyond the edges, and in tiles beyond the last, are
-/// zeros.
+/// Transforms tiles of n × n pixels to M d Mᵀ, where M has n columns: Bᵀ d B of inputs, G d Gᵀ of
+/// the gradients that backward_filter takes as filters. Pixels beyond the edges, and tiles beyond
+/// the last, are zero.
 template <class T, class M, Order order>
 struct TilesIn {
   static constexpr int n = M::columns;
@@ -104,7 +105,8 @@ struct TilesIn {
   }
 };
 
-/// Products back to tiles of m × m outputs: Aᵀ z A, M = Aᵀ. What lies beyond the edges is left out.
+/// Transforms products back to tiles of m × m outputs: Aᵀ z A, M = Aᵀ. Skips what is beyond the
+/// edges.
 template <class T, class M, Order order>
 struct TilesOut {
   static constexpr int n = M::columns;
@@ -113,7 +115,7 @@ struct TilesOut {
   Images<order> images;
   TileGrid grid;
   Block<order> block;
-  int together;  ///< pixels written at once: of nchw order, a power of two that divides m and width
+  int together;  ///< pixels written at once in nchw order: a power of two that divides m and width
   const float* from;
   T* to;
 
@@ -158,7 +160,7 @@ struct TilesOut {
   }
 };
 
-/// The filters of 3 × 3, K × C/groups of them, as a tensor of images of that size.
+/// K × C/groups filters of 3 × 3, as a tensor of images of that size.
 template <Order order>
 struct Filters {
   Images<order> images;
@@ -173,10 +175,12 @@ struct Filters {
   }
 };
 
-/// How the filters of a correlation are read: those of its transpose are turned by half.
+/// Orientation in which the filters of a correlation are read: its transpose needs them turned by
+/// half.
 enum class Turn { none, half };
 
-/// Filters to G g Gᵀ: matrix e has that of (k, c) at e · K · C/groups + k · C/groups + c.
+/// Transforms filters to G g Gᵀ. Filter (k, c) of matrix e is at e · K · C/groups + k · C/groups +
+/// c.
 template <class T, class M, Order order, Turn turn>
 struct FiltersIn {
   Filters<order> filters;

@@ -10,7 +10,7 @@
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
-/// Blocks may end beyond the last tile, and all that is counted stays below 2^31.
+/// Bounds tiles so that all counts stay below 2^31, although blocks may end beyond the last tile.
 constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
 void expect_offered(const ConvolutionProblem& problem) {
@@ -33,7 +33,7 @@ std::int64_t tiles_of(const WinogradShape& shape, int m) {
   return shape.images * along(shape.output.height) * along(shape.output.width);
 }
 
-/// Of M X Mᵀ with an M of rows × columns.
+/// Operations of M X Mᵀ with an M of rows × columns.
 double both_sides(std::int64_t rows, std::int64_t columns) {
   return 2.0 * static_cast<double>(rows * columns * (rows + columns));
 }

@@ -83,7 +83,7 @@ class NativeConvolution final : public Operation {
   [[nodiscard]] std::size_t copy_bytes() const {
     return copies_ ? aligned(input_.layout.bytes) : 0;
   }
-  /// Scratch may start anywhere.
+  /// The first aligned address: scratch may begin anywhere.
   static std::byte* start(const Operands& operands) {
     const auto address = reinterpret_cast<std::uintptr_t>(operands.scratch);
     return operands.scratch + (aligned(address) - address);
@@ -114,7 +114,7 @@ class NativeConvolution final : public Operation {
     }
   }
 
-  /// Before the filters that are kept stands the version of the weights that they are of.
+  /// Convolves by kept filters, which the version of their weights precedes in memory.
   void convolve_by_kept(const Operands& operands, float* y) {
     ConvolutionPass& pass = by(Pass::forward);
     std::byte* const filters = operands.kept + alignment;
@@ -151,7 +151,7 @@ class NativeConvolution final : public Operation {
   ConvolutionShape shape_;
   ConvolutionPasses passes_;
   int threads_;
-  TensorDesc input_;  ///< as our passes want it
+  TensorDesc input_;  ///< layout for our passes
   TensorDesc output_;
   bool copies_;  ///< the producer left it in another layout
   bool relu_;

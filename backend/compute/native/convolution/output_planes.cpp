@@ -13,7 +13,7 @@ std::int64_t pixels_of(const ConvolutionShape& shape) {
   return shape.out_height * shape.out_width;
 }
 
-/// visit(plane, its first element) for every plane of every image.
+/// Calls visit(plane, its first element) for every plane of every image.
 template <class Visit>
 void for_each_plane(const ConvolutionShape& shape, int threads, const Visit& visit) {
   const std::int64_t pixels = pixels_of(shape);
@@ -21,7 +21,7 @@ void for_each_plane(const ConvolutionShape& shape, int threads, const Visit& vis
                [&](std::int64_t plane, int /*thread*/) { visit(plane, plane * pixels); });
 }
 
-/// One sum would wait for itself at every addition; these fill vectors.
+/// Sixteen sums, which fill vectors; a single one would wait for itself at every addition.
 double sum_of(const float* values, std::int64_t count) {
   constexpr std::int64_t sums = 16;
   std::array<float, sums> partial{};

@@ -5,11 +5,11 @@
 namespace dlscale::backend::native_device {
 namespace {
 
-/// The pixels q of an output row whose tap s lies inside the input row: q · stride + s - pad.
+/// The pixels q of an output row whose tap s reads inside the input row, at q · stride + s - pad.
 struct Inside {
   std::int64_t first;
   std::int64_t last;
-  std::int64_t shift;  ///< of the input pixel
+  std::int64_t shift;  ///< the input pixel's offset
 };
 
 Inside inside(const ConvolutionShape& shape, std::int64_t tap) {
@@ -43,7 +43,7 @@ void add_row(const ConvolutionShape& shape, const Inside& span, const float* fro
   }
 }
 
-/// Calls visit(row of the matrix, column of the row's first pixel, where the row lies in the image
+/// Calls visit(row of the matrix, column of the row's first pixel, offset of the row in the image
 /// or -1 outside, span) for every tap and output row.
 template <class Visit>
 void for_each_row(const ConvolutionShape& shape, std::int64_t channels, std::int64_t first,

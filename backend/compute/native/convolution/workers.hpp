@@ -6,13 +6,14 @@
 
 namespace dlscale::backend::native_device {
 
-/// A multiple of 16 floats: where the next thread's memory starts on a line of its own.
+/// Rounds up to a multiple of 16 floats, so that the next thread's memory starts on its own cache
+/// line.
 constexpr std::int64_t round_up(std::int64_t floats) {
   return (floats + 15) / 16 * 16;
 }
 
-/// body(index, thread) for all indices below `count`, on `threads` threads that take a few at a
-/// time, whichever is free; thread < `threads`. Throws what a body threw first, after all others
+/// Calls body(index, thread) for all indices below `count` on `threads` threads, which take a few
+/// at a time dynamically; thread < `threads`. Throws the first exception of a body after all others
 /// are done.
 template <class Body>
 void parallel_for(int threads, std::int64_t count, const Body& body) {
@@ -35,14 +36,14 @@ void parallel_for(int threads, std::int64_t count, const Body& body) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// How many ranges parallel_ranges() cuts `count` indices into.
+/// Number of ranges into which parallel_ranges() cuts `count` indices.
 constexpr int range_count(int threads, std::int64_t count) {
   return static_cast<int>(std::min<std::int64_t>(threads, count));
 }
 
-/// body(first, last, range) for each of range_count() ranges of about equal size, which `count` and
-/// `threads` alone decide: sums by range come out alike every time, those by thread of
-/// parallel_for() do not. No range is empty.
+/// Calls body(first, last, range) for each of range_count() ranges of about equal size. No range is
+/// empty. The ranges depend only on `count` and `threads`, so sums by range are reproducible; sums
+/// by thread of parallel_for() are not.
 template <class Body>
 void parallel_ranges(int threads, std::int64_t count, const Body& body) {
   const int ranges = range_count(threads, count);

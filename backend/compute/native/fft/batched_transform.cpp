@@ -3,8 +3,8 @@
 #endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/compute/native/fft/batched_transform.cpp"
-#include <hwy/foreach_target.h>  // reads this file once for every instruction set
-// Highway wants its own headers after foreach_target.h.
+#include <hwy/foreach_target.h>  // includes this file once for every instruction set
+// Highway requires its own headers after foreach_target.h.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -20,8 +20,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dlscale::backend::native_device::spectral::HWY_NAMESPACE {
 
-/// Z, the transform of row y + i · row (y+1), taken apart into the transforms of both rows, of
-/// which the first L/2 + 1 points are kept.
+/// Separates Z, the transform of row y + i · row (y+1), into the transforms of both rows, and keeps
+/// their first L/2 + 1 points.
 HWY_INLINE void separate(std::int64_t L, Line<const float> Z, Line<float> even, Line<float> odd) {
   const Vector half = hn::Set(Floats(), 0.5F);
   for (std::int64_t k = 0; k <= L / 2; ++k) {
@@ -32,7 +32,7 @@ HWY_INLINE void separate(std::int64_t L, Line<const float> Z, Line<float> even, 
   }
 }
 
-/// The way back: scale · (even + i · odd), continued by symmetry.
+/// The inverse of separate(): scale · (even + i · odd), continued by symmetry.
 HWY_INLINE void combine(std::int64_t L, Line<const float> even, Line<const float> odd, float scale,
                         Line<float> Z) {
   const Vector factor = hn::Set(Floats(), scale);
@@ -54,7 +54,8 @@ Line<Float> exchanged(Line<Float> line) {
   return {line.im, line.re, line.stride};
 }
 
-/// Asks for column v of the spectra, whose points lie in as many pages, while another is at work.
+/// Prefetches column v of the spectra, whose points are in as many pages, during the work on
+/// another.
 HWY_INLINE void prefetch_column(std::int64_t L, const Spectra<const float>& spectra,
                                 std::int64_t v) {
   for (std::int64_t f = v * L; f < (v + 1) * L; ++f) {
@@ -63,8 +64,8 @@ HWY_INLINE void prefetch_column(std::int64_t L, const Spectra<const float>& spec
   }
 }
 
-/// Whether the spectra of a block outgrow the caches of a core, so that writing them there would
-/// only cost reading their lines first.
+/// Whether the spectra of a block exceed a core's caches, so that writing to these would only add
+/// reads of their lines.
 bool passes_cache(std::int64_t L, std::int64_t stride) {
   constexpr std::int64_t nearest_caches = std::int64_t{2} << 20;
   const bool whole_lines = sizeof(float) * hn::Lanes(Floats()) == 64;

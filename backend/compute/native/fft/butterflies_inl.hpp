@@ -1,5 +1,5 @@
-// Transforms of L complex points in every SIMD lane. Read once for every instruction set (see
-// hwy/foreach_target.h), hence a guard that turns over instead of #pragma once.
+// Transforms of L complex points in every SIMD lane. The file is included once for every
+// instruction set (see hwy/foreach_target.h), hence a toggling guard in place of #pragma once.
 #if defined(DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_BUTTERFLIES) == defined(HWY_TARGET_TOGGLE)
 #ifdef DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_BUTTERFLIES
 #undef DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_BUTTERFLIES
@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Floats>;
 
-/// Complex points that lie `stride` elements apart, each one vector of re and one of im.
+/// Complex points that are `stride` elements apart, each one vector of re and one of im.
 template <class Float>
 struct Line {
   Float* re;
@@ -65,7 +65,7 @@ HWY_INLINE Complex times_eighth(Complex a) {
   return {hn::Mul(half_root, hn::Add(a.re, a.im)), hn::Mul(half_root, hn::Sub(a.im, a.re))};
 }
 
-/// The four points become their transform, in order.
+/// Replaces the four points by their transform, in order.
 HWY_INLINE void butterfly(Complex& a0, Complex& a1, Complex& a2, Complex& a3) {
   const Complex even_sum = add(a0, a2);
   const Complex even_difference = subtract(a0, a2);
@@ -102,7 +102,7 @@ HWY_INLINE Complex load(Line<const float> line, std::int64_t k) {
   return {hn::LoadU(d, line.re + k * line.stride), hn::LoadU(d, line.im + k * line.stride)};
 }
 
-/// past_cache: for what is not read again soon, where a vector is a whole cache line.
+/// past_cache: for data that is not read again soon, where a vector is a whole cache line.
 enum class Store { cached, past_cache };
 
 template <Store how = Store::cached>
@@ -117,7 +117,8 @@ HWY_INLINE void store(Complex a, Line<float> line, std::int64_t k) {
   }
 }
 
-/// One `radix` transforms of a stage. All indices of `a` are constants, or it would live in memory.
+/// Does one set of `radix` transforms of a stage. All indices of `a` are constants; otherwise it
+/// would be in memory.
 template <Store how, std::size_t... k>
 HWY_INLINE void run_butterfly(const Stage& stage, std::int64_t p, std::int64_t q,
                               Line<const float> x, Line<float> y, std::index_sequence<k...>) {
@@ -150,7 +151,7 @@ HWY_INLINE void run_stage(const Stage& stage, Line<const float> x, Line<float> y
 }
 
 /// y[k] = Σ_j x[j] exp(-2πi jk/L). Exchanging re and im of both x and y gives the inverse times L.
-/// `spare`: two lines for what lies between the stages.
+/// `spare`: two lines for intermediate results between the stages.
 template <Store how = Store::cached>
 HWY_INLINE void transform_line(std::span<const Stage> stages, Line<const float> x, Line<float> y,
                                const Line<float> (&spare)[2]) {

@@ -16,13 +16,13 @@ namespace dlscale::backend::native_device::spectral {
 
 namespace {
 
-/// As many planes as our own takes in the widest vectors.
+/// As many planes as our own transform takes in the widest vectors.
 constexpr std::int64_t B = max_transform_batch;
 
 using Plan = std::unique_ptr<std::remove_pointer_t<fftwf_plan>, void (*)(fftwf_plan)>;
 
-/// The memory of a call: B planes as for_pixels() has them, and the two parts of their spectra,
-/// frequency f of plane b at f · B + b. Both are dense: of FFTW, plans hold for one stride only,
+/// The memory of a call: B planes as for_pixels() stores them, and the two parts of their spectra,
+/// frequency f of plane b at f · B + b. Both are dense: FFTW plans are valid for one stride only,
 /// but spectra are written at many.
 struct Workspace {
   float* pixels;
@@ -42,7 +42,7 @@ struct Plans {
   Plan forward, inverse;
 };
 
-/// By trial among what FFTW knows (FFTW_MEASURE); whatever is tried overwrites the memory.
+/// Plans by trial among FFTW's algorithms (FFTW_MEASURE). The trials overwrite the memory.
 Plans make_plans(std::int64_t L) {
   const std::unique_ptr<float, void (*)(void*)> memory(
       fftwf_alloc_real(static_cast<std::size_t>(Workspace::floats(L))), fftwf_free);
@@ -65,8 +65,8 @@ Plans make_plans(std::int64_t L) {
   return made;
 }
 
-/// Made once and kept. Of FFTW only the execution of plans may happen on several threads at once
-/// (its manual, "Thread safety"), also of one plan on other memory.
+/// Plans are made once and kept. Only the execution of FFTW plans is thread-safe (its manual,
+/// "Thread safety"), also of one plan on different memory.
 const Plans& plans_of(std::int64_t L) {
   static std::mutex planner;
   static std::map<std::int64_t, Plans> made;

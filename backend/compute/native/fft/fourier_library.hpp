@@ -8,15 +8,15 @@
 
 namespace dlscale::backend::native_device::spectral {
 
-/// What makes the transforms that convolutions by FFT need: ours, and libraries that were built in.
+/// A maker of the transforms for convolutions by FFT: our own, or a library that was built in.
 struct FourierLibrary {
   std::string_view name;
   std::string_view doc;
-  /// Of L × L points, L a power of two from 4 to max_transform_points.
+  /// Makes a transform of L × L points, L a power of two from 4 to max_transform_points.
   std::unique_ptr<FourierTransform> (*make)(std::int64_t L);
 };
 
-/// Ours: make_batched_transform().
+/// Our own: make_batched_transform().
 extern const FourierLibrary own;
 
 }  // namespace dlscale::backend::native_device::spectral

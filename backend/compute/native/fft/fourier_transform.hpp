@@ -10,49 +10,49 @@
 /// Fourier transforms of many small planes at once, as convolutions by FFT need them.
 namespace dlscale::backend::native_device::spectral {
 
-/// A rectangle of an image, and where it lies in a plane of L × L points that is zero elsewhere.
-/// May be empty.
+/// A rectangle of an image, and its position in a plane of L × L points that is zero elsewhere. May
+/// be empty.
 template <class Float>
 struct Window {
   Float* pixels = nullptr;             ///< the first of the rectangle
-  std::int64_t row_stride = 0;         ///< elements from row to row of the image
-  std::int64_t rows = 0, columns = 0;  ///< of the rectangle
-  std::int64_t top = 0, left = 0;      ///< in the plane; top + rows and left + columns are ≤ L
+  std::int64_t row_stride = 0;         ///< elements between rows of the image
+  std::int64_t rows = 0, columns = 0;  ///< size of the rectangle
+  /// Position in the plane; top + rows and left + columns are ≤ L.
+  std::int64_t top = 0, left = 0;
 };
 using Source = Window<const float>;
 using Target = Window<float>;
 
-/// Half the spectra of a batch of real planes (the other half is its conjugate), side by side:
-/// frequency f = v · L + u of plane b is re[f · stride + b] + i · im[f · stride + b], where
-/// v = 0 … L/2 counts waves along a row and u = 0 … L-1 waves along a column. The addresses re and
-/// im, and stride, are multiples of batch() floats.
+/// Half the spectra of a batch of real planes (the other half is its conjugate), side by side.
+/// Frequency f = v · L + u of plane b is re[f · stride + b] + i · im[f · stride + b], where v = 0 …
+/// L/2 counts waves along a row and u = 0 … L-1 waves along a column. The addresses re and im, and
+/// stride, are multiples of batch() floats.
 template <class Float>
 struct Spectra {
   Float* re;
   Float* im;
-  std::int64_t stride;  ///< elements from frequency to frequency
+  std::int64_t stride;  ///< elements between frequencies
 };
 
 using lowering::frequencies;
 
-/// Two-dimensional transforms of L × L real points. Planes are the fastest dimension, as FFTW's
-/// guru interface and MKL's DFTI have it, too; the parts of complex numbers stand apart, as of
-/// these FFTW alone can.
+/// Two-dimensional transforms of L × L real points. Planes are the fastest dimension, as in FFTW's
+/// guru interface and MKL's DFTI. Real and imaginary parts are separate, which of these two only
+/// FFTW supports.
 class FourierTransform {
  public:
   virtual ~FourierTransform() = default;
-  /// What runs: "avx3".
+  /// Name of the implementation: "avx3".
   [[nodiscard]] virtual std::string implementation() const = 0;
-  /// How many planes a call transforms, at most max_transform_batch. `planes` may be fewer; the
-  /// spectra always hold so many.
+  /// Number of planes that a call transforms, at most max_transform_batch. `planes` may be fewer;
+  /// the spectra always hold the full number.
   [[nodiscard]] virtual std::int64_t batch() const = 0;
-  /// A multiple of 64; what a call uses at an address that is a multiple of 64.
+  /// Size of a call's workspace, a multiple of 64. The workspace must begin at a multiple of 64.
   [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
-  /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Spectra beyond `planes` are of
-  /// zeros.
+  /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Spectra beyond `planes` are zero.
   virtual void forward(std::span<const Source> planes, const Spectra<float>& spectra,
                        std::byte* workspace) const = 0;
-  /// The inverse of `forward`, divided by L²; of every plane only its window is written.
+  /// The inverse of `forward`, divided by L². Writes only the window of every plane.
   virtual void inverse(const Spectra<const float>& spectra, std::span<const Target> planes,
                        std::byte* workspace) const = 0;
 };
@@ -61,7 +61,7 @@ class FourierTransform {
 using lowering::max_transform_batch;
 using lowering::max_transform_points;
 
-/// Our own transform of L × L points, L a power of two: every SIMD lane holds another plane, so
+/// Our own transform of L × L points, L a power of two. Every SIMD lane holds another plane, so
 /// that no transform moves data between lanes [Vasilache et al., arXiv:1412.7580, section 5].
 std::unique_ptr<FourierTransform> make_batched_transform(std::int64_t L);
 

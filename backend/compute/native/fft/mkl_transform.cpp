@@ -16,12 +16,12 @@ namespace dlscale::backend::native_device::spectral {
 
 namespace {
 
-/// As many planes as our own takes in the widest vectors.
+/// As many planes as our own transform takes in the widest vectors.
 constexpr std::int64_t B = max_transform_batch;
 
-/// The memory of a call: B planes as for_pixels() has them, and their spectra, frequency f of plane
-/// b being (spectra[2 · (f · B + b)], spectra[2 · (f · B + b) + 1]). Of real data MKL knows no
-/// split complex numbers ("DFTI_CONJUGATE_EVEN_STORAGE" of its developer reference).
+/// The memory of a call: B planes as for_pixels() stores them, and their spectra. Frequency f of
+/// plane b is (spectra[2 · (f · B + b)], spectra[2 · (f · B + b) + 1]). MKL has no split complex
+/// numbers for real data ("DFTI_CONJUGATE_EVEN_STORAGE" of its developer reference).
 struct Workspace {
   float* pixels;
   float* spectra;
@@ -41,10 +41,10 @@ struct Free {
 };
 using Descriptor = std::unique_ptr<std::remove_pointer_t<DFTI_DESCRIPTOR_HANDLE>, Free>;
 
-/// Of both directions, pixels being its forward domain.
+/// A descriptor for both directions; pixels are its forward domain.
 Descriptor make_descriptor(std::int64_t L) {
   const std::array<MKL_LONG, 2> points{L, L};
-  const std::array<MKL_LONG, 3> pixels{0, L * B, B};  // the first, from row to row, along a row
+  const std::array<MKL_LONG, 3> pixels{0, L * B, B};  // offset, row stride, pixel stride
   const std::array<MKL_LONG, 3> spectra{0, B, L * B};
   DFTI_DESCRIPTOR_HANDLE handle = nullptr;
   check(DftiCreateDescriptor(&handle, DFTI_SINGLE, DFTI_REAL, 2, points.data()),
@@ -65,8 +65,9 @@ Descriptor make_descriptor(std::int64_t L) {
   return made;
 }
 
-/// Made once and kept. Several threads may compute by one descriptor at once, each on memory of its
-/// own ("Examples of Using Multi-threading for FFT Computation" of the developer reference).
+/// Descriptors are made once and kept. Several threads may compute by one descriptor at once, each
+/// on memory of its own ("Examples of Using Multi-threading for FFT Computation" of the developer
+/// reference).
 DFTI_DESCRIPTOR_HANDLE descriptor_of(std::int64_t L) {
   static std::mutex maker;
   static std::map<std::int64_t, Descriptor> made;

@@ -7,9 +7,9 @@
 
 namespace dlscale::backend::native_device::spectral {
 
-/// visit(pixel, its place) for all pixels of the windows of at most max_transform_batch planes,
-/// where pixel (y, x) of plane b has the place (y · L + x) · max_transform_batch + b: the memory
-/// from and to which libraries transform, their plans being for one layout only.
+/// Calls visit(pixel, its place) for all pixels of the windows of at most max_transform_batch
+/// planes. Pixel (y, x) of plane b has the place (y · L + x) · max_transform_batch + b. Libraries
+/// transform from and to this memory, as their plans are for one layout only.
 template <class Float, class Visit>
 void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Visit& visit) {
   constexpr std::int64_t B = max_transform_batch;
@@ -24,7 +24,8 @@ void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Vis
   }
 }
 
-/// All L · L · max_transform_batch places of `pixels` from planes that leave some of them empty: 0.
+/// Fills all L · L · max_transform_batch places of `pixels` from the planes, with 0 where they are
+/// empty.
 inline void fill_pixels(std::span<const Source> planes, std::int64_t L, float* pixels) {
   std::fill_n(pixels, L * L * max_transform_batch, 0.0F);
   for_pixels(planes, L, [pixels](const float& pixel, std::int64_t at) { pixels[at] = pixel; });

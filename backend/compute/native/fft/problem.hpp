@@ -6,8 +6,8 @@
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "core/convolution/spectra.hpp"
 
-/// A pass of a convolution as products of spectra: at every frequency, conj(Â)ᵀ · B̂ (a correlation)
-/// or Âᵀ · B̂ (a convolution), with matrices Â of q × i and B̂ of q × j.
+/// A pass of a convolution as products of spectra. At every frequency it computes conj(Â)ᵀ · B̂ (a
+/// correlation) or Âᵀ · B̂ (a convolution), with matrices Â of q × i and B̂ of q × j.
 ///
 ///   pass             q          i  j          Â   B̂   product       result
 ///   forward          C          K  tiles × N  w   x   correlation   y
@@ -17,7 +17,7 @@ namespace dlscale::backend::native_device::spectral {
 
 using image_tiling::Cut, image_tiling::Tiling;
 
-/// The tiles of an image, along a column and along a row.
+/// Number of tiles of an image, along a column and along a row.
 struct Tiles {
   std::int64_t y = 1;
   std::int64_t x = 1;
@@ -34,7 +34,7 @@ struct Planes {
 
   [[nodiscard]] std::int64_t all_rows() const { return row_tiles.count() * rows; }
   [[nodiscard]] std::int64_t all_lanes() const { return lane_tiles.count() * lanes; }
-  /// Where plane (row, lane), tiles counted in, lies in the tensor of a group.
+  /// Window of plane (row, lane), with tiles counted in, in the tensor of a group.
   template <class Float>
   [[nodiscard]] Window<Float> window(Float* tensor, std::int64_t row, std::int64_t lane) const;
 };
@@ -46,14 +46,14 @@ struct Problem {
   std::int64_t groups = 1;
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
-  bool filters_in_a = false;  ///< Â is of the filters, not of a gradient
+  bool filters_in_a = false;  ///< whether Â is of the filters, not of a gradient
   [[nodiscard]] lowering::SpectralSizes sizes() const {
     return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
   }
 };
 
-/// `pass` is not accumulate; stride is 1; L is lowering::points_for_whole or more, or ≥ the kernel.
-/// With tiles of overlap_save as many as lowering::spectral_sizes says.
+/// Requires a `pass` other than accumulate, stride 1, and L ≥ lowering::points_for_whole or ≥ the
+/// kernel. overlap_save has as many tiles as lowering::spectral_sizes says.
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling);
 
 }  // namespace dlscale::backend::native_device::spectral

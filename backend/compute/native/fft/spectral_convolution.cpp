@@ -14,7 +14,7 @@ namespace dlscale::backend::native_device::spectral {
 
 namespace {
 
-/// Planes [row, row + rows) × [lane, lane + lanes) of an operand, tiles counted in.
+/// Planes [row, row + rows) × [lane, lane + lanes) of an operand, with tiles counted in.
 struct Block {
   std::int64_t row = 0, rows = 0;
   std::int64_t lane = 0, lanes = 0;
@@ -23,7 +23,7 @@ struct Block {
 
 using lowering::SpectraShape;
 
-/// Memory for the spectra of a block, and which block lies there.
+/// Memory for the spectra of a block, and the block that it currently holds.
 template <class Float>
 struct BlockSpectra {
   Float* data;
@@ -37,8 +37,9 @@ struct BlockSpectra {
   [[nodiscard]] Float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
 };
 
-/// Which matrix comes first in memory. conj(Â)ᵀ(B̂i + i B̂r) = Im(ÂᵀB̂) + i Re(ÂᵀB̂): with the parts of
-/// B̂ and of the result exchanged, the product of a correlation is that of a convolution.
+/// Order of the real and imaginary matrices in memory. conj(Â)ᵀ(B̂i + i B̂r) = Im(ÂᵀB̂) + i
+/// Re(ÂᵀB̂): with the parts of B̂ and of the result exchanged, the product of a correlation is that
+/// of a convolution.
 enum class Order { re_im, im_re };
 
 /// [Âr; Âi] → [-Âi; Âr], both of 2 × `floats`.
@@ -76,7 +77,7 @@ class SpectralConvolution final : public ConvolutionPass {
     }
   }
 
-  /// Nothing where their spectra are more than a pass may hold of all spectra.
+  /// 0 where the spectra of the filters exceed the limit for all spectra of a pass.
   [[nodiscard]] std::size_t kept_bytes() const override {
     const bool whole = blocks_.q >= problem_.a.all_rows() && blocks_.i >= problem_.a.all_lanes();
     if (!problem_.filters_in_a || !whole) return 0;
@@ -106,12 +107,12 @@ class SpectralConvolution final : public ConvolutionPass {
   [[nodiscard]] Block whole_a() const {
     return {0, problem_.a.all_rows(), 0, problem_.a.all_lanes()};
   }
-  /// The spectra of the filters of a group.
+  /// Size of the spectra of a group's filters.
   [[nodiscard]] std::int64_t kept_floats() const {
     return frequencies(problem_.L) * blocks_.a().stride();
   }
 
-  /// With `a`, or, a null, with its spectra as they were kept.
+  /// Runs a group with `a` or, if it is null, with its kept spectra.
   void run_group(const float* a, const float* kept, const float* b, float* result,
                  std::byte* scratch) const {
     const std::int64_t F = frequencies(problem_.L);
@@ -136,7 +137,7 @@ class SpectralConvolution final : public ConvolutionPass {
     }
   }
 
-  /// Transforms a block of the tensor, unless its spectra are there already.
+  /// Transforms a block of the tensor, unless its spectra are already in memory.
   void hold(const Planes& planes, const float* tensor, Order order, const Block& block,
             BlockSpectra<float>& spectra, std::byte* scratch) const {
     if (spectra.block == block) return;
@@ -157,7 +158,7 @@ class SpectralConvolution final : public ConvolutionPass {
     });
   }
 
-  /// visit(planes of one batch, their spectra, thread) for all batches of a block.
+  /// Calls visit(planes of one batch, their spectra, thread) for all batches of a block.
   template <class Visit>
   void for_batches(const BlockSpectra<float>& spectra, Order order, const Visit& visit) const {
     const SpectraShape shape = spectra.shape();
@@ -183,7 +184,7 @@ class SpectralConvolution final : public ConvolutionPass {
     return {windows.data(), static_cast<std::size_t>(at.lanes)};
   }
 
-  /// conj(Â)ᵀ B̂ at all frequencies, by two real products with the stacked parts of B̂:
+  /// Computes conj(Â)ᵀ B̂ at all frequencies, by two real products with the stacked parts of B̂:
   ///   re = [Âr; Âi]ᵀ [B̂r; B̂i],  im = [-Âi; Âr]ᵀ [B̂r; B̂i]
   void multiply_spectra(const BlockSpectra<const float>& a_hat, const BlockSpectra<float>& b_hat,
                         const BlockSpectra<float>& result_hat, bool add, std::byte* scratch) const {

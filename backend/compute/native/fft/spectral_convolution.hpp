@@ -9,13 +9,13 @@
 
 namespace dlscale::backend::native_device::spectral {
 
-/// The spectra that a pass holds at once take no more than this, whatever the shape, and cut the
-/// pass into blocks if they would. Beside it every thread has the workspace of its transform (L ≤
-/// 32: 0.1 MiB, L = 256: 4.2 MiB) and a copy of Â at one frequency.
+/// Limit of the spectra that a pass holds at once, whatever the shape; a pass that would exceed it
+/// is cut into blocks. Every thread also has the workspace of its transform (L ≤ 32: 0.1 MiB, L =
+/// 256: 4.2 MiB) and a copy of Â at one frequency.
 using lowering::spectra_limit_bytes;
 
-/// Transforms the planes of both operands, multiplies the matrices of every frequency, transforms
-/// the products back. `name` of the algorithm, for implementation().
+/// Transforms the planes of both operands, multiplies the matrices of every frequency, and
+/// transforms the products back. `name` of the algorithm, for implementation().
 std::unique_ptr<ConvolutionPass> make_spectral_convolution(
     const std::string& name, const Problem& problem, std::unique_ptr<FourierTransform> transform,
     int threads, std::int64_t limit_bytes = spectra_limit_bytes);

@@ -1,5 +1,5 @@
-// Between images as they lie in memory and vectors that hold a pixel of every plane of a batch.
-// Read once for every instruction set, as butterflies_inl.hpp.
+// Conversion between images in memory and vectors that hold a pixel of every plane of a batch.
+// Included once for every instruction set, as butterflies_inl.hpp.
 #if defined(DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_STAGING) == defined(HWY_TARGET_TOGGLE)
 #ifdef DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_STAGING
 #undef DLSCALE_BACKEND_COMPUTE_NATIVE_FFT_STAGING
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dlscale::backend::native_device::spectral::HWY_NAMESPACE {
 
 /// The memory of one call: the plane after its row transforms, L × (L/2 + 1) complex vectors, and
-/// some lines of L complex vectors that stay in the nearest cache.
+/// some lines of L complex vectors. The lines stay in the nearest cache.
 class Workspace {
  public:
   Workspace(std::int64_t L, float* memory) : L_(L), memory_(memory) {}
@@ -29,22 +29,22 @@ class Workspace {
     return lowering::transform_workspace_floats(L, width());
   }
 
-  /// Row y of the plane, of L/2 + 1 points.
+  /// Row y of the plane, L/2 + 1 points.
   [[nodiscard]] Line<float> row(std::int64_t y) const {
     return line_at(memory_ + y * row_floats(L_), 2 * width());
   }
-  /// Column v of the plane, of L points.
+  /// Column v of the plane, L points.
   [[nodiscard]] Line<float> column(std::int64_t v) const {
     return line_at(memory_ + v * 2 * width(), row_floats(L_));
   }
-  /// Two rows of real points, one as re and one as im; and their transform.
+  /// Two rows of real points, one as re and one as im; the second function is their transform.
   [[nodiscard]] Line<float> pair() const { return line(0); }
   [[nodiscard]] Line<float> transformed_pair() const { return line(1); }
   /// Two lines, for transform_line.
   [[nodiscard]] const Line<float> (&spare() const)[2] { return spare_; }
   /// A row of L pixels of plane `b` of the batch.
   [[nodiscard]] float* staging(std::int64_t b) const { return staging_ + b * L_; }
-  /// L zeros, once `clear_staging` was called.
+  /// L zeros; call `clear_staging` first.
   [[nodiscard]] const float* zeros() const { return staging(width()); }
 
   void clear_staging() const { std::fill_n(staging_, (width() + 1) * L_, 0.0F); }
@@ -56,7 +56,7 @@ class Workspace {
   static std::int64_t width() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
   static std::int64_t row_floats(std::int64_t L) { return (L / 2 + 1) * 2 * width(); }
   static std::int64_t plane_floats(std::int64_t L) { return L * row_floats(L); }
-  /// A vector more than needed: lines at multiples of 4 KiB would share the sets of the cache.
+  /// One vector longer than needed: lines at multiples of 4 KiB would share the sets of the cache.
   static std::int64_t line_floats(std::int64_t L) { return (L + 1) * 2 * width(); }
 
   static Line<float> line_at(float* first, std::int64_t stride) {
@@ -72,7 +72,7 @@ class Workspace {
   float* staging_ = memory_ + plane_floats(L_) + 4 * line_floats(L_);
 };
 
-/// The rows that any window covers, widened to whole pairs; from 0 to 0 where all are empty.
+/// The rows that any window covers, widened to whole pairs; 0 to 0 where all are empty.
 struct RowSpan {
   std::int64_t first;
   std::int64_t last;
@@ -113,8 +113,8 @@ HWY_INLINE void transpose(const float* const (&in)[side], float* out, std::int64
 #endif
 }
 
-/// L pixels of row y of plane b: in the image itself where the window is as wide as the plane, else
-/// copied between the zeros of its staging row.
+/// L pixels of row y of plane b. They are in the image itself where the window is as wide as the
+/// plane; otherwise they are copied between the zeros of its staging row.
 inline const float* row_of_plane(std::int64_t L, std::span<const Source> planes, std::int64_t b,
                                  std::int64_t y, const Workspace& work) {
   if (b >= static_cast<std::int64_t>(planes.size())) return work.zeros();

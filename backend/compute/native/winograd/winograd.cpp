@@ -11,7 +11,7 @@ namespace dlscale::backend::native_device {
 
 namespace {
 
-/// Throws Unsupported for shapes that Winograd's algorithm is not for.
+/// Throws Unsupported for shapes that Winograd's algorithm does not support.
 void check_shape(const ConvolutionShape& shape) {
   if (shape.kernel_h != 3 || shape.kernel_w != 3) {
     throw Unsupported("kernel " + std::to_string(shape.kernel_h) + " x " +

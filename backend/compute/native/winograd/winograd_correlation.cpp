@@ -6,15 +6,15 @@ namespace dlscale::backend::native_device::winograd {
 
 namespace {
 
-/// A pass as correlations, one a group, of `inputs` planes with `outputs` × `inputs` filters.
+/// A pass as one correlation per group, of `inputs` planes with `outputs` × `inputs` filters.
 struct Correlation {
   Index images, groups;
-  Index inputs, in_height, in_width;  ///< inputs, outputs: of a group
+  Index inputs, in_height, in_width;  ///< inputs and outputs of a group
   Index outputs, out_height, out_width;
   Index pad;
 };
 
-/// How filters lie in memory, each of 3 × 3.
+/// Order of the 3 × 3 filters in memory.
 enum class FilterOrder {
   by_output,        ///< outputs × inputs
   by_input_turned,  ///< inputs × outputs, turned by half: the transpose of a correlation
@@ -72,7 +72,7 @@ class CorrelationPass final : public ConvolutionPass {
     float* m;
     float* strips;
   };
-  /// The tensors of a group: filters as they are, or null where `kept` has them transformed.
+  /// The tensors of a group: filters as given, or null where `kept` has them transformed.
   struct Group {
     Planes<const float> inputs;
     const float* filters;
@@ -81,17 +81,17 @@ class CorrelationPass final : public ConvolutionPass {
   };
 
   [[nodiscard]] bool fused() const { return tiling_.schedule() == Schedule::fused; }
-  /// Transformed filters are kept for the next block of tiles, if there is one.
+  /// Whether transformed filters are kept for the next block of tiles, if there is one.
   [[nodiscard]] bool holds_all_filters() const { return fused() || tiling_.blocks().count() > 1; }
   [[nodiscard]] Index all_filters() const { return u_.total * outputs_.count(); }
   [[nodiscard]] Index filter_elements() const {
     return holds_all_filters() ? all_filters() : u_.total;
   }
   [[nodiscard]] Index filters_of_group() const { return shape_.outputs * shape_.inputs * 9; }
-  /// Where the transformed filters of the block of outputs that begins with `output` lie among all.
+  /// Position of the transformed filters of the block of outputs that begins with `output`.
   [[nodiscard]] Index place(Index output) const { return output / outputs_.size * u_.total; }
 
-  /// With `filters` or with `kept`, the other being null.
+  /// Runs with `filters` or with `kept`; the other is null.
   void run_groups(const float* first, const float* filters, const float* kept, float* result,
                   std::byte* scratch) const {
     auto* u = reinterpret_cast<float*>(scratch);
@@ -117,7 +117,7 @@ class CorrelationPass final : public ConvolutionPass {
     }
   }
 
-  /// Stage by stage, all threads at one block of tiles.
+  /// Runs stage by stage, with all threads at one block of tiles.
   void run_staged(const Group& group, const Memory& memory) const {
     const Blocks& blocks = tiling_.blocks();
     for (Index first = 0; first < blocks.total; first += blocks.size) {
@@ -141,7 +141,7 @@ class CorrelationPass final : public ConvolutionPass {
     return u;
   }
 
-  /// Every block of tiles by one thread, from the inputs to the outputs.
+  /// Runs every block of tiles on one thread, from the inputs to the outputs.
   void run_fused(const Group& group, const Memory& memory) const {
     if (group.kept == nullptr) transform_all_filters(group.filters, memory.u);
     const float* filters = group.kept == nullptr ? memory.u : group.kept;
@@ -190,7 +190,7 @@ class CorrelationPass final : public ConvolutionPass {
     });
   }
 
-  /// Rows row … row + rows - 1 of product e.
+  /// Computes rows row … row + rows - 1 of product e.
   void multiply_rows(const float* u, const float* v, float* m, Index e, Index row, Index rows,
                      Index tiles) const {
     const bool transposed = order_ == FilterOrder::by_input_turned;
@@ -199,7 +199,7 @@ class CorrelationPass final : public ConvolutionPass {
              m + e * m_.size + row * m_.stride, m_.stride);
   }
 
-  /// Output first + row, of a block of outputs that begins with `first`.
+  /// Writes output first + row, for a block of outputs that begins with `first`.
   void write(const float* m, TileRange tiles, const Planes<float>& outputs, Index first,
              Index row) const {
     Planes<float> planes = outputs;

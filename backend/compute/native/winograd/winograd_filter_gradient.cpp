@@ -74,7 +74,8 @@ class FilterGradientPass final : public ConvolutionPass {
     float* dw;
   };
 
-  /// The sums are kept over all blocks of tiles; of one block they are finished output by output.
+  /// Whether the sums are kept over all blocks of tiles. With one block they are finished output by
+  /// output.
   [[nodiscard]] bool keeps_sums() const {
     return tiling_.schedule() == Schedule::fused || tiling_.blocks().count() > 1;
   }
@@ -85,7 +86,7 @@ class FilterGradientPass final : public ConvolutionPass {
     return keeps_sums() ? output / outputs_.size * d_.total : 0;
   }
 
-  /// Stage by stage, all threads at one block of tiles.
+  /// Runs stage by stage, with all threads at one block of tiles.
   void run_staged(const Group& group, const Memory& memory) const {
     const Blocks& blocks = tiling_.blocks();
     for (Index first = 0; first < blocks.total; first += blocks.size) {
@@ -102,7 +103,7 @@ class FilterGradientPass final : public ConvolutionPass {
     }
   }
 
-  /// Every block of tiles by one thread; those of a range to a sum of its own.
+  /// Runs every block of tiles on one thread. The blocks of a range add to its own sum.
   void run_fused(const Group& group, const Memory& memory) const {
     const Blocks& blocks = tiling_.blocks();
     parallel_ranges(tiling_.threads(), blocks.count(), [&](Index first, Index last, int range) {
@@ -117,7 +118,8 @@ class FilterGradientPass final : public ConvolutionPass {
     }
   }
 
-  /// One block of a range: its products, added to what the range has, or the first.
+  /// Computes the products of one block of a range, and adds them to the range's sum, or stores
+  /// them if it is the first.
   void add_block(const Group& group, const Memory& memory, TileRange tiles, int range,
                  bool add) const {
     float* x = memory.x + range * x_.total;
@@ -146,7 +148,7 @@ class FilterGradientPass final : public ConvolutionPass {
     });
   }
 
-  /// Rows row … row + rows - 1 of product e, of the outputs that begin at y and d.
+  /// Computes rows row … row + rows - 1 of product e, for the outputs that begin at y and d.
   void multiply_rows(const float* y, const float* x, float* d, Index e, Index row, Index rows,
                      TileRange tiles, bool add) const {
     multiply(rows, channels_, tiles.last - tiles.first,
@@ -154,7 +156,7 @@ class FilterGradientPass final : public ConvolutionPass {
              d + e * d_.size + row * d_.stride, d_.stride, add);
   }
 
-  /// The gradients of the block of outputs that begins with `output`.
+  /// Writes the gradients of the block of outputs that begins with `output`.
   void write(const float* d, Index output, float* dw) const {
     parallel_for(tiling_.threads(), outputs_.length(output), [&](Index row, int /*thread*/) {
       kernels_.filter_gradient(d + row * d_.stride, d_.size, channels_,
@@ -172,7 +174,8 @@ class FilterGradientPass final : public ConvolutionPass {
   Stack d_;
 };
 
-/// Throws Unsupported. Staged, all threads share one gradient, of whatever size.
+/// Throws Unsupported if the gradients take too much memory. Staged, all threads share one gradient
+/// of any size.
 void check_memory_of_fused(const ConvolutionShape& shape, int m, int threads) {
   const Index bytes = lowering::fused_gradient_bytes(shape.outputs / shape.groups,
                                                      shape.channels / shape.groups, m + 2, threads);

@@ -38,8 +38,8 @@ constexpr int row_count = static_cast<int>(matrix.size());
 template <const auto& matrix>
 constexpr int column_count = static_cast<int>(matrix[0].size());
 
-/// The transform down `count` columns of n rows of pixels: row i of the result to
-/// strip + i · stride. Narrower and narrower vectors end exactly at the last column.
+/// Transforms down `count` columns of n rows of pixels, and writes row i of the result to strip + i
+/// · stride. Narrower and narrower vectors end exactly at the last column.
 template <const auto& matrix, class D>
 HWY_INLINE void transform_columns(D d, const float* const (&rows)[column_count<matrix>], Index at,
                                   Index count, float* strip, Index stride) {
@@ -58,7 +58,7 @@ HWY_INLINE void transform_columns(D d, const float* const (&rows)[column_count<m
   }
 }
 
-/// Fills a strip with the columns of a run of tiles, transformed downwards: pixel 0 of the first
+/// Fills a strip with the columns of a run of tiles, transformed downwards. Pixel 0 of the first
 /// tile is column 0 of the strip.
 template <const auto& matrix, int step>
 HWY_INLINE void fill_strip(const TileRun& run, const Planes<const float>& planes, float* strip,
@@ -68,7 +68,7 @@ HWY_INLINE void fill_strip(const TileRun& run, const Planes<const float>& planes
   const Index top = run.row * step - planes.pad;
   const Index left = run.column * step - planes.pad;
   const Index width = (run.count - 1) * step + n;
-  const Index begin = std::max<Index>(0, -left);  // of the columns inside the image
+  const Index begin = std::max<Index>(0, -left);  // columns inside the image
   const Index end = std::min(width, planes.width - left);
   const float* plane = planes.data + run.image * planes.image_stride;
   const float* rows[n];
@@ -83,7 +83,7 @@ HWY_INLINE void fill_strip(const TileRun& run, const Planes<const float>& planes
   }
 }
 
-/// x[j] = from[j], from[j + step], … for j < n ≤ 2 · step: one column of several tiles.
+/// Loads x[j] = from[j], from[j + step], … for j < n ≤ 2 · step: one column of several tiles.
 template <int step, class D, int n>
 HWY_INLINE void load_tiles(D d, const float* from, Vectors<D, n>& x) {
   Vectors<D, step> columns;
@@ -95,7 +95,7 @@ HWY_INLINE void load_tiles(D d, const float* from, Vectors<D, n>& x) {
   }
 }
 
-/// ReadTiles of tiles that begin `step` pixels after one another.
+/// ReadTiles for tiles that begin `step` pixels after one another.
 template <const auto& matrix, int step>
 void read_tiles(const TileGrid& grid, TileRange tiles, const Planes<const float>& planes,
                 float* strip, Index width, float* v, Index stride) {
@@ -120,7 +120,7 @@ void read_tiles(const TileGrid& grid, TileRange tiles, const Planes<const float>
   }
 }
 
-/// Aᵀ z A of one tile (or filter) a lane: calls take(i, row i of the result).
+/// Aᵀ z A of one tile (or filter) per lane. Calls take(i, row i of the result).
 template <const auto& matrix, class D, class Take>
 HWY_INLINE void contract_both_ways(D d, const float* z, Index stride, const Take& take) {
   constexpr int m = row_count<matrix>;
@@ -140,7 +140,7 @@ HWY_INLINE void contract_both_ways(D d, const float* z, Index stride, const Take
   });
 }
 
-/// The first `columns` pixels of a row of tiles of width m.
+/// Stores the first `columns` pixels of a row of tiles of width m.
 template <int m, class D>
 HWY_INLINE void store_pixels(D d, const Vectors<D, m>& x, Index columns, float* to) {
   if (columns >= m * static_cast<Index>(hn::Lanes(d))) {
@@ -173,7 +173,7 @@ void write_tiles(const TileGrid& grid, TileRange tiles, const float* products, I
   }
 }
 
-/// G g Gᵀ of one filter a lane.
+/// G g Gᵀ of one filter per lane.
 template <const auto& matrix, class D>
 HWY_INLINE void expand_both_ways(D d, const Vectors<D, 3> (&g)[3], float* u, Index stride) {
   constexpr int alpha = row_count<matrix>;

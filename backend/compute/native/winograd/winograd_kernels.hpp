@@ -4,8 +4,8 @@
 
 #include "core/convolution/tile_blocks.hpp"
 
-/// The transforms of Winograd convolution, in the best instruction set of the processor. They run
-/// on the calling thread.
+/// The transforms of Winograd convolution, in the processor's best instruction set. They run on the
+/// calling thread.
 namespace dlscale::backend::native_device::winograd {
 
 using lowering::Index;
@@ -34,8 +34,8 @@ inline TileRun first_run(const TileGrid& grid, const TileRange& tiles) {
           std::min(grid.columns - column, tiles.last - tiles.first)};
 }
 
-/// The planes height × width of one channel, that of image n at data + n · image_stride. Tile
-/// (i, j) begins at row i · m - pad, column j · m - pad; beyond the edges there are zeros.
+/// The planes height × width of one channel; that of image n is at data + n · image_stride. Tile
+/// (i, j) begins at row i · m - pad, column j · m - pad; pixels beyond the edges are zero.
 template <class T>
 struct Planes {
   T* data;
@@ -45,9 +45,9 @@ struct Planes {
   Index pad;
 };
 
-/// Transforms the tiles of one channel. Element e of alpha² of tile t goes to
-/// v[e · stride + t - tiles.first]. `strip` is working memory, alpha + 1 rows of strip_stride(),
-/// all zero before the first use.
+/// Transforms the tiles of one channel. Element e of alpha² of tile t is written to v[e · stride +
+/// t - tiles.first]. `strip` is working memory, alpha + 1 rows of strip_stride(), all zero before
+/// the first use.
 using ReadTiles = void (*)(const TileGrid& grid, TileRange tiles, const Planes<const float>& planes,
                            float* strip, Index strip_stride, float* v, Index stride);
 
@@ -55,20 +55,20 @@ using ReadTiles = void (*)(const TileGrid& grid, TileRange tiles, const Planes<c
 using WriteTiles = void (*)(const TileGrid& grid, TileRange tiles, const float* products,
                             Index stride, const Planes<float>& planes);
 
-/// Transforms `count` filters of 3 × 3 that follow one another. Element e of filter c goes to
-/// u[e · stride + c].
+/// Transforms `count` consecutive filters of 3 × 3. Element e of filter c is written to u[e ·
+/// stride + c].
 using ReadFilters = void (*)(const float* filters, Index count, float* u, Index stride);
 
 /// The reverse, for the gradient of the filters.
 using WriteFilters = void (*)(const float* products, Index stride, Index count, float* filters);
 
-/// All of F(m × m, 3 × 3) and F(3 × 3, m × m).
+/// All transforms of F(m × m, 3 × 3) and F(3 × 3, m × m).
 struct Kernels {
   const char* instruction_set;   ///< as Highway names it
   ReadTiles data;                ///< Bᵀ d B of tiles of alpha × alpha
   ReadTiles gradient;            ///< G d Gᵀ of tiles of m × m, G of F(3, m)
   ReadFilters filter;            ///< G g Gᵀ, G of F(m, 3)
-  ReadFilters rotated_filter;    ///< the same of the filter turned by half
+  ReadFilters rotated_filter;    ///< the same for the filter turned by half
   WriteTiles output;             ///< Aᵀ z A, A of F(m, 3)
   WriteFilters filter_gradient;  ///< Aᵀ z A, A of F(3, m)
 };

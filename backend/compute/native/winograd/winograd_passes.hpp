@@ -4,8 +4,8 @@
 #include "backend/compute/native/convolution/convolution.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-/// The passes of Winograd convolution by F(m × m, 3 × 3), m = 2, 4 or 6, of shapes that
-/// winograd.cpp has found fit.
+/// The passes of Winograd convolution by F(m × m, 3 × 3), m = 2, 4 or 6, for shapes that
+/// winograd.cpp has accepted.
 namespace dlscale::backend::native_device::winograd {
 
 using lowering::Schedule;

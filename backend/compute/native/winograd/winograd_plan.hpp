@@ -5,7 +5,7 @@
 #include "backend/compute/native/convolution/workers.hpp"
 #include "backend/compute/native/winograd/winograd_kernels.hpp"
 
-/// What the passes of Winograd convolution share: their tiles, in the blocks of core/lowering.
+/// Tiles and memory that the passes of Winograd convolution share, in the blocks of core/lowering.
 namespace dlscale::backend::native_device::winograd {
 
 using lowering::Blocks;
@@ -15,7 +15,7 @@ using lowering::Stack;
 /// The tiles of one pass, cut into blocks.
 class Tiling {
  public:
-  /// `channels`: how many planes of transformed tiles are held at once.
+  /// `channels`: number of planes of transformed tiles that are held at once.
   Tiling(int m, Index images, Index out_height, Index out_width, Index channels, Schedule schedule,
          int threads);
 
@@ -23,25 +23,26 @@ class Tiling {
   [[nodiscard]] Index alpha() const { return m_ + 2; }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] Schedule schedule() const { return schedule_; }
-  /// How many blocks of tiles are held at once: one, or one of every thread.
+  /// Number of blocks of tiles that are held at once: one, or one per thread.
   [[nodiscard]] Index holders() const { return schedule_ == Schedule::fused ? threads_ : 1; }
   [[nodiscard]] const TileGrid& grid() const { return grid_; }
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
-  /// Elements of working memory of all threads for read(). clear() it before the first.
+  /// Number of elements of working memory of all threads for read(). Call clear() on it before the
+  /// first.
   [[nodiscard]] Index strips() const;
   void clear(float* strips) const { std::fill_n(strips, this->strips(), 0.0F); }
 
-  /// Transforms the tiles of `channels` planes that follow `first` to the rows of a stack.
+  /// Transforms the tiles of `channels` planes from `first` on to the rows of a stack.
   void read(ReadTiles transform, TileRange tiles, const Planes<const float>& first, Index channels,
             const Stack& stack, float* to, float* strips) const;
-  /// The same by the calling thread alone, which is `thread` of them.
+  /// The same by the calling thread alone, whose number is `thread`.
   void read_alone(int thread, ReadTiles transform, TileRange tiles,
                   const Planes<const float>& first, Index channels, const Stack& stack, float* to,
                   float* strips) const;
 
-  /// body(e, first row, rows) for each of the alpha² products, each cut into enough parts of whole
-  /// rows to keep all threads busy.
+  /// Calls body(e, first row, rows) for each of the alpha² products, each cut into enough parts of
+  /// whole rows to keep all threads busy.
   template <class Body>
   void for_products(Index rows, const Body& body) const {
     const Blocks part = lowering::product_parts(rows, alpha(), threads_);
@@ -64,7 +65,8 @@ class Tiling {
   Index strip_stride_;
 };
 
-/// "winograd F(4x4,3x3) avx3+gemm", "winograd F(4x4,3x3) fused avx3+gemm": 4 outputs and 3 taps.
+/// Name for 4 outputs and 3 taps: "winograd F(4x4,3x3) avx3+gemm", "winograd F(4x4,3x3) fused
+/// avx3+gemm".
 std::string implementation_name(const Kernels& kernels, const Tiling& tiling, int outputs,
                                 int taps);
 

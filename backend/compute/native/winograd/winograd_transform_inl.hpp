@@ -21,8 +21,8 @@ using FullTag = hn::ScalableTag<float>;
 template <class D, int n>
 using Vectors = hn::Vec<D>[n];
 
-/// body(0), …, body(n - 1), the arguments being constants: vectors stay in registers only if the
-/// compiler sees every index of an array of them.
+/// Calls body(0), …, body(n - 1) with constants: an array of vectors stays in registers only if the
+/// compiler sees every index.
 template <int n, class Body>
 HWY_INLINE void unrolled(const Body& body) {
   [&body]<int... i>(std::integer_sequence<int, i...>) HWY_ATTR {
@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<D> dot(D d, const Vectors<D, n>& x) {
   }
 }
 
-/// Whether rows 2i + 1 and 2i + 2 (points p and -p) differ in the sign of their odd elements only.
+/// Whether rows 2i + 1 and 2i + 2 (points p and -p) differ only in the sign of their odd elements.
 template <const auto& matrix>
 constexpr bool comes_in_pairs() {
   for (std::size_t i = 1; i + 1 < matrix.size(); i += 2) {
@@ -86,8 +86,8 @@ HWY_INLINE void expand(D d, const Vectors<D, n>& x, Vectors<D, alpha>& y) {
   y[alpha - 1] = dot<matrix, alpha - 1, (n - 1) % 2, D, n>(d, x);
 }
 
-/// y = matrix · x for Aᵀ: m × alpha. The columns of p and -p are alike in even rows and opposite in
-/// odd rows, so that only sums and differences of pairs of elements matter.
+/// y = matrix · x for Aᵀ: m × alpha. The columns of p and -p are equal in even rows and opposite in
+/// odd rows, so only sums and differences of pairs of elements matter.
 template <const auto& matrix, class D, int alpha, int m>
 HWY_INLINE void contract(D d, const Vectors<D, alpha>& x, Vectors<D, m>& y) {
   Vectors<D, alpha> sums;
@@ -143,7 +143,7 @@ HWY_INLINE void interleave(D d, const Vectors<D, step>& x, float* HWY_RESTRICT t
   }
 }
 
-/// g[r][s] of as many filters of 3 × 3 as there are lanes, one after the other in memory.
+/// Reads g[r][s] of one 3 × 3 filter per lane; the filters are consecutive in memory.
 template <class D>
 HWY_INLINE void load_filters(D d, const float* HWY_RESTRICT from, Vectors<D, 3> (&g)[3]) {
   const std::size_t lanes = hn::Lanes(d);
