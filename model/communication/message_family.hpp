@@ -27,7 +27,7 @@ struct MessageSample {
 /// Where messages were measured, beyond what their rows say.
 struct MessageOrigin {
   std::string measured_on = {};  ///< processor, host and cluster, in words
-  /// cores that all hosts share (cores_of_hosts()); 0: each has its own
+  /// Cores that all hosts share (cores_of_hosts()); 0: each has its own.
   int cores = 0;
   bool by_defaults = false;  ///< chooses_by_defaults() of all results
 };

@@ -109,7 +109,7 @@ struct Machine {
   std::vector<CollectiveFit> collectives;
   std::vector<AlgorithmFit> algorithms;         ///< closed forms, over all numbers of ranks
   std::optional<ReductionTime> reduction = {};  ///< γ, where it could be measured
-  /// slow-downs of messages and work that overlap, where measured
+  /// Slow-downs of messages and work that overlap, where measured.
   std::vector<ContentionFit> contention;
   std::vector<AffineFit> h2d;
   std::vector<AffineFit> update;                 ///< per byte of f32 parameters

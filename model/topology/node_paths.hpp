@@ -16,9 +16,8 @@ struct NodeRing {
 
 /// Bandwidth of a ring over the first k ≥ 2 devices of a node:
 ///   switches:                     links of a device · b
-///   a mesh with rings among them: R(k) · b, R the most that share no link
-///   (core/cluster/nvlink_rings.hpp) else, and without NVLinks:    the least of the links of the
-///   tree that lie between two of them
+///   a mesh with rings among them: R(k) · b, R the most that share no link (nvlink_rings.hpp)
+///   else, and without NVLinks:    the least of the links of the tree that lie between two of them
 /// with b of one NVLink. A ring in tree order crosses each link at most once each way, and every
 /// ring crosses the links between its devices. A ring that must cross the tree anywhere counts as
 /// crossing it throughout, because its NVLink steps are not slower. Nominal, [D]; on DGX-1 it gives
