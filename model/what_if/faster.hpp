@@ -39,8 +39,8 @@ inline constexpr std::array all_hardware{Hardware::peak,
 std::string_view hardware_name(Hardware what);
 
 /// The machine with one property `factor` > 0 times as fast: bandwidths and peaks multiply by it,
-/// latencies and times of launches and loading divide by it. With `dtype`, only its peak changes.
-/// Both the cluster's figures and the measurements change:
+/// latencies and times of launches and loading divide by it. `dtype` selects one peak; else all
+/// scale. Both the cluster's figures and the measurements change:
 ///   kernels  t' = t T'(F, Q) / T(F, Q), T = max(F/π, Q/β) before and after, by ceilings(); those
 ///     that declare no work stay as they are;
 ///   updates, copies  α + β n: the part by bytes, or that by start-up;
