@@ -24,7 +24,7 @@ struct MessageSample {
   std::optional<Half> half = {};
 };
 
-/// Where messages were measured, beyond what their rows say.
+/// Facts about where messages were measured that their rows lack.
 struct MessageOrigin {
   std::string measured_on = {};  ///< processor, host and cluster, in words
   /// Cores that all hosts share (cores_of_hosts()); 0: each has its own.

@@ -61,7 +61,7 @@ struct Segment {
 class Piecewise {
  public:
   Piecewise() = default;
-  /// Throws ConfigError if there is no segment or they are not ascending and contiguous.
+  /// Throws ConfigError if there are no segments or they are not ascending and contiguous.
   explicit Piecewise(std::vector<Segment> segments);
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const Segment& segment(Bytes size) const;

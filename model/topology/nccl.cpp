@@ -175,7 +175,7 @@ double NcclModel::within_latency(NcclAlgorithm algorithm, NcclProtocol protocol)
   return table[at(algorithm)][at(protocol)];
 }
 
-/// With one rank a node, nothing hides this latency, so the tree's counts.
+/// Uses the tree's latency with one rank a node, where nothing hides it.
 double NcclModel::between_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   const NcclAlgorithm row = ranks_on_node_ == 1 ? NcclAlgorithm::tree : algorithm;
   return nccl::network_latency[at(row)][at(protocol)];

@@ -22,7 +22,7 @@ struct PairTime {
   std::string_view algorithm;  ///< the fastest of the candidates
 };
 
-/// m bytes by the fastest closed form of `algorithms`, all-reduces of one level:
+/// Time of m bytes by the fastest closed form of `algorithms`, all-reduces of one level:
 ///   T(m) = A α + B m β + C m γ
 /// with A, B and C of the algorithm (LinkTerms; B includes the ranks of a node that send at once),
 /// α and β of the pair at the size of a step, B m / A of one rank, and γ of the machine, 0 if
