@@ -96,11 +96,11 @@ struct MessagePrediction {
 std::optional<Seconds> closed_form_time(const AlgorithmFit& fit, const Placement& layout, Bytes m);
 
 /// The time of m bytes on a layout. A measured layout uses its own fit, or closed form and ratios
-/// (see above). Any other takes the layout whose number of ranks is nearest in proportion, times
-/// the ratio of the closed forms on both, at the same size in the sense of RangeOf. The fastest
-/// algorithm counts where no two numbers of ranks were measured over the same kind of link and the
-/// algorithm is not known, as if the library had chosen it. Empty where messages cross a link that
-/// no sample crosses, or the algorithm cannot run there.
+/// (see above). Any other takes the layout with the nearest number of ranks in proportion, times
+/// the ratio of the closed forms on both. Both are at the same size in the sense of RangeOf. If no
+/// two numbers of ranks were measured over the same kind of link and the algorithm is unknown, the
+/// fastest counts, as if the library had chosen it. Empty where messages cross a link that no
+/// sample crosses, or the algorithm cannot run there.
 std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const Placement& layout,
                                                  Bytes m);
 

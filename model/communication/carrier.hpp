@@ -71,8 +71,8 @@ struct Carrier {
   [[nodiscard]] std::string name() const;
   /// The algorithm of m bytes on that layout; empty where it is unknown.
   [[nodiscard]] std::string algorithm_for(const Placement& layout, Bytes m) const;
-  /// Empty where the algorithm is unknown, cannot be set up on that layout, needs an unknown number
-  /// of segments, or has parameter servers, whose closed forms do not cover ranks.
+  /// Empty where the algorithm is unknown, cannot be set up on that layout, or needs an unknown
+  /// number of segments. Also for parameter servers, whose closed forms do not cover ranks.
   [[nodiscard]] std::optional<LinkTerms> terms(const Placement& layout, Bytes m) const;
 };
 

@@ -19,10 +19,10 @@ double student_t95(std::size_t freedom);
 
 /// Fits T(m) = α + β m with α, β ≥ 0 to all points, by least squares on relative error Σ ((α + β
 /// m_i - t_i) / t_i)². Where a constraint binds, the other parameter is fitted again. Intervals and
-/// the spread of the line are those of weighted linear regression (Student's t, n - 2 degrees of
-/// freedom) for the unconstrained problem, cut off at 0. The variance of a point is that of the
-/// residuals, or of the measurements' own intervals where that is larger. Requires ≥ 2 points with
-/// two different sizes, ascending, and times > 0.
+/// spread are those of weighted linear regression for the unconstrained problem (Student's t, n - 2
+/// degrees of freedom), cut off at 0. The variance of a point is that of the residuals, or of the
+/// measurements' own intervals where that is larger. Requires ≥ 2 points with two different sizes,
+/// ascending, and times > 0.
 Segment fit_affine(std::span<const SizedTime> points);
 
 /// Partitions the points into segments of ≥ 3 points with the least

@@ -47,7 +47,7 @@ struct MessageSource {
 };
 
 /// Simulates that plan and adds its closed form, where one holds. On several ranks it has an
-/// interval, from the distance of messages to their line, or from their machine, and from past
+/// interval. Its sources are the distance of messages to their line, or their machine, and past
 /// errors of such predictions of published trainings. Throws ConfigError as the above do. Wrong
 /// where layers on several ranks take longer than alone: slow-down by messages, shared hosts and
 /// disks, and waiting for the slowest beyond `spread`.

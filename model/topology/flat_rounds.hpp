@@ -20,10 +20,10 @@ namespace dlscale::model {
 /// Counted without a schedule where rounds or messages are too many to list. A ring leaves all
 /// nodes in every round. A chain counts the rounds in which a segment passes between nodes.
 /// Recursive doubling and halving and binomial trees count only nodes whose ranks differ in a
-/// round, O(g² lg p) for g ranks a node. "double_binary_tree" is its closed form, a bound, over the
-/// slower link with the most sharers of its rounds, O(p).
-/// Wrong where a rank starts its next round before others have ended theirs, and where messages
-/// within a node share the way out with those that leave it.
+/// round, O(g² lg p) for g ranks a node. The algorithm "double_binary_tree" takes its closed form,
+/// a bound, over the slower link with the most sharers of its rounds, O(p). Wrong where a rank
+/// starts its next round before others have ended theirs. Wrong where messages within a node share
+/// its way out.
 class FlatRounds {
  public:
   /// Requires ranks on several nodes, and a single-level algorithm without servers and switches, of

@@ -22,8 +22,8 @@ struct NodeRing {
 /// ring crosses the links between its devices. A ring that must cross the tree anywhere counts as
 /// crossing it throughout, because its NVLink steps are not slower. Nominal, [D]; on DGX-1 it gives
 /// NCCL's 4 rings of P100 and 6 of V100. Wrong where a library routes rings through NVLinks of a
-/// third device (NVB of NCCL since 2.8), and where sockets forward less between devices than their
-/// link carries.
+/// third device (NVB of NCCL since 2.8). Wrong where sockets forward less between devices than
+/// their link carries.
 NodeRing ring_over(const NodeLinks& node, int k);
 
 /// Bandwidth from one device to another while all others are idle: all NVLinks between them, or

@@ -27,9 +27,9 @@ std::vector<std::string> stated_input_keys();
 ///   host.decode: reading stays as measured, decoding and augmenting take the stated time;
 ///   host.cores, storage.read_bandwidth: replaced, because nothing was fitted to them;
 ///   all others: faster() scales the measurements, by the ratio to what its cluster states.
-/// `notes` receives a sentence for each. Throws ConfigError for an unknown key, a value that cannot
-/// be read or is out of range, a fitted machine without a figure to scale by, and a figure that
-/// does not affect how the cluster reduces gradients.
+/// `notes` receives a sentence for each. Throws ConfigError for an unknown key, an unreadable value
+/// or one out of range, and a fitted machine without a figure to scale by. It also throws for a
+/// figure that does not affect how the cluster reduces gradients.
 Machine with_stated_inputs(Machine machine, std::span<const StatedInput> inputs,
                            std::vector<std::string>& notes);
 

@@ -38,8 +38,9 @@ std::string why_not_unfolded(const IterationPlan& plan);
 /// ranks at once; where threads share cores, when the last rank could do its part.
 ///
 /// It makes no difference whether all ranks meet at once, or first within nodes and then across.
-/// With b within nodes, c across them and a within nodes again, and no node in two messages at a
-/// time, both end b + c + a after the last rank of all came. [D, derived: the maximum of maxima]
+/// Let b be the time within nodes, c across them and a within nodes again, with no node in two
+/// messages at a time. Both variants end b + c + a after the last rank of all came. [D, derived:
+/// the maximum of maxima]
 ///
 /// Equal ranks take the times of simulate_iteration(). [D+, tested on random plans] With spread,
 /// each message waits for the slowest of all ranks: see expected_slowest(). Wrong where a rank

@@ -109,9 +109,8 @@ struct PackedBackward {
   Seconds last_look;  ///< the last look that found something
 };
 
-/// MODEL 2.2 as a recurrence over looks (Packing). With r_i the time when gradient i is ready, i
-/// the first that was not found yet, v the last look, s the earliest next one, and looking =
-/// meeting + vote:
+/// MODEL 2.2 as a recurrence over looks (Packing). Let r_i be the time when gradient i is ready, i
+/// the first not found yet, v the last look, s the earliest next one, and looking = meeting + vote:
 ///   look at  w = v + max{ 1, ⌈(r_1 - v) / cycle⌉ } cycle  for the first gradient, then
 ///            w = s + k max{ cycle, looking },  the least k ≥ 0 for which w ≥ r_i
 ///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + looking + Σ T(P)

@@ -10,7 +10,7 @@ namespace dlscale::model {
 
 /// Steps that a host launches on a device that runs them in order: step i starts when it is
 /// launched and step i - 1 is done. If the host starts to launch at h and the device is free at c,
-/// the device is done at max{ c + device, h + together } and the host at h + host. This is exact:
+/// the device ends at max{ c + device, h + together }. The host ends at h + host. This is exact:
 /// each step is a max-plus matrix on (h, c), and these three numbers are their product. [D,
 /// derived: a (max, +) product, as (1.9) is]
 struct Given {

@@ -90,9 +90,9 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
 }  // namespace
 
 /// The first iterations differ, while the queue of batches fills or drains. Uses the mean of the
-/// last 32 of 64 where loader threads compete with compute, because the steady state can be a cycle
-/// of several iterations or be reached slowly. Also where messages are packed, because looks come
-/// at another phase of each iteration.
+/// last 32 of 64 where loader threads compete with compute: the steady state can be a cycle of
+/// several iterations or be reached slowly. Also where messages are packed, because looks come at
+/// another phase of each iteration.
 IterationTime simulate_iteration(const IterationPlan& plan) {
   EXPECT(plan.loader_threads >= 1 && plan.prefetch >= 1);
   for (int iterations = plan.packing ? 64 : 8; iterations < 64; iterations *= 2) {

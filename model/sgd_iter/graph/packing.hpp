@@ -8,13 +8,12 @@ namespace dlscale::model {
 
 /// A resource that looks for tasks only from time to time, as the background thread of Horovod does
 /// (MODEL 2.2). An iteration has `messages` tasks. From its first task until its last is found, a
-/// look follows `cycle` after the one before, or the end of service of its findings if that is
-/// later. Then the resource rests until the first task of the next iteration is ready. It then
-/// looks at a whole number of cycles, 1 or more, after its last look, or after time 0.
-/// Each look takes `meeting`, which keeps nothing busy, and then `vote`, even if nothing waits.
-/// Tasks that wait at its beginning are served after it in packs by fuse() of
-/// core/network/merge.hpp, in order of readiness. Packs follow one another; all tasks of a pack
-/// start and finish with it.
+/// look follows `cycle` after the one before. If service of those findings ends later, the look
+/// follows that. Then the resource rests until the first task of the next iteration is ready. It
+/// then looks at a whole number of cycles, 1 or more, after its last look, or after time 0. Each
+/// look takes `meeting`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks
+/// that wait at its beginning are served after it in packs by fuse() of core/network/merge.hpp, in
+/// order of readiness. Packs follow one another; all tasks of a pack start and finish with it.
 struct Packing {
   Seconds cycle;  ///< ≥ 0
   Bytes threshold;

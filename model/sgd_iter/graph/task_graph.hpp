@@ -62,8 +62,8 @@ class TaskGraph {
   ResourceId add(Resource resource);
   /// `task.after` names tasks added before, so a graph has no cycle.
   TaskId add(Task task);
-  /// Makes a task of `computing` and a task of `messages` slow each other down while both run, by
-  /// Task::beside of the one at the kind of the other (progress.hpp). Both resources have one
+  /// Makes tasks of `computing` and of `messages` slow each other down while both run
+  /// (progress.hpp): by Task::beside of the one at the kind of the other. Both resources have one
   /// server.
   void contend(ResourceId computing, ResourceId messages);
 

@@ -17,9 +17,9 @@ namespace dlscale::model {
 ///   activations N e Σ_l A_l: every output, including the images, is kept for backward
 ///   gradients   N e max_l (A_l + Σ A of its inputs): of the layer whose backward needs most
 ///   batch       the next one, while it is copied to a device with its own memory
-/// The sum is somewhat low. It leaves out the workspace of kernels, the layers' state for backward
-/// (places of maxima, masks, statistics), gradients kept beside those of the largest layer, padding
-/// of layouts, and the libraries' own memory.
+/// The sum is somewhat low. It leaves out kernel workspaces, padding of layouts, the libraries' own
+/// memory, and gradients kept beside those of the largest layer. It also leaves out the layers'
+/// state for backward (places of maxima, masks, statistics).
 struct MemoryNeed {
   Bytes parameters;
   Bytes states;

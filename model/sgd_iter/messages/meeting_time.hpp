@@ -12,10 +12,10 @@ namespace dlscale::model {
 ///   an all-reduce of 4 B, which has as many rounds, after spinning;
 ///   ⌈lg p⌉ of the smallest messages from one rank to another, likewise;
 ///   nothing, which is noted: where neither was measured, and from data sheets.
-/// The wake-up of the others after the first continues is part of messages measured after sleeping,
-/// because bench comm times each rank from its own end of the barrier. So those messages are not
-/// used here, which would count it twice. [D, derived] Wrong where one rank is so late that the
-/// others sleep their longest: then it continues at once, and they wake up to 100 µs later.
+/// After sleeping, measured messages include the wake-up of the other ranks, because bench comm
+/// times each rank from its own end of the barrier. They are not used here, where the wake-up would
+/// count twice. [D, derived] Wrong where one rank is so late that the others sleep their longest:
+/// then it continues at once, and they wake up to 100 µs later.
 Estimate<Seconds> meeting_time(const Machine& machine, const Placement& placement, Notes& notes);
 
 }  // namespace dlscale::model

@@ -17,11 +17,10 @@ struct SheetLinks {
 };
 
 /// The ends of a 90 % interval. For a fitted machine, whose Estimates are of 95 %, they lie further
-/// out by 1.960 / 1.645, as if normal, but never beyond line rate, and never faster than the
-/// payload rate of the cluster. Links of unknown kind take the least efficiency and the longest
-/// start-up of all possible kinds, so that missing knowledge widens the interval. Longer stated
-/// start-ups stay. Between nodes of several devices whose all-reduce is a ring, `slow` is both
-/// links in series.
+/// out by 1.960 / 1.645, as if normal. They never exceed line rate or the cluster's payload rate.
+/// Links of unknown kind take the least efficiency and the longest start-up of all possible kinds,
+/// so that missing knowledge widens the interval. Longer stated start-ups stay. Between nodes of
+/// several devices whose all-reduce is a ring, `slow` is both links in series.
 SheetLinks sheet_links(const Machine& machine);
 
 /// The shares of the links within the nodes of a cluster and between them, by its description.
