@@ -14,7 +14,7 @@ struct StatedInput {
   std::string value;
 };
 
-/// Splits it. Throws ConfigError where there is no "=", or one of its sides is empty.
+/// Splits it. Throws ConfigError where "=" is missing or one of its sides is empty.
 StatedInput parse_stated_input(std::string_view text);
 
 /// All valid keys, for help: device.peak.f32 and so on, host.decode, host.cores, host_device.*,
