@@ -14,14 +14,14 @@
 namespace dlscale::model {
 namespace {
 
-/// Of an interval, in the logarithm of the time: nothing is known.
+/// Widest interval, in the logarithm of the time: no information.
 constexpr double widest = 20;
 
 double distance(const Placement& a, const Placement& b) {
   return std::abs(std::log(static_cast<double>(a.ranks) / b.ranks));
 }
 
-/// The range of a size; if samples there crossed no link of the kind, the nearest where some did.
+/// The range of a size; if no sample there crossed the kind of link, the nearest with one.
 const LinkRange* range_at(const std::vector<LinkRange>& ranges, Bytes size,
                           std::optional<LinkFit> LinkRange::*kind) {
   const auto found =
@@ -38,13 +38,13 @@ const LinkRange* range_at(const std::vector<LinkRange>& ranges, Bytes size,
   return best;
 }
 
-/// A time by the closed form alone, and the 95 % interval that α and β of the links give it.
+/// A time by the closed form alone, with the 95 % interval from α and β of the links.
 struct FormTime {
   Seconds time;
   double half_width = 0;  ///< relative
 };
 
-/// What the links of a range, or of two, make of their multiples.
+/// The time of the multiples over the links of a range, or of two.
 FormTime form_time(const LinkRange* intra, const LinkRange* inter, const LinkMultiples& multiples,
                    Seconds adding) {
   const auto& [a_intra, b_intra, a_inter, b_inter, both_ways] = multiples;
@@ -66,7 +66,7 @@ FormTime form_time(const LinkRange* intra, const LinkRange* inter, const LinkMul
   return {time, time.si() > 0 ? width / time.si() : 0};
 }
 
-/// By the closed form alone; nothing where a link or the algorithm is not known.
+/// The closed form alone; empty where a link or the algorithm is unknown.
 std::optional<FormTime> closed_form(const AlgorithmFit& fit, const LinkTerms& terms, Bytes m) {
   const Bytes size = size_in_range(terms, fit.range_of, m);
   const bool has_intra = terms.alpha_intra != 0 || terms.beta_intra != 0;
@@ -88,8 +88,8 @@ const LayoutFit* nearest_of(const std::vector<LayoutFit>& layouts, const Placeme
   return best;
 }
 
-/// As measured on the layout. Without ratios, and where the rules name an algorithm for m that
-/// nobody knows, by its own fit.
+/// Prediction on a measured layout: by its own fit, if it has no ratios or the rules name an
+/// unknown algorithm for m.
 MessagePrediction as_measured(const AlgorithmFit& fit, const LayoutFit& near, Bytes m) {
   MessagePrediction prediction;
   prediction.time = near.cost.time(m);
@@ -104,13 +104,13 @@ MessagePrediction as_measured(const AlgorithmFit& fit, const LayoutFit& near, By
   return prediction;
 }
 
-/// How much of its value an interval leaves upwards.
+/// Relative distance from a value to the upper end of its interval.
 double relative_half_width(const Estimate<Seconds>& time) {
   return time.value.si() > 0 ? time.high / time.value - 1 : 0;
 }
 
-/// Half the width of the 95 % interval of what the closed form may be off by from one number of
-/// ranks to another, in the logarithm of the time.
+/// Half the width of the 95 % interval of the closed form's error between two numbers of ranks, in
+/// the logarithm of the time.
 double departure(const AlgorithmFit& fit, const Placement& from, const Placement& to) {
   if (!fit.foresight) return 0;
   const Foresight& seen = *fit.foresight;
@@ -119,7 +119,7 @@ double departure(const AlgorithmFit& fit, const Placement& from, const Placement
   return 1.96 * seen.deviation * steps;
 }
 
-/// From several layouts, by the fit over all of them.
+/// Prediction from several layouts, by the fit over all of them.
 std::optional<MessagePrediction> by_fit(const AlgorithmFit& fit, const LayoutFit& near,
                                         const Placement& layout, Bytes m) {
   const auto there = fit.carrier.terms(layout, m);
@@ -140,7 +140,7 @@ std::optional<MessagePrediction> by_fit(const AlgorithmFit& fit, const LayoutFit
   return prediction;
 }
 
-/// α + β m of one layout as the same of another, if messages travel by that algorithm.
+/// α + β m of one layout converted to another, if messages use that algorithm.
 std::optional<Estimate<Seconds>> moved_line(const Carrier& carrier, const LayoutFit& near,
                                             const Placement& layout, Bytes m) {
   const auto here = carrier.terms(near.layout, m);
@@ -153,7 +153,7 @@ std::optional<Estimate<Seconds>> moved_line(const Carrier& carrier, const Layout
   return near.cost.segment(m).time(alpha, beta * m);
 }
 
-/// From the nearest layout alone: by the algorithm that would take least time.
+/// Prediction from the nearest layout alone: by the algorithm of least time.
 std::optional<MessagePrediction> by_least(const AlgorithmFit& fit, const LayoutFit& near,
                                           const Placement& layout, Bytes m) {
   MessagePrediction least = as_measured(fit, near, m);

@@ -12,101 +12,99 @@
 
 namespace dlscale::model {
 
-/// Of what the ranges of a fit are sizes: of the message, by which libraries choose, or of what
-/// travels at once (LinkTerms::transfer), by which the transport below them does.
+/// The sizes by which the ranges of a fit are bounded: `message` is the whole message, by which
+/// libraries choose; `transfer` is what travels at once (LinkTerms::transfer), by which the
+/// transport below them chooses.
 enum class RangeOf { message, transfer };
 std::string_view to_string(RangeOf range_of);
 /// Throws ConfigError for another word.
 RangeOf parse_range_of(std::string_view word);
 
-/// What was measured on one layout, by itself.
+/// The measurements of one layout, fitted alone.
 struct LayoutFit {
   Placement layout;
   Piecewise cost;  ///< α + β m by protocol range (fit_piecewise())
-  Segment line;    ///< one α + β m through all sizes: what is naive
-  /// Where the rules of a library send its sizes by several algorithms; else empty.
+  Segment line;    ///< one α + β m through all sizes, as a naive baseline
+  /// Empty unless the rules of a library choose several algorithms for its sizes.
   FormRatios ratios = {};
 };
 
-/// How the closed form did on the largest number of ranks measured, fitted without it: how far to
-/// trust it on more.
+/// Accuracy of the closed form on the largest number of ranks measured, fitted without it. It says
+/// how far to trust the form on more ranks.
 struct Foresight {
-  int ranks = 0;      ///< that number
-  int from = 0;       ///< the largest of those that the fit saw then, over the same kind of link
-  double median = 0;  ///< of the absolute relative errors of the samples on `ranks`
-  /// Relative standard deviation of the closed form's errors there, without what the intervals of
-  /// the prediction and of the times on `ranks` explain; 0 where they explain all.
+  int ranks = 0;      ///< number of ranks predicted
+  int from = 0;       ///< largest number of ranks in the fit, over the same kind of link
+  double median = 0;  ///< median absolute relative error of the samples on `ranks`
+  /// Relative standard deviation of the closed form's errors there, less what the intervals of
+  /// prediction and measurement explain; 0 where they explain all.
   double deviation = 0;
-  /// Beyond the median error that validate-comm allows.
+  /// Whether the median error exceeds the one that validate-comm allows.
   [[nodiscard]] bool is_poor() const { return median > 0.08; }
 };
 
-/// The closed form of an algorithm, fitted to all sizes and numbers of ranks of a family at once:
-/// α and β of the links belong to the machine, the formula has the ranks. γ is part of β where it
-/// is 0. Wrong where the library changes its algorithm with the number of ranks and its rules are
-/// not known, and where links differ that count as one here (switches, sockets).
+/// The closed form of an algorithm, fitted to all sizes and numbers of ranks of a family at once. α
+/// and β of the links belong to the machine; the formula contains the ranks. γ is part of β where
+/// it is 0. Wrong where the library changes its algorithm with the number of ranks by unknown
+/// rules, and where different links (switches, sockets) count as one here.
 struct AlgorithmFit {
   Carrier carrier;
   std::string library;
   std::string waiting;
-  std::string asked = "library";  ///< what carried them out, as its rows say
+  std::string asked = "library";  ///< implementation that ran the collective, as its rows say
   RangeOf range_of = RangeOf::message;
-  SecondsPerByte gamma;            ///< of adding, known beforehand, not fitted
-  std::vector<LinkRange> ranges;   ///< empty where layouts tell no algorithm from another
+  SecondsPerByte gamma;            ///< time to add a byte; known beforehand, not fitted
+  std::vector<LinkRange> ranges;   ///< empty where the layouts cannot tell algorithms apart
   std::vector<LayoutFit> layouts;  ///< by ranks; ≥ 1
   /// Absent where fewer than two numbers of ranks were measured over the same kind of link.
   std::optional<Foresight> foresight = {};
   std::string source;
 };
 
-/// Whether layouts have as many ranks on as many nodes.
+/// Whether both layouts have the same number of ranks and of nodes.
 bool is_same(const Placement& a, const Placement& b);
-/// Whether both are within a node, or both over several: those use the same links.
+/// Whether both are within a node, or both span several: such layouts use the same links.
 bool is_alike(const Placement& a, const Placement& b);
-/// By what the range of m bytes is found.
+/// The size that selects the range of m bytes.
 Bytes size_in_range(const LinkTerms& terms, RangeOf range_of, Bytes m);
 
-/// A predicted time, and what it rests on. The interval is to hold the time that messages of that
-/// size take on that layout in 95 of 100 cases.
-///   As measured: that of the layout's own fit, by the covariance of weighted linear regression
-///     (LineSpread). Where the rules of a library send its sizes by several algorithms, by the
-///     closed form and what the layout is beside it (FormRatios), T e^-w to T e^w with w 1.96 times
-///     their deviation.
-///   By a closed form: T = N F_there / F_near with N the nearest layout's own fit and F the closed
-///     form fitted to all, whose relative variances (LinkSpread, for F) come together as
+/// A predicted time and its basis. The interval should hold the time of messages of that size on
+/// that layout in 95 of 100 cases.
+///   As measured: interval of the layout's own fit, by the covariance of weighted linear regression
+///     (LineSpread). Where the rules of a library choose several algorithms, the closed form times
+///     the layout's ratio to it (FormRatios), from T e^-w to T e^w with w 1.96 times their
+///     deviation.
+///   By a closed form: T = N F_there / F_near, with N the nearest layout's own fit and F the closed
+///     form fitted to all. Their relative variances (LinkSpread, for F) combine to
 ///       v = max(0, v_N - v_near) + v_there,
-///     because N and F are of the same samples, and the difference of an estimate and the best one
-///     is independent of the best [J. A. Hausman, Econometrica 46 (1978) 1251, lemma 2.1]. To it
-///     comes what the closed form itself was seen to be off by: the square of Foresight::deviation,
-///     which is taken to grow in proportion with the logarithm of the number of ranks. Where fewer
-///     than two numbers of ranks were measured nothing is known of that, and nothing comes to it.
-///     The bounds are T e^-w and T e^w, with w no more than 20.
-///   By the algorithm that would take least: that of the line; that it may be another is not in it.
+///     because N and F use the same samples, and the difference of an estimate and the best one is
+///     independent of the best [J. A. Hausman, Econometrica 46 (1978) 1251, lemma 2.1]. The closed
+///     form's own error adds the square of Foresight::deviation, assumed to grow in proportion to
+///     the logarithm of the number of ranks. It adds nothing where fewer than two numbers of ranks
+///     were measured. The bounds are T e^-w and T e^w, with w ≤ 20.
+///   By the fastest algorithm: interval of the line, without the chance that another is used.
 struct MessagePrediction {
   Estimate<Seconds> time;
-  std::string algorithm;  ///< whose closed form led to it; empty: by the layout's own fit alone
-  bool sizes_extrapolated = false;  ///< below or above all sizes measured on the nearest layout
+  std::string algorithm;            ///< its closed form was used; empty: the layout's own fit alone
+  bool sizes_extrapolated = false;  ///< outside the sizes measured on the nearest layout
   bool ranks_extrapolated = false;  ///< fewer or more ranks than were measured
   /// "interpolated", "extrapolated in ranks", "extrapolated in sizes and ranks", …
   [[nodiscard]] std::string basis() const;
 };
 
-/// The time of m bytes on a layout by the closed form with the parameters fitted, and nothing else.
-/// Nothing where messages cross a link that no sample crosses, or the algorithm is not known or
-/// cannot run there.
+/// The time of m bytes on a layout by the fitted closed form alone. Empty where messages cross a
+/// link that no sample crosses, and where the algorithm is unknown or cannot run there.
 std::optional<Seconds> closed_form_time(const AlgorithmFit& fit, const Placement& layout, Bytes m);
 
-/// The time of m bytes on a layout. As measured: the fit of that layout (or closed form and ratios,
-/// see above). Else that of the layout whose number of ranks is nearest in proportion, times the
-/// ratio of the closed forms on both, at the same size of what ranges are told apart by. Where no
-/// two numbers of ranks were measured over the same kind of link, and nobody says by which
-/// algorithm, none is told from another, and the least time of all counts, as if the library had
-/// chosen it. Nothing where messages cross a link that no sample crosses, or the algorithm cannot
-/// run there.
+/// The time of m bytes on a layout. A measured layout uses its own fit, or closed form and ratios
+/// (see above). Any other takes the layout with the nearest number of ranks in proportion, times
+/// the ratio of the closed forms on both. Both are at the same size in the sense of RangeOf. If no
+/// two numbers of ranks were measured over the same kind of link and the algorithm is unknown, the
+/// fastest counts, as if the library had chosen it. Empty where messages cross a link that no
+/// sample crosses, or the algorithm cannot run there.
 std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const Placement& layout,
                                                  Bytes m);
 
-/// What one straight line says: that of the layout, or else of the one nearest in proportion.
+/// The time by the single straight line of the layout, or of the one nearest in proportion.
 Seconds straight_line(const AlgorithmFit& fit, const Placement& layout, Bytes m);
 
 }  // namespace dlscale::model

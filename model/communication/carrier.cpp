@@ -18,7 +18,7 @@ using collective::Algorithm;
 using collective::Collective;
 using collective::Link;
 
-constexpr Bytes element(4);  // of the gradients that libraries are asked to add
+constexpr Bytes element(4);  // f32 gradients, as passed to libraries
 
 std::optional<Collective> collective_named(std::string_view name) {
   for (const Collective each : collective::collectives) {
@@ -27,7 +27,7 @@ std::optional<Collective> collective_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// Whether all take as long as one message.
+/// Whether every collective takes the time of one message.
 bool is_one_message(const Carrier& carrier) {
   return carrier.algorithm == point_to_point || carrier.algorithm == no_change_with_ranks;
 }
@@ -46,8 +46,8 @@ constexpr Link unit_gamma{{}, {}, SecondsPerByte(1)};
 
 using CostOf = std::function<double(const Link& inter, const Link& intra)>;
 
-/// Of one byte: by the closed form, or by the schedule where the closed form is but a bound on it.
-/// Its rounds then are of messages of one size, so that the time is a sum of multiples too.
+/// Cost of one byte: by the closed form, or by the schedule where the closed form is only a bound.
+/// The rounds of that schedule have messages of one size, so the time is a sum of multiples too.
 CostOf cost_of(const Algorithm& algorithm, const collective::Settings& settings) {
   if (algorithm.inexact.empty()) {
     return [&algorithm, settings](const Link& inter, const Link& intra) {
@@ -60,7 +60,7 @@ CostOf cost_of(const Algorithm& algorithm, const collective::Settings& settings)
   };
 }
 
-/// A of messages between nodes on shared cores, and X, by the schedule that is carried out.
+/// Adds A of messages between nodes on shared cores, and X, by the executed schedule.
 void add_counts(const Carrier& carrier, const Algorithm& algorithm, const Placement& layout,
                 const collective::Settings& settings, LinkTerms& terms) {
   const bool share_cores = carrier.cores > 0 && layout.ranks > carrier.cores;
@@ -75,7 +75,7 @@ void add_counts(const Carrier& carrier, const Algorithm& algorithm, const Placem
   terms.both_ways = counts.both_ways * collective::flows(algorithm.outflow, layout.ranks_on_node());
 }
 
-/// Of one level: all its messages on one kind of link.
+/// Sets the terms of a single-level algorithm: all messages are on one kind of link.
 void set_flat(LinkTerms& terms, double alpha, double beta, const Placement& layout,
               collective::Outflow outflow) {
   if (alpha > 0) terms.transfer = beta / alpha;
@@ -92,7 +92,7 @@ void set_flat(LinkTerms& terms, double alpha, double beta, const Placement& layo
 /// parameter is 1 and the others are 0.
 std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
                                   const Carrier& carrier) {
-  // Servers that are measured are on the ranks; those of the closed form are not.
+  // Measured servers are on the ranks; those of the closed form are not.
   if (algorithm.traits.servers) return std::nullopt;
   const int on_node = layout.ranks_on_node();
   const collective::Settings settings{
@@ -117,15 +117,15 @@ std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& l
   return terms;
 }
 
-/// Whether a closed form says all with the number of ranks and the links: no segments, servers or
-/// switches of which results tell nothing.
+/// Whether a closed form needs only the number of ranks and the links: no segments, servers or
+/// switches, which results do not record.
 bool is_plain(const Algorithm& algorithm) {
   const collective::Traits& reads = algorithm.traits;
   return !reads.segments && !reads.servers && !reads.switches;
 }
 
-/// Which algorithm a library carries out by its rules, if the family of algorithms holds it. A
-/// segmented ring is one of a segment: Open MPI's are of 1 MiB, and its rules name it for less.
+/// The algorithm that a library runs by its rules, if the family of algorithms has it. A segmented
+/// ring has one segment: Open MPI's segments are of 1 MiB, and its rules name it below that.
 const Algorithm* selected(ChosenBy by, Collective collective, int ranks, Bytes m) {
   const Algorithm* algorithm =
       by == ChosenBy::open_mpi

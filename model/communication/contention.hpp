@@ -10,12 +10,12 @@
 
 namespace dlscale::model {
 
-/// What is computed while messages travel, told apart by what it asks of caches and memory: the
-/// work of bench comm --beside.
+/// Computation that overlaps with messages, by its use of caches and memory: the work of bench comm
+/// --beside.
 enum class WorkKind {
   gemm,  ///< products of matrices: fully connected layers
   conv,  ///< convolutions
-  copy,  ///< what goes by memory: copies, updates, all other layers; "memcpy" in files
+  copy,  ///< memory-bound: copies, updates, all other layers; "memcpy" in files
 };
 inline constexpr std::array all_work_kinds{WorkKind::gemm, WorkKind::conv, WorkKind::copy};
 inline constexpr std::size_t work_kinds = all_work_kinds.size();
@@ -25,18 +25,18 @@ constexpr std::size_t index_of(WorkKind kind) {
 std::string_view work_kind_name(WorkKind kind);   ///< "gemm", "conv", "memcpy"
 WorkKind parse_work_kind(std::string_view name);  ///< throws ConfigError
 
-/// The greatest slow-down that is told from work which stands still: where a hundredth or less of
-/// its speed is left, it counts as so much.
+/// Upper limit of slow-downs: work at a hundredth of its speed or less, even at rest, counts as
+/// this.
 constexpr double most_slowdown = 100;
 
-/// What work and messages of [from, to) bytes cost each other while both go on, whoever began: of a
-/// rate r, 1 alone, the slow-down 1 / r ≥ 1.
+/// Slow-downs of work and messages of [from, to) bytes while both are in progress, whichever began
+/// first. A relative rate r (1 alone) is the slow-down 1 / r ≥ 1.
 struct ContentionRange {
   Bytes from;
   Bytes to;
-  Estimate<double> compute;   ///< s_c: the work goes at 1 / s_c while messages travel
-  Estimate<double> messages;  ///< s_m: messages travel at 1 / s_m while work goes on
-  int points = 0;             ///< sizes of messages it was told from
+  Estimate<double> compute;   ///< s_c: work runs at 1 / s_c of its speed during messages
+  Estimate<double> messages;  ///< s_m: messages travel at 1 / s_m of theirs during work
+  int points = 0;             ///< number of message sizes measured
 };
 
 /// Contention of the messages of one collective with one kind of work.
@@ -44,18 +44,17 @@ struct ContentionFit {
   std::string collective;  ///< "all_reduce"
   int ranks = 2;
   int ranks_on_node = 2;
-  std::string waiting = "sleep";  ///< how ranks met before each message: "spin", "sleep"
+  std::string waiting = "sleep";  ///< how ranks synchronize before each message: "spin", "sleep"
   WorkKind work = WorkKind::conv;
-  int threads = 1;  ///< of the work
+  int threads = 1;  ///< threads of the work
   /// Processor cores of a rank, for the work and for the thread that sends.
   int cores_per_rank = 1;
   std::vector<ContentionRange> ranges;  ///< ascending and contiguous, ≥ 1
   std::string source;
 
-  /// Of messages of that size; outside of all, the nearest.
+  /// The range of messages of that size; outside of all, the nearest.
   [[nodiscard]] const ContentionRange& range(Bytes size) const;
-  /// Whether the thread that sends had no core to itself: then the slow-downs hold what sharing one
-  /// costs.
+  /// Whether the sending thread shares a core with the work: then the slow-downs include that.
   [[nodiscard]] bool shares_cores() const { return threads + 1 > cores_per_rank; }
 };
 

@@ -16,16 +16,16 @@
 namespace dlscale::model {
 namespace {
 
-/// A library's own rules stand unless the evidence against them is decisive, and what travels both
-/// ways counts by itself if the evidence for it is.
+/// BIC difference that counts as decisive: against a library's own rules, and for χ as a parameter
+/// of its own.
 constexpr double decisive = 10;
-/// Schedules of more ranks take long to be counted through.
+/// Limit of ranks, because schedules of more take long to count.
 constexpr int most_counted = 64;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Samples = std::vector<MessageSample>;
 
-/// Of layouts with ≥ 2 sizes, by ranks.
+/// The fits of layouts with ≥ 2 sizes, by ranks.
 std::vector<LayoutFit> fit_layouts(const MessageFamily& family) {
   std::map<std::pair<int, int>, std::vector<SizedTime>> layouts;
   for (const MessageSample& sample : family.samples) {
@@ -100,9 +100,9 @@ bool by_rules(const Carrier& carrier) {
   return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
 }
 
-/// Whether it is by rules that are those of the very library, and nobody changed them: the table of
-/// core/collective/selection is that of Open MPI 4.1. Of messages that were copied to the host and
-/// back, which is no part of any rule, it has to be shown.
+/// Whether the rules are those of this very library, with default settings: the table of
+/// core/collective/selection is that of Open MPI 4.1. Messages copied to the host and back are not
+/// covered by any rule, so for them the fit must show it.
 bool rules_in_force(const Carrier& carrier, const MessageFamily& family) {
   return carrier.chosen_by == ChosenBy::open_mpi && family.by_defaults &&
          family.library.starts_with("Open MPI 4.1.") && !family.library.ends_with(staged_by_host);
@@ -112,14 +112,13 @@ struct Candidate {
   Carrier carrier;
   RangeOf range_of = RangeOf::message;
   RangesFit fit;
-  /// Median error with which the same, fitted without the largest number of ranks, predicts that;
-  /// infinite if it does not.
+  /// Median error in predicting the largest number of ranks from the others; infinite if that is
+  /// not possible.
   double error_ahead = 0;
   bool in_force = false;  ///< rules_in_force()
 };
 
-/// Sizes of what travels mean the same for all samples only if all travel by one algorithm of one
-/// level.
+/// Sizes of what travels are comparable between samples only if all use one algorithm of one level.
 bool has_transfers(const Carrier& carrier, const Samples& samples) {
   if (by_rules(carrier)) return false;
   return std::ranges::any_of(samples, [&](const MessageSample& sample) {
@@ -138,8 +137,8 @@ RangesFit ranges_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gam
   return fit_ranges(std::move(rows));
 }
 
-/// Whether χ can be told from β: the samples between nodes differ in how much of what they send
-/// travels both ways at once. Who is not told the algorithm is not told that either.
+/// Whether χ can be told apart from β: samples between nodes differ in the part of their bytes that
+/// travels both ways at once. False where the algorithm itself is fitted.
 bool may_tell_two_ways(const Carrier& carrier, const Samples& samples) {
   if (carrier.chosen_by == ChosenBy::fit) return false;
   Carrier two_way = carrier;
@@ -159,7 +158,8 @@ bool may_tell_two_ways(const Carrier& carrier, const Samples& samples) {
   return most > least + told;
 }
 
-/// With χ by itself where that explains the samples decisively better, range by range; else in β.
+/// The carrier with χ as a parameter where that explains the samples decisively better, range by
+/// range; else χ is part of β.
 Candidate candidate(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
                     const Samples& samples) {
   Candidate plain{carrier, range_of, ranges_of(carrier, range_of, gamma, samples)};
@@ -185,9 +185,9 @@ std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Sa
 
 /// The largest number of ranks, and the next smaller over the same kind of link.
 struct Ahead {
-  LayoutFit layout;  ///< of that number
+  LayoutFit layout;  ///< on the largest number of ranks
   int from = 0;      ///< 0: there is none
-  int others = 0;    ///< numbers of ranks over that kind of link besides
+  int others = 0;    ///< further numbers of ranks over that kind of link
   [[nodiscard]] bool has(const Placement& other) const {
     return other.ranks == layout.layout.ranks;
   }
@@ -207,22 +207,22 @@ Ahead ahead_of(const std::vector<LayoutFit>& layouts) {
   return ahead;
 }
 
-/// Standard deviation that a 95 % interval stands for, of the logarithm.
+/// Standard deviation of the logarithm, from a 95 % interval.
 double deviation_of(const Estimate<Seconds>& time) {
   return std::log(time.high / time.value) / 1.96;
 }
 
-/// What errors have beyond their own standard deviations: s of a normal distribution with the same
+/// Excess of errors over their own standard deviations: s of a normal distribution with the same
 /// median absolute value, less the median of theirs, as squares. 0 where 95 % intervals would hold
-/// the median error: errors of sizes go together, so that it is like one draw.
+/// the median error: errors of sizes are correlated, so that it is like one draw.
 double excess(const std::vector<double>& errors, const std::vector<double>& deviations) {
-  const double normal_median = 0.6745;  // of |x| where s is 1
+  const double normal_median = 0.6745;  // median of |x| where s is 1
   const double explained = median(deviations);
   if (median(errors) <= 1.96 * explained) return 0;
   return std::sqrt(std::pow(median(errors) / normal_median, 2) - std::pow(explained, 2));
 }
 
-/// By the rules of the carrier, whether they send the samples of a layout by several algorithms.
+/// Whether the rules of the carrier use several algorithms for the samples of a layout.
 bool has_several_algorithms(const Carrier& carrier, const Placement& layout,
                             const Samples& samples) {
   std::set<std::string> names;
@@ -233,8 +233,8 @@ bool has_several_algorithms(const Carrier& carrier, const Placement& layout,
   return names.size() > 1;
 }
 
-/// What the layouts are beside the closed form, where a line through their sizes is one through
-/// several algorithms.
+/// Adds the ratios of layouts to the closed form, where their own line would span several
+/// algorithms.
 void add_ratios(AlgorithmFit& fit, const Samples& samples) {
   if (!by_rules(fit.carrier)) return;
   for (LayoutFit& layout : fit.layouts) {
@@ -250,8 +250,8 @@ void add_ratios(AlgorithmFit& fit, const Samples& samples) {
   }
 }
 
-/// How predictions by `part` compare with samples of ranks that it has not seen, and with the line
-/// through these, which has less noise.
+/// Compares predictions by `part` with held-out samples of more ranks, and with the line through
+/// these, which has less noise.
 std::optional<Foresight> compare_ahead(const AlgorithmFit& part, const AlgorithmFit& whole,
                                        const Samples& samples, const Ahead& ahead) {
   std::vector<double> errors;
@@ -272,7 +272,7 @@ std::optional<Foresight> compare_ahead(const AlgorithmFit& part, const Algorithm
                    excess(from_line, deviations)};
 }
 
-/// Fits the candidate to all fewer ranks and predicts the largest number; nothing if it cannot.
+/// Fits the candidate to all fewer ranks and predicts the largest number; empty if it cannot.
 std::optional<Foresight> foresight_of(const Candidate& candidate, const AlgorithmFit& whole,
                                       const Samples& samples, const Ahead& ahead) {
   if (ahead.from == 0) return std::nullopt;
@@ -287,7 +287,8 @@ std::optional<Foresight> foresight_of(const Candidate& candidate, const Algorith
   return compare_ahead(part, whole, samples, ahead);
 }
 
-/// Where two others were measured, of which one and the same formula can be held against a third.
+/// Judges the candidates where two smaller numbers were measured, so that a third tests the same
+/// formula.
 void look_ahead(std::vector<Candidate>& all, const AlgorithmFit& whole, const Samples& samples,
                 const Ahead& ahead) {
   if (ahead.others < 2 || all.size() < 2) return;
@@ -297,9 +298,9 @@ void look_ahead(std::vector<Candidate>& all, const AlgorithmFit& whole, const Sa
   }
 }
 
-/// Of those that foresee the largest number of ranks about as well as any, what the rules of the
-/// library say, unless those are not known to be in force and another explains all samples better;
-/// else the one that explains them best.
+/// Among candidates that predict the largest number of ranks about as well as any: the rules of the
+/// library, unless they may not be in force and another explains all samples better; else the best
+/// fit.
 const Candidate& best_of(const std::vector<Candidate>& all) {
   const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::error_ahead);
   const double about = 1.1 * far.error_ahead + 1e-3;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double octaves_to_half_a_weight = 2;
 
-/// r(m) without the one at `but`; past the end: of all.
+/// r(m) without the ratio at `but`; past the end: with all.
 double mean_near(std::span<const FormRatio> ratios, Bytes m, std::size_t but) {
   double sum = 0;
   double weights = 1;

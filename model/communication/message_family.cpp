@@ -18,7 +18,7 @@ namespace {
 /// Axes by which the samples of a family differ, or which follow from them.
 constexpr std::array<std::string_view, 5> sample_axes{"bytes", "ranks", "ranks_on_node", "window",
                                                       "part"};
-/// Axes that have members of their own.
+/// Axes with members of their own.
 constexpr std::array<std::string_view, 5> named_axes{"collective", "algorithm", "segments",
                                                      "library", "waiting"};
 
@@ -29,7 +29,7 @@ std::string value_or(const Axes& axes, const std::string& name, const std::strin
   return found == axes.end() ? otherwise : found->second;
 }
 
-/// What a row has in common with its family; axes that older results lack are filled in.
+/// The common axes of a row and its family; fills in axes that older results lack.
 Axes family_axes(const Measurement& row) {
   Axes axes = row.axes;
   for (const std::string_view name : sample_axes) axes.erase(std::string(name));
@@ -39,7 +39,8 @@ Axes family_axes(const Measurement& row) {
   return axes;
 }
 
-/// Those of a replay follow each other, so that they are no messages of a kind.
+/// Whether a row is usable: messages of a replay follow each other, so they are not samples of one
+/// kind.
 bool is_usable(const Measurement& row) {
   if (row.axes.contains("message")) return false;
   const auto collective = row.axes.find("collective");
@@ -48,7 +49,7 @@ bool is_usable(const Measurement& row) {
          value_or(row.axes, "ranks", "") != "1";
 }
 
-/// Throws ConfigError for a row of messages that nobody sends. A barrier moves none.
+/// Throws ConfigError for a row of an unknown collective. A barrier sends no message.
 void expect_known(const Sourced& row) {
   const std::string name = value_or(row.measurement->axes, "collective", "barrier");
   const bool counts = row.measurement->benchmark == "comm" && is_timed(*row.measurement);
@@ -110,14 +111,14 @@ MessageFamily family_of(Axes axes, const Group& rows, const MessageOrigin& origi
   return family;
 }
 
-/// Results of one place, and what each file says of it.
+/// Results of one place, and the facts of each file.
 struct Place {
   Group rows;
   std::vector<int> cores;
   bool by_defaults = true;
 };
 
-/// Where rows of a file were measured.
+/// The place where the rows of a file were measured.
 std::string place_of(const ResultFile& file) {
   const Environment& environment = file.header.environment;
   const std::string place = fmt::format("{}, host {}", environment.cpu, environment.host_hash);

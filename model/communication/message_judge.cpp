@@ -19,7 +19,7 @@ Half half_of(const MessageSample& sample) {
   return sample.half.value_or(half_of_size(sample.bytes));
 }
 
-/// The largest number of ranks that the fit of a family may see.
+/// The largest number of ranks in the fit of a family.
 int most_ranks_of(const MessageFamily& family, int wanted) {
   if (wanted > 0) return wanted;
   std::set<int> ranks;
@@ -32,7 +32,7 @@ bool is_seen(const MessageSample& sample, int most_ranks) {
   return sample.layout.ranks <= most_ranks && half_of(sample) == Half::training;
 }
 
-/// The family without what its fit must not see.
+/// The family without the held-out samples.
 MessageFamily training_part(const MessageFamily& family, int most_ranks) {
   MessageFamily part = family;
   std::erase_if(part.samples,

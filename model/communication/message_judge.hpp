@@ -7,53 +7,52 @@
 
 namespace dlscale::model {
 
-/// What of a family a fit has not seen: other sizes on the layouts it was fitted to, or layouts of
-/// more ranks.
+/// Part of a family held out from a fit: other sizes on the fitted layouts, or layouts of more
+/// ranks.
 enum class Unseen { sizes, ranks };
 
-/// A measured message that the fit has not seen, and what was predicted of it.
+/// A measured message that was held out from the fit, and its prediction.
 struct JudgedMessage {
   MessageSample sample;
   Unseen unseen = Unseen::sizes;
   MessagePrediction prediction;
-  Seconds naive;  ///< of one straight line (straight_line())
+  Seconds naive;  ///< time by one straight line (straight_line())
   /// (predicted - measured) / measured.
   [[nodiscard]] double error() const { return prediction.time.value / sample.time.value - 1; }
   [[nodiscard]] double naive_error() const { return naive / sample.time.value - 1; }
 };
 
-/// Of the absolute errors of some messages.
+/// Absolute relative errors of some messages.
 struct MessageErrors {
   int messages = 0;
-  int sizes_extrapolated = 0;  ///< of them, below or above the sizes fitted
+  int sizes_extrapolated = 0;  ///< messages below or above the sizes fitted
   double bias = 0;             ///< median of the signed errors
   double median = 0;
   double p90 = 0;
   double naive_median = 0;
   double naive_p90 = 0;
 };
-/// Requires ≥ 1.
+/// Requires ≥ 1 message.
 MessageErrors errors_of(std::span<const JudgedMessage* const> messages);
 
-/// A family, what was fitted to a part of it, and how that did on the rest.
+/// A family, the fit to one part of it, and its errors on the rest.
 struct FamilyJudgement {
   MessageFamily family;
   AlgorithmFit fit;
-  int most_ranks = 0;  ///< the fit has seen samples of no more
+  int most_ranks = 0;  ///< most ranks in the fit
   std::vector<JudgedMessage> messages;
-  int not_judged = 0;  ///< unseen messages of which the fit says nothing
+  int not_judged = 0;  ///< held-out messages that the fit cannot predict
 };
 
 struct MessageJudgement {
   std::vector<FamilyJudgement> families;
-  std::vector<std::string> left_out;  ///< families of which too little was measured, and why
+  std::vector<std::string> left_out;  ///< families with too few measurements, and why
 };
 
-/// Fits each family to its samples of the training half of sizes (half_of_size(), or as its results
-/// say) on `most_ranks` ranks at most, and predicts the others: the judging half of sizes on those
-/// ranks, and all sizes on more. A sample that is predicted was never seen. 0: all but the largest
-/// number of ranks of each family, or all if it has one. Throws ConfigError if nothing can be
-/// judged.
+/// Fits each family to the training half of its sizes (half_of_size(), or as its results say) on at
+/// most `most_ranks` ranks. It predicts the rest: the judging half of sizes on those ranks, and all
+/// sizes on more. No predicted sample was in the fit. 0 means all but the largest number of ranks
+/// of each family, or all if it has one. Throws ConfigError if nothing can be judged.
 MessageJudgement judge_messages(std::span<const MessageFamily> families, int most_ranks = 0);
 
 }  // namespace dlscale::model

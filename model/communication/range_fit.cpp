@@ -32,7 +32,7 @@ double residual_sum(Rows rows, const Parameters& x) {
   return sum;
 }
 
-/// Whether some row says anything of an unknown.
+/// Whether some row depends on an unknown.
 bool is_asked(Rows rows, std::size_t j) {
   return std::ranges::any_of(rows, [j](const RangeRow& row) { return row.terms[j] > 0; });
 }
@@ -73,7 +73,7 @@ std::vector<std::size_t> starts_of_sizes(Rows rows) {
 struct Partition {
   double residual = infinite;
   int parameters = 0;
-  std::size_t begin = 0;  ///< size with which the last range begins
+  std::size_t begin = 0;  ///< first size of the last range
 };
 
 /// Partitions of sizes [0, end) by number of ranges and end, with the least sums of residuals.
@@ -121,7 +121,7 @@ double mean_deviation(Rows rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-/// -2 ln of the likelihood of n errors with that sum of squares, but for a constant.
+/// -2 ln of the likelihood of n errors with that sum of squares, up to a constant.
 double misfit(double residual, double n, double noise) {
   return n * std::log(std::max(residual / n, noise * noise));
 }
@@ -143,7 +143,7 @@ double bic_of(const Partition& partition, std::size_t ranges, Rows rows) {
 
 using Matrix = LinkSpread;
 
-/// Of a symmetric, positive definite matrix whose diagonal is 1, by Gauss and Jordan.
+/// Inverse of a symmetric, positive definite matrix with diagonal 1, by Gauss-Jordan elimination.
 Matrix inverse(const Matrix& of) {
   std::array<std::array<double, 2 * unknowns>, unknowns> m{};
   for (std::size_t i = 0; i < unknowns; ++i) {
@@ -166,9 +166,9 @@ Matrix inverse(const Matrix& of) {
   return result;
 }
 
-/// (AᵀA)⁻¹ of the unknowns that the rows ask for; 0 for others. Columns have unit length while it
-/// is inverted, and a little on the diagonal: where columns depend on each other, what they do not
-/// tell has a huge variance, as it must have.
+/// (AᵀA)⁻¹ of the unknowns in the rows; 0 for others. It is inverted with columns of unit length
+/// and a small ridge on the diagonal: where columns depend on each other, unknown directions get a
+/// huge variance, as they must.
 Matrix covariance(Rows rows) {
   constexpr double ridge = 1e-6;
   Parameters lengths{};
@@ -195,7 +195,7 @@ Matrix covariance(Rows rows) {
   return m;
 }
 
-/// Of unknowns that nothing asks for it is 0.
+/// The spread, which is 0 for unknowns outside the rows.
 LinkSpread spread_of(Rows rows, const Solution& solution) {
   const auto used = static_cast<std::size_t>(solution.parameters);
   const std::size_t freedom = rows.size() > used ? rows.size() - used : 0;
@@ -214,7 +214,7 @@ Estimate<Q> around(double value, double half_width) {
   return {Q(value), Q(std::max(0.0, value - half_width)), Q(value + half_width)};
 }
 
-/// Of unknowns `first` and the one after it, if the rows ask for any.
+/// The link of unknowns `first` and the next, if they are in the rows.
 std::optional<LinkFit> link_of(Rows rows, const Parameters& x, const LinkSpread& spread,
                                std::size_t first) {
   if (!is_asked(rows, first) && !is_asked(rows, first + 1)) return std::nullopt;
@@ -249,7 +249,7 @@ void join(std::vector<LinkRange>& ranges) {
   }
 }
 
-/// As if errors were independent.
+/// The spread if errors were independent.
 LinkSpread independent(const LinkRange& range) {
   LinkSpread spread{};
   std::size_t j = 0;

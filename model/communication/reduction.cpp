@@ -47,7 +47,7 @@ const MessageSample* same_in(const MessageFamily& family, const MessageSample& w
   return found == family.samples.end() ? nullptr : &*found;
 }
 
-/// γ by each message that both have.
+/// γ from each message of both.
 std::vector<double> differences(const MessageFamily& reduce, const MessageFamily& broadcast) {
   std::vector<double> all;
   for (const MessageSample& sample : reduce.samples) {

@@ -10,7 +10,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What a node has to do with its partners in a round.
+/// Traffic of a node with its partners in a round.
 struct Load {
   double sum = 0;
   double most = 0;
@@ -21,7 +21,7 @@ struct Load {
 };
 
 using Loads = std::map<Rank, Load>;
-/// Slots by who sends them to whom: transfers between the same two are one message.
+/// Slots by sender and receiver: transfers between the same two are one message.
 using Messages = std::map<std::pair<Rank, Rank>, int>;
 
 Messages messages_of(const collective::Round& round) {

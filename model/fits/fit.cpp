@@ -25,7 +25,7 @@ constexpr std::size_t max_segments = 6;
 constexpr double least_noise = 0.005;
 
 /// Sums of the normal equations of Σ (α a_i + β b_i - 1)², a_i = 1/t_i, b_i = m_i/t_i. Sizes are
-/// scaled by the largest, so that both columns are alike in magnitude.
+/// scaled by the largest, so that both columns have similar magnitudes.
 struct NormalEquations {
   double scale = 1;
   double aa = 0;
@@ -142,7 +142,7 @@ class Partitions {
 
  private:
   std::vector<std::vector<double>> best_;        // [k][end]
-  std::vector<std::vector<std::size_t>> begin_;  // [k][end]: of the last segment
+  std::vector<std::vector<std::size_t>> begin_;  // [k][end]: start of the last segment
 };
 
 Partitions::Partitions(std::span<const SizedTime> points, std::size_t most)

@@ -13,24 +13,23 @@ struct SizedTime {
   Estimate<Seconds> time;
 };
 
-/// Student's t, two-sided 95 %, by degrees of freedom from 1; the limit 1.96 is approached as
-/// 1.96 + 2.4 / n. [any table]
+/// Student's t, two-sided 95 %, by degrees of freedom from 1; it tends to 1.96 as 1.96 + 2.4 / n.
+/// [any table]
 double student_t95(std::size_t freedom);
 
-/// T(m) = α + β m with α, β ≥ 0 over all points, by least squares on relative error
-/// Σ ((α + β m_i - t_i) / t_i)². The constraints are part of the problem: where one binds, the
-/// other parameter is fitted again. Intervals are those of weighted linear regression (Student's t,
-/// n - 2 degrees of freedom) for the unconstrained problem, cut off at 0, and so is the spread of
-/// the line; the variance of a point is that of the residuals, or of the measurements' own
-/// intervals where that is larger. Requires ≥ 2 points with two different sizes, ascending, and
-/// times > 0.
+/// Fits T(m) = α + β m with α, β ≥ 0 to all points, by least squares on relative error Σ ((α + β
+/// m_i - t_i) / t_i)². Where a constraint binds, the other parameter is fitted again. Intervals and
+/// spread are those of weighted linear regression for the unconstrained problem (Student's t, n - 2
+/// degrees of freedom), cut off at 0. The variance of a point is that of the residuals, or of the
+/// measurements' own intervals where that is larger. Requires ≥ 2 points with two different sizes,
+/// ascending, and times > 0.
 Segment fit_affine(std::span<const SizedTime> points);
 
-/// The partition of the points in segments of ≥ 3 points with the least
+/// Partitions the points into segments of ≥ 3 points with the least
 ///   BIC = n ln(max(RSS/n, s²)) + (4 k - 2) ln n
-/// over all partitions in up to 6 segments (dynamic programming), where RSS is on relative error
-/// and s the larger of 0.5 % and the mean relative standard deviation of the measurements: what
-/// noise explains earns no segment. Boundaries lie at the geometric mean of neighbouring sizes.
+/// over all partitions in up to 6 segments (dynamic programming). RSS is on relative error; s is
+/// the larger of 0.5 % and the mean relative standard deviation of the measurements, so that noise
+/// adds no segments. Boundaries lie at the geometric mean of neighbouring sizes.
 std::vector<Segment> fit_piecewise(std::span<const SizedTime> points);
 
 }  // namespace dlscale::model

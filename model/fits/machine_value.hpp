@@ -13,8 +13,8 @@
 #include "core/base/error.hpp"
 #include "model/fits/piecewise.hpp"
 
-/// How the values of a machine file are read: each knows its place, which errors name. Of
-/// machine_read.cpp and machine_links.cpp alone.
+/// Reading of the values of a machine file: each knows its place, which errors name. Used by
+/// machine_read.cpp and machine_links.cpp only.
 namespace dlscale::model::machine_file {
 
 /// A value with its place, "machine.json: /cluster/nodes", for errors.
@@ -36,24 +36,24 @@ class Value {
   }
   [[nodiscard]] int integer(int least) const {
     if (!json_->is_number_integer()) fail("is no integer");
-    const double value = json_->get<double>();  // of any integer, however large
+    const double value = json_->get<double>();  // valid for any integer, however large
     if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
     return static_cast<int>(value);
   }
-  /// In [0, 1e31]: no quantity of a machine is negative, and what is computed of it is finite.
+  /// A number in [0, 1e31]: no quantity of a machine is negative, and all results stay finite.
   [[nodiscard]] double number() const {
     if (!json_->is_number()) fail("is no number");
     const double value = json_->get<double>();
     if (!(value >= 0 && value <= 1e31)) fail(fmt::format("is {}, out of [0, 1e31]", value));
     return value;
   }
-  /// Of bytes or operations a second, by which amounts are divided: 0, not known, or ≥ 1e-3.
+  /// A rate in bytes or operations a second, used as a divisor: 0 (unknown) or ≥ 1e-3.
   [[nodiscard]] double rate() const {
     const double value = number();
     if (value > 0 && value < 1e-3) fail(fmt::format("is {}, too small", value));
     return value;
   }
-  /// Finite.
+  /// A finite number.
   [[nodiscard]] double signed_number() const {
     if (!json_->is_number()) fail("is no number");
     const double value = json_->get<double>();
@@ -86,7 +86,7 @@ class Value {
   std::string place_;
 };
 
-/// The members of an object, each to be asked for once; done() refuses what nobody asked for.
+/// The members of an object, each read once; done() rejects members that were not read.
 class Object {
  public:
   explicit Object(const Value& value) : value_(value) {

@@ -13,7 +13,7 @@ namespace dlscale::model {
 Estimate<Seconds> Segment::time(double a, Bytes b) const {
   const Seconds value = a * alpha.value + b * beta.value;
   if (!spread) return {value, a * alpha.low + b * beta.low, a * alpha.high + b * beta.high};
-  // α is the height at the mean less what the slope adds up to there.
+  // α is the height at the mean less the slope's part up to there.
   const Seconds of_slope = (b - a * spread->mean) * spread->slope;
   const Seconds half_width(std::hypot(a * spread->at_mean.si(), of_slope.si()));
   return {value, std::max(Seconds(), value - half_width), value + half_width};

@@ -72,7 +72,7 @@ const Summary& summary(const Sourced& one, std::string_view name, Range range) {
   return s;
 }
 
-/// Mean over the ranks of what each measured by itself.
+/// Mean over the ranks of their own medians.
 Summary mean_of_ranks(const Series& series) {
   Summary mean;
   const auto ranks = static_cast<double>(series.samples.size());

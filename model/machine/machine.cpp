@@ -20,7 +20,7 @@ Piecewise nominal_cost(const Estimate<Seconds>& start, const Estimate<SecondsPer
   return Piecewise({segment});
 }
 
-/// From no start-up and line rate to what PCI Express of that rate was found to carry.
+/// A copy from line rate without start-up to the measured rate of PCI Express of that nominal rate.
 AffineFit nominal_copy(const LinkSpec& link, Bytes largest) {
   const LinkShares shares = pcie_shares(link.bandwidth);
   const SecondsPerByte at_best = 1 / link.bandwidth;
@@ -48,8 +48,8 @@ void check_nominal(const Cluster& cluster) {
   if (cluster.host_device.bandwidth.si() <= 0) throw missing("host_device bandwidth");
 }
 
-/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta, with
-/// 16-bit kernels also weights of half the size.
+/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta; with
+/// 16-bit kernels it also writes weights of half the size.
 AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
   const double passes = element_bytes(dtype) == 4 ? 5 : 5.5;
   return {
@@ -65,7 +65,7 @@ Machine nominal_machine(const Cluster& cluster) {
   const Device& device = cluster.device;
   Machine machine;
   machine.cluster = cluster;
-  const Bytes all(1e15);  // no size is out of a data sheet's range
+  const Bytes all(1e15);  // all sizes are within the range of a data sheet
   machine.h2d = {nominal_copy(cluster.host_device, all)};
   for (const DType dtype : all_dtypes) machine.update.push_back(nominal_update(device, dtype, all));
   LoaderFit loader;

@@ -74,9 +74,9 @@ NodeLinks read_node(const Value& value) {
   return node;
 }
 
-/// In (0, 1].
+/// Reads a number in (0, 1].
 double read_part(const Value& value) {
-  constexpr double least = 1e-6;  // of less, a message takes longer than a number can say
+  constexpr double least = 1e-6;  // below it, times of messages overflow
   const double part = value.number();
   if (part < least || part > 1) value.fail("is out of [0.000001, 1]");
   return part;

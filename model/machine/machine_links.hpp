@@ -7,13 +7,14 @@
 
 namespace dlscale::model::machine_file {
 
-/// The keys `node` and `network` of the cluster in a machine file; of machine_read.cpp and
-/// machine_write.cpp alone.
+/// JSON of the keys `node` and `network` of the cluster in a machine file. Used by machine_read.cpp
+/// and machine_write.cpp only.
 nlohmann::ordered_json node_json(const NodeLinks& node);
 nlohmann::ordered_json network_json(const NetworkLinks& network);
 
-/// Sets `cluster`'s from those that are there; files of earlier versions and clusters that describe
-/// neither have none. Its number of devices must be there already. Refused like check() does.
+/// Sets both descriptions of `cluster` from the keys present; files of earlier versions and
+/// clusters without descriptions have none. Requires the number of devices. Rejects what check()
+/// rejects.
 void read_links_of(Object& object, Cluster& cluster);
 
 }  // namespace dlscale::model::machine_file

@@ -19,7 +19,7 @@ namespace {
 using namespace machine_file;
 using Json = nlohmann::json;
 
-/// Files of processors have none, nor do those of earlier versions.
+/// Reads the host time; files of processors and of earlier versions lack it.
 std::optional<Estimate<Seconds>> read_give(Object& object) {
   if (!object.has("give_s")) return std::nullopt;
   return read_estimate<Seconds>(object.take("give_s"));
@@ -90,7 +90,7 @@ NcclFacts read_nccl(const Value& value) {
   return facts;
 }
 
-/// Files of earlier versions say nothing of it.
+/// Reads the rule of all-reduces, which files of earlier versions lack.
 void read_all_reduce(Object& object, Cluster& cluster) {
   if (object.has("nccl")) cluster.nccl = read_nccl(object.take("nccl"));
   if (object.has("all_reduce")) {
@@ -215,7 +215,7 @@ LinkFit read_link_fit(const Value& value) {
   return link;
 }
 
-/// Without χ, the last, in files of earlier versions.
+/// Reads a spread; χ, the last, is missing in files of earlier versions.
 LinkSpread read_link_spread(const Value& value) {
   LinkSpread spread{};
   const std::vector<Value> rows = value.elements();
@@ -321,7 +321,7 @@ ReductionTime read_reduction(const Value& value) {
   return reduction;
 }
 
-/// A slow-down, which is none below 1.
+/// Reads a slow-down, which is at least 1.
 Estimate<double> read_slowdown(const Value& value) {
   const auto slowdown = read_estimate<double>(value);
   if (slowdown.low < 1) value.fail("is below 1, which is no slow-down");
@@ -445,7 +445,7 @@ Machine read_machine(const Value& value) {
   return machine;
 }
 
-/// The parser keeps the last of two equal keys; a file that has two was damaged or edited.
+/// Rejects equal keys, of which the parser keeps the last: such a file was damaged or edited.
 Json parse(std::string_view text, std::string_view where) {
   std::vector<std::set<std::string>> keys;
   const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {

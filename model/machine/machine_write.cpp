@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A result file never holds NaN or infinity: a number that is not finite is a bug upstream.
+/// Requires a finite number, because a result file never holds NaN or infinity.
 double finite(double value) {
   EXPECT(std::isfinite(value));
   return value;
@@ -57,8 +57,8 @@ Json to_json(const NcclFacts& facts) {
           {"source", facts.source}};
 }
 
-/// Only clusters that describe their nodes and network do here, and only those that name a rule
-/// for all-reduces say how they are done.
+/// Adds the descriptions of node and network, and the rule of all-reduces, to clusters that have
+/// them.
 Json with_details(Json json, const Cluster& cluster) {
   if (cluster.node) json["node"] = machine_file::node_json(*cluster.node);
   if (cluster.network) json["network"] = machine_file::network_json(*cluster.network);
@@ -89,7 +89,7 @@ Json to_json(const Cluster& cluster) {
   return with_details(json, cluster);
 }
 
-/// Only what was measured on a device beside the host has it.
+/// Adds the host time, which exists only for asynchronous devices.
 Json with_give(Json json, const std::optional<Estimate<Seconds>>& give) {
   if (give) json["give_s"] = to_json(*give);
   return json;
@@ -285,8 +285,8 @@ Json list(const std::vector<T>& values) {
 
 namespace {
 
-/// Not every machine has measured what it costs to add, what messages and computing cost each
-/// other, or what a graph does.
+/// Adds the optional measurements: cost of addition, contention of messages and computing, graph
+/// launch.
 Json with_optional(Json json, const Machine& machine) {
   if (machine.reduction) {
     json["reduction"] = {{"gamma_s_per_byte", to_json(machine.reduction->per_byte)},

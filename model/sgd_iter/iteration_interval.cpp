@@ -28,7 +28,7 @@ bool gives_exactly(const IterationCosts& costs) {
          });
 }
 
-/// Whether the simulation is the same at both ends of a term, which saves it.
+/// Whether the simulation is the same at both ends of a term, so that one suffices.
 bool is_still(const IterationCosts& costs, IterationTerm term) {
   switch (term) {
     case IterationTerm::communication:
@@ -59,7 +59,7 @@ std::vector<IterationTerm> moving_terms(const IterationCosts& costs) {
   return moving;
 }
 
-/// Forward and backward at their quick ends.
+/// Forward and backward at their low ends.
 Seconds quickest_computing(const IterationCosts& costs) {
   Seconds sum;
   for (const StepCost& step : costs.forward) sum += step.compute.low;
@@ -73,14 +73,14 @@ bool is_work(IterationTerm term) {
   return term == IterationTerm::compute || term == IterationTerm::communication;
 }
 
-/// Whether computing or messages and another term may hide each other, as what runs beside does.
+/// Whether computing or messages and a concurrent term may hide each other.
 bool may_hide(const IterationCosts& costs, IterationTerm work, IterationTerm other) {
   EXPECT(is_work(work) && work != other);
   switch (other) {
     case IterationTerm::compute:
     case IterationTerm::communication:
       return costs.shape.schedule != Schedule::sequential;
-    case IterationTerm::copy:  // one that is always the shorter stays hidden
+    case IterationTerm::copy:  // if it is always the shorter, it stays hidden
       return costs.shape.input_copy == InputCopy::ahead &&
              costs.h2d.compute.high > quickest_computing(costs);
     case IterationTerm::update:

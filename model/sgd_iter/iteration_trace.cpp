@@ -17,14 +17,14 @@
 namespace dlscale::model {
 namespace {
 
-/// What part of a task's time is whose.
+/// The part of a task's time that belongs to one name.
 struct Piece {
   std::string name;
   std::string what;
   double weight = 1;
 };
 
-/// What a task of the device or of the communication thread is about.
+/// Names for a task of the device or of the communication thread.
 struct Label {
   std::vector<Piece> pieces;
   Bytes bytes = {};
@@ -146,7 +146,7 @@ std::vector<Label> Labels::of_communication() const {
   return labels;
 }
 
-/// Reads the spans of some iterations from a graph that was simulated.
+/// Reads the spans of some iterations from a simulated graph.
 class Tracer {
  public:
   Tracer(const IterationGraph& graph, const Labels& labels, std::size_t first, std::size_t end);
@@ -171,7 +171,7 @@ class Tracer {
   std::size_t end_;
   Seconds origin_;
   Seconds last_;
-  std::size_t on_device_ = 0;         ///< tasks of the iteration met so far
+  std::size_t on_device_ = 0;         ///< tasks of the iteration so far
   std::size_t on_communication_ = 0;  ///< likewise
   std::vector<TraceSpan> spans_;
 };
@@ -187,7 +187,7 @@ Tracer::Tracer(const IterationGraph& graph, const Labels& labels, std::size_t fi
       origin_(end_of(first - 1)),
       last_(end_of(end - 1)) {}
 
-/// Within the iterations shown. A pack is one span, of all that rides in it.
+/// Clips spans to the iterations shown. A pack is one span of all its messages.
 void Tracer::add(TraceSpan span) {
   const Seconds start = std::max(span.start, origin_);
   const Seconds finish = std::min(span.start + span.duration, last_);
@@ -218,8 +218,8 @@ void Tracer::add(const Label& label, Seconds start, Seconds finish) {
   }
 }
 
-/// The host's giving of what the task before is: IterationGraph adds it right after, and then both
-/// together.
+/// Whether a task is the host's launch of the task before: IterationGraph adds it right after, and
+/// then both together.
 bool Tracer::is_giving(std::size_t task) const {
   const std::vector<Task>& tasks = graph_->graph().tasks();
   return !tasks[task].resource && tasks[task].work > Seconds() && task > 0 &&
@@ -318,7 +318,7 @@ IterationTrace trace_iterations(const Network& network, const Machine& machine, 
   const std::size_t first = plan.packing ? 32 : 8;
   const std::size_t end = first + static_cast<std::size_t>(iterations);
   IterationGraph graph(plan);
-  // The loader threads read batches of more iterations beside those shown.
+  // The loader threads read batches of further iterations during those shown.
   for (std::size_t i = 0; i <= end + queue_length(plan); ++i) graph.add_iteration();
   Tracer tracer(graph, Labels(running, costs, plan), first, end);
   IterationTrace trace;

@@ -13,12 +13,12 @@ namespace dlscale::model {
 namespace {
 
 constexpr std::size_t lattice_points = 1021;  // prime
-/// By search, so that of any two of seven normal inputs both quantiles of the sum and of the
-/// maximum are right within 0.04 deviations of one (tests/model/joint_interval_test.cpp).
+/// Found by search: for any two of seven normal inputs both quantiles of the sum and of the maximum
+/// are within 0.04 deviations of one (tests/model/joint_interval_test.cpp).
 constexpr std::uint64_t lattice_generator = 452;
 constexpr std::uint64_t lattice_shift = 389;
 
-/// x of Φ(x) = p in (0, 1), by halving: to 1e-12, and the same on every machine whose erfc is.
+/// x of Φ(x) = p in (0, 1), by bisection to 1e-12; equal on every machine with the same erfc.
 double normal_quantile(double p) {
   double below = -10;
   double above = 10;
@@ -30,7 +30,7 @@ double normal_quantile(double p) {
   return (below + above) / 2;
 }
 
-/// In the middles of as many parts of equal probability.
+/// Normal quantiles at the midpoints of equal parts of probability.
 const std::array<double, lattice_points>& normal_scores() {
   static const auto scores = [] {
     std::array<double, lattice_points> all{};
@@ -42,7 +42,7 @@ const std::array<double, lattice_points>& normal_scores() {
   return scores;
 }
 
-/// T at an end of an input, or of two, less what is told by fewer of them.
+/// T at an end of an input, or of two, less the terms of fewer inputs.
 struct Sides {
   double low = 0;
   double high = 0;
@@ -57,7 +57,7 @@ struct PairSides {
   [[nodiscard]] double of(double u, double v) const { return (u < 0 ? low : high).of(v); }
 };
 
-/// T(u) of the header.
+/// T(u) as in the header.
 class Interpolated {
  public:
   Interpolated(std::size_t inputs, const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
@@ -110,7 +110,7 @@ class Interpolated {
   std::vector<PairSides> pairs_;
 };
 
-/// Between the two nearest of the middles of equal parts.
+/// Interpolates between the two nearest midpoints of equal parts.
 double quantile_of(std::vector<double>& values, double p) {
   const double at = std::clamp(p * static_cast<double>(values.size()) - 0.5, 0.0,
                                static_cast<double>(values.size() - 1));

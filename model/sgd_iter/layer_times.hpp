@@ -11,15 +11,15 @@
 
 namespace dlscale::model {
 
-/// What one layer adds to an iteration of one rank. Of several steps in one time the least sure
-/// source counts; a time of no step at all has none.
+/// Contribution of one layer to an iteration of one rank. A time of several steps has its least
+/// certain source; a time without steps has none.
 struct LayerTime {
   LayerId layer;
   Seconds forward;
-  Seconds backward;  ///< all of its backward steps, with the sum of gradients of several consumers
-  /// Its share, by elements, of the messages its gradients travel in, hidden or not.
+  Seconds backward;  ///< all backward steps, including the sum of several consumers' gradients
+  /// Its share, by elements, of the messages with its gradients, hidden or not.
   Seconds communication;
-  Bytes gradient;  ///< of its parameters, f32
+  Bytes gradient;  ///< gradient of its parameters, f32
   std::optional<TimeSource> forward_source;
   std::optional<TimeSource> backward_source;
   std::optional<TimeSource> communication_source;
@@ -31,9 +31,8 @@ struct LayerTimes {
   std::vector<std::string> notes;  ///< as those of a Prediction
 };
 
-/// Of the layers of as_run() of the network: the parts that iteration_costs() adds up, layer by
-/// layer: forward, backward and messages without what happens between threads that share cores.
-/// Throws ConfigError as predict() does.
+/// Times of the layers of as_run() of the network: the parts that iteration_costs() adds up,
+/// without effects between threads that share cores. Throws ConfigError as predict() does.
 LayerTimes layer_times(const Network& read, const Machine& machine, const Run& run);
 
 }  // namespace dlscale::model

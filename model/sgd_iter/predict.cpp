@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view computing_bound = "compute";
 
-/// What a prediction from data sheets is, and where its interval comes from.
+/// Notes that the prediction is from data sheets, and the source of its interval.
 void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
   const Placement placement{run.ranks, run.ranks_per_node};
   const ComputingShares& shares = computing_shares;
@@ -55,14 +55,14 @@ void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
                   to_text(link_shares.startup)));
 }
 
-/// Of links that count by what is said of them.
+/// Notes links of unknown kind that count by their description.
 void note_untold_links(const Machine& machine, const Placement& placement, Notes& notes) {
   if (machine.fitted && !machine.inter_node_stated) return;
   const Placement by_word = machine.fitted ? Placement{placement.nodes(), 1} : placement;
   for (const std::string& sentence : untold_links(machine.cluster, by_word)) notes.add(sentence);
 }
 
-/// What forward and backward take of the device and of the host.
+/// Forward and backward on the device and the host.
 Given computing(const IterationPlan& plan) {
   Given all = plan.forward;
   for (const ForwardPart& part : plan.late) all = all.then(part.compute);
@@ -70,7 +70,7 @@ Given computing(const IterationPlan& plan) {
   return all;
 }
 
-/// The same plan on a host that gives work in no time.
+/// The same plan on a host that launches work in no time.
 IterationPlan given_at_once(IterationPlan plan) {
   for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->given_at_once();
   for (BackwardPart& part : plan.backward) part.compute = part.compute.given_at_once();
@@ -93,7 +93,8 @@ void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& 
                   to_text(work.host), to_text(work.device), to_text(waited)));
 }
 
-/// Compute that the host gives more slowly than the device does it goes at the pace of the host.
+/// The bottleneck, or "kernel launches" where the host launches compute more slowly than the device
+/// does it.
 std::string what_bounds(const Prediction& prediction, const IterationPlan& plan) {
   const std::string_view bound = bound_by(prediction.time, prediction.shares_cores);
   const Given work = computing(plan);
@@ -168,7 +169,7 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
     return one;
   };
   const Network running = as_run(network, run);
-  const int any = 0;  // one rank exchanges nothing
+  const int any = 0;  // arbitrary, because one rank exchanges nothing
   const double alone = images_per_s_alone(running, machine, with_ranks(1, any));
   std::vector<Prediction> predictions;
   for (const int count : ranks) {

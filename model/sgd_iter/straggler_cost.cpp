@@ -13,12 +13,12 @@
 namespace dlscale::model {
 namespace {
 
-/// About 100 B each: 1.6 GB.
+/// Limit of tasks, about 100 B each: 1.6 GB.
 constexpr double most_tasks = 16e6;
 constexpr std::uint64_t seed = 1;
 
-/// The slowest of few ranks varies more from iteration to iteration than that of many. Where
-/// messages are packed, looks for them come at another phase of each iteration.
+/// More iterations for few ranks, whose slowest varies more between iterations. Where messages are
+/// packed, looks come at another phase of each iteration.
 CountedIterations counted_for(const IterationPlan& plan, int ranks) {
   constexpr int draws = 4096;
   return {8, std::clamp(draws / ranks, plan.packing ? 16 : 4, draws)};
@@ -72,8 +72,7 @@ StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
   const ComputeFactors factors =
       drawn_factors(spread, placement.ranks, static_cast<std::size_t>(drawn), seed);
   const Seconds uneven = simulate_cluster(plan, placement, factors, counted).total;
-  // A full node of equal ranks stands for all, over as many iterations, unless nodes share a
-  // server.
+  // Equal ranks: a full node stands for all, over as many iterations, unless nodes share a server.
   const Placement node{placement.ranks_on_node(), placement.ranks_per_node};
   const Seconds even =
       simulate_cluster(plan, plan.shared_storage ? placement : node, ComputeFactors(), counted)

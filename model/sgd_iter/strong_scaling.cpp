@@ -24,7 +24,7 @@ class Scaling {
         global_batch_(global_batch),
         spread_(&spread) {}
 
-  /// Throws ConfigError where that cannot be.
+  /// Throws ConfigError where the batch cannot be divided.
   [[nodiscard]] Prediction on(int ranks) const {
     if (global_batch_ % ranks != 0) {
       throw ConfigError(fmt::format("{} images are no whole number for each", global_batch_));
@@ -46,7 +46,7 @@ class Scaling {
     return predict(*network_, *machine_, run, one, *spread_).front();
   }
 
-  /// Of one rank with all images, images a second, or why there is none.
+  /// Images a second of one rank with all images, or the reason why there is none.
   [[nodiscard]] std::optional<double> alone(std::string& why) const {
     try {
       return on(1).images_per_s;

@@ -12,18 +12,18 @@
 
 namespace dlscale::model {
 
-/// Iterations of one global batch, of which each of N ranks takes an Nth part: strong scaling.
+/// Strong scaling: iterations of one global batch, of which each of N ranks takes an Nth part.
 struct StrongScaling {
-  /// Speed-ups are over one rank with the whole batch.
+  /// Speed-ups are relative to one rank with the whole batch.
   std::vector<Prediction> rows;
-  std::vector<std::string> left_out;  ///< a sentence for each number of ranks that is no row
-  /// "1 rank with all 256 images"; where that cannot be predicted, the fewest ranks of `rows`,
-  /// whose speed-up is counted as their number, and why.
+  std::vector<std::string> left_out;  ///< a sentence for each number of ranks without a row
+  /// "1 rank with all 256 images". Where that cannot be predicted, the fewest ranks of `rows`,
+  /// whose speed-up counts as their number, and why.
   std::string speedup_over;
 };
 
-/// By predict() for each number of ranks that divides `global_batch` ≥ 1; Run::batch does not
-/// count. Nothing but left_out where none can be predicted.
+/// predict() for each number of ranks that divides `global_batch` ≥ 1; Run::batch is ignored. Only
+/// left_out where none can be predicted.
 StrongScaling predict_strong(const Network& network, const Machine& machine, const Run& run,
                              std::span<const int> ranks, std::int64_t global_batch,
                              const RankSpread& spread);

@@ -26,11 +26,10 @@
 namespace dlscale::model {
 namespace {
 
-/// What a vote on which gradients are ready sends. [train/exchange/cycle_exchange.cpp]
+/// Size of a vote on the gradients that are ready. [train/exchange/cycle_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
-/// The gradients of a list and which layer has computed when each is ready, an index from the last
-/// layer on.
+/// Gradients, each with the index, from the last layer on, of the layer after which it is ready.
 struct Gradients {
   std::vector<ReadyGradient> ready;
   std::vector<std::size_t> done_after;
@@ -49,7 +48,7 @@ Gradients gradients_of(const TimedLayers& timed) {
   return gradients;
 }
 
-/// As gradient_buckets() of core/network/step.hpp closes them.
+/// Closes buckets as gradient_buckets() of core/network/step.hpp does.
 Groups filled(std::span<const ReadyGradient> gradients, std::optional<Bytes> bucket) {
   Groups groups;
   Bytes held;
@@ -67,7 +66,7 @@ Groups filled(std::span<const ReadyGradient> gradients, std::optional<Bytes> buc
   return groups;
 }
 
-/// As the engine fits what it measures of messages that hold one gradient each.
+/// Fits as the engine does, from measured messages of one gradient each.
 LinearCost single_cost(std::span<const ReadyGradient> gradients, const TimedExchange& exchange) {
   std::vector<Bytes> sizes;
   std::vector<Seconds> times;
@@ -120,7 +119,7 @@ void check_bucket(const Run& run, std::optional<Bytes> bucket) {
                   to_text(*bucket), schedule_name(run.schedule)));
 }
 
-/// What messages take, and at the ends of its 90 % interval.
+/// Times of messages, with the ends of their 90 % interval.
 struct ExchangeEnds {
   TimedExchange value;
   TimedExchange low;
@@ -128,7 +127,7 @@ struct ExchangeEnds {
   std::optional<TimeSource> source = {};
 };
 
-/// The line, and what nine of ten of the timed messages keep to around it.
+/// The line, and the deviation from it of 90 % of the timed messages.
 ExchangeEnds timed_ends(const TimedLayers& layers, std::span<const TimedMessage> messages,
                         int ranks, Notes& notes) {
   const Bytes all =
@@ -151,7 +150,7 @@ ExchangeEnds timed_ends(const TimedLayers& layers, std::span<const TimedMessage>
   return {{cost, {}}, times(1 / factor), times(factor), TimeSource::fitted};
 }
 
-/// An end of 95 % of a fitted machine, of 90 %.
+/// The 90 % end of an interval, which is of 95 % for a fitted machine.
 Seconds end_of(const Estimate<Seconds>& time, Seconds end, bool fitted) {
   const double scale = fitted ? deviations_of_90 / deviations_of_95 : 1;
   return time.value + scale * (end - time.value);
@@ -186,7 +185,7 @@ ExchangeEnds ends_of(const TimedLayers& layers, const MessageSource& source, con
                                    : machine_ends(layers, *source.machine, run, notes);
 }
 
-/// The same messages in other times.
+/// The same messages with other times.
 IterationPlan with_times(IterationPlan plan, const TimedExchange& exchange) {
   for (BackwardPart& part : plan.backward) {
     if (part.message) part.message = exchange.time(part.size);
@@ -200,12 +199,11 @@ IterationPlan with_times(IterationPlan plan, const TimedExchange& exchange) {
   return plan;
 }
 
-/// The largest of the nine errors of iterations, over one another, that were predicted so and
-/// measured: GoogLeNet on 2, 4 and 8 nodes. [results/published/README.md, "From a trace of layers
-/// to a training"]
+/// The largest of nine relative errors of such predictions of measured iterations: GoogLeNet on 2,
+/// 4 and 8 nodes. [results/published/README.md, "From a trace of layers to a training"]
 constexpr double largest_error_of_trace = 0.088;
 
-/// Messages and the rest err independently of each other.
+/// Adds the interval: errors of messages and of the rest are independent.
 void add_interval(const IterationPlan& plan, const ExchangeEnds& ends, Prediction& prediction,
                   Notes& notes) {
   if (prediction.run.ranks == 1) {

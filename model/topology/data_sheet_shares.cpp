@@ -8,7 +8,7 @@
 namespace dlscale::model {
 namespace {
 
-/// Laws of powers leave the range that links are sold in: no link passes more than it has.
+/// Fraction carried, at most 1: power laws can exceed the nominal rate outside the usual range.
 double part_of(BytesPerSecond carried, BytesPerSecond nominal) {
   EXPECT(nominal > BytesPerSecond());
   return std::min(1.0, carried / nominal);

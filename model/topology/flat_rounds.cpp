@@ -104,10 +104,11 @@ void FlatRounds::count(const collective::Schedule& schedule) {
   for (const auto& [messages, count] : counts) rounds_.push_back({messages, count});
 }
 
-/// What ranks do in a round follows from their number modulo 4 `distance` below 2 `folded` and
-/// modulo 2 `distance` from there on, but near either end; so what all nodes do shows on so many.
-/// Where partners are as far as a node has ranks, it only matters who has one: every second rank
-/// below, every rank above. `to` and `from` tell the partner of a rank, or nobody.
+/// Analyses a round from a few nodes. A rank's role depends on its number modulo 4 `distance` below
+/// 2 `folded`, and modulo 2 `distance` above, except near either end. So that many nodes represent
+/// all. Where partners are at least as far apart as a node has ranks, it only matters which ranks
+/// have one: every second rank below, every rank above. `to` and `from` return the partner of a
+/// rank, if any.
 template <class To, class From>
 FlatRounds::Alike FlatRounds::alike(int distance, int folded, To to, From from) const {
   const int on_node = placement_.ranks_per_node;
@@ -129,7 +130,7 @@ FlatRounds::Alike FlatRounds::alike(int distance, int folded, To to, From from) 
     }
     found.sharers = std::max({found.sharers, leave, enter});
   };
-  constexpr int margin = 6;  // of nodes whose ranks have partners beyond an end, with some to spare
+  constexpr int margin = 6;  // nodes with partners beyond an end, and a reserve
   const int different = distance < on_node ? 4 * distance : 2;
   const auto see_near = [&](int node) {
     const int end = std::min(nodes, node + margin + different);
@@ -155,8 +156,8 @@ void FlatRounds::add(const Alike& round, double sent, double added) {
   }
 }
 
-/// The rounds of a PowerOfTwoGroup: with the rank whose number differs in one bit all of the
-/// message, or by halves, less each time, that are added and then handed back.
+/// Counts the rounds of a PowerOfTwoGroup. Ranks that differ in one bit exchange the whole message,
+/// or halves that shrink each round, which are added and then returned.
 void FlatRounds::count_exchanges(bool halves) {
   const collective::PowerOfTwoGroup group(placement_.ranks);
   const int folded = group.folded();
@@ -181,7 +182,7 @@ void FlatRounds::count_exchanges(bool halves) {
   }
 }
 
-/// Along the edges of a binomial tree, up and added, and down again.
+/// Counts the edges of a binomial tree, up with addition, and down again.
 void FlatRounds::count_tree(bool reduces, bool broadcasts) {
   const int p = placement_.ranks;
   for (int distance = 1; distance < p; distance *= 2) {
@@ -197,7 +198,8 @@ void FlatRounds::count_tree(bool reduces, bool broadcasts) {
   }
 }
 
-/// With enough segments that all levels of both trees are busy at once, in rounds of one parity.
+/// Counts sharers with enough segments that all levels of both trees are busy at once, in rounds of
+/// one parity.
 void FlatRounds::count_sharers_of_trees() {
   const auto nodes = static_cast<std::size_t>(placement_.nodes());
   std::vector<std::array<int, 2>> leave(nodes);
@@ -210,8 +212,8 @@ void FlatRounds::count_sharers_of_trees() {
   }
 }
 
-/// k (p - 1) rounds that reduce a segment of a block, p - 1 that pass whole blocks on; all nodes
-/// are left and entered by one message in each.
+/// k (p - 1) rounds reduce a segment of a block, and p - 1 forward whole blocks. In each, one
+/// message leaves every node and one enters.
 Seconds FlatRounds::ring(const Links& links, int segments, Bytes m) const {
   const double rounds = placement_.ranks - 1;
   const auto slower = [&](Bytes sent, Bytes added) {
@@ -223,10 +225,10 @@ Seconds FlatRounds::ring(const Links& links, int segments, Bytes m) const {
   return rounds * (segments * slower(piece, piece) + slower(block, {}));
 }
 
-/// One segment is at an edge at a time; edges are as long as the slowest that is busy. Edge i
-/// carries one in rounds i … i + segments - 1; so edges that are d apart are busy in min(segments,
-/// d) rounds more than one of them, and those between nodes are g apart, those within them 1, or 2
-/// where one between nodes lies between.
+/// Each edge carries one segment at a time, and a round is as long as its slowest busy edge. Edge i
+/// is busy in rounds i … i + segments - 1. So edges at distance d are busy in min(segments, d)
+/// rounds more than one of them. Edges between nodes are g apart; those within them 1, or 2 across
+/// an edge between nodes.
 Seconds FlatRounds::chain(const Links& links, int segments, Bytes m) const {
   const int across = placement_.nodes() - 1;
   const int inside = placement_.ranks - 1 - across;

@@ -9,47 +9,47 @@
 
 namespace dlscale::model {
 
-/// What an algorithm of one level takes over several nodes, round by round: which of its messages
-/// leave their node in a round, and how many share its way out.
+/// Time of a single-level algorithm over several nodes, round by round: it accounts for the
+/// messages that leave their node in a round, and how many share its way out.
 ///   T = Σ over rounds of the slowest of
-///     within a node     α_i + b β_i + a γ_i, for each rank has a link of its own;
-///     between two       α_e + B β_e + a γ_e, with B all that leaves the one node in the round, or
-///                       enters the other, whichever is more
+///     within a node     α_i + b β_i + a γ_i, as each rank has a link of its own;
+///     between two       α_e + B β_e + a γ_e, with B the larger of the bytes that leave the
+///                       one node and that enter the other
 /// of messages of b bytes of which a are added. [D, derived: fair sharing (FairLinks) of one
-/// full-duplex way per node, rounds one after another] Counted without a schedule, whose rounds or
-/// messages are too many to list: of rings, whose every round leaves all nodes; of chains, by the
-/// rounds in which a segment passes from node to node; of recursive doubling and halving and of
-/// binomial trees, on as many nodes as differ in what their ranks do in a round, O(g² lg p) for g
-/// ranks a node. "double_binary_tree" is its closed form, a bound, over the slower link with as
-/// many sharers as one of its rounds has at most, O(p). Wrong where a rank starts its next round
-/// before others have ended theirs, and where messages within a node take the way of those that
-/// leave it.
+/// full-duplex way per node, rounds one after another]
+/// Counted without a schedule where rounds or messages are too many to list. A ring leaves all
+/// nodes in every round. A chain counts the rounds in which a segment passes between nodes.
+/// Recursive doubling and halving and binomial trees count only nodes whose ranks differ in a
+/// round, O(g² lg p) for g ranks a node. The algorithm "double_binary_tree" takes its closed form,
+/// a bound, over the slower link with the most sharers of its rounds, O(p). Wrong where a rank
+/// starts its next round before others have ended theirs. Wrong where messages within a node share
+/// its way out.
 class FlatRounds {
  public:
-  /// Requires ranks on several nodes, and an algorithm of one level, without servers and switches,
-  /// of which a rank sends one message a round at most.
+  /// Requires ranks on several nodes, and a single-level algorithm without servers and switches, of
+  /// which a rank sends at most one message a round.
   FlatRounds(const collective::Algorithm& algorithm, const Placement& placement);
-  /// `links.inter` is the way out of a node, of one message that has it alone; γ 0 or more.
+  /// `links.inter` is the way out of a node for a single message; γ ≥ 0.
   [[nodiscard]] Seconds time(const collective::Links& links, int segments, Bytes m) const;
   /// The most messages that leave or enter one node in a round.
   [[nodiscard]] int sharers() const { return sharers_; }
 
  private:
-  /// The messages of a round that take equally long, in parts of m.
+  /// Messages of a round that take the same time, in parts of m.
   struct Message {
     bool leaves = false;  ///< its node
-    double sent = 0;      ///< over the busiest way that it takes, with what shares it
+    double sent = 0;      ///< over the busiest way on its path, times its sharers
     double added = 0;
     auto operator<=>(const Message&) const = default;
   };
   struct Rounds {
-    std::vector<Message> messages;  ///< different ones
-    int count = 0;                  ///< rounds that are alike
+    std::vector<Message> messages;  ///< without duplicates
+    int count = 0;                  ///< number of identical rounds
   };
 
-  /// All messages of a round, which are as large.
+  /// All messages of a round, of equal size.
   struct Alike {
-    int sharers = 0;      ///< the most of them that leave or enter one node
+    int sharers = 0;      ///< most of them that leave or enter one node
     bool inside = false;  ///< whether some stay in their node
   };
 
@@ -67,7 +67,7 @@ class FlatRounds {
   const collective::Algorithm* algorithm_;
   Placement placement_;
   int sharers_ = 1;
-  std::vector<Rounds> rounds_;  ///< of those that are counted one by one
+  std::vector<Rounds> rounds_;  ///< empty for algorithms with a formula of their own
 };
 
 }  // namespace dlscale::model

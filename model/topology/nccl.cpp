@@ -37,7 +37,7 @@ double gigabytes(BytesPerSecond bandwidth) {
   return bandwidth.si() / 1e9;
 }
 
-/// The column of a table by nodes.
+/// Column of a table by nodes.
 std::size_t column(double nodes) {
   return nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2;
 }
@@ -46,7 +46,7 @@ int log2_of(double nodes) {
   return collective::floor_log2(static_cast<int>(nodes));
 }
 
-/// What the host takes to post a message to the network, in µs.
+/// Host time to post a message to the network, in µs.
 double network_overhead(Processor processor, NcclProtocol protocol) {
   const double once = processor == Processor::amd ? 2.0 : 1.0;
   return protocol == NcclProtocol::simple ? 3 * once : once;
@@ -104,7 +104,7 @@ bool NcclModel::offers(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   return false;
 }
 
-/// Of a ring on that many ranks or nodes.
+/// Steps of a ring on that many ranks or nodes.
 double NcclModel::steps(double of) const {
   if (collective_ == Collective::all_reduce) return 2 * (of - 1);
   return has_root() ? of : of - 1;
@@ -146,7 +146,7 @@ double NcclModel::tree_bandwidth(NcclProtocol protocol) const {
 double NcclModel::multicast_bandwidth(NcclAlgorithm algorithm) const {
   const bool tree = algorithm == NcclAlgorithm::nvls_tree;
   const double heads = multicasts_.count;
-  // Reduction and multicast of an all-reduce run side by side; of others a rank has its own part.
+  // Reduction and multicast of an all-reduce overlap; in other collectives a rank has its own part.
   const double operations = halves_all_reduce() ? (ranks_on_node_ - 1.0) / ranks_on_node_ : 2;
   const double within = operations * gigabytes(multicasts_.within_node) *
                         nccl::nvls_efficiency[at(facts_.gpu)] * (heads - 1) / heads;
@@ -175,13 +175,13 @@ double NcclModel::within_latency(NcclAlgorithm algorithm, NcclProtocol protocol)
   return table[at(algorithm)][at(protocol)];
 }
 
-/// Where a node has one rank nothing hides it: a tree's counts.
+/// Uses the tree's latency with one rank a node, where nothing hides it.
 double NcclModel::between_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   const NcclAlgorithm row = ranks_on_node_ == 1 ? NcclAlgorithm::tree : algorithm;
   return nccl::network_latency[at(row)][at(protocol)];
 }
 
-/// Of a reduce or a broadcast one step counts, of the slowest link and without what the host adds.
+/// A reduce or a broadcast counts one step, of the slowest link and without host overhead.
 double NcclModel::ring_latency(NcclProtocol protocol, Bytes message) const {
   const double base = nccl::base_latency[at(NcclAlgorithm::ring)][at(protocol)];
   double within = within_latency(NcclAlgorithm::ring, protocol);
@@ -190,10 +190,10 @@ double NcclModel::ring_latency(NcclProtocol protocol, Bytes message) const {
            (nodes_ == 1 ? within : nccl::network_latency[at(NcclAlgorithm::ring)][at(protocol)]);
   }
   if (nodes_ > 1) within = std::max(within, network_overhead(facts_.processor, protocol));
-  const double crossings = steps(nodes_);  // of one node none
+  const double crossings = steps(nodes_);  // 0 for one node
   const double total = base + (steps(ranks_) - crossings) * within +
                        crossings * between_latency(NcclAlgorithm::ring, protocol);
-  // "Plateau" of rings whose steps are not short any more.
+  // "Plateau" of rings with long steps.
   const bool plateau = collective_ == Collective::all_reduce && protocol == NcclProtocol::simple &&
                        nodes_ > 1 && message.si() / (rings_.count * ranks_) >= 64;
   if (!plateau) return total;
@@ -209,7 +209,7 @@ double NcclModel::latency(NcclAlgorithm algorithm, NcclProtocol protocol, Bytes 
   if (algorithm == NcclAlgorithm::tree) {
     return base + 2 * ((std::floor(ranks_ / nodes_) - 1) * within + depth * between);
   }
-  // A part of it grows with the ranks still.
+  // A part of it grows with the ranks.
   if (algorithm == NcclAlgorithm::pat) return base + depth * between / 3.5 + 2.8 * ranks_;
   return algorithm == NcclAlgorithm::nvls ? within : within + 2 * depth * between;
 }

@@ -11,12 +11,12 @@
 
 namespace dlscale::model {
 
-/// How the ranks pass the message on; NVLS: an NVSwitch adds and multicasts it; PAT: trees in
-/// parallel, of one rank a node.
+/// How the ranks pass the message on. NVLS: an NVSwitch adds and multicasts it. PAT: parallel trees
+/// of one rank a node.
 enum class NcclAlgorithm { tree, ring, nvls, nvls_tree, pat };
 enum class NcclProtocol { ll, ll128, simple };
 
-/// What NCCL runs for one message, and the time that its cost model says.
+/// NCCL's choice for one message, with the time by its cost model.
 struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
   NcclProtocol protocol = NcclProtocol::simple;
@@ -27,25 +27,25 @@ std::string to_string(const NcclChoice& choice);  ///< "tree, LL128"
 /// NCCL's own cost model of a collective (3.9), by which it chooses among its algorithms:
 ///   t = latency + m / bandwidth, both by collective, algorithm, protocol, GPUs, nodes and
 ///   channels,
-/// m as core/collective defines the message. An all-reduce goes by trees, rings or NVLS, a
-/// reduce-scatter and an all-gather by rings, on one node NVLS, with one rank a node PAT, a reduce
-/// and a broadcast by rings alone, of which a step counts once, as the ranks pass pieces on.
-/// One message at a time; user settings (NCCL_ALGO, NCCL_PROTO), in-network reduction (CollNet),
-/// trees other than balanced ones, and rings that differ between channels are left out. It is the
+/// with m the message as core/collective defines it. All-reduce uses trees, rings or NVLS.
+/// Reduce-scatter and all-gather use rings, NVLS on one node, or PAT with one rank a node. Reduce
+/// and broadcast use rings only, and one step counts once, because the ranks pipeline pieces.
+/// Covers one message at a time. It leaves out user settings (NCCL_ALGO, NCCL_PROTO), in-network
+/// reduction (CollNet), unbalanced trees, and rings that differ between channels. It is the
 /// vendor's fit to the vendor's machines: off by tens of percent where adapters and GPUs do not
 /// share a PCIe switch. [NCCL 2.30, src/graph/tuning.cc at 5067397]
 class NcclModel {
  public:
-  /// `placement` has ≥ 2 ranks; a last node may be filled in part. Not of all-to-all, which NCCL
-  /// makes of messages between two ranks.
+  /// `placement` has ≥ 2 ranks; its last node may be partly filled. Excludes all-to-all, which NCCL
+  /// builds from messages between two ranks.
   NcclModel(const NcclFacts& facts, const Placement& placement,
             collective::Collective collective = collective::Collective::all_reduce);
-  /// With channels from elsewhere, such as NCCL's log.
+  /// Takes the channels from elsewhere, for example from NCCL's log.
   NcclModel(const NcclFacts& facts, const Placement& placement, const NcclChannels& rings,
             const NcclChannels& multicasts,
             collective::Collective collective = collective::Collective::all_reduce);
 
-  /// Nothing where NCCL does not offer the combination.
+  /// Empty where NCCL does not offer the combination.
   [[nodiscard]] std::optional<Seconds> time(NcclAlgorithm algorithm, NcclProtocol protocol,
                                             Bytes message) const;
   [[nodiscard]] NcclChoice choose(Bytes message) const;

@@ -10,10 +10,10 @@ namespace {
 
 using Gpu = NcclFacts::Gpu;
 
-/// Of a ring: half of NCCL's MAXCHANNELS.
+/// Most rings: half of NCCL's MAXCHANNELS.
 constexpr int most_channels = 32;
 
-// The bandwidths a channel is tried with, in GB/s, most first: within a node, and across nodes.
+// Bandwidths tried for a channel, in GB/s, highest first: within a node, and across nodes.
 constexpr std::array ampere_within{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
                                    9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
 constexpr std::array ampere_across{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
@@ -37,7 +37,7 @@ std::span<const double> speeds(Gpu gpu, bool across) {
   return across ? std::span<const double>(ampere_across) : std::span<const double>(ampere_within);
 }
 
-/// How many streams of `speed` a way of `bandwidth` carries.
+/// Number of streams of `speed` in a path of `bandwidth`.
 int carried(double bandwidth, double speed) {
   return static_cast<int>(std::floor(bandwidth / speed * (1 + 1e-9)));
 }
@@ -49,7 +49,7 @@ struct Rings {
   [[nodiscard]] double total() const { return count * speed; }
 };
 
-/// What the GPUs and, across nodes, the adapters carry of rings of `speed`.
+/// Number of rings of `speed` that the GPUs and, across nodes, the adapters carry.
 int rings_of(const NcclFacts& facts, bool across, double speed) {
   int count = std::min(carried(facts.gpu_bandwidth.si() / 1e9, speed), most_channels);
   if (across) {
@@ -59,7 +59,7 @@ int rings_of(const NcclFacts& facts, bool across, double speed) {
   return count;
 }
 
-/// NCCL goes on to slower rings until they are below half of the best so far.
+/// Searches as NCCL does: it tries slower rings until they are below half of the best so far.
 Rings search(const NcclFacts& facts, bool across) {
   constexpr double least_ratio = 0.49;
   Rings best;
@@ -72,7 +72,8 @@ Rings search(const NcclFacts& facts, bool across) {
   return best;
 }
 
-/// A channel is one thread block on each GPU, which moves no more than that.
+/// Doubles the rings of fast channels: a channel is one thread block on each GPU, with limited
+/// bandwidth.
 Rings doubled(Rings rings, Gpu gpu) {
   if (rings.speed < 25) return rings;
   if (gpu >= Gpu::hopper && rings.speed < 50 && rings.count > 4) return rings;
@@ -85,7 +86,7 @@ Rings doubled(Rings rings, Gpu gpu) {
 NcclChannels ring_channels(const NcclFacts& facts, const Placement& placement) {
   const Rings rings = doubled(search(facts, placement.nodes() > 1), facts.gpu);
   const BytesPerSecond each(rings.speed * 1e9);
-  // A way slower than the slowest of the list is a channel as fast as it is.
+  // A path slower than the slowest of the list is one channel at its own speed.
   if (rings.count > 0) return {rings.count, each, each};
   if (placement.nodes() == 1) return {1, facts.gpu_bandwidth, facts.gpu_bandwidth};
   const BytesPerSecond way = std::min(facts.gpu_bandwidth, facts.adapter_bandwidth);
@@ -97,7 +98,7 @@ NcclChannels multicast_channels(const NcclFacts& facts, const Placement& placeme
   const bool offered = facts.gpu >= Gpu::hopper && facts.fabric == NcclFacts::Fabric::nvswitch;
   if (!offered || heads < 2) return {};
   const bool across = placement.nodes() > 1;
-  // A GPU carries one stream for each head, and its own twice.
+  // A GPU carries one stream for each head, and two for its own.
   const double within_limit = facts.gpu_bandwidth.si() / 1e9 / (heads + 1);
   const auto fastest = [&](double limit) {
     for (const double speed : speeds(facts.gpu, across)) {

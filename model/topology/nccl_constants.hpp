@@ -12,21 +12,21 @@ namespace dlscale::model::nccl {
 template <std::size_t rows>
 using Table = std::array<std::array<double, 3>, rows>;
 
-/// To start at all.
+/// Start-up time of a collective.
 inline constexpr Table<5> base_latency{
     {{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, {}, {}, {8.0, 8.0, 8.0}}};
-/// Of a step over NVLink, over PCIe, and over the network.
+/// Time of a step over NVLink, over PCIe, and over the network.
 inline constexpr Table<5> nvlink_latency{
     {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4.0}}};
 inline constexpr Table<5> pcie_latency{{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {}, {}, {0, 0, 4.0}}};
 inline constexpr Table<5> network_latency{
     {{5.0, 8.5, 14.0}, {2.7, 4.0, 14.0}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14.0}}};
 
-/// The most that protocol LL moves: on one node by the GPU, on several by the host (the first row
-/// for Intel's and others', the second for AMD's).
+/// Bandwidth limit of protocol LL: on one node by the GPU, on several by the host (first row for
+/// Intel and others, second for AMD).
 inline constexpr Table<4> most_ll{
     {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
-// The most that a channel moves.
+// Bandwidth limits of a channel.
 inline constexpr Table<4> most_ring_ll128{
     {{20.0, 20.0, 20.0}, {20.0, 20.0, 20.0}, {36.7, 36.7, 36.7}, {40.0, 40.0, 40.0}}};
 inline constexpr Table<4> most_tree_ll128{
@@ -39,8 +39,8 @@ inline constexpr Table<4> most_nvls_tree{
 /// The part of the links' bandwidth that NVLS reaches, by generation.
 inline constexpr std::array<double, 4> nvls_efficiency{0, 0, 0.85, 0.74};
 
-/// What trees reach of their bandwidth for messages of 64 B, 128 B, … 128 MiB and more, by
-/// protocol; NCCL keeps to full bandwidth beyond the 23rd.
+/// The part of their bandwidth that trees reach for messages of 64 B, 128 B, … 128 MiB and more, by
+/// protocol; NCCL assumes full bandwidth beyond the 23rd.
 inline constexpr std::array<std::array<double, 23>, 3> tree_correction{{
     {1.0, 1.0, 1.0, 1.0, .9, .8, .7, .7,  .7,  .7,  .6, .5,
      .4,  .4,  .5,  .6,  .7, .8, .9, 1.0, 1.0, 1.0, 1.0},

@@ -21,7 +21,7 @@ std::size_t place_of(const HostTree& tree, int device) {
   fail_expectation("a device that hangs below a place");
 }
 
-/// Of the first k devices, those at each place or below it.
+/// Number of the first k devices at each place or below it.
 std::vector<int> devices_below(const HostTree& tree, int k) {
   std::vector<int> count(tree.places.size(), 0);
   for (std::size_t i = tree.places.size(); i-- > 0;) {
@@ -68,7 +68,7 @@ BytesPerSecond tree_way(const HostTree& tree, int a, int b) {
   return least;
 }
 
-/// Capacities between places, and of a source of all devices and a sink of all adapters.
+/// Capacities between places, with a source at all devices and a sink at all adapters.
 class OutFlow {
  public:
   OutFlow(const HostTree& tree, int k, BytesPerSecond adapter)
@@ -90,7 +90,7 @@ class OutFlow {
     }
   }
 
-  /// By ways of fewest links, one after the other [Edmonds and Karp 1972].
+  /// Maximum flow by shortest augmenting paths [Edmonds and Karp 1972].
   double most() {
     double total = 0;
     while (true) {
@@ -117,7 +117,7 @@ class OutFlow {
     at(b, a) = capacity;
   }
 
-  /// From where each was first reached; size_: it was not.
+  /// Predecessor on a shortest path from the source; size_: not reached.
   std::vector<std::size_t> ways_from_source() {
     std::vector<std::size_t> before(size_, size_);
     std::vector<std::size_t> reached{source()};

@@ -18,7 +18,7 @@ NominalAllReduce ring(const Link& slowest, const Placement& placement) {
           {steps * slowest.alpha, steps / placement.ranks * slowest.beta}};
 }
 
-/// A last node that is filled in part counts as full.
+/// Rings of two levels; a partly filled last node counts as full.
 NominalAllReduce two_levels(const Link& inside, const Link& outside, const Placement& placement) {
   const double within = 2.0 * (placement.ranks_on_node() - 1);
   const double across = 2.0 * (placement.nodes() - 1);
@@ -36,7 +36,7 @@ NominalAllReduce trees(const Link& inside, const Link& outside, const Placement&
            2 * std::max(inside.beta, outside.beta)}};
 }
 
-/// That `other` takes no longer for any message, and less for some.
+/// Whether `other` is at least as fast for every message, and faster for some.
 bool is_beaten(const NominalAllReduce& one, const NominalAllReduce& other) {
   return other.cost.a <= one.cost.a && other.cost.b <= one.cost.b && other.cost != one.cost;
 }

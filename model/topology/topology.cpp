@@ -23,7 +23,7 @@ namespace {
       between_nodes ? "" : "calibrate nodes of one worker (--workers 1) and "));
 }
 
-/// A step of a ring over k devices, nothing beside it.
+/// A step of a ring over k devices without other traffic.
 struct WithinNode {
   BytesPerSecond bandwidth;
   Seconds latency;
@@ -43,7 +43,7 @@ bool describes_ring(const Cluster& cluster, const Placement& placement) {
   return cluster.node && cluster.devices_per_node > 1 && placement.ranks_on_node() > 1;
 }
 
-/// No more ranks than devices have links of their own.
+/// Number of ranks with a link of their own, at most the number of devices.
 int devices_of(const Cluster& cluster, int ranks) {
   return std::min(ranks, cluster.devices_per_node);
 }

@@ -11,7 +11,7 @@
 namespace dlscale::model {
 namespace {
 
-/// Collects changes of one choice each.
+/// Collects changes of one setting each.
 class Changes {
  public:
   Changes(const Machine& machine, const Run& run) : machine_(&machine), run_(&run) {}
@@ -70,7 +70,7 @@ void Changes::add_shardings() {
   }
 }
 
-/// Half and twice of what tunes the schedule.
+/// Adds half and twice the values of the schedule's parameters.
 void Changes::add_settings() {
   const ScheduleSettings& now = run_->settings;
   for (const double factor : {0.5, 2.0}) {
@@ -90,8 +90,8 @@ void Changes::add_settings() {
   }
 }
 
-/// Rules of the cluster are what data sheets are read by; where a library was measured, other
-/// algorithms are asked for by name.
+/// Adds other all-reduces: for data sheets as the cluster's rule, for a measured library by their
+/// names.
 void Changes::add_all_reduces() {
   if (run_->synchronisation != Synchronisation::all_reduce) return;
   const Cluster& cluster = machine_->cluster;
@@ -102,7 +102,7 @@ void Changes::add_all_reduces() {
       const bool known = rule != AllReduceRule::nccl || cluster.nccl.has_value();
       if (rule == cluster.all_reduce || !known || (place.nodes() == 1 && !cluster.nccl)) continue;
       const bool is_part = rule == AllReduceRule::ring || rule == AllReduceRule::hierarchical;
-      if (is_part && cluster.all_reduce == AllReduceRule::quickest) continue;  // never quicker
+      if (is_part && cluster.all_reduce == AllReduceRule::quickest) continue;  // never faster
       add(fmt::format("--all-reduce {}", all_reduce_rule_name(rule)),
           [&](Change& change) { change.all_reduce = rule; });
     }

@@ -7,18 +7,18 @@
 
 namespace dlscale::model {
 
-/// The same training, run in another way.
+/// The same training with one changed setting.
 struct Change {
   std::string option;  ///< of dlscale predict, "--schedule merged"
   Run run;
   std::string all_reduce_asked;                    ///< as Machine::all_reduce_asked
-  AllReduceRule all_reduce = AllReduceRule::ring;  ///< of the cluster
+  AllReduceRule all_reduce = AllReduceRule::ring;  ///< rule of the cluster
 };
 
-/// One choice of the run changed at a time: schedule and what tunes it, how gradients are added,
-/// loader threads, where pictures are normalised, when batches are copied, launches, fusion,
-/// precision, batch. Those that the run has already, and those that make no sense on the machine's
-/// kind of device, are left out; whether the others can be predicted shows when that is tried.
+/// Changes to one setting of the run at a time: schedule and its parameters, gradient reduction,
+/// loader threads, place of normalization, time of batch copies, launches, fusion, precision,
+/// batch. Settings that the run has already, or that do not apply to the machine's kind of device,
+/// are left out. Some of the rest may not be predictable; that shows only when predicted.
 std::vector<Change> changes_of(const Machine& machine, const Run& run);
 
 }  // namespace dlscale::model

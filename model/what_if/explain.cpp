@@ -26,7 +26,7 @@ Seconds iteration_of(const Network& network, const Machine& machine, const Run& 
   return simulate_iteration(costs.plan({}, Bound::value)).total;
 }
 
-/// Things that are changed together.
+/// Hardware properties that change together.
 struct Input {
   std::string name;
   std::vector<Hardware> what;
@@ -38,7 +38,7 @@ bool gives_kernels(const Machine& machine) {
                         : machine.cluster.device.launch > Seconds();
 }
 
-/// Those that may matter to the run.
+/// The inputs that may matter to the run.
 std::vector<Input> inputs_of(const Machine& machine, const Run& run) {
   std::vector<Input> inputs;
   const auto add = [&](std::string name, std::vector<Hardware> what) {

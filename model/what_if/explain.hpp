@@ -10,43 +10,42 @@
 
 namespace dlscale::model {
 
-/// What one part of an iteration takes, and what the iteration would take without it: by how much a
-/// perfect one could help at best. Parts run beside one another, so that what they take does not
-/// add up to the iteration.
+/// Busy time of one part of an iteration, and the iteration's time without it: the most that
+/// speeding it up can save. Parts overlap, so their times do not add up to the iteration.
 struct PartOfIteration {
   std::string name;  ///< "communication"
-  Seconds busy;      ///< of loading, of each loader thread; of communication hidden or not
+  Seconds busy;      ///< loading: per loader thread; communication: hidden or not
   Seconds without;   ///< the iteration if the part took no time
 };
 
-/// How the iteration follows one input, by predictions with it changed alone.
+/// Response of the iteration to one input, by predictions with it changed alone.
 struct Sensitivity {
   std::string input;  ///< as --set calls it, "inter_node.bandwidth", or in words
   Seconds better;     ///< the iteration with it 10 % better: a rate times 1.1, a time over 1.1
   Seconds worse;      ///< a rate over 1.1, a time times 1.1
 };
-/// By which inputs are changed.
+/// Factor by which inputs are changed.
 inline constexpr double sensitivity_step = 1.1;
 
-/// Something else to run, by a prediction of its own. Batch and precision change what is trained.
+/// An alternative setting with a prediction of its own. Batch and precision change what is trained.
 struct Advice {
   std::string change;   ///< "--schedule merged"
   Seconds iteration;    ///< 0 where it cannot be predicted
   double images_per_s;  ///< likewise
-  std::string why_not;  ///< the reason then, else empty
+  std::string why_not;  ///< reason if it cannot be predicted, else empty
 };
 
-/// Why a predicted iteration takes so long, and what would shorten it.
+/// The reasons for the length of a predicted iteration, and ways to shorten it.
 struct Explanation {
   Prediction prediction;
   std::vector<PartOfIteration> parts;  ///< in the order of an iteration
-  std::vector<Sensitivity> inputs;     ///< what changes the iteration most first
-  std::vector<Advice> advice;          ///< most images a second first, what cannot be last
+  std::vector<Sensitivity> inputs;     ///< largest effect first
+  std::vector<Advice> advice;          ///< most images a second first; unpredictable changes last
 };
 
-/// Of run.ranks ranks. `machine` may be nominal or fitted. Pure, as predict() is, and throws as it
-/// does. All by simulation of the task graph, input by input and change by change, at the values of
-/// parameters, not at the ends of their intervals.
+/// Explains an iteration on run.ranks ranks. `machine` may be nominal or fitted. Pure and with the
+/// exceptions of predict(). It simulates the task graph for every input and change, at the values
+/// of parameters, not at the ends of their intervals.
 Explanation explain(const Network& network, const Machine& machine, const Run& run);
 
 }  // namespace dlscale::model

@@ -10,11 +10,11 @@
 namespace dlscale::model {
 namespace {
 
-/// By what the parts of a time are multiplied.
+/// Factors on the parts of a time.
 struct Factors {
   double start = 1;
   double per_byte = 1;
-  /// Of what is uncertain about both together.
+  /// Factor on the joint uncertainty of both.
   [[nodiscard]] double larger() const { return std::max(start, per_byte); }
 };
 
@@ -38,7 +38,7 @@ void multiply(Piecewise& cost, const Factors& by) {
   cost = Piecewise(std::move(segments));
 }
 
-/// S_jk of the parameters (α_i, β_i, α_e, β_e, χ_e) is that of their multiples.
+/// Multiplies S_jk of the parameters (α_i, β_i, α_e, β_e, χ_e) by the factors of both.
 void multiply(LinkSpread& spread, const LinkMultiples& by) {
   for (std::size_t j = 0; j < by.size(); ++j) {
     for (std::size_t k = 0; k < by.size(); ++k) spread.at(j).at(k) *= by.at(j) * by.at(k);
@@ -72,8 +72,8 @@ void multiply_messages(Machine& machine, bool inter, const Factors& by) {
   }
 }
 
-/// The other way within a node. NVLinks of fewer devices follow Cluster::intra_node where all
-/// devices use them.
+/// Scales the other path within a node. NVLinks of fewer devices follow Cluster::intra_node where
+/// all devices use them.
 void multiply_tree(HostTree& tree, const Factors& by) {
   tree.latency = by.start * tree.latency;
   tree.bandwidth = tree.bandwidth / by.per_byte;
@@ -98,7 +98,7 @@ bool is_like(const KernelTime& a, const KernelTime& b) {
   return a.dtype == b.dtype && a.threads == b.threads && a.ranks_on_node == b.ranks_on_node;
 }
 
-/// The highest rates that kernels like that one reached.
+/// The highest rates of comparable kernels.
 std::optional<Roofline> spanned(const Machine& machine, const KernelTime& like) {
   Roofline roofline;
   for (const KernelTime& kernel : machine.kernels) {
@@ -107,11 +107,11 @@ std::optional<Roofline> spanned(const Machine& machine, const KernelTime& like) 
     roofline.bandwidth = std::max(roofline.bandwidth, kernel.work.bytes / kernel.time.value);
   }
   if (roofline.bandwidth.si() <= 0) return std::nullopt;
-  if (roofline.peak.si() <= 0) roofline.peak = FlopsPerSecond(1e30);  // nothing counts operations
+  if (roofline.peak.si() <= 0) roofline.peak = FlopsPerSecond(1e30);  // no operations counted
   return roofline;
 }
 
-/// By kernel, before anything changes. Those under equal conditions share theirs.
+/// The ceilings by kernel, before any change. Kernels under equal conditions share theirs.
 std::vector<std::optional<Roofline>> all_ceilings(const Machine& machine) {
   std::vector<std::optional<Roofline>> result;
   for (std::size_t i = 0; i < machine.kernels.size(); ++i) {
@@ -122,7 +122,7 @@ std::vector<std::optional<Roofline>> all_ceilings(const Machine& machine) {
   return result;
 }
 
-/// By how much each ceiling rises.
+/// Factors on the two ceilings.
 struct Rise {
   double peak = 1;
   double bandwidth = 1;
@@ -150,8 +150,8 @@ void scale_device(Machine& machine, const Rise& rise, std::optional<DType> dtype
   for (auto& [kernel, bandwidth] : machine.memory_bandwidth) multiply(bandwidth, rise.bandwidth);
 }
 
-/// A data sheet's update starts with a launch; of a measured one nothing tells what of its start
-/// is.
+/// Scales launches. A data sheet's update starts with a launch; the launch part of a measured one
+/// is unknown.
 void scale_launches(Machine& machine, double factor) {
   const auto give = [&](std::optional<Estimate<Seconds>>& time) {
     if (time) multiply(*time, 1 / factor);

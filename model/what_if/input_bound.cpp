@@ -18,7 +18,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What the storage delivers to a node while all of them read.
+/// Rate of storage to a node while all nodes read.
 std::optional<BytesPerSecond> read_of_node(const Machine& machine, const Run& run) {
   const Placement placement{run.ranks, run.ranks_per_node};
   const Seconds batches = storage_time(machine, placement, run.batch);

@@ -19,7 +19,7 @@ Roofline roofline_of(const Device& device, DType dtype) {
   return {device.peak.at(dtype), device.memory_bandwidth};
 }
 
-/// T' / T of a kernel, between the ratios of the two ceilings.
+/// Scales a kernel by T' / T, with an interval between the ratios of the two ceilings.
 void scale(KernelTime& kernel, const Device& from, const Device& to) {
   const Roofline before = roofline_of(from, kernel.dtype);
   const Roofline after = roofline_of(to, kernel.dtype);
@@ -80,7 +80,7 @@ Machine with_device(Machine machine, const DeviceSheet& sheet, DType dtype,
                     std::vector<std::string>& notes) {
   const Device from = machine.cluster.device;
   Device to = nominal_device(sheet, Seconds(1));
-  to.launch = from.launch;  // on no sheet, and 0 where kernels were measured
+  to.launch = from.launch;  // on no data sheet, and 0 where kernels were measured
   refuse_unknown(machine, to, dtype);
   notes.push_back(fmt::format("{} in place of {}, by data sheet: {}", to.name, from.name,
                               links_stay(machine.cluster)));

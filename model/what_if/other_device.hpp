@@ -8,16 +8,16 @@
 
 namespace dlscale::model {
 
-/// The machine with another GPU in place of the cluster's; hosts and links stay as they are. From
-/// data sheets, times follow from the other sheet, with the launch time of the cluster's device. Of
-/// a fitted machine
+/// The machine with another GPU in place of the cluster's; hosts and links stay. A machine from
+/// data sheets takes its times from the new sheet, with the launch time of the cluster's device. A
+/// fitted machine changes:
 ///   kernels  t' = t T'(F, Q) / T(F, Q), T = max(F/π, Q/β) of the two data sheets: as if kernels
-///     reached the same share of the ceilings there; with an interval from the least to the
-///     greatest of the ratios of π and of β, for which ceiling holds a kernel back is not known;
+///     reached the same share of both ceilings; the interval spans the ratios of π and of β,
+///     because the ceiling that limits a kernel is not known;
 ///   updates by the ratio of β.
 /// [D, derived] Kernels in a format that either sheet lacks are left out. `notes` receives what was
-/// done. Throws ConfigError where the cluster's device is a processor, where a fitted machine's
-/// cluster states no figures of its device to scale by, and where either lacks `dtype` then.
+/// done. Throws ConfigError where the cluster's device is a processor. For a fitted machine it also
+/// throws where its cluster states no figures of its device, and where either sheet lacks `dtype`.
 Machine with_device(Machine machine, const DeviceSheet& sheet, DType dtype,
                     std::vector<std::string>& notes);
 

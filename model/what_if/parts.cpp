@@ -23,7 +23,7 @@ void drop_backward(IterationPlan& plan) {
   for (BackwardPart& part : plan.backward) part.compute = {};
 }
 
-/// Messages of no time, which meet, wait and vote for none either.
+/// Sets messages, with their meetings, choices and votes, to no time.
 void drop_communication(IterationPlan& plan) {
   plan.packing.reset();
   plan.choice = {};
@@ -49,7 +49,7 @@ void drop_giving(IterationPlan& plan) {
   }
 }
 
-/// On the device and by the host, of all of one iteration.
+/// All work of one iteration on the device and by the host.
 Given all_of(const IterationPlan& plan) {
   Given all = plan.h2d.then(plan.forward).then(plan.update);
   for (const ForwardPart& part : plan.late) all = all.then(part.update).then(part.compute);

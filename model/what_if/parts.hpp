@@ -6,8 +6,8 @@
 
 namespace dlscale::model {
 
-/// Of the iteration that `plan` predicts in `time`, part by part: the plan simulated again with
-/// what the part takes at zero. Parts that take nothing are left out.
+/// Parts of the iteration that `plan` predicts in `time`: each simulates the plan again with that
+/// part at zero. Parts that take no time are left out.
 std::vector<PartOfIteration> parts_of(const IterationPlan& plan, const IterationTime& time);
 
 }  // namespace dlscale::model

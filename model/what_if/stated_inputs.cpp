@@ -22,7 +22,7 @@ constexpr std::string_view stated_source = "stated on the command line, not meas
 /// A figure of a cluster that can be stated.
 struct Key {
   std::string name;
-  std::optional<Hardware> what;  ///< absent of cores, which nothing is scaled by
+  std::optional<Hardware> what;  ///< absent for cores, which scale nothing
   std::optional<DType> dtype = std::nullopt;
 };
 
@@ -41,7 +41,7 @@ std::vector<Key> all_keys() {
   return keys;
 }
 
-/// Whether less is faster.
+/// Whether a lower value is faster.
 bool is_time(Hardware what) {
   return what == Hardware::launch || what == Hardware::decode ||
          what == Hardware::host_device_latency || what == Hardware::intra_node_latency ||
@@ -52,7 +52,7 @@ bool is_between_nodes(Hardware what) {
   return what == Hardware::inter_node_bandwidth || what == Hardware::inter_node_latency;
 }
 
-/// The link that a figure is of; nullptr of others.
+/// The link of a figure; nullptr for others.
 LinkSpec* link_of(Cluster& cluster, Hardware what) {
   switch (what) {
     case Hardware::host_device_bandwidth:
@@ -74,7 +74,7 @@ LinkSpec* link_of(Cluster& cluster, Hardware what) {
   fail_expectation("what is a Hardware");
 }
 
-/// In SI; 0: not known.
+/// The present value in SI; 0: unknown.
 double now(Cluster& cluster, const Key& key) {
   const Hardware what = *key.what;
   if (const LinkSpec* link = link_of(cluster, what)) {
@@ -113,7 +113,7 @@ void state(Cluster& cluster, const Key& key, double si) {
   }
 }
 
-/// The value in SI: a rate of 1 a second or more, a time of 0 or more.
+/// The value in SI: a rate ≥ 1 per second, or a time ≥ 0.
 double parse_value(const Key& key, const StatedInput& input) {
   const std::string where = fmt::format("--set {}", input.key);
   const Hardware what = *key.what;
@@ -150,7 +150,7 @@ std::string text_of(const Key& key, double si) {
   return what == Hardware::peak ? to_text(FlopsPerSecond(si)) : to_text(BytesPerSecond(si));
 }
 
-/// NCCL's model has latencies of its own, and bandwidths for which a cluster's stand.
+/// Passes a changed bandwidth to NCCL's model, which has latencies of its own.
 void tell_nccl(Cluster& cluster, const Key& key, double before, double after) {
   if (!cluster.nccl) return;
   const Hardware what = *key.what;
@@ -187,7 +187,7 @@ Machine on_other_link(Machine machine, const Key& key, double value) {
   return machine;
 }
 
-/// Stating a time makes it no surer than it was when it was measured.
+/// The stated time with the relative uncertainty of the measurement.
 Estimate<Seconds> as_sure_as(const Estimate<Seconds>& measured, Seconds stated) {
   if (measured.value <= Seconds()) return Estimate<Seconds>::exact(stated);
   return (stated / measured.value) * measured;
@@ -217,7 +217,7 @@ Machine scaled(Machine machine, const Key& key, double value) {
   return machine;
 }
 
-/// On a fitted machine a fit may be what counts, and not the cluster's figure.
+/// Changes a fitted machine, where a fit may override the cluster's figure.
 Machine on_fitted(Machine machine, const Key& key, double value) {
   const Hardware what = *key.what;
   if (is_between_nodes(what)) return on_other_link(std::move(machine), key, value);

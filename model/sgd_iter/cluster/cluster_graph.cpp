@@ -42,7 +42,7 @@ void ClusterGraph::reserve(std::size_t tasks, std::size_t edges) {
 }
 
 TaskId ClusterGraph::add_entry(const Entry& entry, std::span<const TaskId> after) {
-  // All have numbers as events.
+  // Every event has a number.
   EXPECT(entries_.size() + pools_.size() + 1 + 8 * lines_.size() < none);
   for (const TaskId before : after) {
     EXPECT(before.index() < entries_.size());

@@ -17,26 +17,26 @@ bool shares_cores(const IterationPlan& plan) {
   return plan.most_cores_wanted() > plan.cores;
 }
 
-/// Where cores are shared, loader threads read the batches of later iterations beside those
-/// observed.
+/// Number of simulated iterations: where cores are shared, loader threads read the batches of later
+/// ones during those observed.
 int simulated(const IterationPlan& plan, const CountedIterations& counted) {
   const int beyond = shares_cores(plan) ? static_cast<int>(queue_length(plan)) + 1 : 1;
   return counted.left_out + counted.counted + beyond;
 }
 
-/// Where a task of the graph of one rank is in the graph of all.
+/// Place of a task of the single-rank graph in the graph of all ranks.
 struct Copies {
-  TaskId first;          ///< of rank 0; of a collective the one of all
-  std::size_t next = 0;  ///< from the copy of a rank to that of the next
+  TaskId first;          ///< of rank 0; for a collective the only one
+  std::size_t next = 0;  ///< distance between the copies of successive ranks
 };
 
-/// Turns the graph of one rank into that of all.
+/// Turns the graph of one rank into that of all ranks.
 class Unfolding {
  public:
   Unfolding(const IterationGraph& folded, const Placement& placement,
             const ComputeFactors& factors);
   [[nodiscard]] const ClusterGraph& graph() const { return graph_; }
-  /// The times of a rank's copies, as those of the graph of one rank.
+  /// Copies the times of a rank's tasks to the timeline of the graph of one rank.
   void read(const Timeline& all, Rank rank, Timeline& own) const;
 
  private:
@@ -71,7 +71,7 @@ class Unfolding {
   ClusterGraph graph_;
   PoolId first_cores_;                               ///< by rank; only where cores are shared
   PoolId first_storage_;                             ///< by node
-  std::vector<LinkId> server_and_nodes_;             ///< of storage that nodes share, else empty
+  std::vector<LinkId> server_and_nodes_;             ///< of shared storage, else empty
   std::vector<std::optional<TaskId>> last_reading_;  ///< by rank, likewise
   std::vector<Copies> copies_;                       ///< by task of the graph of one rank
   std::vector<std::size_t> iteration_of_;            ///< likewise
@@ -99,7 +99,7 @@ Unfolding::Unfolding(const IterationGraph& folded, const Placement& placement,
   }
 }
 
-/// Exactly as much as is needed, or a little more.
+/// Reserves memory, exactly or with a small excess.
 void Unfolding::make_room() {
   const auto ranks = static_cast<std::size_t>(placement_.ranks);
   std::size_t tasks = 0;
@@ -127,7 +127,7 @@ void Unfolding::add_resources() {
     all_cores.push_back(graph_.add_pool(plan.cores));
     if (rank == 0) first_cores_ = all_cores.back();
   }
-  // What ranks do together is in a line of its own for each resource that it takes of one rank.
+  // Joint work of ranks gets a line for each resource that it uses of one rank.
   for (const Resource& resource : folded_->graph().resources()) {
     Resource one = resource;
     one.servers = 1;
@@ -169,7 +169,7 @@ ClusterTask Unfolding::of_rank(std::size_t task, Rank rank) const {
   return copy;
 }
 
-/// After `after_` and the rank's batch before it.
+/// Adds a reading after `after_` and the rank's batch before it.
 void Unfolding::add_reading(Rank rank) {
   std::optional<TaskId>& last = last_reading_[static_cast<std::size_t>(rank)];
   if (last) after_.push_back(*last);
@@ -178,8 +178,8 @@ void Unfolding::add_reading(Rank rank) {
   last = graph_.add_flow(folded_->plan().shared_storage.value().batch, path, after_);
 }
 
-/// Tasks that follow one another without a collective between them: all of a rank, then all of the
-/// next, so that what a rank runs lies side by side in memory.
+/// Adds tasks between two collectives: all of a rank, then all of the next, so that a rank's tasks
+/// are adjacent in memory.
 void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
   for (std::size_t task = begin; task < end; ++task) {
     copies_.push_back({TaskId(graph_.tasks() + task - begin), end - begin});
@@ -197,7 +197,7 @@ void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
   }
 }
 
-/// Ready when the last rank has come to it.
+/// Adds a collective, ready when the last rank has reached it.
 void Unfolding::add_collective(std::size_t task) {
   const Task& one = task_of(task);
   after_.clear();
@@ -224,7 +224,7 @@ void Unfolding::read(const Timeline& all, Rank rank, Timeline& own) const {
   }
 }
 
-/// Takes the means of ClusterIteration, rank by rank.
+/// Computes the means of ClusterIteration, rank by rank.
 class Reading {
  public:
   Reading(const IterationGraph& folded, const CountedIterations& counted)
@@ -237,8 +237,8 @@ class Reading {
  private:
   const IterationGraph* folded_;
   CountedIterations counted_;
-  std::vector<Seconds> last_backward_;  ///< by iteration: when the last rank had computed
-  std::vector<Seconds> sum_backward_;   ///< by rank: of its own times of that
+  std::vector<Seconds> last_backward_;  ///< by iteration: end of backward on the last rank
+  std::vector<Seconds> sum_backward_;   ///< by rank: sum of its own ends of backward
   std::vector<IterationTime> ranks_;
 };
 
@@ -290,10 +290,10 @@ std::string why_not_unfolded(const IterationPlan& plan) {
 
 double unfolded_tasks(const IterationPlan& plan, const Placement& placement,
                       const CountedIterations& counted) {
-  // About so many of an iteration take in batches, wait, and update.
+  // Approximate tasks of an iteration for batches, waits, and updates.
   constexpr double rest = 16;
   std::size_t parts = plan.backward.size() + 3 * plan.late.size();
-  // Of the others no rank has a task of its own, but each is waited for by tasks of all.
+  // Pieces are not tasks of each rank, but tasks of all ranks wait for them.
   for (const BackwardPart& part : plan.backward) parts += part.pieces.size() / 4;
   return placement.ranks * (static_cast<double>(parts) + rest) * simulated(plan, counted);
 }

@@ -15,9 +15,9 @@
 
 namespace dlscale::model {
 
-/// Events have numbers: first all tasks, then pools, of what they serve the next that is done,
-/// then the links together, likewise, then what lines begin beside tasks, so that a look finds what
-/// became ready at the same time. Of several at once the least number is first.
+/// Event numbers: first all tasks, then pools (their next end), then the links together (likewise),
+/// then events of lines beside tasks. So a look finds tasks that become ready at the same time. Of
+/// simultaneous events the least number is first.
 class ClusterSimulator {
  public:
   explicit ClusterSimulator(const ClusterGraph& graph);
@@ -28,15 +28,15 @@ class ClusterSimulator {
   using Kind = ClusterGraph::Kind;
   static constexpr std::uint32_t none = ClusterGraph::none;
 
-  /// What a line begins beside messages, and a part of these in a pool.
+  /// Events of a line besides messages, and a message's part in a pool.
   enum class LineEvent : std::uint8_t { look, choice, meeting, vote, part };
   static constexpr std::uint32_t line_events = 5;
 
   struct Event {
     double when;
     std::uint32_t number;
-    /// Of a task: whether its delay is over, or its work; else only the newest event of a pool or
-    /// of the links counts.
+    /// For a task: whether its delay is over, or its work. For a pool or the links only the newest
+    /// generation counts.
     std::uint32_t generation;
     bool operator>(const Event& other) const {
       return when != other.when ? when > other.when : number > other.number;
@@ -45,15 +45,15 @@ class ClusterSimulator {
   static constexpr std::uint32_t delay_over = 0;
   static constexpr std::uint32_t work_done = 1;
 
-  /// A clock of its own, `pace`, runs at the factor by which all slow down.
+  /// A pool with a clock of its own, `pace`, which runs at the common slow-down.
   struct Pool {
     double capacity = 0;
     double wanted = 0;
     double pace = 0;
-    double since = 0;  ///< when pace was that
+    double since = 0;  ///< time of `pace`
     std::uint32_t running = 0;
     std::uint32_t generation = 0;
-    /// When each is done, by that clock, and its number; the first on top.
+    /// End of each, on that clock, and number; the first on top.
     using Done = std::pair<double, std::uint32_t>;
     std::priority_queue<Done, std::vector<Done>, std::greater<>> done;
     [[nodiscard]] double speed() const { return wanted > capacity ? capacity / wanted : 1; }
@@ -62,14 +62,14 @@ class ClusterSimulator {
       since = to;
     }
   };
-  /// One thing at a time: a message, a pack or a vote.
+  /// A line serves one at a time: a message, a pack or a vote.
   struct Line {
     Dispatcher dispatcher;
-    std::uint32_t first = none;    ///< of the messages under way, none: a vote
-    double demand = 0;             ///< of each pool
-    std::uint32_t pools_left = 0;  ///< in which it is not done
+    std::uint32_t first = none;    ///< first message in progress; none: a vote
+    double demand = 0;             ///< demand of each pool
+    std::uint32_t pools_left = 0;  ///< pools in which it is not done
   };
-  /// Tasks that wait for a server, the first to be served first.
+  /// Waiting tasks of a server, in order of service.
   struct Server {
     int free = 1;
     std::uint32_t first = none;
@@ -113,9 +113,9 @@ class ClusterSimulator {
 
   const ClusterGraph* graph_;
   std::vector<std::uint32_t> missing_;     // unfinished predecessors, by task
-  std::vector<std::uint32_t> successors_;  // of all tasks, one after the other
+  std::vector<std::uint32_t> successors_;  // of all tasks, concatenated
   std::vector<std::size_t> successor_ends_;
-  std::vector<std::uint32_t> behind_;  // by task that waits for a server: the next that does
+  std::vector<std::uint32_t> behind_;  // by waiting task: the next in its server's queue
   std::vector<Server> servers_;
   std::vector<Pool> pools_;
   std::vector<Line> lines_;
@@ -123,7 +123,7 @@ class ClusterSimulator {
   FairLinks links_;
   std::uint32_t links_generation_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<std::uint32_t> done_;  // now, to be finished in this order
+  std::vector<std::uint32_t> done_;  // finish now, in this order
   std::size_t left_;
   double now_ = 0;
   Timeline timeline_;
@@ -151,7 +151,7 @@ ClusterSimulator::ClusterSimulator(const ClusterGraph& graph)
   timeline_.finish.resize(tasks());
 }
 
-/// Counts those of each, then puts them in place.
+/// Counts the successors of each task, then places them.
 void ClusterSimulator::list_successors() {
   const std::vector<std::uint32_t>& after = graph_->after_;
   std::vector<std::size_t> place(tasks() + 1);
@@ -166,7 +166,7 @@ void ClusterSimulator::list_successors() {
     }
   }
   place.pop_back();
-  successor_ends_ = std::move(place);  // each moved on from where its list begins to where it ends
+  successor_ends_ = std::move(place);  // each has moved from the beginning to the end of its list
 }
 
 void ClusterSimulator::become_ready(std::uint32_t task) {
@@ -220,7 +220,7 @@ void ClusterSimulator::begin_in_pool(std::uint32_t number, std::uint32_t pool, d
   plan(pool);
 }
 
-/// Of a task, or of what a line has under way.
+/// Demand of a task, or of the activity of a line.
 double ClusterSimulator::demand_of(std::uint32_t number) const {
   if (number < tasks()) return entry_of(number).demand;
   return lines_[(number - number_of_links() - 1) / line_events].demand;
@@ -264,7 +264,7 @@ void ClusterSimulator::begin_pack(std::size_t line) {
   travel(line, first, time.si(), entry_of(first).demand);
 }
 
-/// What a line serves now, in all of its pools.
+/// Starts service of a line in all of its pools.
 void ClusterSimulator::travel(std::size_t line, std::uint32_t first, double work, double demand) {
   Line& what = lines_[line];
   const std::vector<PoolId>& pools = line_of(line).pools;
@@ -285,7 +285,7 @@ void ClusterSimulator::travel(std::size_t line, std::uint32_t first, double work
   }
 }
 
-/// In one of the pools.
+/// Ends service in one of the pools.
 void ClusterSimulator::arrive(std::size_t line) {
   Line& what = lines_[line];
   if (--what.pools_left > 0) return;
@@ -356,7 +356,7 @@ void ClusterSimulator::happen(const Event& event) {
   now_ = event.when;
   const auto [pace, task] = pool.done.top();
   pool.done.pop();
-  pool.pace = pace;  // exactly, whatever was rounded
+  pool.pace = pace;  // exact, without rounding errors
   pool.since = now_;
   pool.wanted = --pool.running == 0 ? 0 : pool.wanted - demand_of(task);
   plan(number);
@@ -364,7 +364,7 @@ void ClusterSimulator::happen(const Event& event) {
   arrive((task - number_of_links() - 1) / line_events);
 }
 
-/// A task, or a message with those that travelled with it.
+/// Finishes a task, or a message with the rest of its pack.
 void ClusterSimulator::finish(std::uint32_t task) {
   if (entry_of(task).kind != Kind::message) return end(task);
   const std::uint32_t message = entry_of(task).pool;
@@ -394,7 +394,7 @@ void ClusterSimulator::end(std::uint32_t task) {
   }
 }
 
-/// What is done now, and what needs no time after it.
+/// Finishes the tasks that are done now, and those after them that take no time.
 void ClusterSimulator::finish_all() {
   for (std::size_t i = 0; i < done_.size(); ++i) finish(done_[i]);
   done_.clear();

@@ -11,7 +11,8 @@
 namespace dlscale::model {
 namespace {
 
-/// In (0, 1], of 53 bits. Not by the library's distributions, which differ between libraries.
+/// A number in (0, 1], of 53 bits. It avoids the library's distributions, which differ between
+/// libraries.
 double uniform(std::mt19937_64& random) {
   return static_cast<double>((random() >> 11U) + 1) * 0x1p-53;
 }

@@ -8,41 +8,41 @@
 
 namespace dlscale::model {
 
-/// How much the computing of ranks varies, by itself in each iteration and unit.
+/// Variation of the computing time of ranks, independent by iteration and unit.
 struct RankSpread {
   SpreadShape shape = SpreadShape::log_normal;
   double deviation = 0;  ///< σ / μ, from 0 to most_deviation()
-  int together = 1;  ///< ≥ 1: consecutive ranks that are slow together, such as those of a node
+  int together = 1;      ///< ≥ 1: consecutive ranks with the same factor, for example a node's
 };
 
-/// What the computing of each rank takes in each iteration, over what it takes in the mean: 1 where
-/// all ranks are alike. All > 0 and finite. Arguments out of range are the caller's bug (EXPECT).
+/// Computing time of each rank in each iteration, over its mean: 1 where all ranks are alike. All >
+/// 0 and finite. Arguments out of range are the caller's bug (EXPECT).
 class ComputeFactors {
  public:
   /// All 1.
   ComputeFactors() : values_{1} {}
-  /// Measured: of each rank the same in every iteration.
+  /// Measured factors, constant over iterations.
   explicit ComputeFactors(std::vector<double> by_rank);
 
   [[nodiscard]] double at(Rank rank, std::size_t iteration) const {
     return values_[(iteration * ranks_ + static_cast<std::size_t>(rank)) % values_.size()];
   }
-  /// The mean over some iterations, from 0 on, and all ranks < `ranks`.
+  /// The mean over the first `iterations` and all ranks < `ranks`.
   [[nodiscard]] double mean(int ranks, std::size_t iterations) const;
 
  private:
   friend ComputeFactors drawn_factors(const RankSpread& spread, int ranks, std::size_t iterations,
                                       std::uint64_t seed);
   std::size_t ranks_ = 1;
-  std::vector<double> values_;  ///< rank by rank, iteration by iteration, and from the start again
+  std::vector<double> values_;  ///< rank by rank, iteration by iteration; cyclic
 };
 
-/// The largest deviation of a shape: of `normal` 0.1 and of `exponential` 1, so that no draw is
-/// negative; of `log_normal` 10, where almost all time is the tail's.
+/// The largest deviation of a shape: 0.1 for `normal` and 1 for `exponential`, so that no draw is
+/// negative; 10 for `log_normal`, where the tail has almost all time.
 double most_deviation(SpreadShape shape);
 
-/// Drawn for `ranks` ≥ 1 and `iterations` ≥ 1, which follow one another again and again. Equal
-/// arguments give equal factors, on every machine.
+/// Draws factors for `ranks` ≥ 1 and `iterations` ≥ 1, repeated cyclically. Equal arguments give
+/// equal factors, on every machine.
 ///   normal       1 + σ z
 ///   log-normal   exp(s z - s²/2),  s = √ln(1 + σ²)
 ///   exponential  1 - σ - σ ln u

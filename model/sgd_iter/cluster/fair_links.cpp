@@ -49,7 +49,7 @@ void FairLinks::begin(std::uint32_t flow, Bytes size, std::span<const LinkId> pa
   share(one.path, now.si());
 }
 
-/// All links and flows that share with those of `path`, directly or by way of others.
+/// Finds all links and flows that share with those of `path`, directly or indirectly.
 void FairLinks::reach(std::span<const std::uint32_t> path) {
   ++settling_;
   reached_links_.clear();
@@ -76,7 +76,7 @@ void FairLinks::reach(std::span<const std::uint32_t> path) {
   }
 }
 
-/// The link that has least for each of its flows; the number of all if nothing is left to settle.
+/// The link with the least capacity per flow; the number of all if everything is settled.
 std::size_t FairLinks::tightest() const {
   std::size_t found = links_.size();
   double least = std::numeric_limits<double>::infinity();
@@ -84,7 +84,7 @@ std::size_t FairLinks::tightest() const {
     const Link& link = links_[index];
     if (link.unsettled == 0) continue;
     const double each = link.left / static_cast<double>(link.unsettled);
-    // Of equal ones that of the least number, so that rates do not depend on who came first.
+    // Ties go to the least number, so that rates do not depend on the order of arrival.
     if (each > least || (each == least && index > found)) continue;
     least = each;
     found = index;
@@ -101,7 +101,7 @@ void FairLinks::settle(Flow& flow, double rate) {
   }
 }
 
-/// Progressive filling of what was reached.
+/// Fills the reached links progressively.
 void FairLinks::fill() {
   for (std::size_t index = tightest(); index < links_.size(); index = tightest()) {
     const Link& link = links_[index];
@@ -112,14 +112,14 @@ void FairLinks::fill() {
   }
 }
 
-/// Anew, after a flow over `path` began or ended.
+/// Shares the links again after a flow over `path` began or ended.
 void FairLinks::share(std::span<const std::uint32_t> path, double now) {
   now_ = now;
   reach(path);
   fill();
   for (const std::uint32_t place : reached_flows_) {
     Flow& flow = flows_[place];
-    if (flow.settled == flow.rate) continue;  // it ends when it was to end
+    if (flow.settled == flow.rate) continue;  // its end does not change
     flow.left = std::max(0.0, flow.left - (now - flow.since) * flow.rate);
     flow.since = now;
     flow.rate = flow.settled;

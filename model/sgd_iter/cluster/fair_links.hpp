@@ -14,32 +14,31 @@ namespace dlscale::model {
 /// A link of FairLinks.
 using LinkId = Id<struct LinkTag>;
 
-/// Flows that share links fairly, by max-min: each gets as much as it can without taking from one
-/// that has no more. Rates come from progressive filling: the link that has least for each of its
-/// flows, capacity left / flows not settled yet, settles these flows at that rate; then the next.
-/// [Bertsekas & Gallager, Data Networks (1992), 6.5.2] So n flows of one link get capacity / n
-/// each. What transport protocols come near to for long flows of like delay, and wrong for the
-/// first round trips of short ones, whose latency the caller adds.
+/// Flows that share links fairly, by max-min: no flow can gain without taking from one that has no
+/// more. Rates come from progressive filling. The link with the least capacity left per unsettled
+/// flow settles its flows at that rate; then the next. [Bertsekas & Gallager, Data Networks (1992),
+/// 6.5.2] So n flows of one link get capacity / n each. Transport protocols come near to this for
+/// long flows of similar delay. Wrong for the first round trips of short flows, whose latency the
+/// caller adds.
 ///
-/// Time starts at 0 and never goes back: `now` of a call is no less than that of the one before. A
-/// beginning or an end costs time in proportion to the flows and links that it reaches by way of
-/// others, O(log n) if these are few. Equal calls give equal results. Arguments out of range are
-/// the caller's bug (EXPECT).
+/// Time starts at 0 and never decreases between calls (`now`). A beginning or an end costs time in
+/// proportion to the flows and links connected to it, O(log n) if these are few. Equal calls give
+/// equal results. Arguments out of range are the caller's bug (EXPECT).
 class FairLinks {
  public:
   LinkId add(BytesPerSecond capacity);  ///< > 0, finite
   [[nodiscard]] std::size_t links() const { return links_.size(); }
 
-  /// A flow with a number of the caller's, of `size` > 0 bytes, over all links of `path`: one or
-  /// more, each once.
+  /// Begins a flow with a number chosen by the caller, of `size` > 0 bytes, over all links of
+  /// `path`: one or more, each once.
   void begin(std::uint32_t flow, Bytes size, std::span<const LinkId> path, Seconds now);
-  /// When the next flow ends; infinity if there is none.
+  /// Time of the next end of a flow; infinity if there is none.
   [[nodiscard]] Seconds next();
-  /// Ends the flow that ends next, of several at once that of the least number, and returns it.
-  /// Requires that there is one.
+  /// Ends the next flow, of simultaneous ones that of the least number, and returns it. Requires a
+  /// flow.
   std::uint32_t end();
 
-  /// The rates of the flows that go on, by the numbers of the caller, in the order of these.
+  /// The rates of the flows in progress, in the order of their numbers.
   struct Rate {
     std::uint32_t flow;
     BytesPerSecond rate;
@@ -50,10 +49,10 @@ class FairLinks {
   struct Link {
     double capacity = 0;
     std::vector<std::uint32_t> flows = {};  ///< places in flows_
-    // While rates are settled:
+    // State while rates are settled:
     double left = 0;
     std::size_t unsettled = 0;
-    std::uint64_t reached = 0;  ///< the last settling that reached it
+    std::uint64_t reached = 0;  ///< number of the last settling that reached it
   };
   struct Flow {
     std::uint32_t number = 0;
@@ -67,7 +66,7 @@ class FairLinks {
     bool goes_on = false;
     bool is_settled = false;
   };
-  /// When a flow would end at its present rate.
+  /// The end of a flow at its present rate.
   struct End {
     double when;
     std::uint32_t number;

@@ -20,10 +20,10 @@ namespace dlscale::model {
 namespace {
 
 using Fits = std::vector<const ContentionFit*>;
-/// By kind of work.
+/// The fits by kind of work.
 using OfWork = std::array<const ContentionFit*, work_kinds>;
 
-/// What stands for a kind of work that was not measured, the nearest first.
+/// Substitutes for an unmeasured kind of work, the nearest first.
 std::span<const WorkKind> stand_ins(WorkKind wanted) {
   static constexpr std::array gemm{WorkKind::gemm, WorkKind::conv, WorkKind::copy};
   static constexpr std::array conv{WorkKind::conv, WorkKind::gemm, WorkKind::copy};
@@ -32,10 +32,10 @@ std::span<const WorkKind> stand_ins(WorkKind wanted) {
   return wanted == WorkKind::conv ? conv : copy;
 }
 
-/// Of the messages of a run.
+/// The collectives of a run's messages.
 struct Collectives {
   std::string_view message;
-  std::string_view gather;  ///< that overlaps; else empty
+  std::string_view gather;  ///< empty if it does not overlap
 };
 
 Collectives collectives(const Run& run) {
@@ -71,7 +71,7 @@ class Lookup {
   Placement place_;
 };
 
-/// Layout, threads and cores.
+/// Whether layout, threads and cores match the run.
 bool Lookup::suits(const ContentionFit& fit) const {
   const bool across = place_.nodes() > 1;
   const bool was_across = fit.ranks > fit.ranks_on_node;
@@ -84,8 +84,8 @@ bool Lookup::suits(const ContentionFit& fit) const {
   return !shares || fit.cores_per_rank == cores_.all;
 }
 
-/// Of the fits to work of one kind, that of the collective, else of all-reduce, else another; of
-/// several that whose ranks met as those of the run do, then that of the nearest number of ranks.
+/// The best fit to work of one kind: of the collective, else of all-reduce, else another. Among
+/// several, with the run's way of waiting, then with the nearest number of ranks.
 const ContentionFit* Lookup::nearest(const Fits& fits, std::string_view collective,
                                      WorkKind work) const {
   const auto distance = [&](const ContentionFit* fit) {
@@ -111,7 +111,7 @@ void Lookup::note_stand_in(const ContentionFit& fit, std::string_view collective
                   fit.ranks, fit.waiting));
 }
 
-/// Requires that some fit suits.
+/// Requires a fit that suits.
 OfWork Lookup::of_collective(const Fits& fits, std::string_view collective) const {
   OfWork result{};
   for (const WorkKind work : all_work_kinds) {
@@ -131,7 +131,7 @@ std::string factors(const ContentionFit& fit, const ContentionRange& range) {
                      range.messages.value);
 }
 
-/// A kind for each stretch of sizes in which no range of any work ends.
+/// Adds a kind for each stretch of sizes in which no range of any work ends.
 MessageKinds Lookup::add(const OfWork& of_work, std::string_view collective,
                          ContentionCosts& costs) const {
   const auto no_end = Bytes(std::numeric_limits<double>::infinity());

@@ -14,23 +14,23 @@
 
 namespace dlscale::model {
 
-/// A measured contention that a prediction counts with: what messages of `collective` and work of
-/// kind `work` cost each other, for messages of [from, to) bytes.
+/// A measured contention that a prediction uses: the slow-downs of messages of `collective`, of
+/// [from, to) bytes, and work of kind `work`.
 struct UsedContention {
   std::string collective;
   WorkKind work = WorkKind::conv;
   ContentionRange range;
-  std::string measured;  ///< of what: to_text() of the fit
+  std::string measured;  ///< to_text() of the fit
   std::string source;
 };
 
-/// The slow-downs of one kind of work and of messages beside it.
+/// The slow-downs of one kind of work and of concurrent messages.
 struct ContentionEstimate {
   Estimate<double> compute = Estimate<double>::exact(1);
   Estimate<double> messages = Estimate<double>::exact(1);
 };
 
-/// The kinds of the messages of one collective, by size: those of [bound i - 1, bound i) bytes are
+/// The kinds of messages of one collective, by size: messages of [bound i - 1, bound i) bytes are
 /// of kind `first` + i.
 struct MessageKinds {
   std::size_t first = 0;
@@ -38,36 +38,36 @@ struct MessageKinds {
   [[nodiscard]] std::size_t of(Bytes size) const;
 };
 
-/// What computing and messages of a run cost each other.
+/// The slow-downs of computing and messages in a run.
 struct ContentionCosts {
-  /// By kind of message and of work; empty where nothing is known of it or nothing overlaps.
+  /// By kind of message and of work; empty where nothing is known or nothing overlaps.
   std::vector<std::array<ContentionEstimate, work_kinds>> kinds;
-  MessageKinds message;  ///< of what is sent when gradients are ready
-  MessageKinds gather;   ///< of what brings them back
+  MessageKinds message;  ///< of messages sent when gradients are ready
+  MessageKinds gather;   ///< of the gathers after them
   std::vector<UsedContention> used;
 };
 
-/// Processor cores of a rank, and how many of them computing keeps busy.
+/// Processor cores of a rank, and the number that computing keeps busy.
 struct RankCores {
   double all = 1;
   double computing = 1;
 };
 
-/// Looks up what was measured where ranks lie as those of the run do: as many of them, and as many
-/// on a node; over several nodes also another number of nodes. A thread that sends must have a core
-/// to itself in both or in neither, for what sharing one costs is in the slow-downs; and work must
-/// have run on as many threads as it will, where the library runs it on several. Where
-///   a kind of work was not measured, the nearest in what it asks of memory stands for it,
-///   a collective was not, all-reduce, else another;
-///   ranks did not meet as those of the run do, what was measured stands for it.
-/// Each is noted, and so is that nothing was measured. A link between nodes that was stated
-/// (Machine::inter_node_stated) replaces what was measured across nodes. Nothing is looked up for
-/// one rank, for `sequential`, for data sheets, and for devices with memory of their own, beside
-/// which nothing is measured.
+/// Looks up contention measured on the placement of the run: equal ranks and ranks on a node, or
+/// over several nodes another number of nodes. The sending thread must have a core to itself in
+/// both or in neither, because the slow-downs include sharing one. Work must have used as many
+/// threads as the run where the library runs it on several. Substitutes:
+///   for an unmeasured kind of work, the nearest in its use of memory;
+///   for an unmeasured collective, all-reduce, else another;
+///   for another way of waiting, what was measured.
+/// Notes each substitute, and missing measurements. A stated link between nodes
+/// (Machine::inter_node_stated) replaces measurements across nodes. Looks nothing up for one rank,
+/// for `sequential`, for data sheets, and for devices with their own memory, for which contention
+/// is not measured.
 ContentionCosts contention_costs(const Machine& machine, const Run& run, const RankCores& cores,
                                  Notes& notes);
 
-/// The kind of work that a step is.
+/// The kind of work of a step.
 WorkKind work_kind(const Network& network, Step step);
 
 }  // namespace dlscale::model

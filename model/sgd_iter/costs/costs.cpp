@@ -24,7 +24,7 @@ namespace dlscale::model {
 namespace {
 
 constexpr double f32_bytes = 4;
-/// What a vote on which gradients are ready sends. [train/exchange/cycle_exchange.cpp,
+/// Size of a vote on the gradients that are ready. [train/exchange/cycle_exchange.cpp,
 /// train/exchange/priority_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
@@ -106,7 +106,7 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
   return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
 }
 
-/// Thread time of a picture as the cluster's description states it.
+/// Thread time of an image as the cluster's description states it.
 Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
   const std::string& cluster = machine_->cluster.name;
   const Estimate<Seconds> time = fit.picture();
@@ -148,8 +148,8 @@ std::optional<TimeSource> Costs::load_source() const {
   return as_many ? TimeSource::measured : TimeSource::other_ranks;
 }
 
-/// Thread time of a picture of the network's input size. Reading and decoding do not depend on the
-/// crop; augmenting goes with its pixels.
+/// Thread time of an image at the network's input size. Reading and decoding do not depend on the
+/// crop; augmentation is proportional to its pixels.
 Estimate<Seconds> Costs::picture() const {
   const ImageShape input = network_->input();
   const double pixels = static_cast<double>(input.height) * input.width;
@@ -172,7 +172,7 @@ Estimate<Seconds> Costs::picture() const {
   return sum;
 }
 
-/// What of a batch travels to the device: f32, or bytes that the device makes f32 of.
+/// Size of a batch during its copy to the device: f32, or bytes that the device converts.
 Bytes Costs::batch_size() const {
   const auto elements = static_cast<double>(run_->batch * network_->input().elements());
   if (run_->normalisation == Normalisation::host) return Bytes(f32_bytes * elements);
@@ -192,7 +192,7 @@ void Costs::add_cores(IterationPlan& plan) const {
   if (!on_cpu()) return;
   plan.cores = std::min<double>(run_->cores_per_rank, share);
   plan.comm_cores = 1;
-  // More threads than cores were measured on as few.
+  // Measurements with more threads than cores ran on as few cores.
   plan.compute_cores = plan.copy_cores = std::min<double>(run_->compute_threads, plan.cores);
   if (share < run_->cores_per_rank) {
     notes_->add(fmt::format("{} ranks on a node want {} cores each of {}: each gets {:g}", on_node,
@@ -204,7 +204,7 @@ StepCost Costs::update(Bytes parameters) const {
   return affine(machine_->update, parameters, "the update");
 }
 
-/// One part of backward for each message, and what comes after the last.
+/// Adds one part of backward for each message, and the steps after the last.
 void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
   PhaseSources& sources = costs.sources;
@@ -245,7 +245,7 @@ void Costs::add_steps(IterationCosts& costs) const {
   advance_to(steps.size());
 }
 
-/// In front of the first of the layers of a message.
+/// Adds late parts, each in front of the first layer of its message.
 void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                      const std::vector<std::size_t>& parts) const {
   std::vector<std::optional<std::size_t>> message_of(network_->layers().size());
@@ -262,8 +262,8 @@ void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
   }
 }
 
-/// The host gives each stretch of the iteration as one graph: what it takes comes before the first
-/// step of it, of which each counts as one kernel.
+/// The host launches each stretch of the iteration as one graph: its time comes before the first
+/// step of the stretch. Each step counts as one kernel.
 void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const {
   const auto give = [&](std::span<StepCost> stretch) {
     if (stretch.empty()) return;
@@ -281,7 +281,7 @@ void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) con
                   to_text(launch.device_start.value)));
 }
 
-/// The same where nothing is known of graphs.
+/// Drops the launch times of steps, where no graph launch was measured.
 void Costs::give_at_once(IterationCosts& costs) const {
   bool measured = costs.update.give.value > Seconds();
   const auto drop = [&](std::vector<StepCost>& steps) {
@@ -390,7 +390,7 @@ BackwardPart backward_part(std::span<const StepCost> steps,
   return part;
 }
 
-/// Pieces of a message count as the first of them does.
+/// Adds contention; all pieces of a message count as the first.
 void add_contention(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
   for (const auto& estimates : costs.contention.kinds) {
     ContentionByWork& by_work = plan.contention.emplace_back();

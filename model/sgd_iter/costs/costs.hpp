@@ -18,7 +18,7 @@
 
 namespace dlscale::model {
 
-/// The groups of parameters whose errors are taken as independent of each other.
+/// Groups of parameters whose errors are independent of each other.
 enum class IterationTerm { compute, communication, copy, update, input, launches, contention };
 constexpr IterationTerm all_iteration_terms[] = {
     IterationTerm::compute,   IterationTerm::communication, IterationTerm::copy,
@@ -26,10 +26,10 @@ constexpr IterationTerm all_iteration_terms[] = {
     IterationTerm::contention};
 /// A parameter's value or an end of its interval.
 enum class Bound { value, low, high };
-/// Of each term, by its place in all_iteration_terms.
+/// Bound of each term, by its index in all_iteration_terms.
 using TermBounds = std::array<Bound, std::size(all_iteration_terms)>;
 
-/// What a step takes on the device, and the host to give it to one that runs beside it.
+/// Time of a step on the device, and of the host to launch it if the device is asynchronous.
 struct StepCost {
   Estimate<Seconds> compute;
   Estimate<Seconds> give;
@@ -37,50 +37,50 @@ struct StepCost {
 };
 
 /// Before forward step `step`, the next forward pass waits for the message of backward part `part`
-/// and updates what it was about.
+/// and updates its parameters.
 struct LateCost {
   std::size_t step = 0;
   std::size_t part = 0;
   StepCost update;
 };
 
-/// What a run needs of a machine, with intervals.
+/// All costs of a run on a machine, with intervals.
 struct IterationCosts {
-  IterationPlan shape;     ///< threads, cores, schedule; its times are unused but for storage
+  IterationPlan shape;     ///< threads, cores, schedule; of its times only storage counts
   Estimate<Seconds> load;  ///< one loader thread's share of a batch
   StepCost h2d;
   std::vector<StepCost> forward;
   std::vector<LateCost> late;                       ///< by step
   std::vector<std::vector<StepCost>> backward;      ///< parts, in order of execution
   std::vector<std::optional<MessageCost>> message;  ///< after each part
-  std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
+  std::shared_ptr<const MessageTimes> packed;       ///< times of packs, where messages are packed
   ContentionCosts contention;
-  Estimate<Seconds> choice;   ///< of the next piece of a message
-  Estimate<Seconds> meeting;  ///< of ranks before a message
+  Estimate<Seconds> choice;   ///< choosing the next piece of a message
+  Estimate<Seconds> meeting;  ///< meeting of ranks before a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
   PhaseSources sources;
 
-  /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
-  /// were found with must outlive a plan that packs.
+  /// The plan with all terms at their values, except `moved`, which is at `bound`. If it packs, the
+  /// Notes of these costs must outlive it.
   [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const {
     TermBounds bounds{};
     if (moved) bounds.at(static_cast<std::size_t>(*moved)) = bound;
     return plan(bounds);
   }
-  /// The same of several terms.
+  /// The plan with all terms at `bounds`.
   [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
 
-/// Throws ConfigError if the device of the cluster cannot copy, normalise, or be given kernels, as
-/// the run asks for.
+/// Throws ConfigError if the device of the cluster cannot copy, normalize, or be launched as the
+/// run asks.
 void check_device(const Cluster& cluster, const Run& run);
 
-/// Looks up everything run.ranks ranks need. Throws ConfigError naming the benchmark to run if the
-/// machine lacks it. Notes what was not measured as it is used.
+/// Looks up all costs of run.ranks ranks. Throws ConfigError naming the benchmark to run if the
+/// machine lacks it. Notes all substitutes for missing measurements.
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes);
-/// The update of so many bytes of parameters, as it is in these. Requires a machine that knows one.
+/// Cost of the update of `parameters` bytes, as in these. Requires a machine with an update cost.
 StepCost update_cost(const Network& network, const Machine& machine, const Run& run,
                      Bytes parameters, Notes& notes);
 

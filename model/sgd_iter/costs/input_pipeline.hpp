@@ -5,43 +5,43 @@
 
 namespace dlscale::model {
 
-/// How fast samples (images) come from storage to the devices of a node (MODEL 9). Arguments that
-/// are not finite or out of their range are the caller's bug (EXPECT).
+/// Rate of samples (images) from storage to the devices of a node (MODEL 9). Arguments that are not
+/// finite or out of range are the caller's bug (EXPECT).
 
-/// What one sample needs, in the mean.
+/// Mean needs of one sample.
 struct SampleCost {
   Bytes stored = {};    ///< s_rec, its record in storage, > 0
-  Seconds decode = {};  ///< c_dec ≥ 0, of one thread, with what follows decoding
+  Seconds decode = {};  ///< c_dec ≥ 0, thread time, including later transforms
 };
 
-/// What a node has for that.
+/// Input resources of a node.
 struct InputNode {
-  /// B_read > 0, of all its devices together: see shared_read(). Absent: not known, and no bound.
+  /// B_read > 0, total of all its devices: see shared_read(). Absent: unknown, no bound.
   std::optional<BytesPerSecond> read = {};
-  int threads = 1;  ///< n_thr ≥ 1, likewise
+  int threads = 1;  ///< n_thr ≥ 1, total of all its devices
 };
 
 enum class InputStage { read, decode };
 
-/// The samples a second of a node, and the stage that bounds them.
+/// Samples a second of a node, and the limiting stage.
 struct InputRate {
   double samples_per_s;
   InputStage bound;
 };
 
-/// min{ B_read / s_rec, n_thr / c_dec } where reading goes on beside threads that decode; of equal
-/// ones the first. (9.1), (9.3), (9.4) Infinite where neither is known. Wrong where cores or memory
-/// bound what threads decode together.
+/// min{ B_read / s_rec, n_thr / c_dec }, because reading overlaps with decoding; the first of equal
+/// ones. (9.1), (9.3), (9.4) Infinite where neither is known. Wrong where cores or memory limit the
+/// decoding of all threads.
 InputRate input_rate(const SampleCost& sample, const InputNode& node);
 
-/// (9.2) B_read(n) = min{ client, server / n } of each of n ≥ 1 nodes that read from one server; of
-/// nodes that are not all full, in units of the fullest.
+/// (9.2) B_read(n) = min{ client, server / n } of each of n ≥ 1 nodes that read from one server.
+/// Partly filled nodes count in units of the fullest.
 BytesPerSecond shared_read(BytesPerSecond client, BytesPerSecond server, double nodes);
 
-/// AU = t_compute / (t_compute + stall), with t_compute > 0: 0.9 is what MLPerf Storage asks for.
+/// AU = t_compute / (t_compute + stall), with t_compute > 0. MLPerf Storage requires 0.9.
 double accelerator_utilisation(Seconds compute, Seconds stall);
 
-/// What a device must be fed for: samples a second times the size of a record, both > 0.
+/// Read bandwidth to feed a device: samples a second times the size of a record, both > 0.
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
 
 }  // namespace dlscale::model

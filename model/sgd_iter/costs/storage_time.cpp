@@ -5,7 +5,7 @@
 namespace dlscale::model {
 namespace {
 
-/// That to other nodes; where it is not stated, as fast as the server.
+/// The path to other nodes; where it is not stated, as fast as the server.
 BytesPerSecond path_to_server(const Cluster& cluster) {
   const BytesPerSecond path = cluster.inter_node.bandwidth;
   return path > BytesPerSecond() ? path : cluster.storage.read_bandwidth;

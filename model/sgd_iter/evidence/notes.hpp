@@ -5,23 +5,24 @@
 
 namespace dlscale::model {
 
-/// "kernels at batch 16: interpolated", and the kernels' names: different ones, in order.
+/// A note, "kernels at batch 16: interpolated", with its distinct examples in order (names of
+/// kernels).
 struct Note {
   std::string what;
   std::vector<std::string> examples = {};
-  /// With the first example and how many more there are.
+  /// The note with its first example and the number of others.
   [[nodiscard]] std::string text() const;
   bool operator==(const Note&) const = default;
 };
 
-/// What predictions interpolated, extrapolated or assumed. Notes that say the same of different
-/// examples are one. What changes with the number of ranks belongs to the examples, so that several
-/// predictions say it once.
+/// Interpolations, extrapolations and assumptions of predictions. Equal notes with different
+/// examples are one. Facts that change with the number of ranks belong in the examples, so that
+/// several predictions share a note.
 class Notes {
  public:
   void add(const std::string& what, const std::string& example) { add(Note{what, {example}}); }
   void add(const std::string& what) { add(Note{what, {}}); }
-  /// Its place among all().
+  /// Returns its index in all().
   std::size_t add(const Note& note);
   [[nodiscard]] const std::vector<Note>& all() const { return notes_; }
   [[nodiscard]] std::vector<std::string> text() const;

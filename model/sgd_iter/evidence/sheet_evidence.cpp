@@ -13,8 +13,8 @@
 namespace dlscale::model {
 namespace {
 
-constexpr double beyond = 1.25;        // as the domains of the model of scaling
-constexpr double smaller_batch = 0.5;  // of the smallest
+constexpr double beyond = 1.25;        // as in the domains of the scaling model
+constexpr double smaller_batch = 0.5;  // times the smallest
 
 const ComputingEvidence* evidence_in(DType dtype) {
   const auto* found = std::ranges::find(computing_evidence, dtype, &ComputingEvidence::dtype);
@@ -33,7 +33,7 @@ std::string range_text(Q least, Q most, double unit) {
   return fmt::format("{:.4g} to {:.4g}", least.si() / unit, most.si() / unit);
 }
 
-/// Of one on a GPU, what sets the run apart, a clause each.
+/// Differences of a run on a GPU from the evidence, a clause each.
 std::vector<std::string> differences(const Device& device, const Run& run,
                                      const ComputingEvidence& known) {
   std::vector<std::string> unlike;

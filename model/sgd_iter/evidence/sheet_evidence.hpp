@@ -6,12 +6,12 @@
 
 namespace dlscale::model {
 
-/// In what a prediction from data sheets is unlike all published trainings that its interval of
-/// computing rests on (data_sheet_shares.hpp), as one sentence: on a processor, in a precision that
-/// none was in, in f32 on a device that offers TF32, on one whose peak or memory is by more than a
-/// quarter quicker or slower than any there, with less than half the smallest batch. [Both bounds
-/// are conventions.] Empty where it is like them. The interval is no wider for it: nothing tells by
-/// how much.
+/// The differences of a data-sheet prediction from all published trainings behind its compute
+/// interval (data_sheet_shares.hpp), as one sentence. It covers processors, precisions without
+/// trainings, and f32 on a device that offers TF32. It also covers peaks or memories more than a
+/// quarter above or below all others, and less than half the smallest batch. [Both bounds are
+/// conventions.] Empty where there are none. The interval does not widen, because the size of the
+/// effect is unknown.
 std::string beyond_evidence(const Cluster& cluster, const Run& run);
 
 }  // namespace dlscale::model

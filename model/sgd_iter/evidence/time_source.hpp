@@ -4,23 +4,23 @@
 
 namespace dlscale::model {
 
-/// Where the time of a step or a message comes from, the surest first.
+/// Source of the time of a step or a message, the most certain first.
 enum class TimeSource {
-  measured,      ///< this kernel, batch and number of ranks on a node
-  fitted,        ///< a fit to messages measured on as many ranks
-  other_ranks,   ///< measured beside another number of ranks on a node
+  measured,      ///< with this kernel, batch and number of ranks on a node
+  fitted,        ///< fit to messages on as many ranks
+  other_ranks,   ///< measured with another number of ranks on a node
   interpolated,  ///< between two measured batches
-  extrapolated,  ///< from another batch by its work; from fewer ranks or other sizes of messages
-  unfused,       ///< of the layer and of its ReLU, measured by themselves
-  efficiency,    ///< never measured: the efficiency that kernels of its kind reach
+  extrapolated,  ///< from another batch by its work; from fewer ranks or other message sizes
+  unfused,       ///< layer and ReLU measured separately
+  efficiency,    ///< not measured: by the efficiency of kernels of its kind
   data_sheet,
 };
 std::string_view time_source_name(TimeSource source);  ///< "other ranks", "data sheet", …
-/// The less sure of what is known of some parts and one more of them.
+/// The less certain of the known sources and a further one.
 std::optional<TimeSource> less_sure(std::optional<TimeSource> known, TimeSource more);
 
-/// Where the times of the phases of an iteration come from: of each the least sure of its parts;
-/// absent where nothing is done, or nothing is known of what it takes.
+/// Sources of the phases of an iteration: for each the least certain of its parts; absent where
+/// nothing is done, or its time is unknown.
 struct PhaseSources {
   std::optional<TimeSource> load = {};
   std::optional<TimeSource> h2d = {};

@@ -64,7 +64,7 @@ BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
 
 ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
   ContendedBackward result;
-  std::deque<ContendedPart> ready;  // their messages, as far as they have not travelled
+  std::deque<ContendedPart> ready;  // messages of past parts, not yet sent in full
   for (const ContendedPart& part : parts) {
     Seconds left = part.compute;
     while (left > Seconds() && !ready.empty()) {
@@ -133,7 +133,7 @@ double throughput(int workers, int batch, Seconds iteration) {
 
 namespace {
 
-/// Found by a look: how long its packs take one after the other.
+/// Serves the findings of a look: the time of its packs in sequence.
 Seconds serve(std::span<const Bytes> found, const Packing& packing, Seconds start, Seconds computed,
               PackedBackward& result) {
   for (const std::size_t count : fuse(found, packing.threshold)) {
@@ -147,7 +147,7 @@ Seconds serve(std::span<const Bytes> found, const Packing& packing, Seconds star
   return start;
 }
 
-/// Of looks from `next` on.
+/// The first look at or after `ready`, of looks from `next` on.
 Seconds look_at_or_after(Seconds ready, Seconds next, Seconds period) {
   if (ready <= next) return next;
   if (period == Seconds()) return ready;

@@ -7,21 +7,21 @@
 
 namespace dlscale::model {
 
-/// What computing and messages cost each other while both go on: computing goes at 1 / s_c,
-/// messages at 1 / s_m of their speed alone.
+/// Slow-downs of concurrent computing and messages: computing runs at 1 / s_c, messages at 1 / s_m
+/// of their speed alone.
 struct Contention {
   double compute = 1;   ///< s_c ≥ 1
   double messages = 1;  ///< s_m ≥ 1
 };
 
-/// Of messages of one kind, by the kind of work beside them.
+/// Slow-downs for messages of one kind, by kind of concurrent work.
 using ContentionByWork = std::array<Contention, work_kinds>;
 
-/// That of a stretch of work beside messages that last longer than it. Of times t_k of its kinds,
+/// Slow-downs of a stretch of work during messages that outlast it. With times t_k of its kinds,
 ///   s_c = Σ t_k s_c,k / Σ t_k,   s_m = Σ t_k s_c,k / Σ (t_k s_c,k / s_m,k)
-/// which gives the time that the stretch takes, and what travels in it. What is of no known kind is
-/// not slowed down and slows nothing. [D, derived] Wrong for messages that end within a stretch of
-/// several kinds, which meet only some of them.
+/// which keeps the time of the stretch and the amount sent in it. Work of no known kind has no
+/// slow-downs. [D, derived] Wrong for messages that end within a stretch of several kinds, because
+/// they overlap only some of them.
 inline Contention mean_contention(const Given& work, const ContentionByWork& by_work) {
   double alone = 0;
   double beside = 0;

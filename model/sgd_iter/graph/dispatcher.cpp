@@ -79,7 +79,7 @@ Beginnings Dispatcher::served(double now) {
   return begin;
 }
 
-/// If none is under way, and there are tasks to choose from and room for one.
+/// Begins a choice if none is in progress, some tasks wait, and the window has room.
 Beginnings Dispatcher::begin_choice() {
   if (choosing_ || none_waits()) return {};
   const std::size_t served = free_ > 0 ? 0 : 1;

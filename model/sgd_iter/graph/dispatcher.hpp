@@ -20,12 +20,12 @@ struct ReadyTask {
   Bytes size = {};  ///< as Task::size
 };
 
-/// What begins at a resource. When it is over, the Dispatcher wants to be told.
+/// An activity that begins at a resource. The caller reports its end to the Dispatcher.
 struct Beginning {
   enum class What {
-    task,     ///< `task` by itself, with its meeting; then served()
+    task,     ///< `task` alone, with its meeting; then served()
     pack,     ///< of packed(); then served()
-    look,     ///< for what is ready, not before `until`; then looked()
+    look,     ///< looks for ready tasks, not before `until`; then looked()
     choice,   ///< takes Resource::choice; then chosen()
     meeting,  ///< of ranks that look, takes Packing::meeting; then met()
     vote,     ///< takes Packing::vote; then voted()
@@ -35,7 +35,7 @@ struct Beginning {
   double until = 0;
 };
 
-/// At most two: a task, and the choice of another.
+/// At most two: a task, and the choice of the next.
 class Beginnings {
  public:
   Beginnings() = default;
@@ -49,13 +49,13 @@ class Beginnings {
   std::size_t count_ = 0;
 };
 
-/// Which of the tasks that are ready for a Resource starts when, by its order, window and choice or
-/// its packing: the rules that the graph of one rank and that of all have in common. It knows of
-/// no work and keeps no clock: told what happened and when, s, it says what begins.
+/// Decides which of the ready tasks a Resource starts and when, by its order, window and choice or
+/// its packing. The graphs of one rank and of all ranks share it. It holds no work and no clock:
+/// the caller reports events with their time in s, and it returns the activities that begin.
 class Dispatcher {
  public:
-  /// `resource` must outlive it. `restless`: looks that find nothing have to be followed, because
-  /// they slow others down; else those of a packing resource that slow nobody down are left out.
+  /// `resource` must outlive it. `restless`: simulates looks that find nothing, because they slow
+  /// others down; else it skips them.
   Dispatcher(const Resource& resource, bool restless);
 
   Beginnings become_ready(const ReadyTask& ready, double now);
@@ -65,13 +65,13 @@ class Dispatcher {
   Beginnings voted(double now) { return serve_pack(now); }
   Beginnings chosen();
 
-  /// The tasks that travel together, from the beginning of a pack to that of the next, the first
-  /// first, and their bytes.
+  /// The tasks that travel together, in order, and their bytes; valid from the beginning of a pack
+  /// to that of the next.
   [[nodiscard]] std::span<const std::size_t> packed() const { return packed_.tasks; }
   [[nodiscard]] Bytes packed_size() const { return packed_.size; }
 
  private:
-  /// A task that waits; of those equally urgent the one that came first is first.
+  /// A waiting task; among equally urgent ones the first to arrive is first.
   struct Waiting {
     ReadyTask ready;
     std::size_t arrival;
@@ -98,16 +98,16 @@ class Dispatcher {
 
   const Resource* resource_;
   bool restless_;
-  int free_;                       ///< servers
+  int free_;                       ///< idle servers
   std::deque<ReadyTask> waiting_;  ///< in order of readiness
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> urgent_;
-  std::size_t arrivals_ = 0;             ///< of these
+  std::size_t arrivals_ = 0;             ///< arrivals in urgent_
   std::deque<std::size_t> chosen_;       ///< to be served next
-  std::optional<std::size_t> choosing_;  ///< what a choice is about
-  // Of one that packs:
+  std::optional<std::size_t> choosing_;  ///< the task of a choice in progress
+  // State of a resource that packs:
   double last_look_ = 0;
-  double free_from_ = 0;    ///< when it was done with what it found then
-  std::size_t found_ = 0;   ///< of the messages of an iteration; 0: it rests
+  double free_from_ = 0;    ///< end of service of the last packs found
+  std::size_t found_ = 0;   ///< messages found in this iteration; 0: rests
   bool busy_ = false;       ///< looks, is about to look, or serves
   std::deque<Pack> packs_;  ///< found at the last look, not served yet
   Pack packed_;

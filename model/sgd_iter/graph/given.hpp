@@ -8,20 +8,20 @@
 
 namespace dlscale::model {
 
-/// Steps that a host gives to a device which does them in order: step i starts when it was given
-/// and step i - 1 is done. If the host starts to give at h and the device is free from c on, then
-/// the device is done at max{ c + device, h + together } and the host at h + host. Exact, whatever
-/// the steps: each is the max-plus matrix of (h, c), and these three numbers are their
-/// product. [D, derived: a (max, +) product, as (1.9) is]
+/// Steps that a host launches on a device that runs them in order: step i starts when it is
+/// launched and step i - 1 is done. If the host starts to launch at h and the device is free at c,
+/// the device ends at max{ c + device, h + together }. The host ends at h + host. This is exact:
+/// each step is a max-plus matrix on (h, c), and these three numbers are their product. [D,
+/// derived: a (max, +) product, as (1.9) is]
 struct Given {
-  Seconds device;    ///< Σ d: with all given beforehand
-  Seconds host;      ///< Σ g; 0 where the host computes itself, or gives all at once
+  Seconds device;    ///< Σ d: all launched beforehand
+  Seconds host;      ///< Σ g; 0 where the host computes itself, or launches in no time
   Seconds together;  ///< max over i of g_1 + … + g_i + d_i + … + d_n: on an idle device
-  /// What of `device` is of each kind of work; of the rest it is not said.
+  /// The part of `device` by kind of work; the rest has no known kind.
   std::array<Seconds, work_kinds> of_kind{};
 
   Given() = default;
-  /// One that needs no giving; implicit, for that is what a time by itself says.
+  /// Work without launch time; implicit, because a bare time means that.
   Given(Seconds alone) : device(alone), together(alone) {}
   static Given step(Seconds give, Seconds compute) {
     Given one(compute);
@@ -35,7 +35,7 @@ struct Given {
     return one;
   }
 
-  /// The same by a host that gives in no time.
+  /// The same steps, launched in no time.
   [[nodiscard]] Given given_at_once() const {
     Given one(*this);
     one.host = {};
@@ -43,7 +43,7 @@ struct Given {
     return one;
   }
 
-  /// These steps, then those of `next`.
+  /// These steps followed by those of `next`.
   [[nodiscard]] Given then(const Given& next) const {
     Given both(device + next.device);
     both.host = host + next.host;

@@ -38,7 +38,7 @@ double IterationPlan::most_cores_wanted() const {
 
 namespace {
 
-/// An iteration, and how long before its start its batch was ready.
+/// An iteration, and the time from when its batch was ready to its start.
 struct Observed {
   IterationTime time;
   Seconds lead;
@@ -62,15 +62,15 @@ IterationTime mean(const std::vector<Observed>& iterations) {
   return result;
 }
 
-/// How early a batch is there matters only where reading it slows compute down.
+/// The lead of a batch, which matters only where reading slows compute down.
 Seconds lead(const IterationPlan& plan, const Timeline& timeline, const IterationMarks& marks,
              Seconds start) {
   if (plan.most_cores_wanted() <= plan.cores) return {};
   return start - timeline.finished(marks.load);
 }
 
-/// The last `count` of `iterations`. More are simulated, whose batches the loader threads read
-/// beside those observed.
+/// The last `count` of `iterations`. Simulates more, because loader threads read their batches
+/// during those observed.
 std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations, int count) {
   IterationGraph graph(plan);
   for (int k = 0; k <= iterations + static_cast<int>(queue_length(plan)); ++k)
@@ -89,10 +89,10 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
 
 }  // namespace
 
-/// The first iterations differ, while the queue of batches fills or drains. Where loader threads
-/// compete with compute the steady state can be a cycle of several iterations, or be reached
-/// slowly: then the mean of the last 32 of 64 stands for it; and where messages are packed, because
-/// looks for them come at another phase of each iteration.
+/// The first iterations differ, while the queue of batches fills or drains. Uses the mean of the
+/// last 32 of 64 where loader threads compete with compute: the steady state can be a cycle of
+/// several iterations or be reached slowly. Also where messages are packed, because looks come at
+/// another phase of each iteration.
 IterationTime simulate_iteration(const IterationPlan& plan) {
   EXPECT(plan.loader_threads >= 1 && plan.prefetch >= 1);
   for (int iterations = plan.packing ? 64 : 8; iterations < 64; iterations *= 2) {

@@ -17,122 +17,122 @@ namespace dlscale::model {
 /// A stretch of the backward pass, up to the point where a message becomes ready.
 struct BackwardPart {
   Given compute;
-  std::optional<Seconds> message;  ///< its all-reduce; absent: nothing to send after this part
-  Bytes size = {};                 ///< of the message, for a plan that packs
-  /// Where a message travels in pieces, which others may overtake: those after the first.
+  std::optional<Seconds> message;  ///< its all-reduce; absent: no message after this part
+  Bytes size = {};                 ///< message size, for a plan that packs
+  /// The pieces after the first, where a message travels in pieces that others may overtake.
   std::vector<Seconds> pieces = {};
-  /// Where the message leaves the sum with some ranks only: what brings it, or what was updated
-  /// with it, to all.
+  /// Distributes the sum, or the updated parameters, to all ranks where the message leaves it on
+  /// some.
   std::optional<Seconds> gather = {};
-  /// Of the message with its pieces, and of the gather: which of IterationPlan::contention is
-  /// theirs.
+  /// Indices into IterationPlan::contention of the message with its pieces, and of the gather.
   std::size_t kind = 0;
   std::size_t gather_kind = 0;
 };
 
-/// A stretch of the forward pass that waits for a message of the iteration before (its gather, if
-/// it has one) and first updates what that message was about.
+/// A stretch of the forward pass that waits for a message of the iteration before (or its gather)
+/// and first updates the parameters of that message.
 struct ForwardPart {
-  std::size_t awaits = 0;  ///< the part of backward whose message it is
+  std::size_t awaits = 0;  ///< the part of backward that sends it
   Given update;
   Given compute;
 };
 
 /// Storage on a server that nodes share.
 struct SharedStorage {
-  Bytes batch;            ///< > 0, of one rank
-  BytesPerSecond server;  ///< > 0, to all nodes together
-  BytesPerSecond node;    ///< > 0, to each
+  Bytes batch;            ///< > 0, batch of one rank
+  BytesPerSecond server;  ///< > 0, total of all nodes
+  BytesPerSecond node;    ///< > 0, of each node
 };
 
-/// What one iteration of one rank consists of. All ranks are alike, so one stands for all; what
-/// they share (storage, links) is in the times.
+/// The work of one iteration of one rank. All ranks are alike, so one stands for all; their sharing
+/// of storage and links is included in the times.
 struct IterationPlan {
-  Seconds storage;  ///< until the node's storage has delivered a batch to each of its ranks
-  /// Where a server delivers it: what it is read over, for ranks that do not read all at once.
+  Seconds storage;  ///< until the storage of the node has delivered a batch to each rank
+  /// A shared server and its links, for ranks that do not read at the same time.
   std::optional<SharedStorage> shared_storage = {};
-  Seconds load;  ///< a loader thread's work on its share of a batch
+  Seconds load;  ///< one loader thread's share of a batch
   int loader_threads = 1;
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
   Given h2d;
-  Given forward;                       ///< or what of it waits for no message
+  Given forward;                       ///< or the part that waits for no message
   std::vector<ForwardPart> late = {};  ///< the rest, in order of execution
   std::vector<BackwardPart> backward;  ///< in order of execution
   Given update;                        ///< at the end of the iteration
   Schedule schedule = Schedule::wait_free;
   InputCopy input_copy = InputCopy::on_path;
-  std::optional<Packing> packing = {};  ///< of messages, instead of one after the other
-  int window = 1;                       ///< pieces of messages under way at once, as in Resource
-  Seconds choice = {};                  ///< of which piece is next, as in Resource
-  /// Of ranks before a message, as in Task: see meeting_before(). Of messages that are packed it is
+  std::optional<Packing> packing = {};  ///< how messages are packed; absent: one after the other
+  int window = 1;                       ///< concurrent pieces of messages, as in Resource
+  Seconds choice = {};                  ///< choosing the next piece, as in Resource
+  /// Meeting of ranks before a message, as in Task: see meeting_before(). Packed messages have it
   /// in Packing; 0 where ranks choose the next piece instead.
   Seconds meeting = {};
 
-  /// Processor cores of the rank, and how many each kind of task keeps busy. On a GPU only the
-  /// loader uses any.
+  /// Processor cores of the rank, and the number each kind of task keeps busy. On a GPU only the
+  /// loader uses cores.
   double cores = std::numeric_limits<double>::infinity();
   double loader_cores = 0;   ///< of one loader thread
-  double copy_cores = 0;     ///< h2d, if on the path: a copy engine needs none
+  double copy_cores = 0;     ///< h2d on the critical path; a copy engine needs none
   double compute_cores = 0;  ///< forward, backward, update
   double comm_cores = 0;
 
-  /// What computing and messages beside it cost each other, by kind of message and of work; empty:
-  /// nothing but what sharing cores does. Where cores are shared, it holds what that costs these
-  /// two (progress.hpp).
+  /// Slow-downs of computing and concurrent messages, by kind of message and of work; empty: only
+  /// by sharing cores. Where cores are shared, they include the cost of that to both
+  /// (progress.hpp).
   std::vector<ContentionByWork> contention = {};
 
-  /// Whether messages travel beside computing.
+  /// Whether messages overlap with computing.
   [[nodiscard]] bool overlaps() const;
   /// Whether some messages have a gather.
   [[nodiscard]] bool gathers() const;
-  /// What ranks take to meet before a message after backward of which so many were sent: where a
-  /// thread sends them beside computing, before each; else only before the first, for no rank
-  /// computes from there on.
+  /// Meeting time before a message after backward, of which `sent` went before. A communication
+  /// thread meets before each; else ranks meet only before the first, because no rank computes
+  /// after it.
   [[nodiscard]] Seconds meeting_before(std::size_t sent) const;
-  /// The same for a gather.
+  /// The meeting time before a gather.
   [[nodiscard]] Seconds meeting_before_gather(std::size_t sent) const;
-  /// Cores that all tasks that may run at once want together.
+  /// Most cores that concurrent tasks may want in total.
   [[nodiscard]] double most_cores_wanted() const;
 };
 
-/// The phases of an iteration in the steady state of the task graph of MODEL 1.2. Per iteration:
-///   loader threads: `load` on all of them at once, for they take picture after picture from one
-///     queue; beside it storage; both may start once the batch `prefetch` before has been taken;
+/// Simulates the task graph of MODEL 1.2 and returns the phases of an iteration in its steady
+/// state. Per iteration:
+///   loader threads: `load` on all of them at once, because they take image after image from one
+///     queue, and storage in parallel; both may start once the batch `prefetch` before was taken;
 ///   device, in order: forward, backward parts [, messages if sequential], update after all
 ///     messages; on a processor that is the training thread;
-///   host, where giving the device its work takes time: step after step beside the device, in front
-///     of it if it can; from one iteration to the next, it waits for the device (it reads the
-///     loss); with several ranks also for the last message before it gives the update;
-///   communication thread (all but sequential): messages one at a time, in order; where they are in
-///     pieces, of those that are ready one of the layer nearest the input; where the plan packs, as
-///     Packing says.
+///   host, where launches take time: step after step, concurrent with the device and ahead of it if
+///     possible; between iterations it waits for the device (it reads the loss); with several ranks
+///     it also waits for the last message before it launches the update;
+///   communication thread (all but sequential): messages one at a time, in order; if they are in
+///     pieces, the ready piece nearest the input first; if the plan packs, as in Packing.
 /// Where no part of forward is late, gathers follow the update, in the order of the messages, and
 /// end the iteration. Where parts are late, the iteration ends without waiting for messages: each
-/// late part waits for its own, and gathers follow on the communication thread once all messages
-/// are through, the layer nearest the input first. What ranks take to meet (IterationPlan::meeting)
-/// is part of the message after it.
-/// Messages on the communication thread and what the device does meanwhile slow each other down as
-/// `contention` says, from when the one begins to when the other ends: rates change at events, so
-/// that nothing is averaged but the kinds of work within one stretch (mean_contention()). Loader
-/// threads are no part of that. Requires that the host gives work in no time where there is some.
-/// Input on the path: the batch is taken when the iteration before has ended, and copied. Ahead:
-/// batch k + 1 is taken once it is read, the device has read batch k and the host has given
-/// backward of iteration k, and a copy engine copies it from then on; the host waits for messages
-/// (sequential: sends them) and gives the update of iteration k once batch k + 1 is taken, and
-/// forward of k + 1 waits for the copy. As the engine times them, io is what the end of backward
-/// waits for the batch to be taken, exposed_comm what then is still missing of the messages and
-/// what late parts of forward wait for them, h2d what the start of the next iteration waits for the
-/// copy. Consecutive layers with no message between them are one task, which changes no time.
+/// late part waits for its own, and gathers follow on the communication thread after all messages,
+/// the layer nearest the input first. A meeting of ranks (IterationPlan::meeting) is part of the
+/// message after it.
+/// Messages on the communication thread and concurrent work of the device slow each other down by
+/// `contention`. Rates change at events, so only kinds of work within one stretch are averaged
+/// (mean_contention()). Loader threads do not take part. Requires a host that launches in no time
+/// if there is contention.
+/// Input on the path: the batch is taken when the iteration before has ended, and copied. Input
+/// ahead: batch k + 1 is taken once it is read, the device has read batch k and the host has
+/// launched backward of iteration k. Then a copy engine copies it. The host waits for messages
+/// (sequential: sends them) and launches the update of iteration k once batch k + 1 is taken;
+/// forward of k + 1 waits for the copy.
+/// Phases follow the engine's timers. io is the wait at the end of backward for the batch to be
+/// taken. exposed_comm is the wait for messages after that, and of late parts of forward. h2d is
+/// the wait for the copy at the start of the next iteration. Consecutive layers without a message
+/// between them are one task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
-/// The same from (1.2), (1.3') or (1.3), and (1.9). Where messages are packed, the mean of many
-/// iterations by packed_recurrence(), for the phase of its looks against the iteration wanders;
-/// where the next forward pass waits for gathers, by gathered_forward(); where computing and
-/// messages slow each other down, by contended_backward() in place of (1.9). Absent, and `why`
-/// receives the reason, where threads may want more cores than there are, where the host takes time
-/// to give work, where pieces overtake one another, and, where messages are packed or travel beside
-/// the next forward pass, where they contend with computing or batches are waited for in a way that
-/// shifts them: because then no closed form holds.
+/// The same phases from (1.2), (1.3') or (1.3), and (1.9). Packed messages: the mean of many
+/// iterations by packed_recurrence(), because the phase of its looks drifts against the iteration.
+/// Forward that waits for gathers: gathered_forward(). Contention: contended_backward() in place of
+/// (1.9).
+/// Empty, with the reason in `why`, where no closed form holds: threads may want more cores than
+/// there are, launches take time, or pieces overtake one another. For messages that are packed or
+/// overlap the next forward pass, also where they contend with computing or are shifted by waits
+/// for batches.
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why);
 
 }  // namespace dlscale::model

@@ -8,7 +8,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What backward takes, and what of the messages shows.
+/// Time of backward, and the exposed part of messages.
 struct CommTimes {
   Seconds backward;
   Seconds exposed;  ///< after backward, before the update
@@ -93,16 +93,16 @@ std::string why_none(const IterationPlan& plan) {
   return "";
 }
 
-/// (1.3'): what is waited for input is waited before the copy.
+/// (1.3'): waits for input come before the copy.
 void add_input_on_path(const IterationParts& parts, IterationTime& time) {
   time.total = iteration_input_prefetched(parts);
   time.h2d = parts.h2d;
   time.io = time.total - parts.gpu() - parts.comm;
 }
 
-/// The next batch is taken at `taken` after the device had the one before: at once, or, where
-/// reading sets the pace, so late that what follows it (the update beside the copy, and gathers;
-/// sequential: the messages, too) just fits. Up to then messages that overlap travel unseen.
+/// The next batch is taken at `taken` after the device had the one before. That is at once, or,
+/// where reading is the bottleneck, so late that the rest just fits: the update during the copy,
+/// gathers, and for sequential the messages. Until then overlapped messages are hidden.
 void add_input_ahead(const IterationParts& parts, const CommTimes& comm, Schedule schedule,
                      IterationTime& time) {
   time.total = iteration_copied_ahead(parts);
@@ -143,8 +143,7 @@ IterationTime usual_form(const IterationPlan& plan) {
   return time;
 }
 
-/// As simulate_iteration() takes the mean: of the last 32 of 64 iterations, from the first batch
-/// on.
+/// The mean as in simulate_iteration(): over the last 32 of 64 iterations, from the first batch on.
 std::optional<IterationTime> packed_form(const IterationPlan& plan, std::string& why) {
   constexpr int iterations = 64;
   constexpr int counted = 32;
@@ -180,8 +179,8 @@ std::optional<IterationTime> packed_form(const IterationPlan& plan, std::string&
   return time;
 }
 
-/// When all messages of an iteration are through, from the end of its backward pass, which is the
-/// end of the iteration; before it is below 0.
+/// End of all messages of an iteration, from the end of its backward pass, which is the end of the
+/// iteration; negative if before.
 Seconds messages_through(const BackwardLists& lists) {
   Seconds computed;
   Seconds sent;
@@ -201,7 +200,7 @@ bool waits_for_copy(const IterationPlan& plan, const BackwardLists& lists, Secon
   return iteration < input(plan) || iteration < taken + plan.h2d.device;
 }
 
-/// Of an iteration that waits for input to be read, nothing waits for messages, or it would not.
+/// In an iteration that waits for input to be read, nothing waits for messages.
 std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::string& why) {
   const BackwardLists lists(plan);
   std::vector<GatheredPart> parts;

@@ -34,7 +34,7 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
   if (!plan.contention.empty() && plan.overlaps()) graph_.contend(device_, comm_);
 }
 
-/// By kind of message.
+/// Slow-downs of the work, by kind of message.
 std::vector<Contention> IterationGraph::beside(const Given& work) const {
   std::vector<Contention> contention;
   for (const ContentionByWork& by_work : plan_->contention) {
@@ -52,7 +52,7 @@ TaskId IterationGraph::join(std::vector<TaskId> after) {
   return add(Task{Seconds(), {}, 0, std::move(after)}, Part::own);
 }
 
-/// The host waits, and gives nothing before.
+/// Makes the host wait; it launches nothing before.
 IterationGraph::Positions IterationGraph::wait_for(const std::vector<TaskId>& tasks, Positions at) {
   if (tasks.empty()) return at;
   std::vector<TaskId> seen = tasks;
@@ -61,8 +61,8 @@ IterationGraph::Positions IterationGraph::wait_for(const std::vector<TaskId>& ta
   return {host, join({at.device, host})};
 }
 
-/// The host is never behind a device that waits for what it gives, so that work which takes no
-/// giving starts as soon as the device is free.
+/// The host is never behind a device that waits for its launches, so work without launch time
+/// starts as soon as the device is free.
 IterationGraph::Positions IterationGraph::run(const Given& work, double cores, Positions at,
                                               Part part) {
   const TaskId alone =
@@ -74,8 +74,8 @@ IterationGraph::Positions IterationGraph::run(const Given& work, double cores, P
   return {given, join({alone, together})};
 }
 
-/// Takes the next batch `after` all these, once it is read, and copies it if that is done ahead. It
-/// may be read once a place in the queue is free: when the batch `prefetch` before was taken.
+/// Takes the next batch `after` all these, once it is read, and copies it if input is ahead.
+/// Reading may start once a place in the queue is free: when the batch `prefetch` before was taken.
 IterationGraph::Staged IterationGraph::stage(std::vector<TaskId> after) {
   std::vector<TaskId> slot;
   const std::size_t ahead_by = queue_length(*plan_);
@@ -93,7 +93,7 @@ IterationGraph::Staged IterationGraph::stage(std::vector<TaskId> after) {
   return staged;
 }
 
-/// Until the device has the batch.
+/// Adds the input up to where the device has the batch.
 IterationGraph::Positions IterationGraph::add_input(IterationMarks& marks) {
   std::vector<TaskId> begin;
   if (!iterations_.empty()) begin.push_back(iterations_.back().end);
@@ -117,7 +117,7 @@ IterationGraph::Positions IterationGraph::add_backward(IterationMarks& marks, Po
   return at;
 }
 
-/// The host takes the next batch once it has given backward.
+/// Adds the taking of the next batch, after the host has launched backward.
 IterationGraph::Positions IterationGraph::add_staging(IterationMarks& marks, Positions at) {
   marks.staged = marks.backward;
   if (!ahead()) return at;
@@ -126,7 +126,7 @@ IterationGraph::Positions IterationGraph::add_staging(IterationMarks& marks, Pos
   return {staged_->take, marks.staged};
 }
 
-/// Each late part once what it waits for is there.
+/// Adds forward; each late part starts once its message has arrived.
 IterationGraph::Positions IterationGraph::add_forward(IterationMarks& marks, Positions at) {
   at = run(plan_->forward, plan_->compute_cores, at);
   for (const ForwardPart& part : plan_->late) {
@@ -144,10 +144,10 @@ IterationGraph::Positions IterationGraph::add_forward(IterationMarks& marks, Pos
   return at;
 }
 
-/// Of pieces that wait, one of the part of backward that ran last is the most urgent, for its layer
-/// is needed first.
+/// Sends a message with its pieces. Of waiting pieces, one of the last part of backward is the most
+/// urgent, because its layer is needed first.
 ///
-/// Overlapped, each message leaves when its gradients are there; else one after the other, after
+/// If messages overlap, each leaves when its gradients are ready; else one after the other, after
 /// all else.
 void IterationGraph::send(Seconds message, std::size_t part, IterationMarks& marks) {
   const BackwardPart& what = plan_->backward[part];
@@ -178,7 +178,7 @@ void IterationGraph::add_messages(IterationMarks& marks) {
   }
 }
 
-/// By the host, once the device has updated.
+/// Adds gathers on the host, once the device has updated.
 IterationGraph::Positions IterationGraph::add_gathers(Positions at) {
   if (late() || !plan_->gathers()) return at;
   TaskId last = join({at.host, at.device});
@@ -219,7 +219,7 @@ void IterationGraph::add_late_gathers(IterationMarks& marks) {
   }
 }
 
-/// Up to where the update may start.
+/// Adds messages up to where the update may start.
 IterationGraph::Positions IterationGraph::add_exchange(IterationMarks& marks, Positions at) {
   add_messages(marks);
   add_late_gathers(marks);
@@ -249,8 +249,7 @@ Seconds length(const Timeline& timeline, const std::vector<Stretch>& stretches) 
   return sum;
 }
 
-/// What of the messages travels while the device does not wait for them. Those of one pack travel
-/// as one.
+/// Time of messages while the device does not wait for them. Messages of one pack count as one.
 Seconds hidden(const Timeline& timeline, const std::vector<TaskId>& messages,
                const std::vector<Stretch>& waits) {
   Seconds sum;

@@ -8,37 +8,37 @@
 
 namespace dlscale::model {
 
-/// From the end of a task to the end of another.
+/// The time from the end of one task to the end of another.
 struct Stretch {
   TaskId from;
   TaskId to;
 };
 
-/// The tasks of one iteration that its phases are read from.
+/// The tasks of one iteration that mark its phases.
 struct IterationMarks {
   TaskId load;
-  TaskId take;  ///< of its batch
+  TaskId take;  ///< taking its batch
   TaskId h2d;
-  std::vector<Stretch> waits;    ///< for messages of the iteration before, in forward
+  std::vector<Stretch> waits;    ///< waits of forward for messages of the iteration before
   std::vector<Stretch> updates;  ///< in forward
   TaskId forward;
   TaskId backward;  ///< the last part
   TaskId staged;    ///< backward, and the next batch taken if copied ahead
   std::vector<TaskId> messages;
-  TaskId waited;  ///< for messages and the host
+  TaskId waited;  ///< all messages and the host have arrived
   TaskId update;
-  TaskId end;  ///< update, and gathers if nothing of forward is late
+  TaskId end;  ///< update, and gathers if no part of forward is late
 };
 
-/// What tells tasks of the ranks apart where these are not alike.
+/// Distinguishes tasks where ranks are not alike.
 enum class Part {
-  own,         ///< of a rank, whatever its pace
-  computing,   ///< of a rank, at its own pace: forward, backward, update
-  storage,     ///< of a rank, on the path to storage that its node shares
-  collective,  ///< of all ranks together, which all have to come to it: a message or a gather
+  own,         ///< of a rank, independent of its speed
+  computing,   ///< of a rank, at its own speed: forward, backward, update
+  storage,     ///< of a rank, on its node's shared path to storage
+  collective,  ///< of all ranks together, once all are ready: a message or a gather
 };
 
-/// The iterations of a plan as a graph of one rank, which stands for all: see simulate_iteration().
+/// The iterations of a plan as a graph of one rank that stands for all: see simulate_iteration().
 class IterationGraph {
  public:
   /// The plan must outlive it.
@@ -48,11 +48,11 @@ class IterationGraph {
   [[nodiscard]] const TaskGraph& graph() const { return graph_; }
   [[nodiscard]] const std::vector<IterationMarks>& iterations() const { return iterations_; }
   [[nodiscard]] Part part_of(TaskId task) const { return of_part_[task.index()]; }
-  /// How many tasks had been added after each iteration.
+  /// Number of tasks after each iteration.
   [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
 
  private:
-  /// After which tasks the host and the device go on.
+  /// The last tasks of the host and of the device.
   struct Positions {
     TaskId host;
     TaskId device;
@@ -93,23 +93,23 @@ class IterationGraph {
   ResourceId comm_;
   std::vector<TaskId> takes_;  ///< by batch
   std::vector<TaskId> parts_;  ///< of backward, in the iteration being added
-  /// By part of backward of the iteration added last: what a late part of forward waits for.
+  /// Tasks that a late part of forward waits for, by part of backward of the last iteration.
   std::vector<std::vector<TaskId>> arrivals_;
   std::optional<Staged> staged_;  ///< the next batch, if copied ahead
   std::vector<IterationMarks> iterations_;
   std::vector<std::size_t> ends_;
 };
 
-/// Batches that are read ahead in the graph. The steady state does not depend on the depth of the
-/// queue, for nothing jitters here (9.3); a deep one only takes longer to fill.
+/// Number of batches read ahead in the graph. The steady state does not depend on the depth of the
+/// queue, because nothing jitters here (9.3); a deep queue only takes longer to fill.
 std::size_t queue_length(const IterationPlan& plan);
 
 /// The phases of an iteration that begins at `start`, as the engine would time them. `next` is the
-/// iteration after, whose forward pass may wait for messages of this one.
+/// next iteration, whose forward pass may wait for messages of this one.
 IterationTime phases(const IterationPlan& plan, const Timeline& timeline,
                      const IterationMarks& marks, Seconds start, const IterationMarks& next);
 
-/// All of IterationTime.
+/// All members of IterationTime.
 inline constexpr Seconds IterationTime::*all_phases[] = {
     &IterationTime::io,       &IterationTime::h2d,          &IterationTime::forward,
     &IterationTime::backward, &IterationTime::exposed_comm, &IterationTime::update,

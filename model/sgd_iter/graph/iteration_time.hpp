@@ -4,11 +4,11 @@
 namespace dlscale::model {
 
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
-/// and add up to total; hidden_comm and load run beside them, load on several threads. Meetings of
-/// ranks before messages are part of exposed_comm and hidden_comm.
+/// and add up to total; hidden_comm and load overlap with them, load on several threads. Meetings
+/// of ranks before messages are part of exposed_comm and hidden_comm.
 struct IterationTime {
   Seconds io;   ///< waiting for input
-  Seconds h2d;  ///< the copy; of one ahead, what the device waits for it
+  Seconds h2d;  ///< the copy; if ahead, the device's wait for it
   Seconds forward;
   Seconds backward;
   Seconds exposed_comm;
@@ -16,7 +16,7 @@ struct IterationTime {
   Seconds total;
   Seconds hidden_comm;
   /// Thread time of reading and decoding one batch: the sum over the loader threads of a rank, each
-  /// of which is busy for load / Run::loader_threads.
+  /// busy for load / Run::loader_threads.
   Seconds load;
 };
 

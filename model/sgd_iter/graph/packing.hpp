@@ -6,23 +6,22 @@
 
 namespace dlscale::model {
 
-/// How a resource serves that looks for tasks only from time to time, as the background thread of
-/// Horovod does (MODEL 2.2). Tasks come in iterations of `messages`. From the first of an iteration
-/// until the last is found it looks `cycle` after it looked last, or when it is done with what it
-/// found then, if that is later. Then it rests until the first of the next iteration is ready, for
-/// which it looks at the first whole number of cycles, 1 or more, after it looked last; or after
-/// time 0. Each look takes `meeting`, which keeps nothing busy, and then `vote`, whether anything
-/// waits or not. What waits when it begins is served after it in packs, as fuse() of core/network/merge.hpp
-/// says, in the order in which it became ready. Packs follow one another; all of a pack starts and
-/// finishes with it.
+/// A resource that looks for tasks only from time to time, as the background thread of Horovod does
+/// (MODEL 2.2). An iteration has `messages` tasks. From its first task until its last is found, a
+/// look follows `cycle` after the one before. If service of those findings ends later, the look
+/// follows that. Then the resource rests until the first task of the next iteration is ready. It
+/// then looks at a whole number of cycles, 1 or more, after its last look, or after time 0. Each
+/// look takes `meeting`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks
+/// that wait at its beginning are served after it in packs by fuse() of core/network/merge.hpp, in
+/// order of readiness. Packs follow one another; all tasks of a pack start and finish with it.
 struct Packing {
   Seconds cycle;  ///< ≥ 0
   Bytes threshold;
   Seconds vote;                        ///< ≥ 0
-  double cores = 0;                    ///< processor cores that a vote keeps busy
-  std::function<Seconds(Bytes)> time;  ///< of a pack, ≥ 0
-  std::size_t messages = 1;            ///< of an iteration; all of them are served before the next
-  /// Of a pack and of a vote, as Task::kind; no function: all packs are of kind 0.
+  double cores = 0;                    ///< processor cores used by a vote
+  std::function<Seconds(Bytes)> time;  ///< time of a pack, ≥ 0
+  std::size_t messages = 1;            ///< messages of an iteration; all are served before the next
+  /// Kind (Task::kind) of a pack and of a vote; no function: all packs are of kind 0.
   std::function<std::size_t(Bytes)> kind = {};
   std::size_t vote_kind = 0;
   Seconds meeting = {};  ///< ≥ 0
@@ -30,7 +29,7 @@ struct Packing {
   [[nodiscard]] Seconds looking() const { return meeting + vote; }
 };
 
-/// When it looks after a rest, for what is ready at `ready` ≥ `last`, the time of its last look.
+/// The first look after a rest, for a task ready at `ready` ≥ `last`, the time of the last look.
 Seconds look_after_rest(Seconds last, Seconds ready, Seconds cycle);
 
 }  // namespace dlscale::model

@@ -21,7 +21,7 @@ void Progress::want(double cores) {
 void Progress::release(double cores) {
   if (cores == 0) return;
   --sharers_;
-  wanted_ = sharers_ == 0 ? 0 : wanted_ - cores;  // exactly 0, whatever was rounded before
+  wanted_ = sharers_ == 0 ? 0 : wanted_ - cores;  // exactly 0, without rounding errors
 }
 
 void Progress::begin(std::size_t event, double work, double cores) {
@@ -65,7 +65,7 @@ double Progress::done(const Contenders& one, double Contention::*slowdown) const
   return one ? now_ + one->left / rate(*one, slowdown) : never;
 }
 
-/// Before the clocks are.
+/// Advances both contenders; call before the clocks advance.
 void Progress::move_contenders(double to) {
   const auto move = [&](Contenders& one, double per_second) {
     if (one) one->left = std::max(0.0, one->left - (to - now_) * per_second);

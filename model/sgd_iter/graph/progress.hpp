@@ -11,43 +11,44 @@
 
 namespace dlscale::model {
 
-/// What is under way, known by numbers, and when it is done. Time starts at 0.
+/// The activities in progress, by event number, and their ends. Time starts at 0.
 ///
-/// What keeps processor cores busy shares `cores` of them: while more are wanted, it goes at
+/// Activities that keep processor cores busy share `cores` of them; while they want more, each runs
+/// at
 ///   speed = cores / Σ wanted.
-/// Because that is one factor for all, they share a clock of their own, `pace_`, which runs at that
-/// factor: on it each takes just its work.
+/// One factor holds for all, so they share a clock, `pace_`, which runs at that factor: on it each
+/// takes exactly its work.
 ///
-/// Computing and a message (begin_computing(), begin_message(); one of each at a time) slow each
-/// other down besides while both go on. Of a and b cores, of which they were alone on a rank when
-/// their contention was measured, they go at
+/// Computing and a message (begin_computing(), begin_message(); one of each at a time) also slow
+/// each other down while both run. If their contention was measured with only these two, of a and b
+/// cores, on a rank, they run at
 ///   speed / (cores / max(cores, a + b)) / s_c  and  / s_m
-/// for what sharing cores costs these two is in s_c and s_m, and what others cost both is not.
+/// because s_c and s_m include the cost of sharing cores between these two, but not with others.
 class Progress {
  public:
   explicit Progress(double cores) : cores_(cores) {}
 
-  /// `work` ≥ 0 is its time with cores to itself; 0 cores: it needs none.
+  /// `work` ≥ 0 is its time with enough cores; 0 cores: it needs none.
   void begin(std::size_t event, double work, double cores);
-  /// Something that is done at `when` ≥ now().
+  /// Begins something that ends at `when` ≥ now().
   void begin_until(std::size_t event, double when) { alone_.emplace(when, event); }
-  /// `beside`, by kind of message, must outlive it; empty: messages do not concern it.
+  /// `beside`, by kind of message, must outlive it; empty: messages do not slow it.
   void begin_computing(std::size_t event, double work, double cores,
                        std::span<const Contention> beside);
-  /// A message of that kind.
+  /// Begins a message of that kind.
   void begin_message(std::size_t event, double work, double cores, std::size_t kind);
 
-  /// Goes on to what is done next, and returns it; of several at once computing, the message, what
-  /// needs cores and what needs none, of these by number. Requires that something is under way. Its
-  /// cores are kept until release().
+  /// Advances to the next end and returns its event. Of simultaneous ends computing is first, then
+  /// the message, events with cores, events without; of these by number. Requires something in
+  /// progress. Keeps its cores until release().
   std::size_t next();
-  /// The cores of something that next() returned.
+  /// Frees the cores of an event that next() returned.
   void release(double cores);
 
   [[nodiscard]] double now() const { return now_; }
 
  private:
-  /// Computing, or a message, with the time alone that it still needs.
+  /// Computing, or a message, with its remaining time alone.
   struct Contender {
     std::size_t event = 0;
     double left = 0;
@@ -69,13 +70,13 @@ class Progress {
   void move_contenders(double to);
   std::size_t take(Contenders& one, double when);
 
-  /// When it is done, by the clock of its kind, and its number; the first on top.
+  /// End, on the clock of its kind, and event number; the first on top.
   using Entry = std::pair<double, std::size_t>;
   using Finishes = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 
   double cores_;
   Finishes alone_;    ///< without cores, by time
-  Finishes sharing_;  ///< on cores, by pace
+  Finishes sharing_;  ///< with cores, by pace
   Contenders computing_;
   Contenders message_;
   std::size_t sharers_ = 0;

@@ -62,11 +62,11 @@ void TaskGraph::contend(ResourceId computing, ResourceId messages) {
 
 namespace {
 
-/// Of a resource: a look, a vote or a choice, and a meeting.
+/// Event numbers of a resource: a look, a vote or a choice, and a meeting.
 constexpr std::size_t events_each = 3;
 
-/// Tasks have the first numbers of what is under way, so that a look finds what became ready at the
-/// same time.
+/// Tasks have the lowest event numbers, so that a look finds tasks that become ready at the same
+/// time.
 class Simulator {
  public:
   explicit Simulator(const TaskGraph& graph);
@@ -77,12 +77,12 @@ class Simulator {
   [[nodiscard]] const Resource& resource_of(std::size_t resource) const {
     return graph_->resources()[resource];
   }
-  /// The numbers of what is under way and no task.
+  /// Event numbers beyond those of tasks.
   [[nodiscard]] std::size_t look_of(std::size_t resource) const {
     return missing_.size() + events_each * resource;
   }
   [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
-  /// Of one that does not pack, so that it has no votes.
+  /// The choice of a resource that does not pack, in place of votes.
   [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
   [[nodiscard]] std::size_t meeting_of(std::size_t resource) const { return look_of(resource) + 2; }
 
@@ -106,11 +106,11 @@ class Simulator {
 
   const TaskGraph* graph_;
   std::vector<std::size_t> missing_;     // unfinished predecessors
-  std::vector<std::size_t> successors_;  // of all tasks, one after the other
+  std::vector<std::size_t> successors_;  // of all tasks, concatenated
   std::vector<std::size_t> successor_ends_;
   std::vector<Dispatcher> dispatchers_;           // by resource
-  std::vector<std::size_t> meeting_;              // for which ranks meet, by resource
-  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any pack
+  std::vector<std::size_t> meeting_;              // task whose ranks meet, by resource
+  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any
   std::size_t left_;                              // unfinished tasks
   Progress progress_;
   Timeline timeline_;
@@ -132,7 +132,7 @@ Simulator::Simulator(const TaskGraph& graph)
   timeline_.finish.resize(graph.tasks().size());
 }
 
-/// Counts those of each, then puts them in place.
+/// Counts the successors of each task, then places them.
 void Simulator::list_successors() {
   const std::vector<Task>& tasks = graph_->tasks();
   successor_ends_.resize(tasks.size() + 1);
@@ -144,7 +144,7 @@ void Simulator::list_successors() {
     successor_ends_[task + 1] += successor_ends_[task];
   }
   successors_.resize(successor_ends_.back());
-  // Each entry moves on from where the list of its task begins to where it ends.
+  // Each entry moves from the beginning to the end of its task's list.
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     for (const TaskId before : tasks[task].after) {
       successors_[successor_ends_[before.index()]++] = task;
@@ -186,7 +186,7 @@ bool Simulator::computes(std::size_t task) const {
   return contenders && task_of(task).resource == contenders->computing;
 }
 
-/// Whether it serves messages that computing contends with.
+/// Whether the resource serves messages that computing contends with.
 bool Simulator::contends(std::size_t resource) const {
   const auto& contenders = graph_->contenders();
   return contenders && contenders->messages.index() == resource;
@@ -250,7 +250,7 @@ void Simulator::end(std::size_t task) {
   }
 }
 
-/// Whether looks that find nothing have to be followed, because they slow others down.
+/// Whether looks that find nothing must be simulated, because they slow others down.
 bool Simulator::restless(std::size_t resource) const {
   const auto& packing = resource_of(resource).packing;
   if (!packing) return false;

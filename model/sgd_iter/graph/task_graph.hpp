@@ -14,57 +14,57 @@ namespace dlscale::model {
 
 using ResourceId = Id<struct ResourceTag>;
 
-/// Which of the tasks that wait for a resource is next. None is interrupted for another.
+/// Order in which waiting tasks get a resource, without preemption.
 enum class Order {
-  ready,   ///< the one that became ready first
-  urgent,  ///< the one of the smallest Task::rank, of equals the one that became ready first
+  ready,   ///< first become ready, first served
+  urgent,  ///< the smallest Task::rank first; among equals the first to become ready
 };
 
-/// Something that serves tasks in the order in which they become ready, `servers` at a time: a
-/// stream, a link, a copy engine (one server), a pool of threads (several).
+/// Serves tasks in the order in which they become ready, `servers` at a time: a stream, a link, a
+/// copy engine (one server), a pool of threads (several).
 struct Resource {
   std::string name;
   int servers = 1;
   Order order = Order::ready;
-  std::optional<Packing> packing = {};  ///< only of one server that serves in order of readiness
-  /// Of one server: how many tasks it has under way, one being served and the others chosen to
-  /// follow in this order, whatever becomes ready meanwhile; ≥ 1. One that becomes ready while
-  /// there is room is chosen at once.
+  std::optional<Packing> packing = {};  ///< only with one server in order of readiness
+  /// Tasks in progress at one server, one served and the others committed to follow in this
+  /// order, whatever becomes ready meanwhile; ≥ 1. A task that becomes ready while there is room is
+  /// committed at once.
   int window = 1;
-  /// Of one server that does not pack: from when a task is chosen until it can be served, ≥ 0; one
-  /// at a time, beside what is being served. Meanwhile it is one of the window.
+  /// Time ≥ 0 from choosing a task until it can be served, at one server that does not pack.
+  /// Choices run one at a time, during service, and occupy a place of the window.
   Seconds choice = {};
 };
 
 /// A piece of work. It starts when all tasks in `after` have finished and its resource is free;
-/// without a resource, at once.
+/// without a resource, as soon as they have finished.
 struct Task {
-  Seconds work;  ///< its time with processor cores to itself, ≥ 0
+  Seconds work;  ///< time with enough processor cores, ≥ 0
   std::optional<ResourceId> resource;
   double cores = 0;  ///< processor cores it keeps busy while it runs
   std::vector<TaskId> after;
-  int rank = 0;     ///< of a task of a resource that serves the most urgent
-  Bytes size = {};  ///< of one of a resource that packs, which says how long that takes, not `work`
-  /// Of computing, by kind of message; empty: messages do not concern it. See contend().
+  int rank = 0;     ///< urgency, for Order::urgent; the smallest is first
+  Bytes size = {};  ///< message size, where the resource packs; replaces `work`
+  /// Slow-downs of computing, by kind of message; empty: messages do not slow it. See contend().
   std::vector<Contention> beside = {};
-  std::size_t kind = 0;  ///< of a message that does not ride in a pack
-  /// ≥ 0: from when its resource, of one server that does not pack, begins to serve it until its
-  /// work begins. Meanwhile it keeps no cores busy and contends with nothing: its thread sleeps.
+  std::size_t kind = 0;  ///< kind of a message outside of packs
+  /// ≥ 0: time from the start of service, by one server that does not pack, to the start of its
+  /// work. The thread sleeps: it keeps no cores busy and contends with nothing.
   Seconds meeting = {};
 };
 
-/// The tasks of some iterations and what they run on (MODEL 1.2). All tasks share `cores` processor
-/// cores: while the running tasks ask for more, all that ask for any slow down in proportion, which
-/// is what a fair scheduler does with threads that never sleep.
+/// The tasks of some iterations and their resources (MODEL 1.2). All tasks share `cores` processor
+/// cores. While running tasks want more, all that use any slow down in proportion, as under a fair
+/// scheduler with threads that never sleep.
 class TaskGraph {
  public:
   explicit TaskGraph(double cores = std::numeric_limits<double>::infinity());
   ResourceId add(Resource resource);
   /// `task.after` names tasks added before, so a graph has no cycle.
   TaskId add(Task task);
-  /// From now on a task that `computing` serves and one that `messages` serves slow each other down
-  /// while both run, as Task::beside of the one says of the kind of the other (progress.hpp). Both
-  /// have one server.
+  /// Makes tasks of `computing` and of `messages` slow each other down while both run
+  /// (progress.hpp): by Task::beside of the one at the kind of the other. Both resources have one
+  /// server.
   void contend(ResourceId computing, ResourceId messages);
 
   /// The resources of contend(), if it was called.
@@ -86,14 +86,15 @@ class TaskGraph {
 
 /// When each task ran; time 0 is the start of the first.
 struct Timeline {
-  std::vector<Seconds> start;   ///< by task, of its meeting if it has one
+  std::vector<Seconds> start;   ///< by task; includes its meeting
   std::vector<Seconds> finish;  ///< by task
   [[nodiscard]] Seconds started(TaskId task) const { return start[task.index()]; }
   [[nodiscard]] Seconds finished(TaskId task) const { return finish[task.index()]; }
   [[nodiscard]] Seconds elapsed(TaskId task) const { return finished(task) - started(task); }
 };
 
-/// Runs the graph by events, in O((tasks + edges) log tasks). Equal graphs give equal timelines.
+/// Simulates the graph by events, in O((tasks + edges) log tasks). Equal graphs give equal
+/// timelines.
 Timeline simulate(const TaskGraph& graph);
 
 }  // namespace dlscale::model

@@ -11,30 +11,30 @@
 
 namespace dlscale::model {
 
-/// Under which conditions a copy or an update was measured, or is wanted.
+/// Conditions of a measurement of a copy or an update, measured or wanted.
 struct Conditions {
   DType dtype = DType::f32;
   int threads = 1;
   int ranks_on_node = 1;
   explicit Conditions(const AffineFit& fit)
       : dtype(fit.dtype), threads(fit.threads), ranks_on_node(fit.ranks_on_node) {}
-  /// Those of a run.
+  /// The conditions of a run.
   explicit Conditions(const Run& run);
   bool operator==(const Conditions&) const = default;
   /// "in f32 with 2 threads beside 4 ranks".
   [[nodiscard]] std::string text() const;
 };
 
-/// The fit whose conditions are nearest: precision first, then threads, then ranks on the node.
-/// Requires fits.
+/// The fit with the nearest conditions: precision first, then threads, then ranks on the node.
+/// Requires at least one fit.
 const AffineFit& nearest(const std::vector<AffineFit>& fits, const Conditions& wanted);
 
-/// Of these fits of a machine the nearest; notes where `what`, "the update", was measured under
-/// other conditions.
+/// The nearest of these fits; notes where `what`, "the update", was measured under other
+/// conditions.
 const AffineFit& noted_nearest(const Machine& machine, const std::vector<AffineFit>& fits,
                                const Conditions& wanted, std::string_view what, Notes& notes);
 
-/// Where the time of that size is from.
+/// Source of the time of that size.
 TimeSource affine_source(const Machine& machine, const std::vector<AffineFit>& fits,
                          const Conditions& wanted, Bytes size);
 

@@ -16,7 +16,7 @@
 namespace dlscale::model {
 namespace {
 
-/// Why a device that states no peak in a precision has none, and what to ask for.
+/// The reason why a device without a stated peak in a precision cannot run it, and what to ask for.
 std::string_view lacking(DType dtype) {
   if (dtype == DType::tf32) {
     return "Only devices that state it have units for it, and others compute f32 as f32: ask for "
@@ -25,10 +25,9 @@ std::string_view lacking(DType dtype) {
   return "Choose another precision";
 }
 
-/// Numbers of f16 are numbers of f32, and sums are f32 always: a device without a rate of its own
-/// for them multiplies them as f32, which its libraries offer. Not so bf16, which is as good a
-/// subset but which libraries offer only where units for it are; nor tf32, which is no format of
-/// memory.
+/// Precision of arithmetic. f16 values are f32 values, and sums are always f32. So a device without
+/// an f16 rate multiplies them as f32, which its libraries offer. bf16 does not fall back, because
+/// libraries offer it only with hardware units; nor does tf32, which is not a storage format.
 DType computed_in(const Device& device, DType dtype) {
   const bool stated = device.peak.contains(dtype);
   return !stated && dtype == DType::f16 ? DType::f32 : dtype;
@@ -51,7 +50,7 @@ Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
   return {peak->second, cluster.device.memory_bandwidth};
 }
 
-/// Between two measured batches.
+/// Time between two measured batches.
 Estimate<Seconds> interpolate(const KernelTime& a, const KernelTime& b, int batch) {
   const double share = static_cast<double>(batch - a.batch) / (b.batch - a.batch);
   Estimate<Seconds> time = (1 - share) * a.time;
@@ -66,8 +65,7 @@ std::string_view kind_of(const KernelTime& kernel) {
 constexpr std::array<Seconds Estimate<Seconds>::*, 3> ends{
     &Estimate<Seconds>::low, &Estimate<Seconds>::value, &Estimate<Seconds>::high};
 
-/// e of a kernel that takes `together` beside others that run it, and `alone`; none of one that
-/// takes no time.
+/// e of a kernel of time `together` with others that run it, and `alone`; 0 if it takes no time.
 double pressure(Seconds together, Seconds alone) {
   return alone > Seconds() ? std::sqrt(std::max(0.0, together / alone - 1)) : 0;
 }
@@ -125,7 +123,7 @@ bool KernelTimes::needs_parts() const {
   });
 }
 
-/// Empty of a step that was measured, and of one without a ReLU.
+/// Empty for a measured step, and for one without a ReLU.
 std::vector<Step> KernelTimes::parts_of(Step step) const {
   if (!unfused_ || !network_->layer(step.layer).relu || kernels_of(step) != nullptr) return {};
   return unfused_->parts.steps(step);
@@ -202,7 +200,7 @@ TimeSource KernelTimes::source(Step step) const {
   return on_node == ranks_on_node_ ? source : std::max(source, TimeSource::other_ranks);
 }
 
-/// How at_batch() gets the time of these kernels.
+/// The source of the time from at_batch() for these kernels.
 TimeSource KernelTimes::batch_source(const Kernels& kernels, int ranks_on_node) const {
   std::set<int> batches;
   for (const KernelTime* kernel : kernels) {
@@ -221,7 +219,7 @@ void KernelTimes::note_other_ranks(int ranks_on_node, const std::string& kernel)
               kernel);
 }
 
-/// An efficiency beside other ranks says nothing about a rank alone, nor the reverse.
+/// Keeps kernels at one number of ranks, because efficiencies with and without other ranks differ.
 void KernelTimes::keep_comparable() {
   if (comparable_.empty()) return;
   const int on_node = nearest_ranks_on_node(comparable_);
@@ -242,7 +240,7 @@ Estimate<Seconds> KernelTimes::beside(const Kernels& kernels, int ranks_on_node,
   return at_batch(batches, step);
 }
 
-/// Of as many ranks that run the same kernel, or the nearest number.
+/// Time with as many ranks that run the same kernel, or the nearest number.
 Estimate<Seconds> KernelTimes::together(const Kernels& kernels, Step step) const {
   return beside(kernels, nearest_ranks_on_node(kernels), step);
 }
@@ -293,7 +291,7 @@ Estimate<Seconds> KernelTimes::nominal(Step step) const {
   return {at_best, range.low * at_best, range.high * at_best};
 }
 
-/// In proportion; of two equally near, the one with more ranks.
+/// The nearest number in proportion; of two equally near, the larger.
 int KernelTimes::nearest_ranks_on_node(const Kernels& kernels) const {
   const auto distance = [&](const KernelTime* kernel) {
     return std::pair(
@@ -327,18 +325,18 @@ Estimate<Seconds> KernelTimes::at_batch(const Batches& batches, Step step) const
   return factor * nearest.time;
 }
 
-/// The highest rates that any measured kernel reached.
+/// The highest rates of the measured kernels.
 Roofline KernelTimes::spanned_roofline() const {
   Roofline roofline;
   for (const KernelTime* kernel : comparable_) {
     roofline.peak = std::max(roofline.peak, kernel->work.flops / kernel->time.value);
     roofline.bandwidth = std::max(roofline.bandwidth, kernel->work.bytes / kernel->time.value);
   }
-  if (roofline.peak.si() == 0) roofline.peak = FlopsPerSecond(1e30);  // nothing counts operations
+  if (roofline.peak.si() == 0) roofline.peak = FlopsPerSecond(1e30);  // no operations counted
   return roofline;
 }
 
-/// Of an empty kind or pass: of all.
+/// Efficiencies of a kind and pass; an empty one means all.
 std::vector<double> KernelTimes::efficiencies(std::string_view kind,
                                               std::optional<Pass> pass) const {
   const Roofline roofline = spanned_roofline();

@@ -38,7 +38,7 @@ double most_gradient_elements(const Network& network) {
   return most;
 }
 
-/// Bytes of one picture on its way to the device.
+/// Bytes of one image during its copy to the device.
 double travelling(const Network& network, DeviceKind device, const Run& run) {
   if (device == DeviceKind::cpu) return 0;
   const double bytes = run.normalisation == Normalisation::device ? 1 : f32_bytes;
@@ -51,7 +51,7 @@ std::string gigabytes(Bytes size) {
 
 constexpr std::string_view no_batch = "Choose a smaller network, or devices with more memory.";
 
-/// Why it cannot run at all; empty where it can.
+/// The reason why it cannot run at all; empty where it can.
 std::string memory_obstacle(const Network& network, const Cluster& cluster, const Run& run) {
   const Bytes memory = memory_of_rank(cluster, run);
   if (memory <= Bytes()) return "";
@@ -77,7 +77,7 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
           .batch = Bytes(images * travelling(network, device, run))};
 }
 
-/// All but parameters and states grows with the batch.
+/// Only parameters and states do not grow with the batch.
 int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory) {
   Run one = run;
   one.batch = 1;

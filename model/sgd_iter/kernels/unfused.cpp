@@ -9,7 +9,7 @@ namespace dlscale::model {
 namespace {
 
 Network unfuse(const Network& fused) {
-  std::vector<std::string> outputs;  // by layer: the name of the one that has its output now
+  std::vector<std::string> outputs;  // by layer: name of the layer that now has its output
   std::vector<Network::Node> nodes;
   outputs.reserve(fused.layers().size());
   for (const Layer& layer : fused.layers()) {
@@ -23,7 +23,7 @@ Network unfuse(const Network& fused) {
   return {fused.name(), fused.input(), nodes};
 }
 
-/// The pass in which the gradient of a layer's output is let through its ReLU.
+/// The pass in which the gradient of a layer's output passes its ReLU.
 Pass first_backward_pass(const Layer& layer) {
   const bool filters = std::holds_alternative<Convolution>(layer.kind);
   return filters ? Pass::backward_filter : Pass::backward_data;

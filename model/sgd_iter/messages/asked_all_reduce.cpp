@@ -23,17 +23,17 @@ using collective::Link;
 
 constexpr std::string_view chain = "chain";
 constexpr std::string_view open_mpi = "open_mpi";
-/// Open MPI's: its reduce, and then its broadcast.
+/// Open MPI's algorithm: its reduce, then its broadcast.
 constexpr std::string_view nonoverlapping = "nonoverlapping";
 constexpr std::string_view mpich = "mpich";
 constexpr std::string_view gloo = "gloo";
 constexpr std::string_view horovod_hierarchical = "horovod_hierarchical";
 constexpr std::string_view best_of_all = "best";
-/// Who chooses by the size of a message or by the ranks.
+/// Rules that choose by the size of a message or by the ranks.
 constexpr std::array choosers{open_mpi, mpich, gloo, horovod_hierarchical};
 constexpr Bytes element(4);
 
-/// Whether ranks alone carry it out.
+/// Whether it needs only ranks.
 bool needs_ranks_alone(const Algorithm& algorithm) {
   return !algorithm.traits.servers && !algorithm.traits.switches;
 }
@@ -43,7 +43,7 @@ Link link_of(const LinkFit& fit, Seconds Estimate<Seconds>::*start,
   return {fit.alpha.*start, fit.beta.*per_byte, gamma};
 }
 
-/// Of what one rank sends at once, on average: B m / A.
+/// Mean bytes that one rank sends at once: B m / A.
 Bytes transfer_of(const Algorithm& algorithm, const collective::Settings& settings, Bytes m) {
   const auto cost = [&](const Link& link) {
     return algorithm.cost({link, link}, settings, Bytes(1)).si();
@@ -113,7 +113,7 @@ AskedAllReduce::AskedAllReduce(const Machine& machine, const Placement& placemen
     }
     EXPECT(!candidates_.empty());
   }
-  static_cast<void>(answer(element));  // refuses what it would later, whatever the size
+  static_cast<void>(answer(element));  // throws early the errors of any size
 }
 
 AskedAllReduce::Algorithms AskedAllReduce::algorithms(std::string_view name) const {
@@ -162,7 +162,7 @@ std::string AskedAllReduce::obstacle(const Algorithms& algorithms) const {
   return "";
 }
 
-/// A fit to messages that were carried out by that algorithm.
+/// The fit to messages executed by that algorithm.
 const AlgorithmFit* AskedAllReduce::carried_out() const {
   for (const AlgorithmFit& fit : machine_->algorithms) {
     if (fit.carrier.collective != "all_reduce" || fit.asked != name_) continue;
@@ -176,7 +176,7 @@ collective::Settings AskedAllReduce::settings(int segments) const {
   return {.p = placement_.ranks, .ranks_on_node = placement_.ranks_on_node(), .segments = segments};
 }
 
-/// Null where the machine knows nothing of it.
+/// The link, or null if the machine does not know it.
 std::shared_ptr<const KnownLink> AskedAllReduce::known(LinkKind kind, Bytes transfer,
                                                        Bytes m) const {
   if (const auto found = nominal_.find(kind); found != nominal_.end()) return found->second;
@@ -204,7 +204,7 @@ const FlatRounds& AskedAllReduce::rounds(const Algorithm& algorithm) const {
   return rounds_.try_emplace(&algorithm, algorithm, placement_).first->second;
 }
 
-/// The slower of those that an algorithm of one level crosses, α and β apart.
+/// The slower of the links that a single-level algorithm crosses, for α and β separately.
 Link AskedAllReduce::slower_link(const Algorithm& algorithm, Bytes m) const {
   const Crossed crossed = links(algorithm, m, m);
   Link slower{{}, {}, adding().value};
@@ -234,7 +234,7 @@ Estimate<SecondsPerByte> AskedAllReduce::adding() const {
   return machine_->reduction ? machine_->reduction->per_byte : Estimate<SecondsPerByte>{};
 }
 
-/// An algorithm of one level takes that between nodes for both where nothing is known of the other.
+/// A single-level algorithm uses the link between nodes for both if the other is unknown.
 AskedAllReduce::Crossed AskedAllReduce::links(const Algorithm& algorithm, Bytes transfer,
                                               Bytes m) const {
   Crossed crossed;
@@ -288,7 +288,7 @@ void AskedAllReduce::add_links(const Crossed& crossed, Answer& answer) {
   }
 }
 
-/// After what the answer holds already.
+/// Adds the part to those in the answer.
 void AskedAllReduce::add(const Part& part, Bytes m, Answer& answer) const {
   using Time = Estimate<Seconds>;
   using PerByte = Estimate<SecondsPerByte>;
@@ -328,7 +328,7 @@ AskedAllReduce::Algorithms AskedAllReduce::best(Bytes m) const {
   return *std::ranges::min_element(candidates_, {}, time);
 }
 
-/// The ranks of a node share its link, which all of the message crosses.
+/// All-reduce by switches: the ranks of a node share its link, which all of the message crosses.
 AskedAllReduce::Answer AskedAllReduce::by_switches(Bytes m) const {
   const AddingSwitches switches;
   const int on_node = placement_.ranks_on_node();

@@ -18,49 +18,50 @@
 
 namespace dlscale::model {
 
-/// The words of predict --all-reduce that AskedAllReduce knows: the all-reduces of core/collective
-/// that need ranks alone, "chain" (a reduce and a broadcast along a chain), and who chooses one by
-/// the size of a message or the ranks: "open_mpi", "mpich", "gloo", "horovod_hierarchical", "best"
-/// (that of least time).
+/// The words of predict --all-reduce that AskedAllReduce accepts: the all-reduces of
+/// core/collective that need only ranks, and "chain" (a reduce and a broadcast along a chain). Also
+/// the rules that choose one by the size of a message or the ranks: "open_mpi", "mpich", "gloo",
+/// "horovod_hierarchical", "best" (that of least time).
 std::vector<std::string> asked_all_reduces();
-/// What predict --sharp asks for: switches that add (topology/in_network.hpp). On one node, which
-/// has none, all-reduces are as if nothing was asked for.
+/// The word for predict --sharp: switches that add (topology/in_network.hpp). On one node, which
+/// has no switches, it has no effect.
 inline constexpr std::string_view adding_switches = "sharp";
-/// Throws ConfigError for a word that is none of them.
+/// Throws ConfigError for any other word.
 void check_asked_all_reduce(std::string_view name);
 
-/// All-reduces by an algorithm that somebody asks for, whatever a library was measured to do:
-///   carried out by it and fitted (bench comm --algorithm NAME): that fit and its closed form;
-///   else over known_link() within a node and between nodes, with γ of the machine, 0 if it knows
-///     none: on one node its closed form; over several, of two levels its closed form, the β
-///     between nodes shared by as many ranks of a node as it lets send at once (Outflow), and of
-///     one level round by round, by who leaves the node in each (FlatRounds). Where an algorithm
-///     cuts messages in segments, in as many as take least by the slower of the links; of a chain
-///     by (3.15). The notes tell them.
-/// adding_switches: in_network_all_reduce() over the same links; only over several nodes.
-/// Wrong where two messages of a round meet on a link within a node that cannot carry both at its
-/// full rate.
+/// All-reduces by a given algorithm, whatever a library was measured to do. If its execution was
+/// measured and fitted (bench comm --algorithm NAME), that fit and its closed form.
+/// Else known_link() within a node and between nodes, with γ of the machine, 0 if unknown:
+///   on one node: its closed form;
+///   two levels over several nodes: its closed form, with the β between nodes shared by as many
+///     ranks of a node as it lets send at once (Outflow);
+///   one level over several nodes: round by round, by the ranks that leave the node in each
+///     (FlatRounds);
+///   adding_switches: in_network_all_reduce() over the same links; only over several nodes.
+/// Segmented algorithms use the fastest number of segments over the slower link; a chain uses
+/// (3.15). The notes list them. Wrong where two messages of a round share a link within a node that
+/// cannot carry both at its full rate.
 class AskedAllReduce {
  public:
   /// Throws ConfigError as check_asked_all_reduce() does, for an algorithm that cannot be set up on
-  /// the placement, and where the machine knows nothing of a link it needs. Of who chooses by size,
-  /// time() and source() do so, for the sizes they are asked for. Requires ≥ 2 ranks. `machine` and
-  /// `notes` must outlive this.
+  /// the placement, and where the machine lacks a link it needs. For rules that choose by size,
+  /// time() and source() throw these, for their sizes. Requires ≥ 2 ranks. `machine` and `notes`
+  /// must outlive this.
   AskedAllReduce(const Machine& machine, const Placement& placement, Schedule schedule,
                  std::string name, Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Bytes m) const;
   [[nodiscard]] TimeSource source(Bytes m) const;
 
  private:
-  /// One or two algorithms that follow one another.
+  /// One algorithm, or two in sequence.
   using Algorithms = std::vector<const collective::Algorithm*>;
-  /// Those that an algorithm crosses, null where it has none to cross; between nodes, of one
-  /// message that has the way out alone.
+  /// The links that an algorithm crosses, null where it crosses none; between nodes, for a single
+  /// message on the way out.
   struct Crossed {
     std::shared_ptr<const KnownLink> inter;
     std::shared_ptr<const KnownLink> intra;
   };
-  /// A message by one algorithm, cut as is best.
+  /// A message by one algorithm, with its best number of segments.
   struct Part {
     const collective::Algorithm* algorithm = nullptr;
     int segments = 1;
@@ -71,7 +72,7 @@ class AskedAllReduce {
   struct Answer {
     Estimate<Seconds> time;
     std::string by;  ///< "ring"
-    std::string in;  ///< " in 12 segments", where it cuts messages
+    std::string in;  ///< " in 12 segments", if segmented
     std::vector<std::string> links;
     bool nominal = false;
   };
@@ -107,9 +108,9 @@ class AskedAllReduce {
   Schedule schedule_;
   std::string name_;
   Notes* notes_;
-  std::vector<Algorithms> candidates_;  ///< of best: those that can be set up here
-  mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;  ///< once they are asked for
-  /// Those by data sheets, or stated, which are the same for all sizes; once they are asked for.
+  std::vector<Algorithms> candidates_;  ///< for "best": those that can be set up here
+  mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;  ///< computed at first use
+  /// Links by data sheets, or stated, which are the same for all sizes; looked up at first use.
   mutable std::map<LinkKind, std::shared_ptr<const KnownLink>> nominal_;
 };
 

@@ -19,7 +19,7 @@ using collective::Link;
 
 constexpr Bytes smallest_message = 4_B;
 
-/// Those whose closed form follows from the number of ranks and one link.
+/// Algorithms whose closed form depends only on the number of ranks and one link.
 constexpr std::string_view reduces[] = {"binomial", "rabenseifner", "linear"};
 constexpr std::string_view broadcasts[] = {"binomial", "scatter_doubling", "scatter_ring",
                                            "linear"};
@@ -34,7 +34,7 @@ bool halves_all_reduce(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather;
 }
 
-/// The fit to as many ranks; of several, that after ranks met as they do in `schedule`.
+/// The fit to as many ranks, preferably after waiting as in `schedule`.
 const CollectiveFit* find_fit(const Machine& machine, const Placement& placement,
                               Collective collective, std::string_view waiting) {
   const CollectiveFit* found = nullptr;
@@ -101,7 +101,7 @@ Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes siz
   return best;
 }
 
-/// Where one message at most leaves a node in a round, nobody shares a link.
+/// Links are not shared where at most one message leaves a node in a round.
 Seconds CollectiveTimes::by(const Algorithm& algorithm, const Link& link, Bytes size) const {
   if (placement_.nodes() == 1 || algorithm.outflow == collective::Outflow::one) {
     return algorithm.cost({link, link}, {.p = placement_.ranks}, size);

@@ -17,36 +17,34 @@
 
 namespace dlscale::model {
 
-/// How long a collective other than an all-reduce takes on the ranks of a placement.
-///   measured on as many ranks and as many of them on a node: the fit, after ranks met as those of
-///     the schedule do where that was measured, which is noted where it was not; but not where it
-///     was measured across nodes and another link between them was stated
-///     (Machine::inter_node_stated);
-///   where all-reduces are what NCCL's own cost model says, what it says of this collective
-///     (NcclTimes);
-///   a reduce-scatter or an all-gather else: half of an all-reduce, of which, around a ring or by
-///     halving and doubling, each is one half (MODEL 2.4);
-///   a reduce or a broadcast else: the closed form of the algorithm of core/collective that takes
-///     least, among those that libraries run between the ranks alone, over a link of α and β. These
-///     are what the ring of an all-reduce of the same size would have, were the start-up of the
-///     smallest message that of all: with T(m) of all-reduce and 4 B the smallest message
+/// Time of a collective other than an all-reduce on the ranks of a placement, by the first that
+/// applies:
+///   measured on as many ranks and as many of them on a node: the fit, preferably after waiting as
+///     in the schedule, else noted; not if it was measured across nodes and another link between
+///     them was stated (Machine::inter_node_stated);
+///   all-reduces by NCCL's own cost model: that model of this collective (NcclTimes);
+///   a reduce-scatter or an all-gather: half of an all-reduce, of which each is one half around a
+///     ring or by halving and doubling (MODEL 2.4);
+///   a reduce or a broadcast: the fastest closed form of core/collective among those that libraries
+///     run between the ranks alone, over a link of α and β. They are those of the ring of an
+///     all-reduce of the same size, if the start-up of the smallest message were that of all: with
+///     T(m) of all-reduce and 4 B the smallest message
 ///       α = T(4 B) / (2 (p - 1)),  β = (T(m) - T(4 B)) / m · p / (2 (p - 1))
-///     so what an all-reduce is known to take, between nodes too, is known of these. [D, derived:
-///     the ring's closed form solved for its link] On several nodes an algorithm in which all ranks
-///     of a node send at once has them share its way out, which a ring leaves by one message, in
-///     the rounds in which they do (FlatRounds). Wrong where the library's all-reduce is far from a
-///     ring, as in trees on many ranks.
-/// All but the first are noted, what is derived alike for every number of ranks. Messages follow
-/// one another, so none shares its links with another.
+///     so knowledge of all-reduces, between nodes too, carries over. [D, derived: the ring's closed
+///     form solved for its link] On several nodes, algorithms in which all ranks of a node send at
+///     once share its way out in those rounds (FlatRounds); a ring leaves a node by one message.
+///     Wrong where the library's all-reduce is far from a ring, as in trees on many ranks.
+/// All but the first are noted, with equal notes for every number of ranks. Messages follow one
+/// another, so none shares its links with another.
 class CollectiveTimes {
  public:
   /// `all_reduce` is of the same machine and placement. All arguments must outlive this.
   CollectiveTimes(const Machine& machine, const Placement& placement,
                   collective::Collective collective, Schedule schedule,
                   const MessageTimes& all_reduce, Notes& notes);
-  /// Of a message of `size` ≥ 4 B, as core/collective defines the message of the collective.
+  /// Time of a message of `size` ≥ 4 B, as core/collective defines the message of the collective.
   [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
-  /// Where that time comes from. Requires ≥ 2 ranks.
+  /// Source of that time. Requires ≥ 2 ranks.
   [[nodiscard]] TimeSource source(Bytes size) const;
 
  private:
@@ -62,8 +60,8 @@ class CollectiveTimes {
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;
   std::optional<NcclTimes> nccl_;
-  bool over_other_link_ = false;  ///< it was measured, but not over the link that was stated
-  /// Of algorithms whose messages share the ways out of nodes, once they are asked for.
+  bool over_other_link_ = false;  ///< measured, but not over the stated link
+  /// By algorithm whose messages share the ways out of nodes, computed at first use.
   mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;
 };
 

@@ -82,7 +82,7 @@ MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
   return cost;
 }
 
-/// Elements at its end.
+/// Elements at the end of a message, outside of equal blocks.
 std::int64_t ExchangeCosts::no_equal_blocks(const Bucket& message) const {
   if (run_->schedule != Schedule::reduce_scatter_overlap) return 0;
   return message.elements % run_->ranks;

@@ -19,17 +19,17 @@
 
 namespace dlscale::model {
 
-/// What it takes to make of each rank's gradients of one message what all ranks go on with.
+/// Cost of reducing the gradients of one message over all ranks.
 struct MessageCost {
   Bytes size;
-  /// all_reduce: an all-reduce (horovod: by itself; priority: its first part);
-  /// reduce_scatter_overlap: the reduce-scatter, and the all-reduce of what is no equal blocks;
-  /// parameter_server: the reduce to its owner.
+  /// all_reduce: an all-reduce (horovod: by itself; priority: its first part).
+  /// reduce_scatter_overlap: the reduce-scatter, and the all-reduce of the elements outside of
+  /// equal blocks. parameter_server: the reduce to its owner.
   Estimate<Seconds> time;
-  std::vector<Estimate<Seconds>> pieces = {};  ///< priority: of the other parts
+  std::vector<Estimate<Seconds>> pieces = {};  ///< priority: the other parts
   /// reduce_scatter_overlap: the all-gather; parameter_server: the broadcast from its owner.
   std::optional<Estimate<Seconds>> gather = {};
-  std::vector<LayerId> layers = {};  ///< whose gradients they are
+  std::vector<LayerId> layers = {};  ///< the layers of its gradients
   [[nodiscard]] Estimate<Seconds> total() const;
 };
 
@@ -39,22 +39,24 @@ class ExchangeCosts {
   /// All arguments must outlive this, `notes` also all_reduce().
   ExchangeCosts(const Network& network, const Machine& machine, const Run& run,
                 const KernelTimes& kernels, Notes& notes);
-  /// In the order in which backward makes them ready: planned_messages().
+  /// The messages in the order in which backward makes them ready: planned_messages().
   [[nodiscard]] const std::vector<Bucket>& messages() const { return messages_; }
-  /// Of reduce_scatter_overlap, the elements that are no equal blocks take an all-reduce of their
-  /// own: as many as a bucket's parameters leave, though gaps between tensors in memory may change
-  /// that. A part of `priority` takes its all-reduce; the votes on which is next are none of its.
-  /// Those under way at once (ScheduleSettings::credit) follow one another (Resource::window): they
-  /// share the links, and the time of bytes on these is the same for all of them together, one
-  /// after the other or at once. Wrong by what travelling at once hides of their start-ups, and in
-  /// that links shared evenly let all of them arrive late in their time, where here the first does
-  /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive] Of parameter_server, what the rule of
-  /// its servers keeps apart follows one another, too (sent_apart()); how evenly they own it counts
-  /// in their update alone, as in the engine, which carries one message at a time; by calls
-  /// (ServerCalls), to all servers at once, in the messages as well.
+  /// The cost of a message, by schedule:
+  ///   reduce_scatter_overlap: the elements outside of equal blocks take an all-reduce of their
+  ///     own. There are as many as a bucket's parameters leave; gaps between tensors in memory may
+  ///     change that.
+  ///   priority: a part takes its all-reduce; votes on the next part are separate. Concurrent parts
+  ///     (ScheduleSettings::credit) follow one another (Resource::window): they share the links, so
+  ///     the time of all their bytes is the same. Wrong by the start-ups that concurrency hides,
+  ///     and because evenly shared links deliver all parts late, where here the first is early.
+  ///     [MODEL 2.4: each part α + δβ, non-pre-emptive]
+  ///   parameter_server: tensors that the rule of its servers keeps apart also follow one another
+  ///     (sent_apart()). Uneven ownership affects only the update, as in the engine, which carries
+  ///     one message at a time. With calls (ServerCalls), which go to all servers at once, it also
+  ///     affects the messages.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
-  /// parameter_server: bytes that the server owns that owns most. All wait for it.
+  /// parameter_server: bytes of the server that owns most, for which all wait.
   [[nodiscard]] Bytes most_owned() const;
   [[nodiscard]] std::shared_ptr<const MessageTimes> all_reduce() const { return all_reduce_; }
 

@@ -43,7 +43,7 @@ std::optional<KnownLink> by_pair(const Machine& machine, LinkKind kind, Schedule
                    fmt::format("messages between two ranks {}", place_of(kind))};
 }
 
-/// Of the range of `size`, the nearest that knows the link.
+/// The link in the range of `size`, or in the nearest range that has it.
 const LinkFit* link_at(const AlgorithmFit& fit, LinkKind kind, Bytes size) {
   const auto link = kind == LinkKind::inter ? &LinkRange::inter : &LinkRange::intra;
   const LinkFit* found = nullptr;
@@ -84,7 +84,7 @@ std::optional<KnownLink> by_all_reduce(const Machine& machine, LinkKind kind, Sc
   for (const CollectiveFit& fit : machine.collectives) {
     const bool across = fit.ranks > fit.ranks_on_node;
     if (fit.collective != all_reduce || across != (kind == LinkKind::inter)) continue;
-    if (across && fit.ranks_on_node > 1) continue;  // whose ring crosses both kinds
+    if (across && fit.ranks_on_node > 1) continue;  // its ring crosses both kinds
     if (found == nullptr || is_better(fit, *found)) found = &fit;
   }
   if (found == nullptr) return std::nullopt;

@@ -13,7 +13,7 @@ namespace dlscale::model {
 namespace {
 
 constexpr Bytes smallest_message = 4_B;
-/// Whose ranks spin.
+/// A schedule whose ranks spin.
 constexpr Schedule spinning = Schedule::sequential;
 
 std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Placement& placement) {
@@ -28,7 +28,7 @@ std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Pla
   return times.time(smallest_message);
 }
 
-/// The library's own, whatever is asked of messages.
+/// The library's own all-reduce, whatever algorithm is set for messages.
 std::optional<Estimate<Seconds>> by_library(const Machine& machine, const Placement& placement) {
   if (machine.all_reduce_asked.empty()) return by_all_reduce(machine, placement);
   Machine as_measured = machine;

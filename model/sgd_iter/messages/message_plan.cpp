@@ -14,7 +14,7 @@ namespace {
 
 constexpr double f32_bytes = 4;
 
-/// The gradients of `buckets`, with the times at which backward is predicted to leave them.
+/// The gradients of `buckets`, with the predicted times at which backward completes them.
 std::vector<ReadyGradient> ready_gradients(const Network& network, const KernelTimes& kernels,
                                            std::span<const Bucket> buckets) {
   const auto steps = backward_steps(network);
@@ -29,7 +29,7 @@ std::vector<ReadyGradient> ready_gradients(const Network& network, const KernelT
   return gradients;
 }
 
-/// As the engine fits what it measures of messages that hold one gradient each.
+/// Fits as the engine does, from measured messages of one gradient each.
 LinearCost fitted_cost(std::span<const ReadyGradient> gradients, const MessageTimes& messages) {
   std::vector<Bytes> sizes;
   std::vector<Seconds> times;

@@ -15,10 +15,10 @@ namespace dlscale::model {
 Bytes message_size(const Bucket& bucket);
 
 /// The messages of an iteration of a run on ≥ 2 ranks, in the order in which backward makes them
-/// ready: gradient_buckets(), which a merged schedule puts together as the engine does (merge_for()
-/// of core/network/merge.hpp), from the times that kernels and single messages are predicted to take, where
-/// the engine measures them. horovod and priority put together and cut them later. Where layers are
-/// put together or cut, notes how many messages come of it and the largest.
+/// ready. They are gradient_buckets(), which a merged schedule merges as in the engine (merge_for()
+/// of core/network/merge.hpp). It uses predicted instead of measured times of kernels and messages.
+/// horovod and priority merge and cut them later. Where layers are merged or cut, notes the number
+/// of messages and the largest.
 std::vector<Bucket> planned_messages(const Network& network, const Run& run,
                                      const KernelTimes& kernels, const MessageTimes& messages,
                                      Notes& notes);

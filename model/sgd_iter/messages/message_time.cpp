@@ -22,9 +22,9 @@ using collective::Collective;
 using collective::Link;
 
 constexpr std::string_view all_reduce = "all_reduce";
-/// Among which an extrapolation chooses: those that libraries run between the ranks alone and that
-/// follow from the number of ranks and one link. The others of the family need segments or nodes of
-/// which a fit says nothing, or parameter servers or switches that a cluster need not have.
+/// Candidates of an extrapolation: algorithms that libraries run between the ranks alone and that
+/// depend only on the number of ranks and one link. Others need segments or nodes, about which a
+/// fit says nothing, or optional parameter servers or switches.
 constexpr std::array<std::string_view, 4> candidates{"ring", "recursive_doubling", "rabenseifner",
                                                      "binomial"};
 
@@ -40,7 +40,7 @@ Seconds cost(const Algorithm& algorithm, const Link& link, int ranks, Bytes mess
 
 using Fits = std::vector<const CollectiveFit*>;
 
-/// The all-reduces of a machine after ranks met as they do in `schedule`, else all.
+/// The all-reduces of a machine measured after waiting as in `schedule`, else all.
 Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   const std::string_view wanted = waiting_in(schedule);
   Fits all;
@@ -59,8 +59,8 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   return all;
 }
 
-/// The closed form fitted to all-reduces of the library on several numbers of ranks that met as
-/// they do in `schedule`, if there is one that knows the links of the placement.
+/// The closed form fitted to all-reduces of the library on several numbers of ranks after waiting
+/// as in `schedule`, if one covers the links of the placement.
 const AlgorithmFit* over_ranks(const Machine& machine, const Placement& placement,
                                Schedule schedule) {
   const std::string_view wanted = waiting_in(schedule);
@@ -77,7 +77,7 @@ bool is_across_nodes(const CollectiveFit& fit) {
   return fit.ranks > fit.ranks_on_node;
 }
 
-/// Where the link between nodes was stated, what was measured over another one says nothing.
+/// Removes measurements across nodes where another link between nodes was stated.
 Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
   const auto erased =
       std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
@@ -88,7 +88,7 @@ Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
   return fits;
 }
 
-/// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
+/// The suitable fit (`suits`) whose number of ranks is nearest in proportion.
 template <class Suits>
 const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
   const CollectiveFit* best = nullptr;
@@ -115,7 +115,7 @@ std::string how_predicted(const MessagePrediction& prediction, const AlgorithmFi
                      fmt::join(measured, ", "));
 }
 
-/// A α + B m β of an algorithm on so many ranks.
+/// A α + B m β of an algorithm on a number of ranks.
 struct Multiples {
   double alpha = 0;  ///< A
   double beta = 0;   ///< B
@@ -191,7 +191,8 @@ const MessageTimes::Offered& MessageTimes::offered() const {
   return *offered_;
 }
 
-/// On as many ranks; else over several nodes with as many ranks each; else within a node.
+/// Finds a fit on as many ranks; else over several nodes with as many ranks each; else within a
+/// node.
 void MessageTimes::find_fit(const Fits& fits) {
   const int ranks = placement_.ranks;
   const int on_node = placement_.ranks_on_node();

@@ -10,14 +10,15 @@
 
 namespace dlscale::model {
 
-/// What NCCL's own cost model (3.9) says of a collective on the ranks of a placement, by the facts
-/// of the cluster. The interval is from as much quicker as its smallest message takes, as it knows
-/// no link without start-ups, to the time over the slowest links (sheet_links()).
+/// NCCL's own cost model (3.9) of a collective on the ranks of a placement, by the facts of the
+/// cluster. The low end of the interval subtracts the time of its smallest message, because the
+/// model has no links without start-ups. The high end is the time over the slowest links
+/// (sheet_links()).
 class NcclTimes {
  public:
   /// Requires ≥ 2 ranks and a cluster with facts for NCCL.
   NcclTimes(const Machine& machine, const Placement& placement, collective::Collective collective);
-  /// `name` is that of the collective in `notes`, which are told what NCCL would run.
+  /// `name` is that of the collective in `notes`, which receive NCCL's choice.
   [[nodiscard]] Estimate<Seconds> time(Bytes message, const std::string& name, Notes& notes) const;
 
  private:

@@ -13,7 +13,7 @@ bool is_over_same_kind(const CollectiveFit& pair, const Placement& placement) {
   return (pair.ranks > pair.ranks_on_node) == (placement.nodes() > 1);
 }
 
-/// Of a closed form of one level, all of whose messages are on one kind of link.
+/// Time by a single-level closed form, with all messages on one kind of link.
 Estimate<Seconds> time_of(const LinkTerms& terms, const Segment& pair,
                           const Estimate<SecondsPerByte>& gamma, Bytes m) {
   const double alphas = terms.alpha_intra + terms.alpha_inter;

@@ -12,7 +12,7 @@
 namespace dlscale::model {
 namespace {
 
-/// How much of the gradients server 0, and each other server, keeps.
+/// Fraction of the gradients on server 0, and on each other server.
 struct Shares {
   double most;
   double other;
@@ -34,14 +34,14 @@ NodeRanks on_node(const Placement& placement, int servers, int node) {
   return {ranks, std::clamp(servers - before, 0, ranks)};
 }
 
-/// Of all gradients, what the servers of a node keep.
+/// Fraction of all gradients on the servers of a node.
 double kept_on(const NodeRanks& node, bool has_first, const Shares& share) {
   if (!has_first) return node.servers * share.other;
   return share.most + (node.servers - 1) * share.other;
 }
 
-/// The busier way of the link of the busiest node: what its ranks push to other nodes, or what
-/// other nodes push to its servers.
+/// The busier direction of the busiest node's link: pushes of its ranks to other nodes, or of other
+/// nodes to its servers.
 double busiest_link(const Placement& placement, int servers, const Shares& share) {
   double busiest = 0;
   for (int node = 0; node < placement.nodes(); ++node) {
@@ -52,7 +52,8 @@ double busiest_link(const Placement& placement, int servers, const Shares& share
   return busiest;
 }
 
-/// Of node 0, which has the busiest server: into that, or out of the rank that keeps least.
+/// Traffic within node 0, which has the busiest server: into that, or out of the rank that keeps
+/// least.
 double busiest_within(const Placement& placement, int servers, const Shares& share) {
   const NodeRanks first = on_node(placement, servers, 0);
   if (first.ranks == 1) return 0;
@@ -72,7 +73,7 @@ ServerTraffic traffic_of_ranks(const Placement& placement, int servers, double i
   return traffic;
 }
 
-/// Of one process a node, and servers beside them.
+/// Traffic of one process a node with separate servers.
 ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
   const Placement one_each{nodes, 1};
   const Shares share = shares(servers, imbalance);
@@ -86,7 +87,7 @@ ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
 
 KnownLink link_of(const Machine& machine, const Run& run, LinkKind kind) {
   const Placement placement{run.ranks, run.ranks_per_node};
-  constexpr Bytes usual(1e6);  // of a tensor: what the line of a fit is read at
+  constexpr Bytes usual(1e6);  // size of a typical tensor, at which the line of a fit is read
   if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
   const bool inter = kind == LinkKind::inter;
   throw ConfigError(fmt::format(
@@ -124,11 +125,11 @@ ServerTraffic server_traffic(const Placement& placement, Callers callers, int se
   return traffic_of_nodes(placement.nodes(), servers, most);
 }
 
-/// From one process to another: 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
-/// issue 6256]. The slow end, 162 MB/s of 10 MB in September 2016 [issue 4498], is of more than
-/// packing: the sum was fetched into Python, too [issue 6116]; yet messages above 128 MB fell below
-/// 100 MB/s [issue 6256]. The quick end is 800 MB/s over 10 Gb/s, since gRPC was renewed in August
-/// 2017 [issue 6116], less what the line takes. None where tensors go beside the calls [MODEL 3.2].
+/// Value: between two processes, 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
+/// issue 6256]. Slow end: 162 MB/s of 10 MB in September 2016 [issue 4498], which includes fetching
+/// the sum into Python [issue 6116]; yet messages above 128 MB fell below 100 MB/s [issue 6256].
+/// Fast end: 800 MB/s over 10 Gb/s, since gRPC was renewed in August 2017 [issue 6116], less the
+/// time of the line. No cost where tensors go outside of the calls [MODEL 3.2].
 Estimate<SecondsPerByte> serialisation(Transport transport) {
   EXPECT(transport != Transport::collectives);
   if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});

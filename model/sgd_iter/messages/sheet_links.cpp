@@ -11,16 +11,16 @@
 namespace dlscale::model {
 namespace {
 
-/// The kind of configs/links that the kernel of the host carries.
+/// The kind of configs/links that uses the host's kernel.
 constexpr std::string_view tcp = "ethernet-tcp";
-/// PCI Express 6.0 x16, before its line code: 64 GT/s a lane. What is quicker is none.
+/// PCI Express 6.0 x16, before its line code: 64 GT/s a lane. Faster links are not PCI Express.
 constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
 
 bool is_there(const LinkSpec& link) {
   return link.bandwidth > BytesPerSecond();
 }
 
-/// Not told by the cluster, and PCI Express may be as quick.
+/// Whether the cluster does not name the kind and PCI Express may be as fast.
 bool may_be_pcie_or_nvlink(const Cluster& cluster) {
   return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie;
 }
@@ -36,12 +36,12 @@ Seconds slower(Seconds stated, Seconds startup, double widening) {
   return stated + widening * std::max(Seconds(), startup - stated);
 }
 
-/// The part of the bandwidth that is left.
+/// The remaining part of the bandwidth.
 double part(const LinkShares& shares, double widening) {
   return 1 / (1 + widening * (1 / shares.efficiency - 1));
 }
 
-/// Of the host: PCI Express, or NVLink on POWER9, of which no training tells.
+/// Slows down the host tree: PCI Express, or NVLink on POWER9, for which there are no trainings.
 void slow_down(HostTree& tree, double widening) {
   const LinkShares shares = pcie_shares(tree.bandwidth);
   const double left = part(shares, widening);
@@ -60,7 +60,7 @@ void slow_down_within(Cluster& cluster, double widening) {
   if (cluster.nccl) cluster.nccl->gpu_bandwidth = left * cluster.nccl->gpu_bandwidth;
 }
 
-/// Shares are of all that is sold, payload or not.
+/// Slows down the links between nodes; shares are of the nominal rate, payload or not.
 void slow_down_between(Cluster& cluster, double widening) {
   const LinkShares shares = shares_between(cluster);
   double left = part(shares, widening);
@@ -74,7 +74,7 @@ void slow_down_between(Cluster& cluster, double widening) {
   if (cluster.nccl) cluster.nccl->adapter_bandwidth = left * cluster.nccl->adapter_bandwidth;
 }
 
-/// A ring over nodes passes the links within them, too.
+/// Whether a ring over nodes also crosses the links within them.
 bool passes_both(const Cluster& cluster) {
   return cluster.all_reduce == AllReduceRule::ring && cluster.devices_per_node > 1 &&
          is_there(cluster.intra_node) && is_there(cluster.inter_node);

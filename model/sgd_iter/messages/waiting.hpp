@@ -6,8 +6,7 @@
 namespace dlscale::model {
 
 /// How ranks wait for each other before a message of training, in the words of bench comm
-/// --waiting: where the training thread itself sends, it spins; a thread that sends beside
-/// computing sleeps.
+/// --waiting. A training thread that sends spins; a communication thread sleeps.
 inline std::string_view waiting_in(Schedule schedule) {
   return schedule == Schedule::sequential ? "spin" : "sleep";
 }
