@@ -11,7 +11,7 @@ namespace dlscale::model {
 /// Gradients grouped into messages. Gradients are in the order in which backward finishes them.
 /// Message i ends with gradient `last[i]` and is ready once that is.
 struct Cut {
-  /// index of the last gradient of each message, ascending; empty where nothing is sent
+  /// Index of the last gradient of each message, ascending; empty where nothing is sent.
   std::vector<std::size_t> last;
   std::vector<double> bytes;  ///< by message, > 0
   [[nodiscard]] std::size_t messages() const { return last.size(); }

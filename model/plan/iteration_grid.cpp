@@ -104,7 +104,7 @@ class Grid {
   std::vector<double> storage_;    ///< for the current batch
   std::vector<TimesOfCut> times_;  ///< by exchange, where times are not lines
   std::vector<ServedCut> served_;  ///< by exchange, for those by servers
-  /// by number of ranks: the lines that plan groups
+  /// Lines by which groups are planned, by number of ranks.
   std::vector<std::optional<LinearCost>> fitted_lines_;
   MergedCuts merged_cuts_;
   std::vector<Job> jobs_;

@@ -55,7 +55,7 @@ struct IterationGrid {
   /// does not hold it.
   double alone_with_all = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> left_out;  ///< batches that the memory does not hold, a sentence each
-  /// numbers of ranks below the number of servers, a sentence each
+  /// Numbers of ranks below the number of servers, a sentence each.
   std::vector<std::string> too_few;
   std::size_t by_form = 0;  ///< number of places found by the batched form
   std::size_t by_simulation = 0;
