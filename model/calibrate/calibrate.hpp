@@ -33,8 +33,8 @@ struct CalibrateOptions {
 ///   work. Rows of bench device about graphs give the launch of graphs
 ///   (calibrate/graph_launch.hpp).
 ///
-/// Throws ConfigError that names file and key for results that do not fit together: those of
-/// different processors, hosts, links between hosts, compute backends or versions of a library.
+/// Throws ConfigError that names file and key for results that do not fit together. Such results
+/// differ in processor, host, links between hosts, compute backend or version of a library.
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
                   const CalibrateOptions& options = {});
 

@@ -14,8 +14,8 @@ namespace dlscale::model {
 /// separate by collective, ranks, ranks on a node, waiting, kind of work, its threads and the cores
 /// of a rank.
 ///
-/// In each sample, T_c and T_m are the times of work and messages alone, C_o and M_o those of both
-/// beside each other, and T_o that of both together. Each is the longest of the ranks
+/// In each sample, T_c and T_m are the times of work and messages alone, and C_o and M_o their
+/// times beside each other. T_o is the time of both together. Each is the longest of the ranks
 /// (bench/comm/overlap/overlap.hpp). Both run at the same time for
 ///   V = M_o - max(0, T_o - C_o)
 /// and each does the rest of its work alone, before or after:

@@ -15,9 +15,9 @@ enum class MessageMemory { host, device };
 std::string_view to_string(MessageMemory memory);  ///< "host"
 MessageMemory memory_of(const Measurement& measurement);
 
-/// The memory of the gradients of a machine of these results: a device's if the host launches work
-/// on `backend` (series "give" of its rows), else the host's. Without compute results it is the
-/// memory of the messages. Throws ConfigError if those are of both.
+/// The memory of the gradients of a machine of these results. It is a device's if the host launches
+/// work on `backend` (series "give" of its rows), else the host's. Without compute results it is
+/// the memory of the messages. Throws ConfigError if those are of both.
 MessageMemory message_memory(std::span<const ResultFile> results, const std::string& backend);
 
 /// The rows of `bench comm` whose messages lie in that memory. Empty if all lie in the other, which

@@ -21,8 +21,8 @@ struct Cut {
 /// Returns one message for each gradient.
 Cut cut_singly(std::span<const double> gradients);
 
-/// Closes a message once it holds `limit` bytes, the first once it holds `first` bytes, as
-/// gradient_buckets() of core/network/step.hpp does with 25 MiB and 1 MiB. Both are > 0.
+/// Closes a message once it holds `limit` bytes, and the first one once it holds `first` bytes.
+/// gradient_buckets() of core/network/step.hpp does the same with 25 MiB and 1 MiB. Both are > 0.
 Cut cut_in_buckets(std::span<const double> gradients, Bytes first, Bytes limit);
 
 /// Message i holds the next groups[i] gradients. The groups cover all gradients.

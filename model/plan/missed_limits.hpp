@@ -33,9 +33,9 @@ class MissedLimits {
 
   const PlanQuestion* question_;
   std::optional<double> smallest_batch_;
-  std::optional<Nearest> quickest_;    ///< of those within the global batch
-  std::optional<Nearest> cheapest_;    ///< of those within the global batch
-  std::optional<Nearest> affordable_;  ///< the fastest of those within the budget
+  std::optional<Nearest> quickest_;    ///< the fastest within the global batch
+  std::optional<Nearest> cheapest_;    ///< the cheapest within the global batch
+  std::optional<Nearest> affordable_;  ///< the fastest within the budget
 };
 
 }  // namespace dlscale::model

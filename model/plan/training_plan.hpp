@@ -69,7 +69,7 @@ struct PlannedTraining {
   Seconds iteration;
   double epochs = 0;
   Seconds time;           ///< (11.1) without evaluations and start
-  double rank_hours = 0;  ///< of all devices together
+  double rank_hours = 0;  ///< total of all devices
   double cost = 0;        ///< rank_hours · price; rank_hours without a price
   double images_per_s = 0;
   double efficiency = 0;
@@ -124,8 +124,8 @@ struct TrainingPlan {
 std::vector<std::size_t> told_of_front(const std::vector<PlannedTraining>& front);
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()
-/// does. It also throws if no training keeps to the limits as predicted, and names the limit, by
-/// how much it is missed, and the interval of the nearest training.
+/// does. It also throws if no training keeps to the limits as predicted. The error names the limit,
+/// by how much it is missed, and the interval of the nearest training.
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,
                            const PlanQuestion& question);
 

@@ -64,8 +64,8 @@ std::vector<cases::CasePrediction> predict(const CurveBaseline& baseline,
 /// Ring all-reduce of the whole gradient as one message, without start-up cost:
 ///   t = 2 (p−1)/p · M / B
 /// M: bytes of the gradient; B: nominal bandwidth within a node per GPU. If p > GPUs of a node and
-/// the bandwidth between nodes is known, B is the lesser of the two, or the one between nodes alone
-/// if a node has one GPU. The time is 0 for one GPU. Requires p ≥ 1.
+/// the bandwidth between nodes is known, B is the lesser of the two. It is the one between nodes
+/// alone if a node has one GPU. The time is 0 for one GPU. Requires p ≥ 1.
 Seconds nominal_ring(const cases::ScalingCase& training, int p);
 
 }  // namespace dlscale::model

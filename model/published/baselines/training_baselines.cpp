@@ -16,8 +16,8 @@ using cases::ScalingCase;
 /// bandwidth.
 constexpr double least_computing = 0.1;
 
-// Here and below, roundings follow the published definition step by step: trainings that it
-// predicts to be equally fast, to the last bit, share a rank in the scoring.
+// Here and below, roundings follow the published definition step by step. Trainings with
+// predictions equal to the last bit share a rank in the scoring.
 
 /// Computing time grows with the batch of a GPU.
 Seconds scaled(Seconds computing, const ScalingCase& training) {

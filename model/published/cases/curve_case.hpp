@@ -49,7 +49,7 @@ struct CurveCase {
   std::vector<GivenCurve> given = {};
   std::vector<Bytes> query = {};  ///< > 0, ascending: the sizes to predict for
   std::string source = {};        ///< publisher; empty: not stated
-  std::string licence = {};       ///< of the source
+  std::string licence = {};       ///< licence of the source
   /// Dotted names of fields that the source does not state.
   std::vector<std::string> assumed = {};
   /// Number of ranks, or of nodes if ranks are not stated.

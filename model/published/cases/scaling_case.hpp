@@ -45,7 +45,7 @@ struct CaseNetwork {
   std::optional<std::int64_t> kv_heads = {};
   std::optional<std::int64_t> head_dim = {};  ///< if it is not hidden / heads
   std::optional<bool> gated_mlp = {};
-  std::optional<std::int64_t> active_parameters = {};  ///< those that a token uses
+  std::optional<std::int64_t> active_parameters = {};  ///< parameters that a token uses
   std::optional<MixtureOfExperts> moe = {};
   std::optional<LatentAttention> mla = {};
   bool operator==(const CaseNetwork&) const = default;
@@ -85,7 +85,7 @@ struct CaseParallelism {
   int ep = 1;                              ///< ≥ 1: parts of the experts
   std::optional<double> micro_batch = {};  ///< > 0: samples
   std::optional<int> virtual_pipeline = {};
-  std::string schedule = {};  ///< of the pipeline: "1f1b"; empty: not stated
+  std::string schedule = {};  ///< pipeline schedule: "1f1b"; empty: not stated
   std::optional<bool> sequence_parallel = {};
   /// "none", "selective", "full", "unknown"; empty: not stated.
   std::string recompute = {};
@@ -138,7 +138,7 @@ struct ScalingCase {
   CaseRun run = {};
   std::vector<GivenPoint> given = {};
   std::string source = {};   ///< publisher; empty: not stated
-  std::string licence = {};  ///< of the source
+  std::string licence = {};  ///< licence of the source
   /// Dotted names of fields that the source does not state.
   std::vector<std::string> assumed = {};
   bool operator==(const ScalingCase&) const = default;

@@ -23,9 +23,9 @@ struct KnownCurves {
   std::optional<RankCurve> in_node = {};
 };
 
-/// Selects curves. It ignores curves that count in another unit than the case, that have no usable
-/// point, or that are of one rank, which sends nothing (unless one rank is asked). A curve counts
-/// as alike if it is not known whether it leaves the node.
+/// Selects curves. It ignores curves that count in another unit than the case, or have no usable
+/// point. It also ignores curves of one rank, which sends nothing, unless the case is of one rank.
+/// A curve counts as alike if it is not known whether it leaves the node.
 KnownCurves known_curves(const cases::CurveCase& curve);
 
 }  // namespace dlscale::model

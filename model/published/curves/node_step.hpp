@@ -20,11 +20,11 @@ struct NodeStep {
 ///   T = T_node(m) + s α + c(N) m / B                                                 (3.13)
 /// N is the number of nodes and B the nominal bandwidth of a node. c(N) is 2 (N−1) / N for
 /// all-reduce and (N−1) / N for all-gather and reduce-scatter. For all-to-all it is the latter
-/// times the ranks of a node, and 1 for others. s is the geometric mean of the 2 lg N steps of a
-/// tree and the 2 (N−1) of a ring; collectives with one phase have half of both. α: start_up(). The
-/// interval spans the fewest steps with both levels at once, and the most steps with a flat ring
-/// between the nodes. Wrong where levels overlap, or where the link's nominal bandwidth is not
-/// reached.
+/// times the ranks of a node, and 1 for others. The number of steps s is the geometric mean of the
+/// 2 lg N of a tree and the 2 (N−1) of a ring. Collectives with one phase have half of both.
+/// start_up() gives α. The interval spans the fewest steps with both levels at once, and the most
+/// steps with a flat ring between the nodes. Wrong where levels overlap, or where the link's
+/// nominal bandwidth is not reached.
 CurveTime over_nodes(const RankCurve& in_node, const NodeStep& step, Bytes m);
 
 /// α of a step between nodes, from published measurements:

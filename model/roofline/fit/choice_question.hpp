@@ -22,12 +22,12 @@ struct Question {
 Question question_of(const KernelCase& what);
 
 /// Questions that results of bench conv answer completely: f32, a rank alone, the layout of
-/// training. A question is complete if it covers every algorithm that was measured anywhere with
-/// the same number of threads, the same caches and the same kind of device. Each of them has a
-/// time, or a row that says that the library does not offer it. An algorithm is identified by its
-/// backend and by the algorithm that was requested; "chosen" is one of these. For an incomplete
-/// question the fastest measured way may not be the fastest that exists. Throws ConfigError that
-/// names file and key of what cannot be read.
+/// training. A question is complete if it covers every algorithm measured anywhere under its
+/// condition: number of threads, caches, and kind of device. Each of them has a time, or a row that
+/// says that the library does not offer it. An algorithm is identified by its backend and by the
+/// algorithm that was requested; "chosen" is one of these. For an incomplete question the fastest
+/// measured way may not be the fastest that exists. Throws ConfigError that names file and key of
+/// what cannot be read.
 std::set<Question> complete_questions(std::span<const ResultFile> results);
 
 }  // namespace dlscale::model

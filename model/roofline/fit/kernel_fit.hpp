@@ -11,7 +11,7 @@
 namespace dlscale::model {
 
 /// Fits one model a way to its samples, by its terms (term_fit.hpp). Samples of its kin count a
-/// fifth each: other passes of the algorithm, and the same algorithm with tiles of another size,
+/// fifth each. Kin are other passes of the algorithm, and the algorithm with tiles of another size,
 /// which run the same code. A way of few shapes, or of many kin, therefore has parameters like
 /// theirs. The residuals become the correction, whose strength cross-validation chooses
 /// (fold_fits.hpp). Intervals come from leaving out one tenth of the shapes at a time, by

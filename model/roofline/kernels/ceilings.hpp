@@ -11,7 +11,7 @@ namespace dlscale::model {
 /// A level of the memory: data that fits into `capacity` moves at `bandwidth`.
 struct MemoryLevel {
   std::string name;  ///< "L1", "L2", "memory"
-  Bytes capacity;    ///< of the last level: the memory of the machine
+  Bytes capacity;    ///< last level: the memory of the machine
   BytesPerSecond bandwidth;
 };
 

@@ -78,17 +78,17 @@ struct KernelModel {
   /// ratios lie between them.
   double ratio_low = 1;
   double ratio_high = 1;
-  /// At d octaves beyond the range (octaves_beyond()) both ends lie e^(widening d) farther out. It
-  /// is chosen so that the interval holds 95 % of samples that were left out as the smallest or the
-  /// largest third, an octave or more beyond the others (beyond_fits.hpp).
+  /// At d octaves beyond the range (octaves_beyond()) both ends lie e^(widening d) farther out. The
+  /// interval then holds 95 % of samples an octave or more beyond a fit without the smallest or the
+  /// largest third (beyond_fits.hpp).
   double widening = 0;
   /// The upper end of the interval of the fastest sample. Samples do not determine the fixed cost
-  /// of a run: the fastest time may consist of it entirely, or not at all. Therefore, d octaves
-  /// below the range (octaves_below()), the interval reaches up to the fastest sample at least, and
-  /// its lower end counts 2^-d of the fitted start.
+  /// of a run: the fastest time may consist of it entirely, or not at all. The interval therefore
+  /// reaches up to the fastest sample at least, where a case is d octaves below the range
+  /// (octaves_below()). Its lower end counts 2^-d of the fitted start.
   Seconds fastest = {};
   Roofline naive{};        ///< highest rates that any way reached, by its algorithm's work
-  int vector_floats = 16;  ///< of the processor it ran on: WorkSetting::vector_floats
+  int vector_floats = 16;  ///< WorkSetting::vector_floats of its processor
   int kernels = 0;         ///< number of shapes fitted to
   int samples = 0;         ///< number of times fitted to: shapes by batches
   /// Measured workspaces; empty where declares_workspace().

@@ -42,7 +42,7 @@ struct KernelCase {
   int batch = 1;
   ConvolutionShape shape;
   lowering::AlgorithmWork work;
-  int vector_floats = 16;  ///< of the processor or GPU; `work` depends on it
+  int vector_floats = 16;  ///< vector width of its processor or GPU, on which `work` depends
 };
 
 /// The reason why that backend does not offer the shape by that method, as far as is known; empty

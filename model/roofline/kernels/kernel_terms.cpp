@@ -94,7 +94,7 @@ struct DirectLoops {
   double inputs, outputs;                ///< channels of a group, padded to vectors
   double input_vectors, output_vectors;  ///< number of such vectors, partial ones counted
   double groups, filter_rows, filter_taps;
-  double output_rows, output_columns;  ///< of all images: N P, and Q
+  double output_rows, output_columns;  ///< N P of all images, and Q
 };
 
 /// A few input channels, as in a first layer, are not padded where they are only read. Libraries

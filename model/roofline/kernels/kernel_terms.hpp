@@ -69,9 +69,9 @@ struct Caches {
   /// The effective size of the last level. Scratch that one stage leaves to another
   /// (Stage::scratch) is read again after a pass over the whole workspace W. The share
   /// W⁴ / (W⁴ + last⁴) of its bytes counts as lost: from one tenth to nine tenths within a factor
-  /// of three in W. A pointer chase over W bytes reads memory with a share that grows alike: almost
-  /// none at 13.5 MiB, nine tenths at 45 MiB on the machine of results/epyc-2vcpu/2026-11-22-conv
-  /// (`levels` of latency.jsonl). [D: our own form] Wrong where the tensors that a block reads and
+  /// of three in W. A pointer chase over W bytes reads memory with a share that grows alike, from
+  /// almost none at 13.5 MiB to nine tenths at 45 MiB. [results/epyc-2vcpu/2026-11-22-conv,
+  /// `levels` of latency.jsonl] [D: our own form] Wrong where the tensors that a block reads and
   /// writes take much of the cache.
   Bytes last;
 };

@@ -20,10 +20,10 @@ inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
 /// operations of bench peak and bench gemm; without bench peak the algorithms among `samples` also
 /// count. Lower ceilings are those of other instruction sets, of products and of convolutions, up
 /// to the peak. Where bench peak swept intensities, each counts for both, as in the Empirical
-/// Roofline Toolkit: the peak is the highest rate at any intensity, and a level's bandwidth may
-/// come from passes in place, the highest at each size.   [MODEL 5, ERT] Throws ConfigError that
-/// says what to measure where a ceiling is missing. A precision other than f32 takes its own
-/// arithmetic and the same bandwidths; `samples`, which are f32, do not count.
+/// Roofline Toolkit. The peak is the highest rate at any intensity. A level's bandwidth may come
+/// from passes in place, the highest at each size.   [MODEL 5, ERT] Throws ConfigError that says
+/// what to measure where a ceiling is missing. A precision other than f32 takes its own arithmetic
+/// and the same bandwidths; `samples`, which are f32, do not count.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads,
                                        DType dtype = DType::f32);
@@ -43,8 +43,8 @@ bool is_bounded(std::string_view cache);
 
 /// The least time that the ceilings allow a kernel if only its total work is known:
 ///   t ≥ max( F/π, Q/β )   [MODEL 5.2]
-/// β is that of the last level where the bytes lie in no cache yet ("cold", "rotating"), else of
-/// the level that holds that many bytes. Requires is_bounded(cache).
+/// β is the bandwidth of the last level where the bytes are in no cache yet ("cold", "rotating").
+/// Otherwise it is that of the level that holds that many bytes. Requires is_bounded(cache).
 Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache);
 
 /// A convolution measured on a processor under its rooflines.

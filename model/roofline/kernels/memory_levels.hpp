@@ -35,7 +35,7 @@ inline constexpr const char* farthest_name = "farthest measured";
 ///
 /// Memory, named memory_name, covers working sets of at least sets_beyond_a_cache times
 /// `last_cache`, however few they are. If the cache is not known, or no set is that large, the last
-/// stretch stands in for it, named farthest_name: a part of it may come from a cache. Throws
+/// stretch stands in for memory, named farthest_name. A part of it may come from a cache. Throws
 /// ConfigError if nothing was measured.
 std::vector<MemoryLevel> levels_of(const std::vector<MeasuredBandwidth>& measured,
                                    std::optional<Bytes> last_cache = {}, double tolerance = 0.2);

@@ -11,7 +11,7 @@ constexpr double classes = 1000;
 struct Filter {
   double in = 1;
   double out = 1;
-  double size = 1;   ///< of the filter
+  double size = 1;   ///< height and width of the filter
   double image = 1;  ///< height and width of the output
   double groups = 1;
 };

@@ -25,7 +25,7 @@ enum class Grouping {
   each,        ///< one message for each tensor
   by_bytes,    ///< messages that fill a bucket, in backward order
   by_time,     ///< gradients that become ready in the same part of backward
-  best_merge,  ///< of many groupings, the one that exposes least
+  best_merge,  ///< the grouping, among many, that exposes least
 };
 
 /// The properties of a framework that affect time.
@@ -61,7 +61,7 @@ struct FrameworkTraits {
 struct Layout {
   int gpus = 1;
   int nodes = 1;
-  int gpus_on_node = 1;  ///< on the fullest node
+  int gpus_on_node = 1;  ///< GPUs on the fullest node
   /// The largest share of a parameter server over an even share, if each node has a server;
   /// in [1, nodes].
   double busiest_server = 1;
@@ -73,14 +73,14 @@ struct TrainingFacts {
   double parameters = 0;
   Bytes gradient = {};  ///< M > 0
   TensorProfile profile = {};
-  Layout given = {};  ///< of the given point
+  Layout given = {};  ///< layout of the given point
   Seconds given_iteration = {};
   double given_batch = 0;  ///< per GPU
   /// Whether the given time is that of computing alone, without optimiser and input.
   bool given_computes_only = false;
   Layout asked = {};
   double batch = 0;             ///< per GPU
-  Bytes sample = {};            ///< of a sample on the host, 0 if not known
+  Bytes sample = {};            ///< bytes of a sample on the host; 0 if not known
   bool uneven_samples = false;  ///< whether samples of a batch differ in length or size
   NodeFabric node_fabric = NodeFabric::pcie;
   BytesPerSecond node_bandwidth = {};  ///< nominal, per GPU in one direction
@@ -88,15 +88,15 @@ struct TrainingFacts {
   ClusterFabric cluster_fabric = ClusterFabric::none;
   BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 with one node
   int cards = 1;                          ///< cards of a node that share it; 1 if not stated
-  BytesPerSecond memory_bandwidth = {};   ///< of a GPU's memory, by its data sheet
+  BytesPerSecond memory_bandwidth = {};   ///< bandwidth of a GPU's memory, by its data sheet
   int launched = 0;                       ///< year of the first GPU with its chip
   cases::Synchronisation synchronisation = cases::Synchronisation::all_reduce;
   cases::Overlap overlap = cases::Overlap::unknown;
   FrameworkTraits framework = {};
   /// Facts that had to be guessed, a sentence each: a GPU without data sheet, an unknown framework.
   std::vector<std::string> guesses = {};
-  /// Other choices and facts that are only partly known, a sentence each: the choice among several
-  /// given points, the tensors of a network whose layers are not known.
+  /// Other choices and partly known facts, a sentence each: the choice among several given points,
+  /// the tensors of a network whose layers are not known.
   std::vector<std::string> notes = {};
 };
 
@@ -113,9 +113,10 @@ struct FactSources {
 /// model parallelism, sharded states, no given point, or an unknown kind of synchronisation.
 std::optional<std::string> not_covered(const cases::ScalingCase& training);
 
-/// The nearest given point, by |lg of the ratio of GPUs| + |lg of the ratio of batches per GPU|; of
-/// equally near ones the one with fewer GPUs. A time of computing alone counts as further away than
-/// any other. [a choice: the model can miss what lies between] Requires at least one given point.
+/// The nearest given point, by |lg of the ratio of GPUs| + |lg of the ratio of batches per GPU|. Of
+/// equally near points the one with fewer GPUs counts. A time of computing alone counts as further
+/// away than any other. [a choice: the model can miss what lies between] Requires at least one
+/// given point.
 const cases::GivenPoint& nearest_given(const cases::ScalingCase& training);
 
 /// Whether the time of a given point is that of computing alone, without update and input. Its

@@ -23,7 +23,7 @@ struct HardwareKind {
   std::string_view name;   ///< key of model files: "tcp"
   std::string_view words;  ///< "TCP between nodes"
   std::string_view unit;   ///< "GB/s"
-  double scale;            ///< of the unit in SI
+  double scale;            ///< the unit in SI
   /// ≥ 1: factor by which a value may leave the range and still count as inside.
   double beyond;
 };
@@ -47,8 +47,8 @@ struct FitDomain {
   bool operator==(const FitDomain&) const = default;
 };
 
-/// The differences of a training from all fitted ones, a clause each: it is beyond the domain of
-/// the fit, has fewer GPUs than the given point, or needs facts that had to be guessed.
+/// The differences of a training from all fitted ones, a clause each. It may be beyond the domain
+/// of the fit, have fewer GPUs than the given point, or need guessed facts.
 std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& domain);
 
 }  // namespace dlscale::model::scaling

@@ -14,8 +14,8 @@ struct Observed {
 };
 
 struct FitSettings {
-  double strength = 4;  ///< of the prior, > 0
-  double scale = 0.03;  ///< of a residual, > 0
+  double strength = 4;  ///< weight of the prior, > 0
+  double scale = 0.03;  ///< scale of a residual, > 0
   int rounds = 25;
   /// Terms whose parameters are fitted; other parameters keep their start.
   Terms terms = Terms().set();
@@ -25,7 +25,7 @@ struct FitSettings {
 ///   Σ w 2 (√(1 + z²) − 1) + strength Σ (ln(p / median) / spread)²,  z = ln(t / t_measured) / scale
 /// The loss is squared for a small residual and absolute for a large one, so that outliers bend the
 /// fit little. Levenberg and Marquardt's method on ln p runs from `start` until a round gains less
-/// than 1e-4 of the sum, or for `rounds`; the best parameters seen count. Equal input gives equal
+/// than 1e-4 of the sum, or for `rounds`. The best parameters seen count. Equal input gives equal
 /// results.
 Parameters fit(std::span<const Observed> observed, const Parameters& start,
                const FitSettings& settings = {});

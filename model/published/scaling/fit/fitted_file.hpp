@@ -22,9 +22,9 @@ struct ScalingFile {
 inline constexpr std::string_view usual_scaling = "scaling";
 
 /// Reads configs/models/<name>.yaml, or the file `name` if it has a slash or ends in .yaml. Throws
-/// ConfigError that names file, place and remedy for an unknown or missing key or parameter, and
-/// for a number that is not finite or out of range. It also throws for a left-out set that was not
-/// fitted to.
+/// ConfigError that names file, place and remedy. Reasons are an unknown or missing key or
+/// parameter, a number that is not finite or out of range, and a left-out set that was not fitted
+/// to.
 ScalingFile load_scaling(std::string_view name);
 
 /// The text of such a file: YAML that reads back as the same numbers, with comments.

@@ -47,7 +47,7 @@ struct LeftOut {
 
 /// Fits the shift and the parts of the scale to errors z = (ln(measured / predicted) − m) / s.
 ///
-/// The shift minimises Σ w 2 (√(1 + z²) − 1), the loss of fit(): it is near a mean for small errors
+/// The shift minimises Σ w 2 (√(1 + z²) − 1), the loss of fit(). It is near a mean for small errors
 /// and a median for large ones, most of which are late. The parts of the scale, all > 0, are the
 /// likeliest for errors of Laplace's distribution of that middle and scale. They minimise
 ///   Σ w (ln s + |ln(measured / predicted) - m| / s) / Σ w + 0.001 Σ (ln(part / usual))²

@@ -9,7 +9,7 @@
 namespace dlscale::model::scaling {
 namespace {
 
-constexpr double mpi_share = 0.5;  // of the GPUs' share of a link: OSU's all-reduce, 10 Gb Ethernet
+constexpr double mpi_share = 0.5;  // OSU's all-reduce on 10 Gb Ethernet, relative to GPUs
 
 /// The nominal rate of PCIe, with which a node's paths over the host scale.
 BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {

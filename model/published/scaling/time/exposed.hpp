@@ -10,15 +10,15 @@ namespace dlscale::model::scaling {
 
 /// The costs of an all-reduce's messages before any overlap, each ≥ 0.
 struct MessageCost {
-  Seconds transfer = {};   ///< of the bytes of all messages
-  Seconds startup = {};    ///< of each message, on the link
-  Seconds agreement = {};  ///< of each message before that, among the hosts
+  Seconds transfer = {};   ///< time of the bytes of all messages
+  Seconds startup = {};    ///< start-up of each message on the link
+  Seconds agreement = {};  ///< time of each message before that, among the hosts
 };
 
 /// Times of messages beside a backward pass.
 struct ExposedMessages {
   Seconds exposed = {};  ///< from the end of backward to that of the last message, ≥ 0
-  Seconds all = {};      ///< of all messages, if all gradients were ready at once
+  Seconds all = {};      ///< time of all messages, if all gradients were ready at once
 };
 
 /// Messages in the order of sending. The hosts agree on one after the other, each as soon as its

@@ -12,7 +12,7 @@ namespace dlscale::model::scaling {
 namespace {
 
 constexpr double backward_share =
-    2.0 / 3;  // of forward and backward: two passes of three (MODEL 4.1)
+    2.0 / 3;  // two of the three passes of forward and backward (MODEL 4.1)
 /// Number of Horovod's fused messages, one for each eighth of backward, as in message_lists().
 constexpr double fused_messages = 8;
 
@@ -123,8 +123,8 @@ Seconds ScalingModel::update(Seconds compute, const Parameters& p) const {
   return std::min(p[Parameter::update_passes] * once / facts_.memory_bandwidth, 0.5 * compute);
 }
 
-/// The time that a time of computing alone lacks: the update and the launches of an interpreter, as
-/// in at_batch_asked(), and the copy of a batch from the host.
+/// The parts that a time of computing alone lacks. They are the update and the launches of an
+/// interpreter, as in at_batch_asked(), and the copy of a batch from the host.
 Seconds ScalingModel::left_out(Seconds compute, const Parameters& p) const {
   const Seconds launching(facts_.framework.eager ? p[Parameter::eager_launch] : 0);
   const Seconds input = facts_.batch * facts_.sample / to_host(facts_, p);

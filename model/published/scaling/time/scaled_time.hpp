@@ -9,13 +9,13 @@
 
 namespace dlscale::model::scaling {
 
-/// The iteration at the number of GPUs asked, in disjoint parts that add up to total.
+/// The iteration at the requested number of GPUs, in disjoint parts that add up to total.
 struct ScaledTime {
-  Seconds compute = {};        ///< t_c: of one GPU at the batch asked
+  Seconds compute = {};        ///< t_c: one GPU at the requested batch
   Seconds transfer = {};       ///< communication that computing does not hide
   Seconds interference = {};   ///< slow-down of computing by hidden communication
-  Seconds copies = {};         ///< of gradients to and from their buffers
-  Seconds waiting = {};        ///< for the slowest of the workers
+  Seconds copies = {};         ///< copies of gradients to and from their buffers
+  Seconds waiting = {};        ///< waiting for the slowest worker
   Seconds host = {};           ///< update and input that the given point is without
   Seconds communication = {};  ///< all, hidden too; not a part of the sum
   /// Difference between fully exposed communication and the most that the framework may hide, if
