@@ -74,7 +74,7 @@ Group with(const Group& group, std::string_view axis, const std::string& value) 
   return result;
 }
 
-/// The measurements under one of several conditions; none if there are none at all.
+/// The measurements under one of several conditions; empty without any measurement.
 Group in_condition(const Group& group, std::string_view axis, const std::string& wanted,
                    std::string_view benchmark, std::string_view option) {
   Group chosen = with(group, axis, wanted);
@@ -87,7 +87,7 @@ Group in_condition(const Group& group, std::string_view axis, const std::string&
   return chosen;
 }
 
-/// The backend asked for, or the only one there is; empty if nothing was computed.
+/// The requested backend, or the only one in the results; empty if nothing was computed.
 std::string choose_backend(const ByBenchmark& sorted, const std::string& wanted) {
   if (!wanted.empty()) return wanted;
   std::set<std::string> there;
@@ -106,7 +106,7 @@ std::string choose_backend(const ByBenchmark& sorted, const std::string& wanted)
   return there.empty() ? "" : *there.begin();
 }
 
-/// The measurements of a backend; none if there are none at all.
+/// The measurements of a backend; empty without any measurement.
 Group of_backend(const Group& group, const std::string& wanted) {
   const auto there = values(group, "backend");
   if (there.empty()) return group;
@@ -129,7 +129,7 @@ Pass parse_pass(const Sourced& one) {
       fmt::format("{}: \"{}\" is no pass. Measure again with this version.", one.file, name));
 }
 
-/// The host's time to give work to the device; absent where the device is the host.
+/// The host's time to launch work on the device; empty where the device is the host.
 std::optional<Estimate<Seconds>> give_time(const Group& group) {
   Group given;
   std::copy_if(group.begin(), group.end(), std::back_inserter(given),
@@ -155,9 +155,8 @@ KernelTime kernel_time(const Group& group) {
   return kernel;
 }
 
-/// Without the other algorithms of bench conv --algorithms all and the layouts of --layout, which
-/// training does not use, and without other values than training may have; older results have none
-/// of these axes.
+/// Drops the other algorithms of bench conv --algorithms all, the layouts of --layout, and values
+/// that training does not have. Older results have none of these axes.
 Group as_trained(const Group& all) {
   Group kept;
   std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
@@ -169,8 +168,8 @@ Group as_trained(const Group& all) {
   return kept;
 }
 
-/// Of the update, which training begins when the gradients of all layers have passed through the
-/// caches; older results, which have no such axis, are of nothing else.
+/// The rows of updates from cold caches: training updates after the gradients of all layers have
+/// passed through the caches. Older results lack the axis and have no other rows.
 Group from_cold_caches(const Group& all) {
   Group kept;
   std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
@@ -191,7 +190,7 @@ std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& op
   return kernels;
 }
 
-/// Times by size, ascending.
+/// Times by size, in ascending order.
 std::vector<SizedTime> by_size(const Group& group, Ranks ranks) {
   std::vector<SizedTime> points;
   for (const auto& [key, same] : group_by(group, {"bytes"})) {
@@ -214,7 +213,7 @@ Piecewise fit(const Group& group, Ranks ranks, std::string_view what) {
   return Piecewise(fit_piecewise(points));
 }
 
-/// Copies and updates.
+/// Fits of copies and of updates.
 std::vector<AffineFit> fit_affine_costs(const Group& all, std::string_view what) {
   std::vector<AffineFit> fits;
   for (const auto& [key, group] : group_by(all, {"dtype", "ranks_on_node", "threads"})) {
@@ -241,7 +240,7 @@ TrainingRows training_rows(const Group& all) {
   return rows;
 }
 
-/// Without messages of other elements, operators, modes or algorithms than training's.
+/// Drops messages of elements, operators, modes or algorithms other than training's.
 Group of_training(const Group& all) {
   const TrainingRows rows = training_rows(all);
   Group kept;
@@ -258,7 +257,7 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
   for (const auto& [key, group] :
        group_by(chosen, {"collective", "ranks", "ranks_on_node", "waiting"})) {
     const Sourced& first = group.front();
-    if (first.count("ranks") == 1) continue;  // nothing travels
+    if (first.count("ranks") == 1) continue;  // nothing is sent
     fits.push_back({first.axis("collective"), first.count("ranks"), first.count("ranks_on_node"),
                     first.axis("waiting"), fit(group, Ranks::slowest, first.axis("collective")),
                     source(group), std::string(to_string(memory_of(*first.measurement)))});
@@ -266,7 +265,7 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
   return fits;
 }
 
-/// Of training's elements and operation, by the library or by one of our own algorithms.
+/// Families with training's elements and operation, by the library or by one of our own algorithms.
 std::vector<MessageFamily> families_like_training(const Group& all, const MessageOrigin& origin,
                                                   const CalibrateOptions& options) {
   const TrainingRows rows = training_rows(all);
@@ -279,8 +278,8 @@ std::vector<MessageFamily> families_like_training(const Group& all, const Messag
       origin);
 }
 
-/// What all results with messages agree on: the cores that their hosts share, and that nobody told
-/// the library what to choose.
+/// The common properties of all results with messages: the cores of their hosts, and whether the
+/// library chose its algorithms by default.
 MessageOrigin origin_of(std::span<const ResultFile> results) {
   MessageOrigin origin;
   origin.by_defaults = true;
@@ -298,8 +297,8 @@ MessageOrigin origin_of(std::span<const ResultFile> results) {
   return origin;
 }
 
-/// The closed forms of algorithms, each over all numbers of ranks. γ is what our own schedules add
-/// by; a library adds by a loop of its own, whose cost stays in β.
+/// The closed forms of algorithms, each over all numbers of ranks. Our own schedules add with γ. A
+/// library adds by a loop of its own, whose cost stays in β.
 std::vector<AlgorithmFit> fit_algorithms(const std::vector<MessageFamily>& families,
                                          SecondsPerByte gamma) {
   std::vector<AlgorithmFit> fits;
@@ -310,7 +309,8 @@ std::vector<AlgorithmFit> fit_algorithms(const std::vector<MessageFamily>& famil
   return fits;
 }
 
-/// Loaders are alike per picture whatever their number; the fewest disturb each other least.
+/// Uses the fewest loaders: they disturb each other least, and the time per image does not depend
+/// on their number.
 std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& options) {
   const Group from = in_condition(all, "source", options.source, "bench io", "--source");
   std::vector<LoaderFit> fits;
@@ -327,7 +327,7 @@ std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& opt
   return fits;
 }
 
-/// Of one rank with the most threads measured, on the largest arrays: those out of all caches.
+/// The largest arrays, which exceed all caches, on one rank with the most threads measured.
 Group largest_arrays(const Group& group) {
   const auto rank = [](const Sourced& one) {
     return std::tuple(-one.count("ranks_on_node"), one.count("threads"), one.integer("bytes"));
@@ -354,7 +354,7 @@ Estimate<BytesPerSecond> bandwidth(const Group& group) {
   return {moved / time.value, moved / time.high, moved / std::max(time.low, Seconds(1e-12))};
 }
 
-/// Without the loops of bench memory --isa, which training does not run.
+/// Drops the loops of bench memory --isa, which training does not run.
 Group of_compiled_loops(const Group& all) {
   Group kept;
   std::ranges::copy_if(all, std::back_inserter(kept),
@@ -362,7 +362,7 @@ Group of_compiled_loops(const Group& all) {
   return kept;
 }
 
-/// γ by the sums of arrays; nothing where they were not measured.
+/// γ from sums of arrays; empty if they were not measured.
 std::optional<ReductionTime> reduction_of_memory(const Group& all) {
   Group sums = of_compiled_loops(all);
   std::erase_if(sums, [](const Sourced& one) { return one.axis("operation") != "add"; });
@@ -372,14 +372,14 @@ std::optional<ReductionTime> reduction_of_memory(const Group& all) {
   return reduction_by_memory(pool(largest, "time", Range::positive, Ranks::each), bytes);
 }
 
-/// Whether γ is known well enough to be taken out of what messages cost: to ± a half.
+/// Whether γ is known to ± a half, well enough to be taken out of the cost of messages.
 bool is_certain(const ReductionTime& reduction) {
   const Estimate<SecondsPerByte>& gamma = reduction.per_byte;
   return gamma.high - gamma.low <= gamma.value;
 }
 
-/// γ where messages tell it is part of the closed forms of our own schedules; else it is noted and
-/// left in β.
+/// A γ from messages becomes part of the closed forms of our own schedules. Otherwise it is noted
+/// and stays in β.
 void fit_messages(ByBenchmark& sorted, const MessageOrigin& origin, const CalibrateOptions& options,
                   Machine& machine) {
   const auto families = families_like_training(sorted["comm"], origin, options);
@@ -418,7 +418,7 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
       fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
   fit_messages(sorted, origin_of(results), options, machine);
-  // Rows of messages beside work are of the host's memory.
+  // Rows of messages beside work are measured in the host's memory.
   if (memory == MessageMemory::host) {
     machine.contention = fit_contention(results, machine.collectives, options);
   }

@@ -25,20 +25,20 @@
 namespace dlscale::model {
 namespace {
 
-/// Widest interval of a rate that still tells something.
+/// The widest interval of a rate that is still used.
 constexpr double widest = 0.5;
-/// Samples of a row.
+/// The fewest samples of a row.
 constexpr std::size_t fewest = 3;
-/// Of the speed alone: rates that may differ by less are not told apart.
+/// Rates that differ by less than this share of the speed alone count as equal.
 constexpr double negligible = 0.01;
 
-/// Speeds beside each other, over those alone.
+/// Speeds of work and messages beside each other, relative to those alone.
 struct Rates {
   Estimate<double> compute;
   Estimate<double> messages;
 };
 
-/// Of one size of messages.
+/// The rates of one size of messages.
 struct SizedRates {
   Bytes size;
   Rates rates;
@@ -46,7 +46,7 @@ struct SizedRates {
 
 using Sizes = std::vector<SizedRates>;
 
-/// The times of a row, sample by sample, of the longest of the ranks.
+/// The times of a row, sample by sample, each the longest of the ranks.
 std::vector<double> longest(const Sourced& row, std::string_view name) {
   const auto found = row.measurement->series.find(std::string(name));
   if (found == row.measurement->series.end() || found->second.unit != "s" ||
@@ -64,7 +64,7 @@ Estimate<double> estimate(const std::vector<double>& values) {
   return {summary.median, summary.ci95_low, summary.ci95_high};
 }
 
-/// Of one row; nothing where work and messages hardly met.
+/// The rates of one row; empty where work and messages hardly overlapped.
 std::optional<Rates> rates(const Sourced& row) {
   const auto work_alone = longest(row, "compute_alone");
   const auto messages_alone = longest(row, "messages_alone");
@@ -89,7 +89,7 @@ std::optional<Rates> rates(const Sourced& row) {
   return Rates{estimate(compute), estimate(messages)};
 }
 
-/// The median of the medians, between the least and the greatest end.
+/// The median of the medians, between the least and the greatest end of the intervals.
 Estimate<double> hull(const std::vector<Estimate<double>>& all) {
   std::vector<double> values;
   Estimate<double> result = all.front();
@@ -102,7 +102,7 @@ Estimate<double> hull(const std::vector<Estimate<double>>& all) {
   return result;
 }
 
-/// Over sizes.
+/// The estimate of a rate over several sizes.
 Estimate<double> over(const Sizes& sizes, Estimate<double> Rates::*which) {
   std::vector<Estimate<double>> all;
   std::vector<double> values;
@@ -118,7 +118,7 @@ bool is_narrow(const Estimate<double>& rate) {
   return rate.high - rate.low <= widest;
 }
 
-/// Each size once, ascending, without those that tell nothing.
+/// The rates of each size, ascending, without those whose interval is too wide.
 Sizes by_size(const Group& rows) {
   std::map<std::int64_t, std::vector<Rates>> found;
   for (const Sourced& row : rows) {
@@ -139,7 +139,8 @@ Sizes by_size(const Group& rows) {
   return sizes;
 }
 
-/// A rate of 1 or more is no slow-down; of one near 0 or below, see most_slowdown.
+/// A rate of 1 or more means that nothing slows down. For a rate near 0 or below, see
+/// most_slowdown.
 double slowdown(double rate) {
   return 1 / std::clamp(rate, 1 / most_slowdown, 1.0);
 }
@@ -148,13 +149,13 @@ Estimate<double> slowdown(const Estimate<double>& rate) {
   return {slowdown(rate.value), slowdown(rate.high), slowdown(rate.low)};
 }
 
-/// Sizes that tell the same, up to the next.
+/// Sizes with the same rates, up to the next stretch.
 struct Stretch {
   Bytes from;
   Sizes sizes;
 };
 
-/// Of two stretches: whether either rate of the one is none that the other may have.
+/// Whether the intervals of either rate do not overlap.
 bool are_apart(const Stretch& a, const Stretch& b) {
   const auto differ = [&](Estimate<double> Rates::*which) {
     const Estimate<double> of_a = over(a.sizes, which);
@@ -164,7 +165,7 @@ bool are_apart(const Stretch& a, const Stretch& b) {
   return differ(&Rates::compute) || differ(&Rates::messages);
 }
 
-/// How far the rates of two stretches are from each other.
+/// The larger difference of the two rates of two stretches.
 double distance(const Stretch& a, const Stretch& b) {
   const auto difference = [&](Estimate<double> Rates::*which) {
     return std::abs(over(a.sizes, which).value - over(b.sizes, which).value);
@@ -172,15 +173,15 @@ double distance(const Stretch& a, const Stretch& b) {
   return std::max(difference(&Rates::compute), difference(&Rates::messages));
 }
 
-/// Where what was measured at `below` ends and what was at `above` begins: where messages alone
-/// change their protocol between the two, else half way on the scale of their ratio.
+/// The boundary between sizes measured at `below` and at `above`: where messages alone change their
+/// protocol, else the geometric mean.
 Bytes parting(Bytes below, Bytes above, const std::vector<Bytes>& bounds) {
   const auto bound = std::ranges::find_if(
       bounds, [&](Bytes between) { return below < between && between <= above; });
   return bound != bounds.end() ? *bound : Bytes(std::sqrt(below.si() * above.si()));
 }
 
-/// One for each size.
+/// Returns one stretch for each size.
 std::vector<Stretch> cut(const Sizes& sizes, const std::vector<Bytes>& bounds) {
   std::vector<Stretch> stretches;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -190,7 +191,7 @@ std::vector<Stretch> cut(const Sizes& sizes, const std::vector<Bytes>& bounds) {
   return stretches;
 }
 
-/// Joins the neighbours that are nearest to each other until all that are left are apart.
+/// Joins the nearest neighbours until all remaining stretches are apart.
 void join(std::vector<Stretch>& stretches) {
   for (;;) {
     auto nearest = stretches.end();
@@ -222,7 +223,7 @@ std::vector<ContentionRange> ranges(const Sizes& sizes, const std::vector<Bytes>
   return result;
 }
 
-/// What rows must share to tell the same.
+/// The conditions that rows of one fit share.
 struct Conditions {
   std::string collective;
   int ranks = 0;
@@ -271,7 +272,7 @@ bool is_of(const Measurement& row, const char* axis, const std::string& wanted) 
   return found == row.axes.end() || found->second == wanted;
 }
 
-/// Of the chosen backend, or of the only one, whatever the caches held.
+/// Whether a row beside work is of the chosen backend, or of any if none is chosen, for any cache.
 bool is_beside(const Measurement& row, const CalibrateOptions& options) {
   return row.benchmark == "comm" && is_timed(row) && is_sent_beside_work(row) &&
          (options.backend.empty() || is_of(row, "backend", options.backend));
@@ -281,7 +282,7 @@ bool is_chosen(const Measurement& row, const CalibrateOptions& options) {
   return is_beside(row, options) && is_of(row, "cache", options.message_cache);
 }
 
-/// Where the protocols of the same messages alone part.
+/// The sizes at which the same messages alone change their protocol.
 std::vector<Bytes> bounds(std::span<const CollectiveFit> alone, const Conditions& of) {
   std::vector<Bytes> found;
   for (const CollectiveFit& fit : alone) {

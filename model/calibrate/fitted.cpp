@@ -11,12 +11,12 @@
 namespace dlscale::model {
 namespace {
 
-/// Nothing where there is none.
+/// Appends the count and noun, unless the count is 0.
 void append(std::vector<std::string>& parts, std::size_t count, const std::string& noun) {
   if (count > 0) parts.push_back(fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"));
 }
 
-/// Of devices that run beside the host, the time that it takes to launch them was measured, too.
+/// Text on kernels whose launch time was measured, as for devices beside the host; empty if none.
 std::string launches_text(const Machine& machine) {
   const auto launched = std::ranges::count_if(
       machine.kernels, [](const KernelTime& kernel) { return kernel.give.has_value(); });

@@ -11,7 +11,7 @@
 namespace dlscale::model {
 namespace {
 
-/// Rows tell the time of each kernel; `kernels` stand for bytes.
+/// Rows state the time of each kernel. The number of kernels takes the place of bytes.
 std::vector<SizedTime> whole_graphs(const Group& group, std::string_view series) {
   std::vector<SizedTime> points;
   for (const auto& [key, same] : group_by(group, {"kernels"})) {

@@ -13,13 +13,13 @@
 namespace dlscale::model {
 namespace {
 
-/// Empty where the row has no such axis.
+/// The value of an axis; empty if the row has no such axis.
 std::string axis(const Measurement& row, std::string_view name) {
   const auto found = row.axes.find(std::string(name));
   return found == row.axes.end() ? "" : found->second;
 }
 
-/// Why a row under another condition than the one chosen is left out; empty if it is not.
+/// The reason if a row is under another condition than the chosen one; otherwise empty.
 std::string other_than(const Measurement& row, std::string_view name, const std::string& chosen,
                        std::string_view by_whom) {
   const std::string value = axis(row, name);
@@ -53,7 +53,7 @@ std::string why_not_update(const Measurement& row, const Machine& machine) {
   return other_than(row, "backend", machine.measured_on.backend, "chosen:");
 }
 
-/// By the closed form of an algorithm of our own.
+/// Whether a closed form of one of our own algorithms was fitted to the row.
 bool is_fitted(const Machine& machine, const Measurement& row) {
   return std::ranges::any_of(machine.algorithms, [&](const AlgorithmFit& fit) {
     return fit.asked == axis(row, "algorithm") && fit.carrier.collective == axis(row, "collective");
@@ -85,7 +85,7 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
   return fmt::format("algorithm {}, of which no closed form was fitted", algorithm);
 }
 
-/// Empty if it was used, or gave way to better ones of its kind.
+/// The reason why a row was left out; empty if it was used, or replaced by better ones of its kind.
 std::string why_not(const Measurement& row, const Machine& machine, MessageMemory gradients,
                     const CalibrateOptions& options, const TrainingRows& rows) {
   if (!is_timed(row)) return fmt::format("status {}", status_name(row.status));

@@ -11,8 +11,8 @@
 namespace dlscale::model {
 namespace {
 
-/// Recorded in Environment::libraries beside the libraries of the compute backend. Runs on one rank
-/// use another communicator than runs on several, and threads are an axis of every measurement.
+/// Whether an entry of Environment::libraries is a library of the compute backend. Runs on one rank
+/// and on several use different communicators, and threads are an axis of every measurement.
 bool is_compute_library(const std::string& name) {
   return name != "communicator" && name != "OpenMP threads";
 }
@@ -25,7 +25,7 @@ bool holds(const ResultFile& file, const std::string& axis, const std::string& v
                      });
 }
 
-/// Something that has to be alike in all files, and the file that said so first.
+/// A value that must agree in all files, and the first file that states it.
 class Alike {
  public:
   explicit Alike(std::string what) : what_(std::move(what)) {}
@@ -64,13 +64,13 @@ std::map<std::string, std::string> compute_libraries(std::span<const ResultFile>
   return libraries;
 }
 
-/// As the header of a training over it has it: without the way that memory of devices takes.
+/// The library as the header of a training states it: without the path of a device's memory.
 std::string without_way(std::string library) {
   if (library.ends_with(staged_by_host)) library.resize(library.size() - staged_by_host.size());
   return library;
 }
 
-/// That several are refused, see check_one_library().
+/// Records the library of messages. check_one_library() refuses several.
 void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
                       MeasuredOn& measured_on) {
   for (const ResultFile& file : results) {
@@ -83,7 +83,7 @@ void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
   }
 }
 
-/// Only messages between hosts know of the links; kernels of several hosts at once do not.
+/// Whether a row depends on the links: messages between hosts do, kernels of several hosts do not.
 bool tells_links(const Measurement& measurement) {
   return measurement.benchmark == "comm" && is_timed(measurement) && is_between_hosts(measurement);
 }

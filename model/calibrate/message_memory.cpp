@@ -15,8 +15,8 @@ bool is_of_messages(const Measurement& row) {
   return row.benchmark == "comm" && is_timed(row) && row.axes.contains("bytes");
 }
 
-/// Of what training computes, which is timed with what the host does for it (series "give") on
-/// devices. Others name a backend, too, and say nothing of where gradients lie.
+/// Whether a row is a computation of training, which has the series "give" on devices. Other rows
+/// also name a backend, but say nothing about the memory of gradients.
 bool is_computed_by(const Measurement& row, const std::string& backend) {
   constexpr std::array of_training{"conv", "gemm", "update"};
   const auto found = row.axes.find("backend");

@@ -7,27 +7,27 @@
 
 namespace dlscale::model {
 
-/// Which rows of messages serve for those of training: what is sent as there, and blocks of the
-/// host's memory in place, as earlier versions measured them unless told otherwise, of collectives
-/// of which none was measured out of place.
+/// Selects the rows of messages that represent those of training. These are rows sent as in
+/// training. For a collective without rows out of place, also rows of the host's memory in place,
+/// which earlier versions measured by default.
 class TrainingRows {
  public:
-  /// One of all the rows that there are, before the others are asked.
+  /// Notes one of all rows. Call it for every row before the queries.
   void note(const Measurement& row) {
     if (is_timed(row) && is_like_training(row)) measured_.insert(collective_of(row));
   }
 
-  /// Whether it is in place for want of what is not.
+  /// Whether a row in place is used because none out of place exists.
   [[nodiscard]] bool stands_in(const Measurement& row) const {
     return is_in_place_for_want_of_choice(row) && !measured_.contains(collective_of(row));
   }
 
-  /// By the library.
+  /// Whether a row of the library represents training.
   [[nodiscard]] bool serves(const Measurement& row) const {
     return is_sent_as_in_training(stands_in(row) ? without(row, "in_place") : row);
   }
 
-  /// By the library or by one of our own algorithms.
+  /// Whether a row of the library, or of one of our own algorithms, represents training.
   [[nodiscard]] bool serves_by_any_algorithm(const Measurement& row) const {
     return is_like_training(stands_in(row) ? without(row, "in_place") : row);
   }
@@ -37,7 +37,7 @@ class TrainingRows {
     return is_sent_as_in_training(without(row, "algorithm"));
   }
 
-  /// The axes alone.
+  /// A copy with the axes alone, without one of them.
   static Measurement without(const Measurement& row, const char* axis) {
     Measurement bare;
     bare.axes = row.axes;
@@ -50,7 +50,7 @@ class TrainingRows {
     return found == row.axes.end() ? "" : found->second;
   }
 
-  std::set<std::string> measured_;  ///< collectives, as training sends them
+  std::set<std::string> measured_;  ///< collectives with rows sent as in training
 };
 
 }  // namespace dlscale::model

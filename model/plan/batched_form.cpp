@@ -7,7 +7,8 @@
 namespace dlscale::model {
 namespace {
 
-/// So many configurations at a time, which stay in the first cache while all messages are added.
+/// Number of configurations in a block, which stays in the first cache while all messages are
+/// added.
 constexpr std::size_t block = 256;
 
 double larger(double a, double b) {

@@ -14,7 +14,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What of servers is not as usual.
+/// The settings of servers that differ from the defaults; empty if none does.
 std::string server_text(const Exchange& exchange) {
   std::vector<std::string_view> words;
   if (exchange.sharding != Sharding::largest_first)

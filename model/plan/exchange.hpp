@@ -9,16 +9,16 @@
 
 namespace dlscale::model {
 
-/// How gradients travel in a training that is planned.
+/// How a planned training exchanges gradients.
 struct Exchange {
   Schedule schedule = Schedule::wait_free;
-  /// bucketed: at what size, > 0, a bucket is closed; the first at 1 MiB, or at this where it is
-  /// less. Absent: as the settings of the run have it.
+  /// Size > 0 at which a bucket is closed, for the schedule bucketed. The first bucket is closed at
+  /// 1 MiB, or at this size if it is less. Empty: the settings of the run decide.
   std::optional<Bytes> bucket = {};
-  /// parameter_server: with a schedule that goes_with_server(), and without `bucket`.
+  /// parameter_server requires a schedule that goes_with_server(), and no `bucket`.
   Synchronisation synchronisation = Synchronisation::all_reduce;
-  int servers = 0;  ///< ranks or nodes that own parameters then, as ScheduleSettings::servers
-  /// By which rule; one that goes_with_sharding().
+  int servers = 0;  ///< number of ranks or nodes that own parameters, as ScheduleSettings::servers
+  /// The rule that assigns parameters to servers; it must satisfy goes_with_sharding().
   Sharding sharding = Sharding::largest_first;
   Transport transport = Transport::collectives;
   Callers callers = Callers::ranks;  ///< goes_with_transport()
@@ -28,23 +28,24 @@ struct Exchange {
   bool operator==(const Exchange&) const = default;
 };
 
-/// Makes the run exchange gradients so.
+/// Sets the exchange of a run.
 void apply(const Exchange& exchange, Run& run);
 
-/// How many servers there are on ranks that are placed so, ≥ 1.
+/// The number of servers on the ranks of a placement, ≥ 1.
 int servers_on(const Exchange& exchange, const Placement& placement);
 
-/// Whether there can be so many; one rank exchanges nothing, whoever owns the parameters.
+/// Whether the placement has enough ranks or nodes for the servers. One rank exchanges nothing, so
+/// it has enough for any exchange.
 bool goes_with_ranks(const Exchange& exchange, const Placement& placement);
 
-/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers", "wait_free by 4 servers (mxnet)",
-/// "wait_free by a server on each node (tensorflow, grpc, callers nodes)".
+/// Text of an exchange: "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers", "wait_free by
+/// 4 servers (mxnet)", "wait_free by a server on each node (tensorflow, grpc, callers nodes)".
 std::string exchange_text(const Exchange& exchange);
 
-/// Whether the batched form knows the schedule, and how its messages travel.
+/// How messages of the exchange travel; empty if its schedule has no batched form.
 std::optional<Travel> travel_of(const Exchange& exchange);
 
-/// Where buckets of the exchange are closed.
+/// The sizes at which buckets of the exchange are closed.
 struct BucketLimits {
   Bytes first;
   Bytes others;

@@ -29,20 +29,20 @@ namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
-/// Numbers of ranks that lie next to each other in the space and have as many ranks on a node.
+/// Adjacent numbers of ranks of the space with the same number of ranks on a node.
 struct Alike {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// What is to be simulated.
+/// Configurations to be simulated.
 struct Job {
   std::size_t exchange = 0;
   std::size_t batch = 0;
   Alike ranks;
 };
 
-/// Of calls to servers: a push, and a pull.
+/// The time of a call to a server in both directions: a push, and a pull.
 PlacedMessages::Served both_ways(const ServerCalls& calls, Bytes part) {
   const double one = calls.time(part).value.si();
   return {one, one};
@@ -54,13 +54,13 @@ class Grid {
   IterationGrid find();
 
  private:
-  /// Times of the messages of a cut, by number of ranks, for those whose times are no line.
+  /// Times of the messages of a cut, by number of ranks, where they are not lines in the size.
   using TimesOfCut = std::vector<std::vector<double>>;
-  /// What messages take by servers: each its reduce, then the update, then all broadcasts.
+  /// Times of messages by servers: all reduces, then the update, then all broadcasts.
   struct Served {
     std::vector<double> reduces;
     double update = 0;
-    double broadcasts = 0;  ///< with the meeting before them
+    double broadcasts = 0;  ///< including the barrier before them
   };
   using ServedCut = std::vector<std::optional<Served>>;  ///< by number of ranks
 
@@ -96,15 +96,16 @@ class Grid {
   const Machine* machine_;
   Run run_;
   IterationGrid grid_;
-  bool has_lines_ = true;               ///< all messages take a line each
+  bool has_lines_ = true;               ///< the time of every message is a line in its size
   std::vector<PlacedMessages> placed_;  ///< by number of ranks
-  std::vector<double> startup_;         ///< likewise, where there are lines
+  std::vector<double> startup_;         ///< by number of ranks, where times are lines
   std::vector<double> per_byte_;
   std::vector<double> meeting_;
-  std::vector<double> storage_;                          ///< for the batch at hand
-  std::vector<TimesOfCut> times_;                        ///< by exchange; of no lines
-  std::vector<ServedCut> served_;                        ///< by exchange; of servers
-  std::vector<std::optional<LinearCost>> fitted_lines_;  ///< by number of ranks: as planned by
+  std::vector<double> storage_;    ///< for the current batch
+  std::vector<TimesOfCut> times_;  ///< by exchange, where times are not lines
+  std::vector<ServedCut> served_;  ///< by exchange, for those by servers
+  /// Lines by which groups are planned, by number of ranks.
+  std::vector<std::optional<LinearCost>> fitted_lines_;
   MergedCuts merged_cuts_;
   std::vector<Job> jobs_;
 };
@@ -157,7 +158,7 @@ std::vector<Alike> Grid::alike() const {
   return groups;
 }
 
-/// Of a global batch the one number of ranks that has such shares of it.
+/// With a global batch, the one number of ranks that has this share of it.
 std::vector<Alike> Grid::alike_with(std::size_t batch) const {
   const PlanSpace& space = grid_.space;
   if (!space.global_batch) return alike();
@@ -167,7 +168,7 @@ std::vector<Alike> Grid::alike_with(std::size_t batch) const {
   return {};
 }
 
-/// Where it does not, notes it.
+/// Whether the memory holds the run; notes it if not.
 bool Grid::fits(const Run& run) {
   const Bytes memory = memory_of_rank(machine_->cluster, run);
   if (memory <= Bytes()) return true;
@@ -186,7 +187,7 @@ Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
   return profile_of(iteration_costs(network_, *machine_, run, notes).plan({}, Bound::value));
 }
 
-/// t_iter by the task graph.
+/// Returns t_iter by the task graph.
 double Grid::simulated(const Run& run, Notes& notes) const {
   const IterationCosts costs = iteration_costs(network_, *machine_, run, notes);
   return simulate_iteration(costs.plan({}, Bound::value)).total.si();
@@ -205,7 +206,7 @@ void Grid::find_alone() {
   find_alone_with_all();
 }
 
-/// One rank with more images than a run may have, or than its memory holds, is none.
+/// Stays NaN if one rank cannot run that many images, or its memory does not hold them.
 void Grid::find_alone_with_all() {
   const auto all = grid_.space.global_batch;
   if (!all || *all > std::numeric_limits<int>::max()) return;
@@ -249,7 +250,7 @@ std::span<double> Grid::row_of(std::size_t exchange, std::size_t batch, const Al
 IterationGrid Grid::find() {
   for (const int batch : grid_.space.batches) {
     for (const int ranks : {grid_.space.ranks.front(), grid_.space.ranks.back()}) {
-      static_cast<void>(run_on(ranks, batch, {}));  // refuses what cannot be
+      static_cast<void>(run_on(ranks, batch, {}));  // refuses an invalid run
     }
   }
   const PlanSpace& space = grid_.space;
@@ -275,7 +276,7 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
     const Placement placement{grid_.space.ranks[i], run_.ranks_per_node};
     storage_[i] = storage_time(*machine_, placement, images).si();
   }
-  // Not on all numbers of ranks, maybe, but the profile is of one of them.
+  // Not all numbers of ranks may contend, but the profile is that of one of them.
   const bool may_contend =
       !machine_->contention.empty() && machine_->cluster.device.kind == DeviceKind::cpu;
   for (std::size_t e = 0; e < grid_.space.exchanges.size(); ++e) {
@@ -300,7 +301,7 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
   }
 }
 
-/// Those of the ranks on which there can be the servers. Notes where that is not all of them.
+/// Returns the ranks that are enough for the servers, and notes it if some are not.
 Alike Grid::with_servers(const Exchange& exchange, const Alike& ranks) {
   Alike some = ranks;
   const auto fit = [&](std::size_t rank) {
@@ -338,7 +339,7 @@ void Grid::add_by_form(std::size_t exchange, std::size_t batch, const Alike& ran
   grid_.by_form += ranks.count;
 }
 
-/// Messages that are the same on all numbers of ranks.
+/// Adds configurations whose messages are the same on all numbers of ranks.
 void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& profile, Travel travel,
                    std::span<double> row) {
   const Cut messages = find_cut(grid_.space.exchanges[exchange], profile);
@@ -363,8 +364,8 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
   }
 }
 
-/// As messages of an all-reduce, but that each is reduced, and that after the update of what a
-/// server owns at most, all are broadcast, one after another.
+/// Each message is reduced as if by an all-reduce. After the update of the largest share of a
+/// server, all messages are broadcast, one after another.
 void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& profile,
                       Travel travel, std::span<double> row) {
   const Cut messages = find_cut(grid_.space.exchanges[exchange], profile);
@@ -378,7 +379,7 @@ void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& p
   }
 }
 
-/// The messages depend on the network alone.
+/// Caches the times, since the messages depend on the network alone.
 const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const Cut& messages,
                                  Travel travel) {
   std::optional<Served>& known = served_[exchange][rank];
@@ -417,7 +418,7 @@ void Grid::add_merged(Schedule schedule, const Alike& ranks, const Profile& prof
   }
 }
 
-/// As planned_messages() finds it, which depends on the sizes of gradients alone.
+/// The line that planned_messages() finds, which depends on the sizes of gradients alone.
 LinearCost Grid::fitted_line(std::size_t rank, const Profile& profile) {
   std::optional<LinearCost>& line = fitted_lines_[rank];
   if (line) return *line;
@@ -431,8 +432,8 @@ LinearCost Grid::fitted_line(std::size_t rank, const Profile& profile) {
   return *line;
 }
 
-/// T_bc. Where messages take no line, groups that end at the same time by the fitted one may not do
-/// so by what they take: then they are core's.
+/// Returns T_bc. Groups that end at the same time by the fitted line may not do so by the real
+/// times of messages. Where those are not a line, core's groups are used.
 double Grid::merged(Schedule schedule, std::size_t rank, const Profile& profile,
                     std::span<const ReadyGradient> gradients) {
   const LinearCost planned_by = fitted_line(rank, profile);
@@ -454,7 +455,7 @@ double Grid::merged(Schedule schedule, std::size_t rank, const Profile& profile,
   return backward_with_comm(profile, messages, Travel::beside_backward, times, meeting_[rank]);
 }
 
-/// Once it is known that they are not too many.
+/// Runs after the number of jobs is known to be within the limit.
 void Grid::simulate() {
   for (const Job& job : jobs_) grid_.by_simulation += job.ranks.count;
   if (grid_.by_simulation > most_simulated) {

@@ -8,22 +8,21 @@
 
 namespace dlscale::model {
 
-/// What comes nearest to the limits of a plan, to say by how much they are missed where nothing
-/// keeps to them.
+/// The trainings nearest to the limits of a plan, for an error message where none keeps to them.
 class MissedLimits {
  public:
   explicit MissedLimits(const PlanQuestion& question) : question_(&question) {}
   void look_at(const PlannedTraining& planned);
-  /// What comes nearest to the first limit that is missed; nullptr where that is one of memory,
-  /// ranks or batches, which no interval concerns. The caller may give it its interval.
+  /// The training nearest to the first limit that is missed, to which the caller may add its
+  /// interval. nullptr for a limit of memory, ranks or batches, which no interval concerns.
   PlannedTraining* nearest();
-  /// One sentence: the limit, by how much it is missed, and what to do. `left_out` is what the
-  /// memory did not hold, `too_few` what needs more ranks. For a question to which nothing keeps.
+  /// One sentence for a question that no training satisfies: the limit, by how much it is missed,
+  /// and what to do. `left_out` is what the memory does not hold, `too_few` what needs more ranks.
   [[nodiscard]] std::string sentence(const std::vector<std::string>& left_out,
                                      const std::vector<std::string>& too_few) const;
 
  private:
-  /// A time or cost, and what has it.
+  /// The least time or cost, and its training.
   struct Nearest {
     double value = 0;
     PlannedTraining planned;
@@ -34,9 +33,9 @@ class MissedLimits {
 
   const PlanQuestion* question_;
   std::optional<double> smallest_batch_;
-  std::optional<Nearest> quickest_;    ///< within the global batch
-  std::optional<Nearest> cheapest_;    ///< likewise
-  std::optional<Nearest> affordable_;  ///< the quickest of those within the budget
+  std::optional<Nearest> quickest_;    ///< the fastest within the global batch
+  std::optional<Nearest> cheapest_;    ///< the cheapest within the global batch
+  std::optional<Nearest> affordable_;  ///< the fastest within the budget
 };
 
 }  // namespace dlscale::model

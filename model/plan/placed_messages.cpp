@@ -12,7 +12,8 @@
 
 namespace dlscale::model {
 
-/// As MessageTimes says, each size asked for once. What it notes is told by single predictions.
+/// The times of MessageTimes, one query for each size. Their notes are dropped; single predictions
+/// show them.
 struct PlacedMessages::Looked {
   Looked(const Machine& machine, const Placement& placement, Schedule schedule)
       : times(machine, placement, schedule, notes),

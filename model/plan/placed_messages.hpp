@@ -10,23 +10,24 @@
 
 namespace dlscale::model {
 
-/// What messages of training take on the ranks of a placement, kept for many questions.
+/// Times of training's messages on the ranks of a placement, cached for repeated queries.
 class PlacedMessages {
  public:
-  /// `machine` must outlive this. Throws ConfigError if a link that ranks need is not known.
+  /// `machine` must outlive this object. Throws ConfigError if a link between the ranks is not
+  /// known.
   PlacedMessages(const Machine& machine, const Placement& placement);
   ~PlacedMessages();
   PlacedMessages(const PlacedMessages&) = delete;
   PlacedMessages& operator=(const PlacedMessages&) = delete;
   PlacedMessages(PlacedMessages&& other) noexcept;
   PlacedMessages& operator=(PlacedMessages&& other) noexcept;
-  /// Where it is one in the size of the message (nominal_line()); 0 on one rank.
+  /// The time as a line in the message size (nominal_line()), if it is one; 0 on one rank.
   [[nodiscard]] const std::optional<LinearCost>& line() const { return line_; }
-  /// Of ranks before a message: meeting_time(); 0 on one rank.
+  /// Time of the ranks' barrier before a message, meeting_time(), in s; 0 on one rank.
   [[nodiscard]] double meeting() const { return meeting_; }
-  /// Of a message of > 0 bytes, s.
+  /// Time of a message of > 0 bytes, in s.
   double time(Travel travel, double bytes);
-  /// What its reduce to the server that owns it takes, and its broadcast from there, s.
+  /// Time to reduce a message to the server that owns it, and to broadcast it from there, in s.
   struct Served {
     double reduce = 0;
     double broadcast = 0;
@@ -43,7 +44,7 @@ class PlacedMessages {
   std::optional<LinearCost> line_;
   std::vector<LinearCost> lines_;  ///< nominal_lines(), of which the least counts
   double meeting_ = 0;
-  std::unique_ptr<Looked> beside_;  ///< only where there is no line, or there are servers
+  std::unique_ptr<Looked> beside_;  ///< created on demand, where no line holds or for servers
   std::unique_ptr<Looked> after_;
 };
 

@@ -22,7 +22,7 @@ namespace dlscale::model {
 namespace {
 
 constexpr double hour = 3600;
-/// So many points of time against cost are told to people.
+/// The most points of time against cost that are shown to people.
 constexpr std::size_t most_told = 12;
 /// Differences of this size are rounding.
 constexpr double rounding = 1e-12;
@@ -68,7 +68,7 @@ class Planner {
   const PlanQuestion* question_;
   IterationGrid grid_;
   std::vector<PlannedTraining> best_;      ///< by key
-  std::vector<PlannedTraining> quickest_;  ///< of each number of ranks that has one, of all limits
+  std::vector<PlannedTraining> quickest_;  ///< by number of ranks; within all limits
   MissedLimits missed_;
   std::size_t within_ = 0;
 };
@@ -101,7 +101,7 @@ bool Planner::is_within(const PlannedTraining& planned) const {
          (!limits.global_batch || planned.global_batch() <= *limits.global_batch);
 }
 
-/// Were its iteration to take that long.
+/// Whether it keeps to the limits if its iteration takes `iteration`.
 bool Planner::keeps_at(const PlannedTraining& planned, Seconds iteration) const {
   PlannedTraining other = planned;
   other.time = planned.time_at(iteration);
@@ -117,7 +117,7 @@ Run Planner::run_of(const PlannedTraining& planned) const {
   return run;
 }
 
-/// In proportion to that of an iteration that takes `total`.
+/// Scales the interval of an iteration that takes `total` to this training.
 void Planner::add_interval(PlannedTraining& planned, const IterationInterval& of,
                            Seconds total) const {
   const double ratio = planned.iteration / total;
@@ -137,25 +137,25 @@ void Planner::add_interval(PlannedTraining& planned, const IterationInterval& of
 void Planner::find_interval(PlannedTraining& planned) const {
   Notes notes;
   const Run run = run_of(planned);
-  const Network network = as_run(*network_, run);  // which the costs refer to
+  const Network network = as_run(*network_, run);  // the costs refer to it
   const IterationCosts costs = iteration_costs(network, *machine_, run, notes);
   const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
   add_interval(planned, interval_of(costs, machine_->fitted, total), total);
 }
 
-/// Of all that is told to people, and that has none yet.
+/// Adds intervals to all trainings that are shown to people and have none.
 void Planner::find_intervals(TrainingPlan& plan) const {
   for (const std::size_t place : told_of_front(plan.front)) find_interval(plan.front[place]);
   for (PlanNeighbour& one : plan.neighbours) find_interval(one.planned);
 }
 
-/// Where nothing keeps to the limits as predicted; with the interval of what comes nearest.
+/// Throws if no training keeps to the limits as predicted, with the interval of the nearest.
 void Planner::refuse() {
   if (PlannedTraining* near = missed_.nearest()) find_interval(*near);
   throw ConfigError(missed_.sentence(grid_.left_out, grid_.too_few));
 }
 
-/// The less, the better.
+/// The value to minimise.
 double Planner::key(const PlannedTraining& planned) const {
   switch (question_->objective) {
     case Objective::time:
@@ -184,7 +184,7 @@ bool Planner::is_better(const PlannedTraining& one, const PlannedTraining& other
   return simplicity(one) < simplicity(other);
 }
 
-/// Of exchanges that make no difference the simplest, which comes first, is enough.
+/// Keeps only the simplest of exchanges that make no difference, which comes first.
 void Planner::keep(const PlannedTraining& planned) {
   const bool full = best_.size() >= question_->checked;
   if (full && !is_better(planned, best_.back())) return;
@@ -200,7 +200,7 @@ void Planner::keep(const PlannedTraining& planned) {
   if (best_.size() > question_->checked) best_.pop_back();
 }
 
-/// On as many ranks the quickest is the cheapest, too.
+/// Keeps the fastest of its number of ranks, which is also the cheapest.
 void Planner::keep_of_ranks(const PlannedTraining& planned) {
   PlannedTraining& other = quickest_[planned.place.rank];
   const bool is_first = other.time == Seconds();
@@ -230,7 +230,7 @@ std::vector<PlannedTraining> Planner::front() const {
   return front;
 }
 
-/// By predict().
+/// Predicts the training by predict().
 CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   const Run run = run_of(planned_one);
   CheckedTraining result;
@@ -255,17 +255,17 @@ void Planner::check_best(TrainingPlan& plan) const {
 void Planner::add_neighbour(const PlanPlace& place, std::string change,
                             std::vector<PlanNeighbour>& neighbours) const {
   const double iteration = grid_.at(place);
-  if (std::isnan(iteration)) return;  // it cannot be, as left_out says
+  if (std::isnan(iteration)) return;  // not possible; see left_out
   const PlannedTraining one = planned(place, Seconds(iteration));
   neighbours.push_back({std::move(change), one, is_within(one)});
 }
 
-/// The next numbers of ranks, with their shares of the global batch.
+/// Adds the next numbers of ranks, with their shares of the global batch.
 void Planner::add_other_shares(const PlanPlace& best,
                                std::vector<PlanNeighbour>& neighbours) const {
   const PlanSpace& space = grid_.space;
   for (const std::size_t next : {best.rank - 1, best.rank + 1}) {
-    if (next >= space.ranks.size()) continue;  // of the first, the one before wraps around
+    if (next >= space.ranks.size()) continue;  // the index before 0 wraps around
     PlanPlace place = best;
     place.rank = next;
     const auto share = std::ranges::find_if(
@@ -278,14 +278,14 @@ void Planner::add_other_shares(const PlanPlace& best,
   }
 }
 
-/// The next smaller and larger of each number, and every other exchange.
+/// The next smaller and larger value of each number, and every other exchange.
 std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
   const PlanSpace& space = grid_.space;
   std::vector<PlanNeighbour> result;
   const auto step = [&](std::size_t PlanPlace::*axis, const std::vector<int>& values,
                         std::string_view name) {
     for (const std::size_t next : {best.*axis - 1, best.*axis + 1}) {
-      if (next >= values.size()) continue;  // of the first, the one before wraps around
+      if (next >= values.size()) continue;  // the index before 0 wraps around
       PlanPlace place = best;
       place.*axis = next;
       add_neighbour(place,

@@ -10,61 +10,62 @@
 
 namespace dlscale::model {
 
-/// Half the width of the interval that every baseline states, as a fraction of its value.
+/// Half the width of every baseline's interval, as a fraction of its value.
 inline constexpr double baseline_interval = 0.2;
 
-/// A naive predictor of trainings: what any model has to be better than.
+/// A naive predictor of trainings, which every model must beat.
 struct TrainingBaseline {
   std::string_view name;
   std::string_view doc;
-  /// Time of an iteration. Requires a given point.
+  /// Time of an iteration. Requires at least one given point.
   Seconds (*iteration)(const cases::ScalingCase& training);
 };
 
-/// A naive predictor of trainings of transformers of which no measured point is given:
+/// A naive predictor of trainings of transformers without a given point:
 ///   t = 6 N D / (s P)
-/// N: parameters that a token takes; D: tokens of an iteration on a GPU; s: of_peak; P: peak of the
-/// GPU's data sheet, dense, in the precision of the training. Blind to attention, recomputing,
-/// communication and how the work is split.
+/// N: parameters that a token uses; D: tokens of an iteration on a GPU; s: of_peak; P: peak of the
+/// GPU's data sheet, dense, in the precision of the training. It ignores attention, recomputing,
+/// communication and the kinds of parallelism.
 struct ColdBaseline {
   std::string_view name;
   std::string_view doc;
-  double of_peak = 1;  ///< share of its peak that a GPU computes at, > 0
+  double of_peak = 1;  ///< share of its peak at which a GPU computes, > 0
 };
 
 /// A naive predictor of curves.
 struct CurveBaseline {
   std::string_view name;
   std::string_view doc;
-  /// A time for each size asked; nothing where the given curves do not suffice.
+  /// A time for each size asked; empty if the given curves do not suffice.
   std::optional<std::vector<Seconds>> (*times)(const cases::CurveCase& curve);
 };
 
-/// linear, bsp_ring, wfbp_ideal.
+/// The baselines linear, bsp_ring and wfbp_ideal.
 std::span<const TrainingBaseline> training_baselines();
-/// mfu40, peak.
+/// The baselines mfu40 and peak.
 std::span<const ColdBaseline> cold_baselines();
-/// alpha_beta, loglog.
+/// The baselines alpha_beta and loglog.
 std::span<const CurveBaseline> curve_baselines();
 
-/// Samples a second with ± 20 %, one prediction a case; cases without a given point are not
-/// covered.
+/// Predicts samples a second with ± 20 %, one prediction a case. Cases without a given point are
+/// not covered.
 std::vector<cases::CasePrediction> predict(const TrainingBaseline& baseline,
                                            std::span<const cases::ScalingCase> trainings);
-/// Seconds with ± 20 %, one prediction a case; what has a given point, tells no tokens, or has no
-/// data sheet with a peak in its precision is not covered.
+/// Predicts seconds with ± 20 %, one prediction a case. Cases are not covered if they have a given
+/// point, no tokens, or no data sheet with a peak in their precision.
 std::vector<cases::CasePrediction> predict(const ColdBaseline& baseline,
                                            std::span<const cases::ScalingCase> trainings,
                                            const DeviceCatalogue& devices);
-/// Seconds with ± 20 %, one prediction a curve; curves that it cannot tell are not covered.
+/// Predicts seconds with ± 20 %, one prediction a curve. Curves that it cannot predict are not
+/// covered.
 std::vector<cases::CasePrediction> predict(const CurveBaseline& baseline,
                                            std::span<const cases::CurveCase> curves);
 
 /// Ring all-reduce of the whole gradient as one message, without start-up cost:
 ///   t = 2 (p−1)/p · M / B
-/// M: bytes of the gradient; B: nominal bandwidth of the link within a node per GPU, or, where
-/// p > GPUs of a node and the link between nodes is told, the lesser of both (that between nodes
-/// alone where a node has one GPU). Zero for one GPU. Requires p ≥ 1.
+/// M: bytes of the gradient; B: nominal bandwidth within a node per GPU. If p > GPUs of a node and
+/// the bandwidth between nodes is known, B is the lesser of the two. It is the one between nodes
+/// alone if a node has one GPU. The time is 0 for one GPU. Requires p ≥ 1.
 Seconds nominal_ring(const cases::ScalingCase& training, int p);
 
 }  // namespace dlscale::model

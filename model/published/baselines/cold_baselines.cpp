@@ -15,11 +15,11 @@ namespace {
 using cases::CasePrediction;
 using cases::ScalingCase;
 
-/// Of a parameter and a token: a multiply-add in the forward pass and two in the backward pass.
-/// [Kaplan et al. 2020, section 2.1]
+/// Operations for a parameter and a token: a multiply-add in the forward pass and two in the
+/// backward pass. [Kaplan et al. 2020, section 2.1]
 constexpr double operations_a_parameter = 6;
 
-/// What a GPU multiplies matrices in, in a training of that precision.
+/// The format of matrix products in a training of that precision; empty if not known.
 std::optional<SheetFormat> format_of(std::string_view precision) {
   if (precision == "fp32") return SheetFormat::f32;
   if (precision == "tf32") return SheetFormat::tf32;

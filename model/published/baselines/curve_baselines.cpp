@@ -13,7 +13,7 @@ using cases::CurveCase;
 using cases::GivenCurve;
 using Times = std::optional<std::vector<Seconds>>;
 
-/// The curve of the number of ranks nearest to the one asked, by their ratio; the first of several.
+/// The curve whose number of ranks is nearest to the one asked, by ratio; the first of equals.
 const GivenCurve& nearest(const CurveCase& curve) {
   const double asked = curve.scale();
   return *std::ranges::min_element(curve.given, {}, [&](const GivenCurve& given) {
@@ -21,8 +21,8 @@ const GivenCurve& nearest(const CurveCase& curve) {
   });
 }
 
-/// A straight line through the smallest and the largest given size, α ≥ 0 and β ≥ 0; for another
-/// number of ranks as a ring has it:
+/// A straight line through the smallest and the largest given size, α ≥ 0 and β ≥ 0. For another
+/// number of ranks it scales like a ring:
 ///   t = α + β m,  α ~ p − 1,  β ~ (p − 1) / p
 /// Wrong between sizes where the library changes its algorithm.
 Times alpha_beta(const CurveCase& curve) {
@@ -43,15 +43,15 @@ Times alpha_beta(const CurveCase& curve) {
   return times;
 }
 
-/// Where on the given curve a size lies: the end of the segment that has it, or is nearest to it.
+/// Index of the end of the segment of the curve that contains a size, or is nearest to it.
 std::size_t segment_end(const GivenCurve& given, Bytes m) {
   const auto found = std::ranges::lower_bound(given.bytes, m);
   const auto place = static_cast<std::size_t>(found - given.bytes.begin());
   return std::clamp<std::size_t>(place, 1, given.bytes.size() - 1);
 }
 
-/// Straight between the given sizes, and beyond them, on logarithmic axes; of another number of
-/// ranks the nearest curve as it is:
+/// Straight between the given sizes, and beyond them, on logarithmic axes. For another number of
+/// ranks it is the nearest curve, unchanged:
 ///   log t = log t₀ + (log m − log m₀) / (log m₁ − log m₀) · (log t₁ − log t₀)
 /// Wrong for other numbers of ranks.
 Times loglog(const CurveCase& curve) {
@@ -74,7 +74,7 @@ constexpr std::array baselines{
                   alpha_beta},
     CurveBaseline{"loglog", "log-log interpolation between the given sizes", loglog}};
 
-/// What no collective takes: a steep curve that is extended far.
+/// Whether no collective can take that time: a steep curve was extrapolated far.
 bool is_absurd(Seconds time) {
   return !std::isfinite(time.si()) || time.si() < 1e-30 || time.si() > 1e30;
 }

@@ -12,14 +12,14 @@ using cases::CasePrediction;
 using cases::GivenPoint;
 using cases::ScalingCase;
 
-/// Of the time that was given, at least so much is computing, however long the ring takes by its
-/// nominal bandwidth.
+/// The least share of the given time that is computing, however long the ring takes at its nominal
+/// bandwidth.
 constexpr double least_computing = 0.1;
 
-// Here and below roundings are those of the published definition, step by step: trainings that it
-// predicts to be equally fast, to the last bit, share a rank in what is scored.
+// Here and below, roundings follow the published definition step by step. Trainings with
+// predictions equal to the last bit share a rank in the scoring.
 
-/// Computing grows with the batch of a GPU.
+/// Computing time grows with the batch of a GPU.
 Seconds scaled(Seconds computing, const ScalingCase& training) {
   return computing * training.batch_per_gpu / training.given.front().batch_per_gpu;
 }
@@ -31,7 +31,7 @@ Seconds linear(const ScalingCase& training) {
   return scaled(training.given.front().iteration(), training);
 }
 
-/// Computing, then a ring at nominal bandwidth, nothing beside each other:
+/// Computing, then a ring at nominal bandwidth, without overlap:
 ///   t = t_c · b / b₀ + ring(p),  t_c = max(t₀ − ring(p₀), t₀ / 10)
 /// Wrong where communication is hidden, or slower than its data sheet.
 Seconds bsp_ring(const ScalingCase& training) {
@@ -41,10 +41,10 @@ Seconds bsp_ring(const ScalingCase& training) {
   return scaled(computing, training) + nominal_ring(training, training.gpus);
 }
 
-/// The whole gradient as one message that is hidden behind the backward pass as far as that lasts:
+/// The whole gradient as one message that the backward pass hides as far as it can:
 ///   t = t_c/3 + max(2 t_c/3, ring(p)),  t_f : t_b = 1 : 2
-/// t_c solves the same of the given point, then grows with the batch. Wrong where messages are many
-/// and small, or the last begins late.
+/// t_c solves the equation at the given point, then grows with the batch. Wrong where messages are
+/// many and small, or the last begins late.
 Seconds wfbp_ideal(const ScalingCase& training) {
   const GivenPoint& given = training.given.front();
   const Seconds t0 = given.iteration();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view training_schema = "dlscale.case/1";
 constexpr std::string_view curve_schema = "dlscale.allreduce/1";
 
-/// Takes in line after line.
+/// Collects the cases line by line.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) { file_.path = path; }
@@ -61,7 +61,7 @@ class Reader {
 
   CaseFile file_;
   std::string schema_;
-  std::map<std::string, std::string> first_;  ///< place by id
+  std::map<std::string, std::string> first_;  ///< first place of each id
 };
 
 }  // namespace

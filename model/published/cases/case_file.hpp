@@ -9,7 +9,7 @@
 
 namespace dlscale::cases {
 
-/// A file of published measurements (docs/CASES.md): of trainings or of curves, never both.
+/// A file of published measurements (docs/CASES.md): trainings or curves, never both.
 struct CaseFile {
   std::filesystem::path path = {};
   std::vector<ScalingCase> trainings = {};
@@ -21,10 +21,14 @@ struct CaseFile {
 };
 
 /// Reads a file of the schema dlscale.case/1 or dlscale.allreduce/1, one case a line. Throws
-/// ConfigError that names file, line, field and why: what is no JSON in UTF-8 or is cut short,
-/// a schema or version that is not known, a field that is missing, there twice, of the wrong type,
-/// out of range, misspelt or in contradiction to another, an id that stands twice, a file without
-/// cases. Keys that are unlike all known ones are passed over.
+/// ConfigError that names file, line, field and reason. Reasons are:
+/// - a line that is not JSON in UTF-8, or is truncated;
+/// - an unknown schema or version;
+/// - a field that is missing, repeated, misspelt, of the wrong type or out of range, or that
+///   contradicts another;
+/// - an id that occurs twice, or a file without cases.
+///
+/// Keys unlike all known ones are ignored.
 CaseFile read_cases(const std::filesystem::path& path);
 
 }  // namespace dlscale::cases

@@ -21,7 +21,7 @@ constexpr std::size_t longest_text = 4096;
 constexpr std::size_t longest_list = 100000;
 constexpr double largest_exact_whole = 9007199254740992.0;  ///< 2^53
 
-/// A value in a message: what is long, or holds others, by its kind.
+/// A value as text for a message; only its kind if it is long or a container.
 std::string shown(const json& value) {
   constexpr std::size_t most_shown = 80;
   if (value.is_object()) return "an object";
@@ -45,7 +45,7 @@ std::optional<std::int64_t> as_whole(const json& value) {
   return static_cast<std::int64_t>(number);
 }
 
-/// As Python writes a number that is no whole one: 0.5, 8.0, 1e+16.
+/// A number as Python writes a float: 0.5, 8.0, 1e+16.
 std::string python_float(double number) {
   std::string text = fmt::format("{}", number);
   const bool is_bare = text.find_first_not_of("-0123456789") == std::string::npos;

@@ -11,35 +11,35 @@
 
 namespace dlscale::cases {
 
-/// Whole numbers from `least` to `most`.
+/// A range of whole numbers from `least` to `most`.
 struct WholeRange {
   std::int64_t least;
   std::int64_t most;
 };
-/// Finite numbers from `least` to `most`.
+/// A range of finite numbers from `least` to `most`.
 struct RealRange {
   double least;
   double most;
 };
 
-/// One object of a line of JSON, read strictly: a view, which its line must outlive. Every getter
-/// throws ConfigError that names file, line and field, what it is and what is needed. "Absent" is
-/// what is not there or null.
+/// One object of a line of JSON, read strictly. It is a view, which its line must outlive. Every
+/// getter throws ConfigError that names file, line, field, its value and what is needed. An absent
+/// field is one that is missing or null.
 class JsonFields {
  public:
   /// `place` is "<file>:<line>", `path` the dotted name of the object within the line.
   JsonFields(const nlohmann::json& fields, std::string place, std::string path = {});
 
-  /// Refuses a key that is nearly one of `known` which is not there, since it is that one misspelt;
-  /// other keys are passed over. To be called before any getter.
+  /// Throws for a misspelt key: one that is nearly one of `known`, where that one is missing. Other
+  /// keys are ignored. Call it before any getter.
   void expect_spelling(std::initializer_list<std::string_view> known) const;
 
   [[nodiscard]] bool has(std::string_view key) const;
-  /// Whether it is there, be it null.
+  /// Whether the key exists, even if its value is null.
   [[nodiscard]] bool mentions(std::string_view key) const;
-  /// Not empty, at most 4096 bytes.
+  /// A text that is not empty, of at most 4096 bytes.
   [[nodiscard]] std::string text(std::string_view key) const;
-  /// Empty where it is absent.
+  /// The text, or an empty one if it is absent.
   [[nodiscard]] std::string text_if(std::string_view key) const;
   [[nodiscard]] std::int64_t whole(std::string_view key, WholeRange range) const;
   [[nodiscard]] std::optional<std::int64_t> whole_if(std::string_view key, WholeRange range) const;
@@ -49,20 +49,20 @@ class JsonFields {
   [[nodiscard]] double real(std::string_view key, RealRange range) const;
   [[nodiscard]] std::optional<double> real_if(std::string_view key, RealRange range) const;
   [[nodiscard]] std::optional<bool> flag_if(std::string_view key) const;
-  /// Lists; empty where they are absent.
+  /// Lists; empty if they are absent.
   [[nodiscard]] std::vector<double> reals_if(std::string_view key, RealRange range) const;
   [[nodiscard]] std::vector<std::optional<double>> reals_or_nulls(std::string_view key,
                                                                   RealRange range) const;
   [[nodiscard]] std::vector<std::string> texts_if(std::string_view key) const;
   [[nodiscard]] JsonFields object(std::string_view key) const;
   [[nodiscard]] std::optional<JsonFields> object_if(std::string_view key) const;
-  /// At most `most`; the list must be there.
+  /// A list of at most `most` objects, which must exist.
   [[nodiscard]] std::vector<JsonFields> objects(std::string_view key, std::size_t most) const;
 
-  /// All plain values by their dotted names, as Outcome::fields has them.
+  /// All plain values by their dotted names, in the form of Outcome::fields.
   [[nodiscard]] std::map<std::string, std::string> plain_values() const;
 
-  /// "cases.jsonl:3: run.overlap".
+  /// Place of a field: "cases.jsonl:3: run.overlap".
   [[nodiscard]] std::string where(std::string_view key) const;
   /// Throws ConfigError: "<where> is <value>, <why>. <what to do>".
   [[noreturn]] void refuse(std::string_view key, std::string_view why) const;

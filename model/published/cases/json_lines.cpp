@@ -38,12 +38,12 @@ bool is_blank(std::string_view line) {
 
 struct Place {
   std::string text;     ///< "cases.jsonl:3"
-  bool is_cut = false;  ///< nothing ends the line
+  bool is_cut = false;  ///< without a line end
 };
 
-/// Refuses an object in which a key stands twice, of which the parser would keep the last.
+/// Throws if a key of an object occurs twice, since the parser would keep only the last.
 json parse_unambiguous(const std::string& line, const Place& place) {
-  std::vector<std::set<std::string>> open;  // keys of the objects that are not closed yet
+  std::vector<std::set<std::string>> open;  // keys of the objects that are still open
   const auto look = [&](int, json::parse_event_t event, const json& value) {
     if (event == json::parse_event_t::object_start) open.emplace_back();
     if (event == json::parse_event_t::object_end) open.pop_back();
@@ -77,7 +77,7 @@ json parse_line(const std::string& line, const Place& place, std::string_view wh
       fmt::format("{}: this is no JSON object. Correct the line, or take it out.", place.text));
 }
 
-/// What keys and words of a hostile file would do to a terminal, or to the one line of a message.
+/// Replaces control characters, which could affect a terminal or break the one line of a message.
 std::string without_controls(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');

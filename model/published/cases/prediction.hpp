@@ -15,12 +15,12 @@ namespace dlscale::cases {
 /// A predicted number, in the unit of its prediction.
 struct PredictedValue {
   double value = 0;                 ///< > 0
-  std::optional<double> low = {};   ///< ≥ 0; both or neither: the 90 % interval
+  std::optional<double> low = {};   ///< ≥ 0; the 90 % interval has both ends or none
   std::optional<double> high = {};  ///< ≥ low, > 0
   bool operator==(const PredictedValue&) const = default;
 };
 
-/// A part of a predicted time, which may be hidden behind others.
+/// A part of a predicted time, which other parts may hide.
 struct PredictedTerm {
   std::string name;   ///< "forward", "exposed communication"
   Seconds time = {};  ///< ≥ 0
@@ -29,30 +29,30 @@ struct PredictedTerm {
   bool operator==(const PredictedTerm&) const = default;
 };
 
-/// outside_domain: there is a value, of a case unlike those that the model is for.
+/// outside_domain: there is a value, but the model is not made for such cases.
 enum class PredictionStatus { ok, outside_domain, not_covered };
 std::string_view to_string(PredictionStatus status);
 std::string_view to_string(CaseUnit unit);
 
-/// What a predictor says of one case, be it a training or a curve.
+/// The prediction of one case, a training or a curve.
 struct CasePrediction {
   std::string id;
   PredictionStatus status = PredictionStatus::ok;
-  std::string reason = {};  ///< of a status other than ok; else what there is to know besides
+  std::string reason = {};  ///< for a status other than ok; otherwise a further note
   CaseUnit unit = CaseUnit::samples_per_s;
-  /// One of a training; of a curve one for each size asked, nothing where there is none. Empty
-  /// where the case is not covered.
+  /// One value for a training; for a curve one for each size, where an entry may be empty. There
+  /// are none if the case is not covered.
   std::vector<std::optional<PredictedValue>> values = {};
   std::vector<PredictedTerm> terms = {};
   bool operator==(const CasePrediction&) const = default;
 };
 
-/// What predicts trainings, and what predicts curves: neither can see what was measured. As many
-/// predictions as cases, in their order.
+/// Predictors of trainings and of curves, which cannot see measurements. They return one prediction
+/// for each case, in order.
 using TrainingPredictor = std::vector<CasePrediction>(std::span<const ScalingCase>);
 using CurvePredictor = std::vector<CasePrediction>(std::span<const CurveCase>);
 
-/// A prediction of a case that the model does not cover, and why.
+/// The prediction of a case that the model does not cover, with the reason.
 CasePrediction not_covered(std::string id, std::string reason);
 
 }  // namespace dlscale::cases

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Numbers = std::vector<std::optional<double>>;
 
-// Within these, errors and conversions between units stay finite.
+// Within this range, errors and conversions between units stay finite.
 constexpr RealRange values{1e-50, 1e50};
 constexpr RealRange bounds{0, 1e50};
 
@@ -44,7 +44,7 @@ Numbers read_numbers(const JsonFields& line, std::string_view key, CaseUnit unit
   return {line.real_if(key, range)};
 }
 
-/// low or high, as many as values.
+/// Reads low or high, with as many numbers as values.
 Numbers read_bounds(const JsonFields& line, std::string_view key, CaseUnit unit,
                     std::size_t count) {
   if (!line.has(key)) return Numbers(count);
@@ -73,7 +73,7 @@ void read_values(const JsonFields& line, CasePrediction& read) {
   }
 }
 
-/// A line of a file of another kind.
+/// Throws if the line belongs to another kind of file.
 void expect_any_answer(const JsonFields& line) {
   const auto is_mentioned = [&](CaseUnit unit) { return line.mentions(to_string(unit)); };
   if (line.has("status") || std::ranges::any_of(units, is_mentioned)) return;
@@ -165,7 +165,7 @@ Json line_of(const CasePrediction& prediction) {
 
 std::vector<CasePrediction> read_predictions(const std::filesystem::path& path) {
   std::vector<CasePrediction> predictions;
-  std::map<std::string, std::string> first;  // place by id
+  std::map<std::string, std::string> first;  // first place of each id
   for_each_line(path, "predictions", [&](const JsonFields& line) {
     predictions.push_back(read_prediction(line));
     const auto [known, is_new] = first.emplace(predictions.back().id, line.where("id"));

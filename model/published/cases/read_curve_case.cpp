@@ -14,7 +14,7 @@ namespace {
 
 constexpr WholeRange workers_if_told{0, workers.most};
 
-/// Ranks and nodes, of which one may be 0: not told.
+/// Reads ranks and nodes, one of which may be 0: not stated.
 template <class Scaled>
 void read_scale(const JsonFields& from, Scaled& read) {
   read.ranks = from.count_if("ranks", workers_if_told).value_or(0);

@@ -92,7 +92,7 @@ CaseRun read_run(const JsonFields& run) {
   return read;
 }
 
-/// Batches are rounded where GPUs share samples.
+/// A tolerance allows for batches that are rounded because GPUs share samples.
 bool is_product(double global_batch, double batch_per_gpu, int gpus) {
   constexpr double rounding = 1e-6;
   return std::abs(batch_per_gpu * gpus - global_batch) <= rounding * global_batch;
@@ -122,7 +122,7 @@ GivenPoint read_given(const JsonFields& given) {
   return read;
 }
 
-/// What fields say of each other.
+/// Checks that fields do not contradict each other.
 void expect_agreement(const JsonFields& line, const ScalingCase& read) {
   expect_batch(line, read.global_batch, read.batch_per_gpu, read.gpus);
   const int nodes = (read.gpus - 1) / read.gpus_per_node + 1;

@@ -6,25 +6,24 @@
 
 namespace dlscale::cases {
 
-// Each throws as read_cases().
+// Each function throws as read_cases() does.
 
-/// Refuses an id that does not begin with the set and a slash.
+/// Throws unless the id begins with the set and a slash.
 void expect_own_set(const JsonFields& line);
-/// Name, kind and bandwidth.
+/// Reads name, kind and bandwidth.
 CaseLink read_link(const JsonFields& link);
-/// Quality, weight and plain values, all but what was measured.
+/// Reads quality, weight and plain values: everything except the measurements.
 Outcome read_outcome(const JsonFields& line);
 
-/// A line of the schema dlscale.case/1, and what was measured of it.
+/// Read a line of the schema dlscale.case/1, and its measurements.
 ScalingCase read_scaling_case(const JsonFields& line);
 Outcome read_scaling_outcome(const JsonFields& line);
 
-/// A line of the schema dlscale.allreduce/1, and what was measured of it.
+/// Read a line of the schema dlscale.allreduce/1, and its measurements.
 CurveCase read_curve_case(const JsonFields& line);
 Outcome read_curve_outcome(const JsonFields& line);
 
-// Ranges beyond which a number is a slip of the pen; what is computed of numbers within them stays
-// finite.
+// Ranges of numbers. A number beyond is taken for a mistake; results of numbers within stay finite.
 inline constexpr WholeRange workers{1, 100'000'000};
 inline constexpr WholeRange scalars{1, 1'000'000'000'000'000};
 inline constexpr RealRange seconds{1e-12, 1e9};

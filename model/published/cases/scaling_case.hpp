@@ -8,15 +8,15 @@
 
 namespace dlscale::cases {
 
-/// Samples a second; a sample is counted, so that it has no unit of its own.
+/// Samples a second. Samples are counted, so that they have no unit.
 using PerSecond = Quantity<-1, 0, 0>;
 
-/// Layers of which each token takes only some.
+/// Mixture-of-experts layers, of whose experts each token uses only some.
 struct MixtureOfExperts {
   std::int64_t experts = 0;            ///< ≥ 1
   std::int64_t experts_per_token = 0;  ///< 1 … experts
   std::int64_t expert_ffn = 0;         ///< ≥ 1: width of the feed-forward part of an expert
-  std::int64_t shared_ffn = 0;         ///< ≥ 0: of what every token takes
+  std::int64_t shared_ffn = 0;         ///< ≥ 0: width of the part that every token uses
   std::int64_t dense_layers = 0;       ///< ≥ 0: layers without experts
   auto operator<=>(const MixtureOfExperts&) const = default;
 };
@@ -31,52 +31,52 @@ struct LatentAttention {
   auto operator<=>(const LatentAttention&) const = default;
 };
 
-/// What a case tells of a network. All but the name and the number of parameters is told of
-/// transformers only, and not of all of them.
+/// Facts about a network that a case states. All but name and number of parameters are stated for
+/// transformers only, and not for all of them.
 struct CaseNetwork {
   std::string name;
   std::int64_t parameters = 0;  ///< ≥ 1: trainable scalars
   std::optional<std::int64_t> layers = {};
   std::optional<std::int64_t> hidden = {};
   std::optional<std::int64_t> heads = {};
-  std::optional<std::int64_t> seq = {};  ///< tokens of a sequence
+  std::optional<std::int64_t> seq = {};  ///< tokens in a sequence
   std::optional<std::int64_t> vocab = {};
   std::optional<std::int64_t> ffn = {};
   std::optional<std::int64_t> kv_heads = {};
-  std::optional<std::int64_t> head_dim = {};  ///< where it is not hidden / heads
+  std::optional<std::int64_t> head_dim = {};  ///< if it is not hidden / heads
   std::optional<bool> gated_mlp = {};
-  std::optional<std::int64_t> active_parameters = {};  ///< that a token takes
+  std::optional<std::int64_t> active_parameters = {};  ///< parameters that a token uses
   std::optional<MixtureOfExperts> moe = {};
   std::optional<LatentAttention> mla = {};
   bool operator==(const CaseNetwork&) const = default;
 };
 
-/// A link by its data sheet.
+/// A link according to its data sheet.
 struct CaseLink {
-  std::string kind;               ///< "nvlink2", "ethernet-tcp"
-  BytesPerSecond bandwidth = {};  ///< nominal, in one direction: per GPU within a node, per node
-                                  ///< between nodes, there the sum over the network cards
-  std::optional<int> nics = {};   ///< ≥ 1: network cards of a node; only between nodes
+  std::string kind;  ///< "nvlink2", "ethernet-tcp"
+  /// Nominal, in one direction: per GPU within a node; per node between nodes, summed over its
+  /// cards.
+  BytesPerSecond bandwidth = {};
+  std::optional<int> nics = {};  ///< ≥ 1: network cards of a node; between nodes only
   bool operator==(const CaseLink&) const = default;
 };
 
 /// Nominal hardware of a training.
 struct CaseCluster {
-  std::string gpu;  ///< as on its data sheet: "V100-SXM2-16GB"
+  std::string gpu;  ///< name on its data sheet: "V100-SXM2-16GB"
   CaseLink intra_node = {};
-  std::optional<CaseLink> inter_node = {};  ///< none only where there is one node
+  std::optional<CaseLink> inter_node = {};  ///< empty only with one node
   bool operator==(const CaseCluster&) const = default;
 };
 
-/// How replicas come to the same parameters. `other`: a word that is none of these, which no model
-/// here knows.
+/// How replicas agree on parameters. `other`: an unknown word, which no model here supports.
 enum class Synchronisation { all_reduce, parameter_server, replicated_copy, fsdp, other };
-/// What of the communication runs beside the backward pass.
+/// The part of the communication that overlaps the backward pass.
 enum class Overlap { none, wfbp, bucketed, merged, scheduled, bucketed_async_tp, unknown, other };
-/// Where samples come from.
+/// The source of samples.
 enum class Input { synthetic, real, unknown, other };
 
-/// How the work is split; dp · tp · pp · cp = GPUs.
+/// The kinds of parallelism; dp · tp · pp · cp = GPUs.
 struct CaseParallelism {
   int dp = 1;                              ///< ≥ 1: replicas
   int tp = 1;                              ///< ≥ 1: tensor-parallel parts
@@ -85,15 +85,16 @@ struct CaseParallelism {
   int ep = 1;                              ///< ≥ 1: parts of the experts
   std::optional<double> micro_batch = {};  ///< > 0: samples
   std::optional<int> virtual_pipeline = {};
-  std::string schedule = {};  ///< of the pipeline: "1f1b"; empty: not told
+  std::string schedule = {};  ///< pipeline schedule: "1f1b"; empty: not stated
   std::optional<bool> sequence_parallel = {};
-  std::string recompute = {};          ///< "none", "selective", "full", "unknown"; empty: not told
+  /// "none", "selective", "full", "unknown"; empty: not stated.
+  std::string recompute = {};
   std::optional<int> zero_stage = {};  ///< 0 … 3
   std::optional<bool> compile = {};
   bool operator==(const CaseParallelism&) const = default;
 };
 
-/// How it was trained.
+/// The software and the settings of a training.
 struct CaseRun {
   std::string framework;  ///< free text
   Synchronisation synchronisation = Synchronisation::other;
@@ -103,42 +104,42 @@ struct CaseRun {
   bool operator==(const CaseRun&) const = default;
 };
 
-/// A smaller scale of the same series that a predictor may use.
+/// A measured point of the same series at a smaller scale, which a predictor may use.
 struct GivenPoint {
   int gpus = 0;               ///< ≥ 1
-  PerSecond throughput = {};  ///< > 0: samples of the whole job
+  PerSecond throughput = {};  ///< > 0: samples a second of the whole job
   double batch_per_gpu = 0;   ///< > 0
   double global_batch = 0;    ///< batch_per_gpu · gpus
   std::string note = {};
-  /// Whether its time is of computing alone, without update and input; absent: not stated.
+  /// Whether its time is that of computing alone, without update and input. Empty: not stated.
   std::optional<bool> computes_only = {};
   /// Time of an iteration.
   [[nodiscard]] Seconds iteration() const { return global_batch / throughput; }
   bool operator==(const GivenPoint&) const = default;
 };
 
-/// A training whose speed is to be predicted (schema dlscale.case/1): all that a predictor may read
-/// of it. What was measured is an Outcome (model/published/cases/outcome.hpp), which stands beside the case in
-/// a CaseFile and is no part of it.
+/// A training whose speed is to be predicted (schema dlscale.case/1). It has everything that a
+/// predictor may read. Its measurements are an Outcome (model/published/cases/outcome.hpp), which a
+/// CaseFile stores beside it.
 struct ScalingCase {
   std::string id;   ///< "set/slug", unique in its file
-  std::string set;  ///< the measured data set it is of
+  std::string set;  ///< the measured data set of the training
   CaseNetwork network = {};
   std::string sample_unit;      ///< "image", "sequence", "token"
   std::string precision;        ///< "fp32", "mixed-fp16", …
-  Bytes gradient_element = {};  ///< of a gradient on the wire: 2 or 4
-  /// Samples per GPU between two gradient synchronisations; a fraction where GPUs share a sample.
+  Bytes gradient_element = {};  ///< bytes of a gradient's element on the wire: 2 or 4
+  /// Samples per GPU between two gradient synchronisations; a fraction if GPUs share a sample.
   double batch_per_gpu = 0;
   double global_batch = 0;  ///< batch_per_gpu · gpus
-  int gpus = 0;             ///< ≥ 1: the number to predict for
-  int gpus_per_node = 0;    ///< ≥ 1: joined by the intra-node link
+  int gpus = 0;             ///< ≥ 1: number to predict for
+  int gpus_per_node = 0;    ///< ≥ 1: connected by the intra-node link
   int nodes = 0;            ///< ⌈gpus / gpus_per_node⌉
   CaseCluster cluster = {};
   CaseRun run = {};
   std::vector<GivenPoint> given = {};
-  std::string source = {};   ///< who published it; empty: not told
-  std::string licence = {};  ///< of the source
-  /// Dotted names of fields that are not in the source.
+  std::string source = {};   ///< publisher; empty: not stated
+  std::string licence = {};  ///< licence of the source
+  /// Dotted names of fields that the source does not state.
   std::vector<std::string> assumed = {};
   bool operator==(const ScalingCase&) const = default;
 };

@@ -50,7 +50,7 @@ std::array<std::string_view, N> words_of(const std::array<Named<Enum>, N>& all) 
   return words;
 }
 
-/// Nothing is found of words that are like none of the known ones.
+/// Returns nullptr for a word unlike all known ones, and throws for a misspelt one.
 template <class Enum, std::size_t N>
 const Named<Enum>* find_word(std::string_view word, std::string_view where,
                              const std::array<Named<Enum>, N>& all) {

@@ -5,15 +5,15 @@
 
 namespace dlscale::model {
 
-/// A predicted time of one size, and between what it lies with 90 %.
+/// A predicted time of one size, and its 90 % interval.
 struct CurveTime {
   Seconds value;
   Seconds low;
   Seconds high;
-  double latency_share = 0;  ///< of `value`, what no byte takes: 0 … 1
+  double latency_share = 0;  ///< share of `value` that does not depend on bytes: 0 … 1
 };
 
-/// What laws that compete for the truth span, widened on both sides:
+/// The range of competing laws, widened on both sides:
 ///   [min_i T_i e^-δ, max_i T_i e^δ]
 /// `laws` are further times beside `value`; δ = `spread` ≥ 0.
 CurveTime ranged(Seconds value, std::span<const Seconds> laws, double spread, double latency_share);

@@ -19,7 +19,7 @@ bool may_be_alike(Reach a, Reach b) {
   return a == b || a == Reach::not_told || b == Reach::not_told;
 }
 
-/// Of curves of the same number of ranks the one with the nodes asked stays, else the first.
+/// Keeps one curve for each number of ranks: the one on the nodes asked, else the first.
 void keep_each_once(std::vector<RankCurve>& curves, int nodes) {
   const auto first = [&](const RankCurve& a, const RankCurve& b) {
     if (a.ranks != b.ranks) return a.ranks < b.ranks;

@@ -7,25 +7,25 @@
 
 namespace dlscale::model {
 
-/// A given curve and the number of ranks (of nodes, where the case tells only those) that it is of.
+/// A given curve and its number of ranks, or of nodes if the case states only those.
 struct RankCurve {
   int ranks = 1;
-  int nodes = 0;  ///< 0: not told
+  int nodes = 0;  ///< 0: not stated
   SizeCurve times;
 };
 
-/// What the given curves of a case tell: those that stay within a node tell nothing of the links
-/// between nodes, and those that do not, little of what a node does alone.
+/// The usable curves of a case. Curves within a node say nothing about the links between nodes, and
+/// other curves say little about a node alone.
 struct KnownCurves {
-  /// Of as many nodes as the one asked in that sense (one, or several), by ranks, each number once.
+  /// Curves of the same kind as the one asked (one node, or several), by ranks, each number once.
   std::vector<RankCurve> alike = {};
-  /// The largest within one node, where none is alike and several nodes are asked.
+  /// The largest curve within one node, if `alike` is empty and several nodes are asked.
   std::optional<RankCurve> in_node = {};
 };
 
-/// Passes over curves that count in another unit than the case, have no usable point, or are of one
-/// rank, which sends nothing (unless one rank is asked). Where it is not told whether a curve
-/// leaves the node, it counts as alike.
+/// Selects curves. It ignores curves that count in another unit than the case, or have no usable
+/// point. It also ignores curves of one rank, which sends nothing, unless the case is of one rank.
+/// A curve counts as alike if it is not known whether it leaves the node.
 KnownCurves known_curves(const cases::CurveCase& curve);
 
 }  // namespace dlscale::model

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int node_gpus = 8;
 
-/// Of the least joined GPU, to others of the first `gpus`: no more rings than that pass through it.
+/// Links of the GPU with the fewest, to others of the first `gpus`: an upper bound on rings.
 int least_links(std::span<const NvlinkPair> pairs, int gpus) {
   std::vector<int> links(static_cast<std::size_t>(gpus), 0);
   for (const NvlinkPair& pair : pairs) {

@@ -25,15 +25,15 @@ using cases::CurveCase;
 
 /// More ranks than this many times the largest given number are outside of the domain.
 constexpr double farthest_step = 4;
-/// So is, in ln T at the median, what the given numbers of ranks foretell no better of each other.
+/// A larger median error, in ln T, of the law at given numbers of ranks is outside of the domain.
 constexpr double worst_doubt = 0.3;
 
-/// How the times of a case are told, or why they are not.
+/// The law that predicts a case, or the reason why none does.
 struct Way {
   std::function<CurveTime(Bytes)> time = {};  ///< empty: not covered
-  std::string refusal = {};                   ///< why not
-  std::string doubt = {};                     ///< why it is outside of the domain; empty: it is not
-  const SizeCurve* sizes = nullptr;           ///< whose sizes say what is covered
+  std::string refusal = {};                   ///< reason for not_covered
+  std::string doubt = {};                     ///< reason for outside_domain; empty: inside
+  const SizeCurve* sizes = nullptr;           ///< the curve whose sizes are covered
   bool same_ranks = false;
 };
 
@@ -76,7 +76,7 @@ Way ringed_way(const KnownCurves& known, const CurveCase& curve, const LinkRings
   return way;
 }
 
-/// Whether rings of links tell of this case, and how many.
+/// The rings of links that predict this case; empty if they do not.
 std::optional<LinkRings> rings_that_tell(const KnownCurves& known, const CurveCase& curve) {
   const bool by_links = curve.nodes == 1 && curve.ranks > 0 &&
                         curve.buffer == cases::BufferMemory::device &&
@@ -89,7 +89,8 @@ std::optional<LinkRings> rings_that_tell(const KnownCurves& known, const CurveCa
   return link_rings(curve.cluster, curve.ranks);
 }
 
-/// What the given numbers of ranks foretell of each other, at the median of the sizes asked.
+/// A sentence if the given numbers of ranks predict each other badly, at the median of the sizes
+/// asked; otherwise empty.
 std::string poor_foresight(const KnownCurves& known, const CurveCase& curve) {
   const AskedRanks asked{curve.collective, curve.scale()};
   std::vector<double> doubts;
@@ -173,7 +174,7 @@ Way way_of(const KnownCurves& known, const CurveCase& curve) {
   return more_ranks_way(known, curve);
 }
 
-/// What no collective takes: given times that differ too far to be extended.
+/// Whether no collective can take that time: the given times differ too far to be extrapolated.
 bool is_absurd(Seconds time) {
   return !std::isfinite(time.si()) || time.si() < 1e-30 || time.si() > 1e30;
 }

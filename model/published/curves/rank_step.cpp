@@ -19,8 +19,7 @@ std::vector<RankTime> times_of(std::span<const RankCurve> given, Bytes m) {
   return times;
 }
 
-/// What the size of a curve may be instead where it is not covered changes all that follows from
-/// it.
+/// Adds the laws of a size that the curve does not cover, applied to `value`.
 void add_beyond(std::vector<Seconds>& laws, const SizeCurve& curve, Bytes m, Seconds value) {
   for (const Seconds other : curve.beyond(m)) laws.push_back(other / curve.time(m) * value);
 }
@@ -30,7 +29,7 @@ Seconds stepped(const RankCurve& given, const RankStep& step, Bytes m, double la
   return split_growth(step, latency, latency_growth) * given.times.time(m);
 }
 
-/// u / m. Requires rings and a collective whose c is known.
+/// The load u / m. Requires rings and a collective whose c is known.
 double carried(const cases::CurveCluster& cluster, std::string_view collective, int ranks) {
   return bus_factor(collective, ranks).value() / link_rings(cluster, ranks).value().count;
 }

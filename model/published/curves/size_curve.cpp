@@ -8,9 +8,9 @@
 namespace dlscale::model {
 namespace {
 
-/// In ln T: what two measurements of the same size differ by.
+/// Difference of two measurements of the same size, in ln T.
 constexpr double measurement_noise = 0.02;
-/// In ln T: how well chords foretell where no point between others tells it.
+/// Error of a chord, in ln T, if no point between others tests it.
 constexpr double untold_residual = 0.1;
 
 bool is_usable(double number) {
@@ -48,14 +48,14 @@ bool SizeCurve::covers(Bytes m) const {
   return m >= sizes_.front() && m <= sizes_.back();
 }
 
-/// Of the segment that holds m, or is nearest to it. Requires two points.
+/// Index of the end of the segment that contains m, or is nearest to it. Requires two points.
 std::size_t SizeCurve::segment_end(Bytes m) const {
   const auto found = std::ranges::lower_bound(sizes_, m);
   const auto place = static_cast<std::size_t>(found - sizes_.begin());
   return std::clamp<std::size_t>(place, 1, sizes_.size() - 1);
 }
 
-/// β ≥ 0 of the segment that ends there.
+/// β ≥ 0 of the segment that ends at that index.
 SecondsPerByte SizeCurve::slope(std::size_t end) const {
   return std::max((times_[end] - times_[end - 1]) / (sizes_[end] - sizes_[end - 1]),
                   SecondsPerByte());
@@ -83,7 +83,7 @@ std::vector<Seconds> SizeCurve::beyond(Bytes m) const {
   return {times_.front(), m / sizes_.front() * times_.front()};
 }
 
-/// |ln| of the chord over the one on logarithmic axes; 0 where m is not covered.
+/// The |ln| of the chord over the one on logarithmic axes; 0 where m is not covered.
 double SizeCurve::bend(Bytes m) const {
   if (sizes_.size() < 2 || !covers(m)) return 0;
   const std::size_t end = segment_end(m);
@@ -92,7 +92,7 @@ double SizeCurve::bend(Bytes m) const {
   return std::abs(std::log(time(m) / times_[end - 1]) - part * rise);
 }
 
-/// |ln| of a time over what its neighbours foretell; nothing at the ends.
+/// The |ln| of a time over the prediction by its neighbours; empty at the ends.
 std::optional<double> SizeCurve::residual(std::size_t point) const {
   if (point == 0 || point + 1 >= sizes_.size()) return {};
   const Seconds foretold = on_chord(sizes_[point - 1], times_[point - 1], sizes_[point + 1],

@@ -10,31 +10,31 @@ namespace dlscale::model {
 
 /// Times of one number of ranks as a function of the size m. Within a protocol range of a library
 ///   T(m) = α + β m                                                                (Hockney)
-/// holds, so that between two given sizes it is their chord on linear axes: exact within a range,
-/// and within both times where the range changes in between. Below the smallest size the first
-/// chord goes on (through the origin where its α is negative), beyond the largest the last, neither
-/// falling. One size alone tells no slope: what is smaller takes as long, what is larger takes more
-/// in proportion.
+/// holds. The curve between two given sizes is therefore their chord on linear axes. It is exact
+/// within a range, and lies within both times if the range changes in between. The first chord
+/// continues below the smallest size (through the origin if its α is negative), the last beyond the
+/// largest; neither falls. A single size has no slope: smaller sizes take as long, larger ones in
+/// proportion.
 class SizeCurve {
  public:
-  /// Sizes need not ascend. Points that are not positive and finite are left out; of points of the
-  /// same size the geometric mean counts.
+  /// Sizes need not ascend. Points that are not positive and finite are left out. Points of the
+  /// same size count as their geometric mean.
   explicit SizeCurve(const cases::GivenCurve& given);
 
   [[nodiscard]] bool empty() const { return sizes_.empty(); }
-  /// Whether m lies between the given sizes. As all below: requires a point.
+  /// Whether m lies between the given sizes. This and all below require a point.
   [[nodiscard]] bool covers(Bytes m) const;
   [[nodiscard]] Seconds time(Bytes m) const;
-  /// α / T(m) of the chord there, 0 … 1.
+  /// α / T(m) of the chord at m, 0 … 1.
   [[nodiscard]] double latency_share(Bytes m) const;
   /// Other laws where m is not covered: in proportion to the size from the nearest given one, and
-  /// below the smallest also its time as it is. Empty where it is.
+  /// below the smallest also its time unchanged. Empty where m is covered.
   [[nodiscard]] std::vector<Seconds> beyond(Bytes m) const;
-  /// How far ln T may be off:
+  /// The possible error of ln T:
   ///   δ = 0.02 + |ln(chord / chord on logarithmic axes)| + mean of |ln(T_i / chord without i)|
-  /// over the two given sizes i around m; 0.02 at a given size. The first is what two measurements
-  /// of the same differ by, the second how bent the curve may be, the third how well such chords
-  /// foretold the neighbours.
+  /// over the two given sizes i around m; 0.02 at a given size. The terms are the difference of two
+  /// measurements of one size, the bend of the curve, and the error of such chords at the
+  /// neighbours.
   [[nodiscard]] double spread(Bytes m) const;
 
  private:

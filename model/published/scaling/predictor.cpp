@@ -18,16 +18,16 @@ using cases::PredictedTerm;
 using cases::PredictedValue;
 using cases::ScalingCase;
 
-/// Whether what computing takes was measured as it is asked for: alone, which is by one GPU or of
-/// computing only, and at the same batch. [ScalingModel::alone()]
+/// Whether the computing time asked for was measured: alone (on one GPU, or computing only) and at
+/// the same batch. [ScalingModel::anchor()]
 bool is_measured(const TrainingFacts& facts) {
   const bool is_alone = facts.given.gpus == 1 || facts.given_computes_only;
   return is_alone && facts.given_batch == facts.batch;
 }
 
-/// The parts of the time; of those that are nothing only computing. Of several things that a part
-/// rests on the least sure counts: rates of data sheets are taken times shares that were fitted,
-/// and when gradients are ready is assumed where no layers are known.
+/// The parts of the time that are > 0, and always computing. The least certain basis of a part
+/// counts. Rates of data sheets are multiplied by fitted shares. The times at which gradients are
+/// ready are assumed if no layers are known.
 std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts& facts,
                                     Seconds predicted) {
   std::vector<PredictedTerm> terms;
@@ -45,7 +45,7 @@ std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts&
   return terms;
 }
 
-/// As samples a second; nothing where a time is none that anything could take.
+/// The prediction in samples a second; empty if no training can take that time.
 std::optional<PredictedValue> throughput(double global_batch, const IntervalTime& time) {
   const PredictedValue found{global_batch / time.value.si(), global_batch / time.high.si(),
                              global_batch / time.low.si()};

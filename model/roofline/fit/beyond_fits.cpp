@@ -17,7 +17,7 @@ double size_of(const KernelSample* sample) {
   return direct_flops(sample->what.shape).si();
 }
 
-/// Fits to the samples for which `inside` holds, and predicts the way's others.
+/// Fits to the samples for which `inside` holds, and predicts the other samples of the way.
 template <class Inside>
 void predict_others(const FittedWay& fitted, const Inside& inside,
                     std::vector<BeyondSample>& found) {

@@ -7,11 +7,11 @@
 
 namespace dlscale::model {
 
-/// The least and the greatest of each size among samples.
+/// The least and the greatest value of each size among samples.
 struct SizeRange {
   CaseSizes least, greatest;
 };
-/// Requires a sample.
+/// Requires at least one sample.
 SizeRange range_of(const SamplePointers& samples);
 
 /// A sample that lies an octave or more beyond the range of the fit that predicts it.
@@ -20,23 +20,23 @@ struct BeyondSample {
   double log_ratio = 0;  ///< ln (measured / predicted)
 };
 
-/// What fits to the larger two thirds of a way's samples say of the smaller third, and the other
-/// way round, by direct_flops(); kin within the same bounds counts, too. Nothing where a fit has
-/// fewer than 3 samples or the others are too near.
+/// Extrapolated samples of a way: a fit to the larger two thirds of its samples, by direct_flops(),
+/// predicts the smaller third, and the reverse. Kin within the same bounds counts, too. Empty where
+/// a fit has fewer than 3 samples or no other sample lies far enough away.
 std::vector<BeyondSample> predicted_beyond(const FittedWay& fitted);
 
-/// Share of its interval's ends, as a logarithm.
+/// Both ends of an interval of measured / predicted, as logarithms.
 struct LogInterval {
   double low = 0;   ///< ln KernelModel::ratio_low, <= 0
   double high = 0;  ///< ln KernelModel::ratio_high, >= 0
 };
 
-/// By how much a sample is outside of an interval, an octave: 0 inside.
+/// Distance of a sample outside of an interval, divided by its octaves; 0 inside.
 double excess_per_octave(const BeyondSample& sample, const LogInterval& interval);
 
 /// KernelModel::widening: the 95 % order statistic of the excesses of a backend's samples, or the
-/// largest of fewer than 19. Without any, ln 2: over an octave of all sizes a time stays as it is,
-/// doubles, or does what lies between.
+/// largest of fewer than 19. Without any it is ln 2: over one octave of all sizes a time may stay
+/// constant, double, or change by a factor in between.
 double widening_of(std::vector<double> excesses);
 
 }  // namespace dlscale::model

@@ -12,12 +12,12 @@ namespace {
 /// The samples of one question, one a way.
 using Ways = std::vector<const KernelSample*>;
 
-/// One decision, as measured.
+/// The measured times of one decision.
 struct Decision {
   Seconds chosen, least;
 };
 
-/// A question with the decisions that were made of it.
+/// A question with the decisions made for it.
 struct Answer {
   LayersOf layers_of;
   int batch;
@@ -41,7 +41,7 @@ LayersOf where_from(const Ways& ways) {
   return in_network ? LayersOf::networks : LayersOf::lists;
 }
 
-/// The first that choose() names and that was measured; null: none.
+/// The first way that choose() names and that was measured; nullptr if there is none.
 const KernelSample* chosen_of(const Question& question, const Ways& ways,
                               const KernelModels& models, std::map<std::string, int>& not_offered) {
   for (const Candidate& candidate : choose(models, question.kernel, question.batch, question.pass,
@@ -55,7 +55,7 @@ const KernelSample* chosen_of(const Question& question, const Ways& ways,
   return nullptr;
 }
 
-/// What is taken by `truth` if the least by `belief` is chosen.
+/// The time by `truth` of the way that is fastest by `belief`.
 template <class Belief, class Truth>
 Decision decide(const Ways& ways, const Belief& belief, const Truth& truth) {
   const KernelSample* chosen = *std::ranges::min_element(ways, {}, belief);
@@ -141,7 +141,7 @@ ChoicePart part_of(const std::vector<Answer>& answers, LayersOf layers_of, int b
   return {layers_of, batch, counting, predicted.loss(), repeated.loss()};
 }
 
-/// Batches of the answers, where there are several.
+/// The batches of the answers; empty unless there are several.
 std::set<int> batches_of(const std::vector<Answer>& answers, LayersOf layers_of) {
   std::set<int> batches;
   for (const Answer& answer : answers) {

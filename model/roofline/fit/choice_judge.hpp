@@ -12,54 +12,54 @@
 
 namespace dlscale::model {
 
-/// What is known of the questions that choices are judged by.
+/// Facts about the questions that choices are judged by.
 struct ChoiceEvidence {
   std::set<Question> complete;  ///< complete_questions()
-  /// How many steps of an iteration of the networks run a kernel in a pass; nothing of one where
-  /// that is not known.
+  /// Number of steps in an iteration of the networks that run a kernel in a pass. A kernel has no
+  /// entry where it is not known.
   std::map<std::pair<std::string, Pass>, int> steps = {};
 };
 
-/// What a choice among measured ways loses, over several questions.
+/// The loss from choosing among measured ways, over several questions.
 struct ChoiceLoss {
   int choices = 0;
   int best = 0;           ///< choices that were the fastest measured
-  Seconds chosen, least;  ///< summed over choices, as measured; of Counting::by_steps: weighted
-  double median = 0;      ///< of chosen / least - 1 over the choices
+  Seconds chosen, least;  ///< summed over choices, as measured; weighted for Counting::by_steps
+  double median = 0;      ///< median of chosen / least - 1 over the choices
   [[nodiscard]] double loss() const { return chosen / least - 1; }
 };
 
-/// Where convolutions stand: in a network, or in a list of shapes alone.
+/// Where a convolution comes from: a network, or a list of shapes.
 enum class LayersOf { networks, lists };
 std::string_view layers_of_name(LayersOf layers_of);
 
-/// How often a question counts: once, or as often as ChoiceEvidence::steps says.
+/// The weight of a question: 1, or the number in ChoiceEvidence::steps.
 enum class Counting { once, by_steps };
 std::string_view counting_name(Counting counting);
 
 /// Losses over the questions of one kind.
 struct ChoicePart {
   LayersOf layers_of = LayersOf::networks;
-  int batch = 0;  ///< 0: of all
+  int batch = 0;  ///< 0: all batches
   Counting counting = Counting::once;
-  ChoiceLoss predicted;  ///< by prediction
-  /// By the first measurement, judged by the last, and by the last, judged by the first, where all
-  /// ways were measured several times: what choosing costs a model that knows all but the noise.
+  ChoiceLoss predicted;  ///< choice by prediction
+  /// Choice by the first measurement, judged by the last, and the reverse, where all ways were
+  /// measured several times. It is the loss of a model that knows everything except the noise.
   ChoiceLoss repeated = {};
 };
 
-/// How choose() does at shapes that were not fitted, where a processor's ways, or a GPU's, have
-/// been measured by two ways or more. The fastest is that of all measured ways, with a model or
-/// without.
+/// Judges choose() at shapes that were not fitted, for which two or more ways of a processor, or of
+/// a GPU, were measured. The fastest way is sought among all measured ways, with or without a
+/// model.
 struct ChoiceJudgement {
-  /// All questions of networks; of lists where there are none of networks.
+  /// All questions of networks, or of lists where no network has any.
   ChoicePart all;
-  /// Parts of them, and of lists.
+  /// Parts of these questions, and of those of lists.
   std::vector<ChoicePart> parts = {};
-  int incomplete = 0;  ///< questions left out as not ChoiceEvidence::complete
-  int unanswered = 0;  ///< questions left out as choose() names none of the ways measured
-  /// Ways that choose() named ahead of all measured ones though the library does not offer them,
-  /// and how often: the question counts with the first that was measured.
+  int incomplete = 0;  ///< questions left out because they are not in ChoiceEvidence::complete
+  int unanswered = 0;  ///< questions left out because choose() names none of the measured ways
+  /// Ways that choose() ranks above all measured ones although the library does not offer them,
+  /// with their counts. The question counts with the first way that was measured.
   std::map<std::string, int> not_offered = {};
 };
 
@@ -69,7 +69,7 @@ struct Unseen {
   const KernelModels& models;
 };
 
-/// All together; no question may be in several of them.
+/// Judges all sets together; a question may be in only one of them.
 ChoiceJudgement judge_choices(std::span<const Unseen> judging, const ChoiceEvidence& evidence);
 ChoiceJudgement judge_choices(std::span<const KernelSample> judging, const KernelModels& models,
                               const ChoiceEvidence& evidence);

@@ -12,10 +12,10 @@
 namespace dlscale::model {
 namespace {
 
-/// A backend, and which of its algorithms was asked for.
+/// A backend and the algorithm requested from it.
 using Asked = std::pair<std::string, std::string>;
 
-/// Threads, caches, and whether on a GPU.
+/// Threads, caches, and whether the device is a GPU.
 using Condition = std::tuple<int, std::string, bool>;
 
 Condition condition_of(const Question& question) {
@@ -28,7 +28,7 @@ Asked asked_of(const Measurement& measurement) {
           algorithm == measurement.axes.end() ? "chosen" : algorithm->second};
 }
 
-/// Nothing of rows that kernel_samples() would leave out, whatever their status.
+/// Returns nothing for rows that kernel_samples() leaves out, whatever their status.
 std::optional<Question> parse_question(const Sourced& row) {
   const Measurement& measurement = *row.measurement;
   if (measurement.benchmark != "conv" || !has_normal_values(measurement)) return std::nullopt;

@@ -8,8 +8,8 @@
 
 namespace dlscale::model {
 
-/// What a choice of an algorithm answers: a convolution under one condition, on a processor or on a
-/// GPU, whose algorithms are no rivals.
+/// The question that a choice of an algorithm answers: a convolution under one condition, on a
+/// processor or on a GPU. Algorithms of a processor and of a GPU do not compete.
 struct Question {
   std::string kernel;  ///< kernel_key()
   int batch = 1;
@@ -21,12 +21,13 @@ struct Question {
 };
 Question question_of(const KernelCase& what);
 
-/// Questions that results of bench conv answer in full, f32, on a rank alone, in the layout that
-/// training has: each algorithm that is measured anywhere with the same number of threads and the
-/// same caches, on processors or on GPUs, has a time there or says that it does not offer it.
-/// Algorithms are told apart by backend and by what was asked for, "chosen" being one of them.
-/// Elsewhere the fastest of what was measured may not be the fastest that there is. Throws
-/// ConfigError that names file and key for what cannot be read.
+/// Questions that results of bench conv answer completely: f32, a rank alone, the layout of
+/// training. A question is complete if it covers every algorithm measured anywhere under its
+/// condition: number of threads, caches, and kind of device. Each of them has a time, or a row that
+/// says that the library does not offer it. An algorithm is identified by its backend and by the
+/// algorithm that was requested; "chosen" is one of these. For an incomplete question the fastest
+/// measured way may not be the fastest that exists. Throws ConfigError that names file and key of
+/// what cannot be read.
 std::set<Question> complete_questions(std::span<const ResultFile> results);
 
 }  // namespace dlscale::model

@@ -25,7 +25,7 @@ int fold_of(const KernelSample& sample) {
   return model::fold_of(sample.what.kernel, folds, fold_salt);
 }
 
-/// Those for which `holds`.
+/// The evidence for which `holds`.
 template <class Holds>
 FitEvidence selected(const FitEvidence& evidence, const Holds& holds) {
   FitEvidence result;
@@ -39,8 +39,7 @@ bool are_passes_of_one(const Way& a, const Way& b) {
          a.cache == b.cache;
 }
 
-/// ln (measured / fitted); nothing where the fit does not tell all of its time, or says that it
-/// takes none.
+/// ln (measured / fitted). Empty where the fit cannot predict all of the time, or predicts 0.
 std::optional<double> log_ratio(const KernelSample& sample, const TermFit& fit) {
   const KernelTerms terms = terms_of(sample.what, fit.caches);
   const Seconds fitted = time_of(terms, fit.parameters);
@@ -48,8 +47,7 @@ std::optional<double> log_ratio(const KernelSample& sample, const TermFit& fit) 
   return std::log(sample.time / fitted);
 }
 
-/// Residuals of the samples for which `holds`, of fits by `fit_of` (FittedWay), null where there is
-/// none.
+/// Residuals of the samples for which `holds`. `fit_of` (FittedWay) gives their fit, or nullptr.
 template <class FitOf, class Holds>
 std::vector<Residual> residuals_of(const FittedWay& fitted, std::span<const FittedWay> all,
                                    const FitOf& fit_of, const Holds& holds) {
@@ -68,8 +66,8 @@ std::vector<Residual> residuals_of(const FittedWay& fitted, std::span<const Fitt
   return residuals;
 }
 
-/// A sample that a fit has not seen: ln (measured / predicted) uncorrected, and less the correction
-/// of each strength.
+/// A sample that a fit has not seen: ln (measured / predicted) without correction, and with the
+/// correction of each strength.
 struct LeftOutSample {
   double uncorrected = 0;
   std::array<double, strengths> corrected{};
@@ -111,7 +109,7 @@ double bounded(double log_ratio) {
 
 using LeftOutSamples = std::vector<std::vector<LeftOutSample>>;
 
-/// Index of the best strength; nothing where no correction is better.
+/// Index of the best strength; empty if no correction is better.
 std::optional<std::size_t> best_strength(const LeftOutSamples& samples) {
   double uncorrected = 0;
   std::array<double, strengths> sums{};

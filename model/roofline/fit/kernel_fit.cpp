@@ -21,9 +21,9 @@ std::set<std::string> kernels_of(const SamplePointers& samples) {
   return kernels;
 }
 
-/// Order statistics that leave (1 - 0.95) / 2 of what comes next outside on each side, as far as
-/// there are enough; else the extremes [V. Vovk et al., Algorithmic Learning in a Random World,
-/// 2005, section 2.2].
+/// Order statistics that leave (1 - 0.95) / 2 of new values outside on each side. With too few
+/// ratios they are the extremes [V. Vovk et al., Algorithmic Learning in a Random World, 2005,
+/// section 2.2].
 void set_interval(std::vector<double> ratios, KernelModel& model) {
   if (ratios.empty()) return;
   std::ranges::sort(ratios);
@@ -44,14 +44,14 @@ MeasuredWorkspaces workspaces_of(const SamplePointers& samples) {
   return workspaces;
 }
 
-/// The upper end of the interval of the fastest sample. Requires one.
+/// The upper end of the interval of the fastest sample. Requires at least one sample.
 Seconds fastest_of(const SamplePointers& samples) {
   return (*std::ranges::min_element(samples, {},
                                     [](const KernelSample* sample) { return sample->time; }))
       ->high;
 }
 
-/// The highest rates reached by any way with as many threads on a processor, or on a GPU.
+/// The highest rates of all ways with the same number of threads, on a processor or on a GPU.
 Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
   Roofline roofline;
   for (const KernelSample& sample : samples) {
@@ -63,7 +63,7 @@ Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
   return roofline;
 }
 
-/// The same backend, family of methods, threads and caches: other passes, tiles of other sizes.
+/// Whether backend, family of methods, threads and caches agree; passes and tile sizes may differ.
 bool are_kin(const Way& a, const Way& b) {
   const auto family = [](const Way& way) {
     const std::string_view name = lowering::method_name(way.method);
@@ -73,11 +73,11 @@ bool are_kin(const Way& a, const Way& b) {
          a.cache == b.cache;
 }
 
-/// Ratios of the ways that have a model, of samples that were left out.
+/// Ratios of left-out samples, by way with a model.
 using Ratios = std::map<Way, std::vector<double>>;
 
-/// The ratios of a way; of fewer than 39, whose extremes hold less than 95 % of what comes next,
-/// with those of its kin.
+/// The ratios of a way. Fewer than 39, whose extremes hold less than 95 % of new values, are joined
+/// by those of its kin.
 std::vector<double> ratios_for(const Way& way, const Ratios& ratios) {
   constexpr std::size_t enough = 39;
   std::vector<double> result = ratios.at(way);
@@ -88,12 +88,12 @@ std::vector<double> ratios_for(const Way& way, const Ratios& ratios) {
   return result;
 }
 
-/// Ways of one backend under one condition.
+/// Whether two ways have the same backend and the same condition.
 bool are_of_one_backend(const Way& a, const Way& b) {
   return a.backend == b.backend && a.threads == b.threads && a.cache == b.cache;
 }
 
-/// Sets the widening of all models, which have their ratios; one each of `fitted`.
+/// Sets the widening of all models, whose ratios are set; one model for each of `fitted`.
 void set_widening(std::span<const FittedWay> fitted, std::vector<KernelModel>& models) {
   std::vector<std::vector<double>> excesses(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
@@ -132,7 +132,7 @@ KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   return model;
 }
 
-/// Fits of all ways of enough shapes; the others are `skipped`.
+/// Fits of all ways with enough shapes; `skipped` names the others.
 std::vector<FittedWay> fit_ways(std::span<const KernelSample> samples,
                                 std::vector<std::string>& skipped) {
   std::map<Way, SamplePointers> by_way;

@@ -10,31 +10,30 @@
 
 namespace dlscale::model {
 
-/// Fits one model a way to what was measured of it, by its terms (term_fit.hpp). What was measured
-/// of its kin counts, too, each sample a fifth as much: other passes of the algorithm, and the same
-/// with tiles of another size, which run the same code; so a way of few shapes has parameters like
-/// theirs (and, where it has many kin, so has one of many shapes). What the terms leave over
-/// becomes the correction, of the strength that cross-validation finds (fold_fits.hpp). Intervals
-/// come from leaving out one tenth of the shapes at a time, by fold_of(), and predicting them by a
-/// fit to the others; a way with fewer than 39 such predictions counts those of its kin, too. Ways
-/// of fewer than 3 shapes get no model: `skipped` names them.
+/// Fits one model a way to its samples, by its terms (term_fit.hpp). Samples of its kin count a
+/// fifth each. Kin are other passes of the algorithm, and the algorithm with tiles of another size,
+/// which run the same code. A way of few shapes, or of many kin, therefore has parameters like
+/// theirs. The residuals become the correction, whose strength cross-validation chooses
+/// (fold_fits.hpp). Intervals come from leaving out one tenth of the shapes at a time, by
+/// fold_of(), and predicting them by a fit to the others. A way with fewer than 39 such predictions
+/// also counts those of its kin. Ways of fewer than 3 shapes get no model; `skipped` names them.
 KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std::string>& skipped);
 
-/// How good a fit is at shapes that it has not seen: of an algorithm with so many threads, in all
-/// passes.
+/// Accuracy of a fit at shapes that it has not seen, for an algorithm with a number of threads,
+/// over all passes.
 struct AlgorithmErrors {
   std::string algorithm;  ///< "native winograd_f4"; "all"
-  int threads = 0;        ///< 0: of any number
+  int threads = 0;        ///< 0: any number
   int kernels = 0;
   int samples = 0;
   int extrapolated = 0;
   double bias = 0;    ///< median of (predicted - measured) / measured
-  double median = 0;  ///< of its absolute value
-  double p90 = 0;     ///< its 90 % quantile
+  double median = 0;  ///< median of its absolute value
+  double p90 = 0;     ///< 90 % quantile of its absolute value
   double within = 0;  ///< share of measurements inside their interval
   double naive_median = 0, naive_p90 = 0;
-  /// Median of repeat_spread over samples that were measured several times: how far a measurement
-  /// typically is from the time that a sample counts with. None: no sample was.
+  /// Median of repeat_spread() over samples that were measured several times: the typical distance
+  /// of one measurement from the sample's time. Empty if no sample was repeated.
   std::optional<double> repeats = {};
 };
 
@@ -47,28 +46,28 @@ struct JudgedSample {
 
 struct KernelJudgement {
   std::vector<JudgedSample> samples;
-  std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
+  std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last covers all algorithms
   ChoiceJudgement choice;
-  /// Over the shapes of both halves, each by the fit to the other half: twice the evidence of
-  /// `algorithms` and of choice.all. No verdict rests on them. Empty, and without choices, where
-  /// they were not asked for.
+  /// Errors over the shapes of both halves, each predicted by the fit to the other half. They rest
+  /// on twice the evidence of `algorithms` and of choice.all. No verdict rests on them. Empty, and
+  /// without choices, unless JudgedHalves::both is given.
   std::vector<AlgorithmErrors> algorithms_of_both_halves = {};
   ChoicePart choice_of_both_halves = {};
   int training_kernels = 0;
   int not_judged = 0;  ///< samples of ways without a model
-  /// Samples left out by algorithm, as the fit has seen nothing of a part of what they do, so that
-  /// it does not tell their time, nor does choose() name them: KernelModel::tells().
+  /// Left-out samples by algorithm. The fit has not seen a part of their work and cannot predict
+  /// their time, so choose() does not name them either: KernelModel::tells().
   std::map<std::string, int> not_told = {};
 };
 
-/// Of which half a judgement speaks.
+/// The halves of the shapes that a judgement covers.
 enum class JudgedHalves {
-  judging,  ///< of the one that is not fitted to
-  both,     ///< and once more of both, each by a fit to the other
+  judging,  ///< the half that is not fitted to
+  both,     ///< additionally both halves, each by a fit to the other
 };
 
-/// Fits to the training half and judges on the other: half_of(). Throws ConfigError where a half is
-/// empty, or nothing is left to judge.
+/// Fits to the training half and judges on the other: half_of(). Throws ConfigError if a half is
+/// empty or no sample remains to be judged.
 KernelJudgement judge_kernels(std::span<const KernelSample> samples, const ChoiceEvidence& evidence,
                               JudgedHalves halves = JudgedHalves::judging);
 

@@ -6,14 +6,14 @@
 namespace dlscale::model {
 namespace {
 
-/// Every bit of the result depends on every bit of x; FNV's last bits depend on few letters.
+/// Every bit of the result depends on every bit of x. FNV's last bits depend on few letters.
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 33)) * 0xFF51AFD7ED558CCDU;
   x = (x ^ (x >> 33)) * 0xC4CEB9FE1A85EC53U;
   return x ^ (x >> 33);
 }
 
-/// A kernel's name without what does not change its shape.
+/// A kernel's name without the suffixes that do not change its shape.
 std::string_view shape_of(std::string_view kernel) {
   for (const std::string_view suffix : {" bias", " relu", " consumers"}) {
     kernel = kernel.substr(0, kernel.find(suffix));

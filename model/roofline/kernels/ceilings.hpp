@@ -8,57 +8,57 @@
 
 namespace dlscale::model {
 
-/// A level of the memory: what fits into `capacity` moves at `bandwidth`.
+/// A level of the memory: data that fits into `capacity` moves at `bandwidth`.
 struct MemoryLevel {
   std::string name;  ///< "L1", "L2", "memory"
-  Bytes capacity;    ///< of the last level: what the machine has
+  Bytes capacity;    ///< last level: the memory of the machine
   BytesPerSecond bandwidth;
 };
 
-/// A ceiling of arithmetic below the peak: what code reaches at most that lacks something
+/// A ceiling of arithmetic below the peak: the highest rate of code that lacks a feature
 /// [S. Williams, A. Waterman, D. Patterson 2009, section 4].
 struct ArithmeticCeiling {
   std::string name;  ///< "avx2": code without wider vectors
   FlopsPerSecond rate;
 };
 
-/// The rooflines of a device with several levels of memory, nearest first: capacities grow,
-/// bandwidths do not. All are lower bounds on time.
+/// The rooflines of a device with several levels of memory, nearest first. Capacities grow and
+/// bandwidths do not. All times are lower bounds.
 class HierarchicalRoofline {
  public:
-  /// Throws ConfigError if there is no level, or they do not stand in that order, or a rate is 0,
-  /// or a ceiling of arithmetic is above the peak.
+  /// Throws ConfigError if `levels` is empty or not in that order, a rate is 0, or a ceiling of
+  /// arithmetic is above the peak.
   HierarchicalRoofline(FlopsPerSecond peak, std::vector<MemoryLevel> levels, Seconds launch = {},
                        std::vector<ArithmeticCeiling> ceilings = {});
 
   [[nodiscard]] FlopsPerSecond peak() const { return peak_; }
   [[nodiscard]] const std::vector<MemoryLevel>& levels() const { return levels_; }
-  /// Below the peak, the highest first.
+  /// Ceilings below the peak, the highest first.
   [[nodiscard]] const std::vector<ArithmeticCeiling>& ceilings() const { return ceilings_; }
 
-  /// t ≥ max( F/π, Q_1/β_1, Q_2/β_2, … ), Q_l the bytes that cross level l   [MODEL 5.2; T. Koskela
-  /// et al. 2018]. `traffic`: one a level, in order.
+  /// t ≥ max( F/π, Q_1/β_1, Q_2/β_2, … ), where Q_l is the bytes that cross level l   [MODEL 5.2;
+  /// T. Koskela et al. 2018]. `traffic` has one value a level, in order.
   [[nodiscard]] Seconds time(Flops flops, std::span<const Bytes> traffic) const;
 
-  /// P = min(π, β_l · OI), OI by the bytes that the core asks for, wherever they lie
-  /// [MODEL 5.3; A. Ilic, F. Pratas, L. Sousa 2014]. `level`: its place in levels().
+  /// P = min(π, β_l · OI), where OI counts the bytes that the core requests, wherever they lie
+  /// [MODEL 5.3; A. Ilic, F. Pratas, L. Sousa 2014]. `level` is an index into levels().
   [[nodiscard]] FlopsPerSecond attainable(std::size_t level, FlopsPerByte intensity) const;
 
-  /// The farthest level from which data may have come at that speed, by their cache-aware roofs;
-  /// the nearest if none allows it, as where the peak was measured by other code.
+  /// The farthest level from which data may come at that speed, by the cache-aware roofs. It is the
+  /// nearest level if none allows the speed, for example where other code measured the peak.
   [[nodiscard]] std::size_t farthest_source(FlopsPerSecond executed, FlopsPerByte intensity) const;
 
-  /// The nearest level that holds the working set, the last if none does.
+  /// The nearest level that holds the working set, or the last if none does.
   [[nodiscard]] std::size_t level_of(Bytes working_set) const;
 
-  /// t = max( F/π, Q/β ) + t_launch, β that of the working set; of kernels one after the other the
-  /// sum   [MODEL 5.4; Y. Wang et al., Time-Based Roofline, arXiv:2009.04598]. The speed of small
-  /// kernels is then V / (a + V/b) with a = t_launch and b = π   [MODEL 5.5]. Wrong where kernels
-  /// overlap.
+  /// t = max( F/π, Q/β ) + t_launch, with the β of the working set; kernels one after the other
+  /// take the sum   [MODEL 5.4; Y. Wang et al., Time-Based Roofline, arXiv:2009.04598]. The speed
+  /// of small kernels is then V / (a + V/b) with a = t_launch and b = π   [MODEL 5.5]. Wrong where
+  /// kernels overlap.
   [[nodiscard]] Seconds time_based(const Work& work, Bytes working_set) const;
 
-  /// F_min = π t_launch: kernels with fewer operations spend most of their time on being launched
-  /// (and Q_min = β t_launch with fewer bytes).
+  /// F_min = π t_launch. A kernel with fewer operations, or with fewer bytes than Q_min = β
+  /// t_launch, spends most of its time on its launch.
   [[nodiscard]] Flops least_flops() const { return peak_ * launch_; }
   [[nodiscard]] Bytes least_bytes(std::size_t level) const;
 

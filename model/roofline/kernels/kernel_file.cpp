@@ -38,7 +38,7 @@ Json to_json(const MeasuredWorkspaces& workspaces) {
   return list;
 }
 
-/// null where there is none; else a residual as its log sizes, value and importance.
+/// null without a correction; else each residual as its log sizes, value and importance.
 Json to_json(const Correction& correction) {
   if (correction.residuals.empty()) return nullptr;
   Json list = Json::array();
@@ -82,7 +82,7 @@ Json to_json(const KernelModel& model) {
           {"workspaces", to_json(model.workspaces)}};
 }
 
-/// A number of [least, 1e30]: JSON may hold any.
+/// A number of [least, 1e30]; JSON itself has no range.
 double number(const Json& json, const char* key, double least) {
   const double value = json.at(key).get<double>();
   if (value >= least && value <= 1e30) return value;
@@ -108,7 +108,7 @@ CaseSizes parse_sizes(const Json& json) {
   return sizes;
 }
 
-/// Of all terms that the fit has seen.
+/// Parameters of all terms that the fit has seen.
 void parse_parameters(const Json& json, KernelModel& model) {
   model.seen.reset();
   for (const auto& [name, value] : json.items()) {

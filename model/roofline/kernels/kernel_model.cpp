@@ -48,8 +48,7 @@ double octaves_below(const CaseSizes& sizes, const CaseSizes& least) {
 
 namespace {
 
-/// The 95 % interval of a case that takes `time`, of which `start` is what a run costs before it
-/// does anything.
+/// The 95 % interval of a case that takes `time`, including the fixed cost `start` of a run.
 Estimate<Seconds> with_interval(const KernelModel& model, const CaseSizes& sizes, Seconds time,
                                 Seconds start) {
   constexpr double most = 300;  // keeps the ends finite

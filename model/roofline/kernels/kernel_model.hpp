@@ -14,23 +14,24 @@
 
 namespace dlscale::model {
 
-/// Sizes of a case that say whether a model has seen the like of it: operations, bytes, m, n, k of
-/// its largest matrix product (direct: K, N P Q, C R S of a group), the taps R S of a filter, and
-/// the stride.
+/// Sizes of a case that decide whether a model has seen a similar one: operations, bytes, m, n, k
+/// of its largest matrix product (direct: K, N P Q, C R S of a group), the taps R S of a filter,
+/// and the stride.
 struct CaseSizes {
   static constexpr std::array<std::string_view, 7> names{"flops", "bytes",  "m",     "n",
                                                          "k",     "filter", "stride"};
-  static constexpr std::size_t flops = 0, bytes = 1;  ///< places of these two
+  static constexpr std::size_t flops = 0, bytes = 1;  ///< indices of these two
   std::array<double, names.size()> values{};
 };
 CaseSizes sizes_of(const KernelCase& what);
-/// How far the size that is farthest beyond a range is from its end, in powers of 2; 0: all inside.
+/// Distance from a range of the size that is farthest outside of it, in powers of 2; 0 if all are
+/// inside.
 double octaves_beyond(const CaseSizes& sizes, const CaseSizes& least, const CaseSizes& greatest);
-/// How far operations or bytes, whichever are farther, are below the least, in powers of 2; 0: none
-/// is. A case with fewer than any that was fitted may take little more than its start.
+/// Distance of operations or bytes below the least, whichever is farther, in powers of 2; 0 if
+/// neither is below. A case with fewer than any fitted one may take little more than its start.
 double octaves_below(const CaseSizes& sizes, const CaseSizes& least);
 
-/// How long a stage takes by either side of its roofline, of which the greater counts.
+/// The time of a stage by either side of its roofline; the greater counts.
 struct StageTime {
   std::string_view name;  ///< lowering::Stage::name
   Seconds compute, memory;
@@ -38,61 +39,62 @@ struct StageTime {
   [[nodiscard]] Seconds time() const { return memory_bound() ? memory : compute; }
 };
 
-/// Among the sizes that a case is beyond: it has terms of which the fit has seen nothing, so that
-/// its time is without them. KernelModel::tells().
+/// A name in KernelPrediction::beyond: the fit has not seen some terms of the case, and its time
+/// lacks them. See KernelModel::tells().
 inline constexpr std::string_view unseen_terms = "unseen_terms";
 
 /// A predicted time.
 struct KernelPrediction {
-  Estimate<Seconds> time;           ///< 95 % interval by cross-validation: see KernelModel
-  std::vector<std::string> beyond;  ///< sizes outside of the range fitted; empty: interpolated
-  Seconds naive;          ///< KernelModel::naive: the algorithm's work at the highest rates seen
+  Estimate<Seconds> time;           ///< 95 % interval by cross-validation; see KernelModel
+  std::vector<std::string> beyond;  ///< sizes outside of the fitted range; empty: interpolated
+  Seconds naive;          ///< by KernelModel::naive: the algorithm's work at the highest rates seen
   double correction = 1;  ///< KernelModel::correction, as a factor
-  Seconds always = {};    ///< the start, the tensors and the workspace
-  std::vector<StageTime> stages = {};  ///< with `always` they add up to `time`, correction included
+  Seconds always = {};    ///< time of the start, the tensors and the workspace
+  std::vector<StageTime> stages = {};  ///< `always` + stages = `time`, correction included
   [[nodiscard]] bool extrapolated() const { return !beyond.empty(); }
 };
 
 /// The time of convolutions by one way:
 ///   t = e^c (always + Σ over stages max(compute, memory))   [MODEL 4.6]
-/// where c is the correction, and each of the others a sum of amounts (kernel_terms.hpp: `always`
-/// has the start, the tensors and the workspace) times parameters ≥ 0, a few a kind of stage and
-/// none a shape. Matrix products take, each,
+/// where c is the correction. Each other value is a sum of amounts (kernel_terms.hpp) times
+/// parameters ≥ 0: a few for each kind of stage, none for a shape. `always` covers the start, the
+/// tensors and the workspace. A matrix product takes
 ///   2 m n k / π + a m n + b m k + c k n + d,
-/// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin
-/// in any direction are slow. Bytes of a working set W count once more, W / (W + near), where they
-/// leave the near caches; bytes that the last level loses between stages count once more, after all
-/// stages (Caches). [D: our own form; MODEL 4.6 leaves the efficiency open.]
-/// Wrong where a library changes its kernel from shape to shape, which no size here tells; where it
-/// does so between shapes that were measured, the correction follows it.
+/// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin in
+/// any direction are slow. The share W / (W + near) of the bytes of a working set W leaves the near
+/// caches and counts once more. Bytes that the last level loses between stages count once more,
+/// after all stages (Caches). [D: our own form; MODEL 4.6 leaves the efficiency open.] Wrong where
+/// a library changes its kernel from shape to shape, which no size here shows. Between shapes that
+/// were measured, the correction follows such a change.
 struct KernelModel {
   Way way;
   Amounts parameters{};
   Caches caches;
-  /// Terms that the samples, or those of kin, have: the parameters of others mean nothing.
+  /// Terms that its samples, or those of its kin, contain. Parameters of other terms mean nothing.
   TermSet seen = TermSet().set();
   Correction correction;      ///< without residuals: none
-  CaseSizes least, greatest;  ///< of what it was fitted to
-  double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
-  double ratio_high = 1;      ///< and 97.5 % quantiles, so that 95 % of new ones lie between
-  /// Beyond the range by d octaves (octaves_beyond()) both ends are e^(widening d) farther: so that
-  /// 95 % of samples lay between that were left out as the smallest or the largest third, an octave
-  /// or more beyond the others (beyond_fits.hpp).
+  CaseSizes least, greatest;  ///< range of its samples
+  /// 2.5 % and 97.5 % quantiles of measured / predicted at shapes left out of a fit: 95 % of new
+  /// ratios lie between them.
+  double ratio_low = 1;
+  double ratio_high = 1;
+  /// At d octaves beyond the range (octaves_beyond()) both ends lie e^(widening d) farther out. The
+  /// interval then holds 95 % of samples an octave or more beyond a fit without the smallest or the
+  /// largest third (beyond_fits.hpp).
   double widening = 0;
-  /// The upper end of the interval of the fastest sample. What a run costs before it does anything
-  /// is not told apart by samples: all of the fastest may be such a start, or none of it, what the
-  /// fit calls so growing with the work. So d octaves below the range (octaves_below()) the
-  /// interval reaches up to the fastest sample at least, and its lower end counts 2^-d of the
-  /// fitted start.
+  /// The upper end of the interval of the fastest sample. Samples do not determine the fixed cost
+  /// of a run: the fastest time may consist of it entirely, or not at all. The interval therefore
+  /// reaches up to the fastest sample at least, where a case is d octaves below the range
+  /// (octaves_below()). Its lower end counts 2^-d of the fitted start.
   Seconds fastest = {};
   Roofline naive{};        ///< highest rates that any way reached, by its algorithm's work
-  int vector_floats = 16;  ///< of the processor that ran it: WorkSetting::vector_floats
-  int kernels = 0;         ///< fitted to so many shapes
-  int samples = 0;         ///< and times: shapes by batches
-  /// Of what was measured; empty where declares_workspace().
+  int vector_floats = 16;  ///< WorkSetting::vector_floats of its processor
+  int kernels = 0;         ///< number of shapes fitted to
+  int samples = 0;         ///< number of times fitted to: shapes by batches
+  /// Measured workspaces; empty where declares_workspace().
   MeasuredWorkspaces workspaces;
-  /// Whether all terms of the case were seen. Of a fit to 3 × 3 filters, 1 × 1 are not, for which
-  /// libraries have other kernels.
+  /// Whether the fit has seen all terms of the case. A fit to 3 × 3 filters has not seen those of
+  /// 1 × 1 filters, for which libraries have other kernels.
   [[nodiscard]] bool tells(const KernelCase& what) const;
   [[nodiscard]] KernelPrediction predict(const KernelCase& what) const;
 };
@@ -102,11 +104,11 @@ struct KernelModels {
   std::vector<KernelModel> models;
   std::string cpu = "unknown";
   std::vector<std::string> sources;  ///< result files
-  /// None if there is none.
+  /// Returns nullptr if no model is of that way.
   [[nodiscard]] const KernelModel* find(const Way& way) const;
 };
 
-/// A way to run a layer, and what it would cost.
+/// A way to run a layer, and its predicted cost.
 struct Candidate {
   Way way;
   KernelPrediction prediction;
@@ -114,20 +116,20 @@ struct Candidate {
   bool fits = true;  ///< Workspace::within() the limit
 };
 
-/// All ways whose models tell the time of a convolution, those that fit first, the fastest first;
-/// empty if there is none.
+/// All ways whose models can predict a convolution: those that fit first, the fastest first. Empty
+/// if there is none.
 std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
                               Pass pass, int threads, const std::string& cache,
                               std::optional<Bytes> workspace_limit = {});
 
-/// The ways that choose() leaves out though they offer the convolution, since their models have
-/// seen too little to tell its time: KernelModel::tells().
+/// The ways that offer the convolution but that choose() leaves out, because their models have not
+/// seen all of its terms: KernelModel::tells().
 std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
                              Pass pass, int threads, const std::string& cache);
 
-/// JSON {"schema": "dlscale.kernels", "version": 9, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 9, …} in SI units, the unit in the key.
 std::string kernel_models_json(const KernelModels& models);
-/// Throws ConfigError that names `where` and what is wrong there.
+/// Throws ConfigError that names `where` and the error.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);
 
 }  // namespace dlscale::model

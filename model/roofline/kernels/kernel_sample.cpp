@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-/// Measurements of one case, with what they have in common.
+/// Measurements of one case, and their common properties.
 struct Found {
   KernelCase what;
   Group group;
   std::set<std::string> layers;
 };
 
-/// The medians of which pool() takes the one in the middle.
+/// The medians whose middle pool() takes.
 std::vector<Seconds> medians(const Group& group) {
   std::vector<Seconds> times;
   times.reserve(group.size());

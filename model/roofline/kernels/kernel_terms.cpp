@@ -37,7 +37,7 @@ struct TensorBytes {
   [[nodiscard]] Bytes all() const { return read + written; }
 };
 
-/// Share of the input's pixels that some filter meets.
+/// Share of the input's pixels that at least one filter covers.
 double met_share(const ConvolutionShape& shape) {
   const auto along = [&](std::int64_t filter, std::int64_t outputs, std::int64_t inputs) {
     const std::int64_t met = (outputs - 1) * std::min(filter, shape.stride) + filter;
@@ -47,8 +47,8 @@ double met_share(const ConvolutionShape& shape) {
          along(shape.kernel_w, shape.out_width, shape.width);
 }
 
-/// Of the input only pixels that some filter meets, unless it is the result and the others are set
-/// to zero.
+/// Only input pixels that some filter covers count, unless the input is the result, whose other
+/// pixels are set to zero.
 TensorBytes touched_bytes(const ConvolutionShape& shape, Pass pass) {
   const Bytes input(element_bytes * shape.input_elements());
   const Bytes weights(element_bytes * shape.weight_elements());
@@ -88,17 +88,17 @@ DirectTerms direct_terms(const ConvolutionShape& shape) {
   return {Term::direct_flops, Term::direct_result, Term::direct_call, Term::direct_memory};
 }
 
-/// What a direct convolution goes over: channels in vectors of 16, rows of what its inner kernel
-/// goes along, and filters.
+/// The loops of a direct convolution: channels in vectors of 16, rows of the inner kernel, and
+/// filters.
 struct DirectLoops {
   double inputs, outputs;                ///< channels of a group, padded to vectors
-  double input_vectors, output_vectors;  ///< vectors of them, begun ones counted
+  double input_vectors, output_vectors;  ///< number of such vectors, partial ones counted
   double groups, filter_rows, filter_taps;
-  double output_rows, output_columns;  ///< of all images: N P, and Q
+  double output_rows, output_columns;  ///< N P of all images, and Q
 };
 
-/// Few input channels, as of a first layer, are not padded where they are read only: libraries have
-/// kernels for them, but none that write them.
+/// A few input channels, as in a first layer, are not padded where they are only read. Libraries
+/// have kernels that read them so, but none that write them so.
 DirectLoops direct_loops(const ConvolutionShape& shape, Pass pass) {
   constexpr double vector = 16;
   const auto of_group = [&](std::int64_t channels) {
@@ -120,8 +120,9 @@ DirectLoops direct_loops(const ConvolutionShape& shape, Pass pass) {
           .output_columns = static_cast<double>(shape.out_width)};
 }
 
-/// Results of a pass as often as they are loaded and stored: once a vector of the channels that are
-/// summed; gradients of filters once a row of outputs, of 1 × 1 filters once an image.
+/// Results of a pass, counted as often as they are loaded and stored: once a vector of the channels
+/// that are summed. Gradients of filters count once a row of outputs, those of 1 × 1 filters once
+/// an image.
 double direct_results(const DirectLoops& loops, const ConvolutionShape& shape, Pass pass) {
   const bool pointwise = loops.filter_taps == 1;
   const double pixels = loops.output_rows * loops.output_columns;
@@ -152,7 +153,7 @@ void add_direct(const ConvolutionShape& shape, Pass pass, const DirectTerms& ter
                             loops.input_vectors * loops.filter_rows;
 }
 
-/// Term::spilled
+/// The amount of Term::spilled.
 double spilled_bytes(const KernelCase& what, Bytes last) {
   Bytes scratch;
   for (const Stage& stage : what.work.stages) scratch += stage.scratch;

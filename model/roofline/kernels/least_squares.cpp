@@ -12,7 +12,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-/// G x = b, G symmetric and positive semidefinite, of unit diagonal.
+/// The system G x = b, where G is symmetric, positive semidefinite and of unit diagonal.
 struct Normal {
   std::size_t n;
   Vector G;
@@ -20,7 +20,7 @@ struct Normal {
   [[nodiscard]] double at(std::size_t i, std::size_t j) const { return G[i * n + j]; }
 };
 
-/// Lengths of the columns; 1 for those of zeros.
+/// Lengths of the columns; 1 for columns of zeros.
 Vector column_lengths(const Equations& equations, std::span<const double> weights) {
   Vector lengths(equations.unknowns);
   for (std::size_t i = 0; i < equations.size(); ++i) {
@@ -46,8 +46,8 @@ Normal normal_equations(const Equations& equations, std::span<const double> weig
   return normal;
 }
 
-/// Solves for the unknowns in `free`, the others being 0, by Cholesky's factors. A little is added
-/// to the diagonal, so that columns that depend on each other share.
+/// Solves for the unknowns in `free` by Cholesky's factors, with the others 0. A small term on the
+/// diagonal lets linearly dependent columns share.
 Vector solve(const Normal& normal, const std::vector<std::size_t>& free) {
   constexpr double ridge = 1e-10;
   const std::size_t k = free.size();
@@ -70,7 +70,7 @@ Vector solve(const Normal& normal, const std::vector<std::size_t>& free) {
   return x;
 }
 
-/// The unknown whose growth from 0 lessens the sum most; none: n.
+/// The unknown whose growth from 0 lowers the sum most; n if none does.
 std::size_t most_wanted(const Normal& normal, const Vector& x, const std::vector<bool>& is_free) {
   std::size_t best = normal.n;
   double steepest = 1e-9 * *std::max_element(normal.b.begin(), normal.b.end());
@@ -85,7 +85,7 @@ std::size_t most_wanted(const Normal& normal, const Vector& x, const std::vector
   return best;
 }
 
-/// Moves x to the solution among the free unknowns, which leave one by one as they reach 0.
+/// Moves x to the solution among the free unknowns. An unknown that reaches 0 is no longer free.
 void settle(const Normal& normal, Vector& x, std::vector<bool>& is_free) {
   while (true) {
     std::vector<std::size_t> free;

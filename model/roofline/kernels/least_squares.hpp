@@ -4,7 +4,7 @@
 
 namespace dlscale::model {
 
-/// A system of equations Σ_j a_ij x_j = y_i, as rows.
+/// A system of equations Σ_j a_ij x_j = y_i, stored by rows.
 struct Equations {
   std::size_t unknowns = 0;
   std::vector<double> coefficients;  ///< row by row
@@ -22,10 +22,10 @@ struct Equations {
 std::vector<double> non_negative_least_squares(const Equations& equations,
                                                std::span<const double> weights);
 
-/// The same with the weights of P. J. Huber's estimator, found by repeated fits: residuals beyond
+/// The same with the weights of P. J. Huber's estimator, found by repeated fits. Residuals beyond
 /// 1.345 robust standard deviations (1.4826 times the median of |r|) count linearly instead of
-/// squared, so that a few bad measurements do not bend the fit. `importance` ≥ 0, one a row,
-/// multiplies those weights.
+/// squared, so that outliers do not bend the fit. `importance` ≥ 0, one a row, multiplies those
+/// weights.
 std::vector<double> robust_non_negative(const Equations& equations,
                                         std::span<const double> importance);
 

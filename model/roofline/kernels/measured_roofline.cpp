@@ -26,12 +26,12 @@ bool is_in(const Measurement& measurement, DType dtype) {
   return has(measurement, "dtype", std::string(dtype_name(dtype)));
 }
 
-/// Of bench peak: arithmetic over an array.
+/// Whether a row of bench peak is arithmetic over an array.
 bool is_intensity(const Measurement& measurement) {
   return has(measurement, "operation", "intensity");
 }
 
-/// Rows with a time of a rank alone with these threads on the processor, and declared work.
+/// Visits rows of a rank alone with these threads on the processor, with a time and declared work.
 template <class Visit>
 void for_each_row(std::span<const ResultFile> results, std::string_view benchmark, int threads,
                   const Visit& visit) {
@@ -81,7 +81,7 @@ FlopsPerSecond fastest_product(std::span<const ResultFile> results, int threads,
   return fastest;
 }
 
-/// Of bench memory: the pass over arrays, if the row is of one.
+/// The pass over arrays that a row of bench memory measures; empty for other rows.
 std::optional<std::string> pass_of(const Measurement& measurement) {
   constexpr std::array passes{"copy", "scale", "add", "triad"};
   const auto found = std::ranges::find_if(
@@ -103,7 +103,8 @@ std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, i
   return measured;
 }
 
-/// Files of earlier versions do not say it, but the arrays of a whole sweep end at four times it.
+/// Files of earlier versions do not state the cache, but the arrays of a full sweep end at four
+/// times it.
 std::optional<Bytes> cache_of_sweep(const ResultFile& file) {
   const auto sizes = file.header.run.find("sizes");
   if (!file.complete || sizes == file.header.run.end() || sizes->second != "sweep") return {};
@@ -116,8 +117,8 @@ std::optional<Bytes> cache_of_sweep(const ResultFile& file) {
   return largest > Bytes(0) ? std::optional(0.25 * largest) : std::nullopt;
 }
 
-/// The last-level cache of the machine that the passes over memory are of, the largest that a file
-/// says; none: none says it.
+/// The last-level cache of the machine, the largest that a file with passes over memory states.
+/// Empty if none states it.
 std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
   std::optional<Bytes> largest;
   for (const ResultFile& file : results) {
@@ -132,9 +133,9 @@ std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
   return largest;
 }
 
-/// What arithmetic reaches: the highest is the peak. Operations of bench peak and of products are
-/// counted exactly, those of convolutions by what their algorithm is known to do: beside bench peak
-/// they do not raise it.
+/// Ceilings of arithmetic; the highest is the peak. Operations of bench peak and of products are
+/// counted exactly. Those of convolutions follow from their algorithm, so they do not raise a peak
+/// of bench peak.
 std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
                                           std::span<const KernelSample> samples, int threads,
                                           DType dtype) {
@@ -156,7 +157,7 @@ std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
   return ceilings;
 }
 
-/// Of memory, or of arithmetic.
+/// The error for a missing ceiling of memory, or of arithmetic.
 ConfigError missing(bool of_memory, int threads, DType dtype) {
   const std::string what =
       of_memory ? "passes over memory" : fmt::format("arithmetic in {}", dtype_name(dtype));
@@ -215,8 +216,8 @@ PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sam
   const FlopsPerSecond executed = work.flops() / sample.time;
   const Bytes tensors = sample.what.way.cache == "hot" ? Bytes() : least_bytes(sample.what.shape);
   const Seconds overlapped = roofline.time(work.flops(), traffic_of(roofline, work, tensors));
-  // Each stage alone is bound by arithmetic at least as much as all together, so that only bytes
-  // that cross more levels than the stages' working sets need can make the overlapped time longer.
+  // A stage alone is bound by arithmetic at least as much as all stages together. The overlapped
+  // time can only be longer by bytes that cross more levels than the stages' working sets need.
   const bool brings_tensors = overlapped > bound;
   return {.sample = &sample,
           .intensity = work.intensity(),

@@ -26,7 +26,7 @@ Curve highest_at_each_set(std::span<const MeasuredBandwidth> measured) {
   return highest;
 }
 
-/// Of a point and its two neighbours; at an end of the curve, of the three points there.
+/// The median of a point and its two neighbours; at an end of the curve, of the three points there.
 double median_of_three(const Curve& curve, Curve::const_iterator point) {
   auto first = point == curve.begin() ? point : std::prev(point);
   if (std::next(point) == curve.end()) first = std::prev(first);
@@ -37,8 +37,8 @@ double median_of_three(const Curve& curve, Curve::const_iterator point) {
   return window[1];
 }
 
-/// A single set that was slow or fast by chance says nothing of those beside it: dips are filled
-/// first, so that what stands beside one is no peak, then peaks come down to the higher neighbour.
+/// Removes single sets that were slow or fast by chance. Dips are filled first, so that their
+/// neighbours are not taken for peaks; then peaks come down to the higher neighbour.
 Curve without_outliers(const Curve& curve) {
   if (curve.size() < 3) return curve;
   Curve filled = curve;
@@ -52,7 +52,7 @@ Curve without_outliers(const Curve& curve) {
   return smooth;
 }
 
-/// What a larger working set still reaches, a smaller one could.
+/// A smaller working set reaches at least the bandwidth of a larger one.
 void raise_to_larger_sets(Curve& curve) {
   double reached = 0;
   for (auto point = curve.rbegin(); point != curve.rend(); ++point) {
@@ -60,8 +60,7 @@ void raise_to_larger_sets(Curve& curve) {
   }
 }
 
-/// The median; of an even number the lower of the two in the middle, so that one of two that was
-/// fast by chance does not count.
+/// The lower median: of two values, the one that was fast by chance does not count.
 double lower_median(const Curve& curve) {
   std::vector<double> values;
   for (const auto& [set, bandwidth] : curve) values.push_back(bandwidth);
@@ -70,8 +69,8 @@ double lower_median(const Curve& curve) {
   return *middle;
 }
 
-/// The median of the best kind of pass over the working sets of a stretch. Kinds that ran at fewer
-/// than half as many of them as another do not count.
+/// The median of the best kind of pass over the working sets of a stretch. A kind that ran at fewer
+/// than half as many sets as another does not count.
 BytesPerSecond sustained(std::span<const MeasuredBandwidth> measured, double from, double to) {
   std::map<std::string, std::vector<MeasuredBandwidth>> passes;
   for (const MeasuredBandwidth& point : measured) {
@@ -96,7 +95,7 @@ struct Stretch {
   double last;
 };
 
-/// Over which the curve stays within `tolerance` of its first point, in order.
+/// The stretches over which the curve stays within `tolerance` of their first point, in order.
 std::vector<Stretch> stretches_of(const Curve& curve, double tolerance) {
   std::vector<Stretch> stretches;
   for (auto first = curve.begin(); first != curve.end();) {
@@ -109,7 +108,7 @@ std::vector<Stretch> stretches_of(const Curve& curve, double tolerance) {
   return stretches;
 }
 
-/// A level that is no faster than the next is part of it.
+/// Merges a level that is not faster than the next into the next.
 void merge_slower_into_next(std::vector<MemoryLevel>& levels) {
   for (std::size_t i = levels.size(); i-- > 1;) {
     if (levels[i - 1].bandwidth <= levels[i].bandwidth) {
@@ -118,13 +117,13 @@ void merge_slower_into_next(std::vector<MemoryLevel>& levels) {
   }
 }
 
-/// What is measured of memory, and the last cache before it.
+/// The stretch of the curve that is memory, and the last cache before it.
 struct Memory {
   Stretch stretch;
   double cache;  ///< bytes
 };
 
-/// None: which sets are behind the caches is not known.
+/// Returns nothing if the size of the last cache is not known.
 std::optional<Memory> memory_of(const Curve& curve, std::optional<Bytes> last_cache) {
   if (!last_cache) return std::nullopt;
   const auto first = curve.lower_bound(sets_beyond_a_cache * last_cache->si());

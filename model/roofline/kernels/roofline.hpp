@@ -6,7 +6,7 @@
 
 namespace dlscale::model {
 
-/// The roofline of a device: what its arithmetic and its memory allow at best.
+/// The roofline of a device: the limits of its arithmetic and its memory.
 struct Roofline {
   FlopsPerSecond peak;
   BytesPerSecond bandwidth;
@@ -15,9 +15,9 @@ struct Roofline {
   [[nodiscard]] FlopsPerSecond attainable(FlopsPerByte intensity) const {
     return std::min(peak, bandwidth * intensity);
   }
-  /// The intensity from which on arithmetic limits and memory does not.
+  /// The intensity above which arithmetic, not memory, is the limit.
   [[nodiscard]] FlopsPerByte ridge_point() const { return peak / bandwidth; }
-  /// t = max(F/π, Q/β)   [MODEL 5.4]. A lower bound: caches and launches are not in it.
+  /// t = max(F/π, Q/β)   [MODEL 5.4]. It is a lower bound without caches and launches.
   [[nodiscard]] Seconds time(const Work& work) const {
     return std::max(work.flops / peak, work.bytes / bandwidth);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kin_importance = 0.2;
 
-/// Samples as what their time is made of.
+/// Samples with their terms and times.
 struct Timed {
   std::vector<KernelTerms> terms;
   std::vector<double> times;
@@ -35,7 +35,7 @@ Timed timed(const FitEvidence& evidence, const Caches& caches) {
 
 enum class Sides { both, greater };
 
-/// One row a sample, divided by `scales`.
+/// One row for each sample, divided by `scales`.
 std::vector<Amounts> rows_of(const Timed& timed, const std::vector<double>& scales,
                              const Amounts& parameters, Sides sides) {
   std::vector<Amounts> rows;
@@ -56,10 +56,10 @@ std::vector<Amounts> rows_of(const Timed& timed, const std::vector<double>& scal
   return rows;
 }
 
-/// √(measured · predicted): residuals divided by it are 2 sinh(r / 2) for a logarithm r of
-/// predicted / measured, and so the same for times too long and too short by one factor. By the
-/// measured time alone, times that noise has made short would count most. Where nothing is
-/// predicted yet: the measured time.
+/// √(measured · predicted). A residual divided by it is 2 sinh(r / 2), where r is the logarithm of
+/// predicted / measured. Times too long and too short by one factor then count the same; with the
+/// measured time alone, times that noise made short would count most. Before the first prediction
+/// it is the measured time.
 std::vector<double> scales_of(const Timed& timed, const Amounts& parameters) {
   std::vector<double> scales;
   scales.reserve(timed.times.size());
@@ -90,14 +90,14 @@ void update(const Timed& timed, Sides sides, Amounts& parameters) {
   for (std::size_t k = 0; k < occurring.size(); ++k) parameters.at(occurring[k]) = fitted[k];
 }
 
-/// TermFit::seen
+/// TermFit::seen of these samples.
 TermSet seen(const Timed& timed) {
   TermSet all;
   for (const KernelTerms& terms : timed.terms) all |= occurring(terms);
   return all;
 }
 
-/// TermFit::loss
+/// TermFit::loss of these parameters.
 double loss(const Timed& timed, const Amounts& parameters) {
   double sum = 0;
   for (std::size_t i = 0; i < timed.terms.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace dlscale::model {
 namespace {
 
-/// Wᵢ / Bᵢ
+/// The share Wᵢ / Bᵢ.
 double share_of_tensors(const WorkspaceCase& measured, Bytes workspace) {
   const auto convolution = parse_convolution_key(measured.kernel, measured.batch);
   EXPECT(convolution.has_value());

@@ -10,12 +10,12 @@
 
 namespace dlscale::model {
 
-/// How a workspace is known.
+/// The source of the size of a workspace.
 enum class WorkspaceBasis {
   declared,  ///< our own code takes it: lowering::AlgorithmWork
-  measured,  ///< that case was measured
-  bounded,   ///< by the largest share of the tensors' bytes that was measured
-  formula,   ///< as the papers have the algorithm, which a library need not follow   [MODEL 4]
+  measured,  ///< measured for this case
+  bounded,   ///< estimated by the largest measured share of the tensors' bytes
+  formula,   ///< the papers' formula, which a library need not follow   [MODEL 4]
 };
 std::string_view workspace_basis_name(WorkspaceBasis basis);
 
@@ -23,29 +23,29 @@ std::string_view workspace_basis_name(WorkspaceBasis basis);
 struct Workspace {
   Bytes size;
   WorkspaceBasis basis = WorkspaceBasis::declared;
-  /// One that only a formula gives is within no limit, since the library may take any.
+  /// A size from a formula alone is within no limit, since the library may take any amount.
   [[nodiscard]] bool within(const std::optional<Bytes>& limit) const;
 };
 
-/// A kernel at a batch, of which a workspace was measured.
+/// A kernel and a batch whose workspace was measured.
 struct WorkspaceCase {
   std::string kernel;  ///< kernel_key()
   int batch = 1;
   auto operator<=>(const WorkspaceCase&) const = default;
 };
-/// Bytes by case. Of one way whose code is not ours.
+/// Bytes by case, for one way whose code is not ours.
 using MeasuredWorkspaces = std::map<WorkspaceCase, Bytes>;
 
-/// Whether that way's code is ours, as no direct convolution is, so that lowering::AlgorithmWork
-/// declares what it takes.
+/// Whether that way's code is ours, so that lowering::AlgorithmWork declares its workspace. No
+/// direct convolution is ours.
 bool declares_workspace(const Way& way);
 
-/// The workspace of a case by a way of which those were measured; of a way that declares it, they
-/// do not count. Elsewhere
+/// The workspace of a case by a way. A way that declares its workspace ignores `measured`.
+/// Otherwise the size of a measured case counts, or else
 ///   W = max over measured cases (Wᵢ / Bᵢ) · B
 /// where B is the bytes of input, filters and output once each [D: ours]. Wrong where the library
-/// takes more of a shape than of any that was measured: the share is the largest seen, and no
-/// bound that it keeps. Far too large for most shapes, since the shares of some are small.
+/// takes a larger share for this shape than for any measured one: the largest share seen is not a
+/// guaranteed bound. It is far too large for most shapes, since the shares of some are small.
 Workspace workspace_of(const KernelCase& what, const MeasuredWorkspaces& measured);
 
 }  // namespace dlscale::model

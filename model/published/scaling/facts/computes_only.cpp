@@ -9,7 +9,7 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// All that a clause says, but for words_around.
+/// The statements that a clause may consist of, apart from words_around.
 constexpr std::array<std::string_view, 26> statements{"compute only",
                                                       "computation only",
                                                       "computing only",
@@ -37,13 +37,13 @@ constexpr std::array<std::string_view, 26> statements{"compute only",
                                                       "without optimiser update",
                                                       "excluding optimizer"};
 
-/// Which change nothing of what is said; no word that denies or doubts is one.
+/// Words that do not change a statement. None of them denies or doubts.
 constexpr std::array<std::string_view, 21> words_around{
     "the",        "a",     "an",         "this",     "it",    "its",     "is",
     "was",        "of",    "time",       "times",    "step",  "steps",   "iteration",
     "iterations", "point", "throughput", "measured", "speed", "samples", "given"};
 
-/// Clauses that begin so may take back what was said before them.
+/// The first words of clauses that may take back the previous statement.
 constexpr std::array<std::string_view, 9> reservations{
     "which", "but", "though", "although", "unless", "except", "if", "or", "not"};
 
@@ -58,7 +58,8 @@ bool is_mark(char letter, std::string_view marks) {
 
 using Clause = std::vector<std::string>;
 
-/// The words between marks, in small letters, sentence by sentence. A hyphen parts words.
+/// The words between punctuation marks, in lower case, sentence by sentence. A hyphen separates
+/// words.
 std::vector<std::vector<Clause>> sentences_of(std::string_view text) {
   std::vector<std::vector<Clause>> sentences(1);
   Clause clause;

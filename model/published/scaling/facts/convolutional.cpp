@@ -11,13 +11,13 @@ constexpr double classes = 1000;
 struct Filter {
   double in = 1;
   double out = 1;
-  double size = 1;   ///< of the filter
+  double size = 1;   ///< height and width of the filter
   double image = 1;  ///< height and width of the output
   double groups = 1;
 };
 
-/// Its output is written thrice: by itself, by batch normalisation, which has two parameters a
-/// channel, and by the activation.
+/// A convolution whose output is written three times: by itself, by batch normalisation with two
+/// parameters a channel, and by the activation.
 LayerWork normalised(const Filter& filter) {
   const auto& [in, out, size, image, groups] = filter;
   const double weights = in * out * size * size / groups;
@@ -28,7 +28,7 @@ LayerWork classifier(double features) {
   return {features * classes, classes, {features * classes, classes}};
 }
 
-/// Two small layers that work on averages of channels, and the product with all of them.
+/// Two small layers on averages of channels, and the product with all channels.
 LayerWork squeeze_and_excite(double channels, double image) {
   constexpr double reduction = 16;
   const double weights = channels * channels / reduction;
@@ -36,7 +36,7 @@ LayerWork squeeze_and_excite(double channels, double image) {
       2 * weights, channels * image * image, {weights, channels / reduction, weights, channels}};
 }
 
-/// Channels of the first stage within and at the end of a block.
+/// Channels of the first stage inside a block, and at its end.
 constexpr double first_width = 64;
 constexpr double first_output = 256;
 constexpr double channels_of_group = 4;
@@ -46,7 +46,7 @@ LayerWork first_convolution(double channels) {
   return normalised({.in = 3, .out = channels, .size = 7, .image = 112, .groups = 1});
 }
 
-/// Height and width that the stage after one of `image` has.
+/// Height and width of the stage after one of `image`.
 double stage_image(double image, std::size_t stage) {
   return stage == 0 ? image : image / 2;
 }
@@ -114,7 +114,7 @@ std::vector<LayerWork> densenet(const DenseBlocks& shape) {
   const double narrow = 4 * growth;
   double channels = shape.first;
   double pixels = first_image * first_image;
-  // Normalisation comes before each convolution here, over all channels so far.
+  // DenseNet normalises before each convolution, over all channels so far.
   const auto normalise = [&](double width) {
     layers.push_back({0, 2 * width * pixels, {width, width}});
   };

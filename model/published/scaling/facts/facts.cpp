@@ -23,10 +23,10 @@ namespace {
 
 using cases::ScalingCase;
 
-/// Kinds of NVLink by which GPUs are joined without switches.
+/// Kinds of NVLink that join GPUs without switches.
 constexpr std::array<std::string_view, 2> meshes{"nvlink1", "nvlink2"};
 
-/// A GPU of which nothing is known: memory and year of those that most publications have.
+/// Memory bandwidth and year of an unknown GPU: those of most publications.
 constexpr BytesPerSecond usual_memory_bandwidth{900e9};
 constexpr int usual_launch = 2018;
 
@@ -35,8 +35,8 @@ Layout layout(int gpus, int gpus_per_node) {
   return {gpus, nodes, std::min(gpus, gpus_per_node)};
 }
 
-/// First layer first, of each its weights before its bias: as in backward order, in which the last
-/// layer comes first. Tensors of a layer are ready at the same time.
+/// Reverses the order of layers, but keeps the weights of a layer before its bias. Tensors of a
+/// layer are ready at the same time.
 std::vector<Bytes> in_forward_order(const std::vector<GradientTensor>& backward, Bytes element) {
   std::vector<Bytes> forward;
   for (std::size_t end = backward.size(); end > 0;) {
@@ -48,7 +48,7 @@ std::vector<Bytes> in_forward_order(const std::vector<GradientTensor>& backward,
   return forward;
 }
 
-/// By the framework's rule, where that and the layers of the network are known.
+/// The imbalance of the framework's rule, if the rule and the layers are known; otherwise 1.
 double busiest_server(const TrainingFacts& facts, int nodes, std::vector<std::string>& guesses) {
   constexpr int most_followed = 100'000;
   if (facts.synchronisation != cases::Synchronisation::parameter_server) return 1;
@@ -112,14 +112,14 @@ std::size_t common_start(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(end - a.begin());
 }
 
-/// Whether a GPU may have the chip of one of that name: names begin alike over four letters and
-/// digits, or one is the other with more behind it.
+/// Whether a GPU may have the chip of that name. The names must begin alike over four letters and
+/// digits, or the GPU's must extend a name of three.
 bool may_share_chip(std::string_view gpu, std::string_view name) {
   const std::size_t common = common_start(gpu, name);
   return common >= 4 || (common >= 3 && common == name.size());
 }
 
-/// The sheet with the name most like a GPU's among those that may share its chip.
+/// The sheet with the most similar name among those that may share the GPU's chip.
 const DeviceSheet* similar(const DeviceCatalogue& devices, std::string_view gpu) {
   const DeviceSheet* best = nullptr;
   int least = std::numeric_limits<int>::max();
@@ -138,7 +138,7 @@ const DeviceSheet* similar(const DeviceCatalogue& devices, std::string_view gpu)
   return best;
 }
 
-/// When the chip of a GPU first came out: more memory on it is no new generation.
+/// The year of the first GPU with that chip, since more memory does not make a new generation.
 int first_launch(const DeviceCatalogue& devices, const DeviceSheet& of) {
   int year = of.launched;
   for (const DeviceSheet& sheet : devices.sheets()) {
@@ -147,7 +147,7 @@ int first_launch(const DeviceCatalogue& devices, const DeviceSheet& of) {
   return year;
 }
 
-/// "Tesla V100-SXM2" and "NVIDIA A100 (400 W)" begin with a maker or a line of products.
+/// A name without its maker or product line: "Tesla V100-SXM2", "NVIDIA A100 (400 W)".
 std::string_view without_maker(std::string_view gpu) {
   for (bool again = true; again;) {
     again = false;
@@ -171,7 +171,7 @@ void look_up_gpu(const std::string& gpu, const FactSources& sources, TrainingFac
   facts.launched = sheet != nullptr ? first_launch(sources.devices, *sheet) : usual_launch;
 }
 
-/// Pictures of three colours as most networks take them, in f32; other samples are far smaller.
+/// Images of three colours at the usual size, in f32. Other samples are far smaller.
 Bytes sample_bytes(const ScalingCase& training) {
   constexpr Bytes picture{224.0 * 224 * 3 * 4};
   return training.sample_unit == "image" ? picture : Bytes();

@@ -13,120 +13,119 @@
 
 namespace dlscale::model::scaling {
 
-/// How GPUs of a node reach each other: over PCIe, over a mesh of NVLinks of which a subset of the
-/// GPUs can use a part only, over switches.
+/// The links between GPUs of a node: PCIe, a mesh of NVLinks, or switches. A subset of the GPUs can
+/// use only a part of a mesh.
 enum class NodeFabric { pcie, mesh, switched };
-/// How nodes do. `none`: there is one.
+/// The links between nodes. `none`: there is one node.
 enum class ClusterFabric { none, tcp, rdma };
 
-/// Which gradients travel together.
+/// The grouping of gradients into messages.
 enum class Grouping {
-  single,      ///< all at once, when the last is ready
-  each,        ///< every tensor by itself
-  by_bytes,    ///< as many as fill a bucket, in backward order
-  by_time,     ///< what becomes ready within the same part of the backward pass
-  best_merge,  ///< the grouping among many that exposes least
+  single,      ///< one message, when the last gradient is ready
+  each,        ///< one message for each tensor
+  by_bytes,    ///< messages that fill a bucket, in backward order
+  by_time,     ///< gradients that become ready in the same part of backward
+  best_merge,  ///< the grouping, among many, that exposes least
 };
 
-/// What the way that a framework trains says about time.
+/// The properties of a framework that affect time.
 struct FrameworkTraits {
   std::string family = {};  ///< "Horovod", for notes
-  /// The workers agree by messages over the host before each collective.
+  /// Whether workers agree by messages over the host before each collective.
   bool coordinator = false;
-  /// Its coordinator starts at most one fused message each cycle.
+  /// If set, the coordinator starts at most one fused message each cycle.
   std::optional<Seconds> fusion_cycle = {};
-  Grouping grouping = Grouping::by_bytes;  ///< of overlap "bucketed"
-  std::optional<Grouping> unfused = {};    ///< of overlap "wfbp", where it is not Grouping::each
-  Bytes first_bucket = {};                 ///< > 0, of by_bytes
-  Bytes bucket = {};                       ///< > 0, of by_bytes and by_time: the most of a message
-  /// Kernels are launched one by one from an interpreter, without recorded graphs.
+  Grouping grouping = Grouping::by_bytes;  ///< for overlap "bucketed"
+  std::optional<Grouping> unfused = {};    ///< for overlap "wfbp", if not Grouping::each
+  Bytes first_bucket = {};                 ///< > 0, for by_bytes
+  Bytes bucket = {};                       ///< > 0, for by_bytes and by_time: the most of a message
+  /// Whether an interpreter launches kernels one by one, without recorded graphs.
   bool eager = false;
-  /// Kernels are launched by recorded graphs.
+  /// Whether recorded graphs launch kernels.
   bool graphs = false;
-  /// A collective library that has rings only (NCCL before 2.4).
+  /// Whether the collective library has rings only (NCCL before 2.4).
   bool rings_only = false;
-  /// One that has a single ring (NCCL 1).
+  /// Whether the collective library has a single ring (NCCL 1).
   bool one_ring = false;
-  /// Gradients pass between nodes by MPI through host memory.
+  /// Whether gradients pass between nodes by MPI through host memory.
   bool over_host = false;
-  /// Gradients pass between nodes by remote procedure calls over TCP, whatever the links.
+  /// Whether gradients pass between nodes by remote procedure calls over TCP, whatever the links.
   bool over_rpc = false;
-  /// Which server keeps what, where servers keep parameters and it is known.
+  /// The assignment of parameters to servers, if servers keep them and it is known.
   std::optional<Sharding> sharding = {};
-  /// All gradients are packed before any is sent where overlap is not told.
+  /// Whether all gradients are packed before any is sent, if overlap is not stated.
   bool packs_all = false;
 };
 
-/// GPUs that train together, as their links see them.
+/// The placement of GPUs that train together.
 struct Layout {
   int gpus = 1;
   int nodes = 1;
-  int gpus_on_node = 1;  ///< of the fullest
-  /// Where each node has a parameter server: what the one keeps that keeps most, over what it would
-  /// if all kept as much; in [1, nodes].
+  int gpus_on_node = 1;  ///< GPUs on the fullest node
+  /// The largest share of a parameter server over an even share, if each node has a server;
+  /// in [1, nodes].
   double busiest_server = 1;
 };
 
-/// All that the model of scaling knows of a training: facts of the case, of data sheets and of the
-/// framework's sources. Nothing measured but the given point.
+/// Everything that the model of scaling knows about a training: facts of the case, of data sheets
+/// and of the framework's sources. The given point is the only measurement.
 struct TrainingFacts {
   double parameters = 0;
   Bytes gradient = {};  ///< M > 0
   TensorProfile profile = {};
-  Layout given = {};  ///< of the point that is given
+  Layout given = {};  ///< layout of the given point
   Seconds given_iteration = {};
   double given_batch = 0;  ///< per GPU
-  /// The given time is of computing alone: without optimiser and input.
+  /// Whether the given time is that of computing alone, without optimiser and input.
   bool given_computes_only = false;
   Layout asked = {};
   double batch = 0;             ///< per GPU
-  Bytes sample = {};            ///< of one on the host, 0 where not known
-  bool uneven_samples = false;  ///< batches of samples of different length or size
+  Bytes sample = {};            ///< bytes of a sample on the host; 0 if not known
+  bool uneven_samples = false;  ///< whether samples of a batch differ in length or size
   NodeFabric node_fabric = NodeFabric::pcie;
   BytesPerSecond node_bandwidth = {};  ///< nominal, per GPU in one direction
-  int node_links = 1;                  ///< NVLinks of a GPU, of a mesh
+  int node_links = 1;                  ///< NVLinks of a GPU in a mesh
   ClusterFabric cluster_fabric = ClusterFabric::none;
-  BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 where there is one node
-  int cards = 1;                          ///< of a node that share it, 1 where that is not told
-  BytesPerSecond memory_bandwidth = {};   ///< of a GPU's memory, by its data sheet
-  int launched = 0;                       ///< year in which the first GPU of its chip came out
+  BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 with one node
+  int cards = 1;                          ///< cards of a node that share it; 1 if not stated
+  BytesPerSecond memory_bandwidth = {};   ///< bandwidth of a GPU's memory, by its data sheet
+  int launched = 0;                       ///< year of the first GPU with its chip
   cases::Synchronisation synchronisation = cases::Synchronisation::all_reduce;
   cases::Overlap overlap = cases::Overlap::unknown;
   FrameworkTraits framework = {};
-  /// What had to be guessed, each a sentence: a GPU without data sheet, a framework not known.
+  /// Facts that had to be guessed, a sentence each: a GPU without data sheet, an unknown framework.
   std::vector<std::string> guesses = {};
-  /// What else was chosen or is known by halves only, each a sentence: which of several given
-  /// points, tensors of a network whose layers are not known.
+  /// Other choices and partly known facts, a sentence each: the choice among several given points,
+  /// the tensors of a network whose layers are not known.
   std::vector<std::string> notes = {};
 };
 
-/// Data that facts are looked up in.
+/// The data in which facts are looked up.
 struct FactSources {
   DeviceCatalogue devices;
   std::vector<LinkKind> links;
   std::vector<FrameworkProfile> frameworks;
   KnownNetworks networks = {};
-  static FactSources load();  ///< of configs/
+  static FactSources load();  ///< reads configs/
 };
 
-/// Why the model does not cover a training, as a sentence; nothing if it does: model parallelism,
-/// sharded states, no given point, a way to synchronise that it does not know.
+/// The reason why the model does not cover a training, as a sentence; empty if it does. Reasons are
+/// model parallelism, sharded states, no given point, or an unknown kind of synchronisation.
 std::optional<std::string> not_covered(const cases::ScalingCase& training);
 
-/// The point to start from: of several the nearest, by |lg of the ratio of GPUs| + |lg of that of
-/// batches a GPU|, of equally near ones that with fewer GPUs. A time of computing alone counts as
-/// further away than any other. [a choice: what lies between is what the model can miss] Requires
-/// some.
+/// The nearest given point, by |lg of the ratio of GPUs| + |lg of the ratio of batches per GPU|. Of
+/// equally near points the one with fewer GPUs counts. A time of computing alone counts as further
+/// away than any other. [a choice: the model can miss what lies between] Requires at least one
+/// given point.
 const cases::GivenPoint& nearest_given(const cases::ScalingCase& training);
 
-/// Whether a given point says that its time is of computing alone, without update and input: by its
-/// field computes_only where a case states it, else where a clause of its note says that and no
-/// more ("compute only, no communication"). A clause that says anything else besides does not
-/// count, as a denial ("not compute only") does; nor does one whose sentence takes it back
-/// ("compute only, which it is not").
+/// Whether the time of a given point is that of computing alone, without update and input. Its
+/// field computes_only decides if it is stated, else its note: a clause must say that and nothing
+/// else ("compute only, no communication"). A denial ("not compute only") does not count, nor a
+/// clause that the rest of its sentence takes back ("compute only, which it is not").
 bool computes_only(const cases::GivenPoint& given);
 
-/// Requires that it is covered.
+/// Requires a covered training: not_covered() is empty.
 TrainingFacts training_facts(const cases::ScalingCase& training, const FactSources& sources);
 
 /// A message of an all-reduce.
@@ -135,8 +134,8 @@ struct ScalingMessage {
   double ready = 1;  ///< ρ of its last tensor
 };
 
-/// The ways in which the gradients of a training may be grouped, each in backward order: one way,
-/// except for Grouping::best_merge. `grouping` is by facts.overlap.
+/// The candidate groupings of the gradients of a training, each in backward order. There is one,
+/// except for Grouping::best_merge. facts.overlap decides the grouping.
 std::vector<std::vector<ScalingMessage>> message_lists(const TrainingFacts& facts);
 
 }  // namespace dlscale::model::scaling

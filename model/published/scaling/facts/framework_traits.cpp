@@ -12,14 +12,14 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// Half of the published trainings are from before, half from after.
+/// Half of the published trainings are older, half newer.
 constexpr ReleaseMonth unstated_release{2020, 7};
-/// NCCL 2.4 came with double binary trees [release notes of NCCL 2.4.2]; containers have it since.
+/// NCCL 2.4 introduced double binary trees [release notes of NCCL 2.4.2]; containers have it since.
 constexpr ReleaseMonth first_trees{2019, 2};
 /// NCCL 1 has one ring; NCCL 2.0 came in August 2017 [its release notes].
 constexpr ReleaseMonth several_rings{2017, 8};
-/// The most that is sent at once where a profile says nothing: that of Horovod, and near that of
-/// most others.
+/// The most bytes of a message if a profile does not state it: the limit of Horovod, and close to
+/// that of most others.
 constexpr Bytes usual_bucket{64e6};
 
 template <class T>
@@ -33,7 +33,7 @@ ReleaseMonth within(ReleaseMonth month, const FrameworkProfile& profile) {
   return month;
 }
 
-/// Known to be carried by something else than NCCL.
+/// Whether a library other than NCCL is known to carry gradients.
 bool without_nccl(const FrameworkProfile& profile) {
   const auto other = [](const Fact<GradientLibrary>& library) {
     return library.is_stated() && library.value() != GradientLibrary::nccl;
@@ -51,8 +51,8 @@ Bytes bucket(const FrameworkProfile& profile) {
   return profile.fusion_threshold.is_stated() ? profile.fusion_threshold.value() : usual_bucket;
 }
 
-/// MPI and gloo meet in the memory of the host, unless they carry gradients within nodes as well
-/// and so know the device's.
+/// Whether gradients pass through host memory. MPI and gloo use it, unless they also carry
+/// gradients within nodes and so know the device's memory.
 bool over_host(const FrameworkProfile& profile) {
   return is(profile.gradients, GradientPath::all_reduce) &&
          (is(profile.between_nodes, GradientLibrary::gloo) ||
@@ -60,8 +60,8 @@ bool over_host(const FrameworkProfile& profile) {
            !is(profile.in_node, GradientLibrary::mpi)));
 }
 
-/// How kernels are launched. Whoever carries gradients may leave computing to another framework,
-/// which then is named as well: "PyTorch + Horovod".
+/// How kernels are launched. A library for gradients may leave computing to another framework,
+/// which the text then also names: "PyTorch + Horovod".
 Fact<KernelLaunch> launch_of(const FrameworkProfile& profile, std::string_view text,
                              const std::vector<FrameworkProfile>& profiles, ReleaseMonth released) {
   if (profile.launch.is_stated()) return profile.launch;
@@ -81,7 +81,7 @@ FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaun
   traits.coordinator = is(profile.negotiation, Negotiation::per_tensor);
   if (profile.fusion_cycle.is_stated()) traits.fusion_cycle = profile.fusion_cycle.value();
   traits.grouping = grouping(profile, traits.coordinator);
-  // What is ready is fused, even if every tensor could go by itself.
+  // Ready tensors are fused, even if every tensor could be sent alone.
   if (profile.fusion_threshold.is_stated() && !traits.coordinator) {
     traits.unfused = Grouping::by_time;
   }

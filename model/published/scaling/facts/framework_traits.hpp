@@ -8,9 +8,9 @@
 
 namespace dlscale::model::scaling {
 
-/// What the profile that is meant by the words of a case, and the release that they state, say of
-/// time. Adds a sentence to `guesses` where no profile is meant. Words without a release are taken
-/// for the middle of 2020, within the months from which the profile's versions are.
+/// The traits of the framework and release that the text of a case names, by its profile. Adds a
+/// sentence to `guesses` if no profile matches. A text without a release counts as the middle of
+/// 2020, limited to the months of the profile's versions.
 FrameworkTraits framework_traits(std::string_view text,
                                  const std::vector<FrameworkProfile>& profiles,
                                  std::vector<std::string>& guesses);

@@ -31,7 +31,7 @@ NetworkKind detector(std::string_view name, std::vector<LayerWork> (*backbone)()
   return kind;
 }
 
-/// Of which nothing but the number of tensors is known.
+/// A kind for which only the number of tensors is known.
 NetworkKind ramp(std::string_view name, int tensors) {
   NetworkKind kind;
   kind.name = name;
@@ -39,7 +39,7 @@ NetworkKind ramp(std::string_view name, int tensors) {
   return kind;
 }
 
-/// Speech, translation and detection in images of their own size.
+/// Marks networks for speech, translation, or detection in images of different sizes.
 NetworkKind uneven(NetworkKind kind) {
   kind.uneven_samples = true;
   return kind;

@@ -8,30 +8,30 @@
 
 namespace dlscale::model::scaling {
 
-/// The letters and digits of a name, in small letters.
+/// The letters and digits of a name, in lower case.
 std::string plain_name(std::string_view name);
 
-/// What the name of a network says of its gradients and samples.
+/// Facts about gradients and samples that the name of a network implies.
 struct NetworkKind {
-  /// How its plain name begins.
+  /// The beginning of its plain name.
   std::string_view name = {};
-  /// Its layers are those of a file of configs/networks; empty: they are not there.
+  /// The file of configs/networks that has its layers; empty: there is none.
   std::string_view file = {};
-  /// Its layers, generated; nullptr: not known.
+  /// Generates its layers; nullptr: not known.
   std::vector<LayerWork> (*build)() = nullptr;
-  /// Those layers are a part of it, a backbone, as which the rest is taken.
+  /// Whether those layers are only a part of it, a backbone that stands for the rest.
   bool part = false;
-  /// Tensors of what stands behind those layers; they are ready within the first tenth of backward.
+  /// Tensors of the part behind those layers. They are ready within the first tenth of backward.
   std::vector<GradientTensor> behind = {};
-  /// Number of its tensors, where no layers are known.
+  /// Number of its tensors, if no layers are known.
   int tensors = 160;
   Attention attention = Attention::own;
-  /// Batches hold samples of different length or size, so that workers differ in what they do.
+  /// Whether samples of a batch differ in length or size, so that the work of workers differs.
   bool uneven_samples = false;
 };
 
-/// The kind with the longest name that the network's plain name begins with. One without layers,
-/// and of even samples, if there is none.
+/// The kind with the longest name that the network's plain name begins with. If there is none, a
+/// kind without layers and with even samples.
 const NetworkKind& network_kind(std::string_view name);
 
 }  // namespace dlscale::model::scaling

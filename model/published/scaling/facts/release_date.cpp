@@ -10,9 +10,9 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// When a version first came out [releases of the projects' repositories].
+/// The first release of a version [releases of the projects' repositories].
 struct Version {
-  std::string_view framework;  ///< in small letters
+  std::string_view framework;  ///< in lower case
   int first;
   int second;
   ReleaseMonth month;
@@ -59,7 +59,7 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// Two numbers with a dot between, and what follows them.
+/// Two numbers separated by a dot, and the rest of the text.
 struct Numbers {
   int first;
   int second;
@@ -72,7 +72,7 @@ std::size_t digits_at_start(std::string_view text) {
   return static_cast<std::size_t>(end - text.begin());
 }
 
-/// At most four digits, so that they fit an int.
+/// A number of at most four digits, which fits an int.
 std::optional<int> number(std::string_view digits) {
   if (digits.empty() || digits.size() > 4) return {};
   int value = 0;
@@ -80,7 +80,7 @@ std::optional<int> number(std::string_view digits) {
   return value;
 }
 
-/// What `text` begins with: "21.05-tf1" gives 21 and 5.
+/// The numbers at the start of `text`: "21.05-tf1" gives 21 and 5.
 std::optional<Numbers> numbers_at_start(std::string_view text) {
   const std::size_t first_digits = digits_at_start(text);
   if (first_digits >= text.size() || text[first_digits] != '.') return {};
@@ -92,7 +92,7 @@ std::optional<Numbers> numbers_at_start(std::string_view text) {
   return Numbers{*first, *second, first_digits, second_digits};
 }
 
-/// Containers are named by year and month in two digits each: 16.12 and later.
+/// Container names consist of year and month with two digits each, from 16.12 on.
 std::optional<ReleaseMonth> container(const Numbers& numbers) {
   const auto& [year, month, year_digits, month_digits] = numbers;
   const bool is_container = year_digits == 2 && month_digits == 2 && year >= 16 && year <= 39 &&
@@ -109,7 +109,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-/// The name of what a number stands after: letters before spaces and signs.
+/// The word before a number: the letters before its spaces and signs.
 std::string_view word_before(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" ,:=_-v");
   if (end == std::string_view::npos) return {};

@@ -26,8 +26,8 @@ double total_elements(const std::vector<GradientTensor>& tensors) {
   return sum;
 }
 
-/// Tensors of equal times, smaller towards the end of backward, since the first layers of a network
-/// have fewer channels: of n the i-th has n - i parts of all.
+/// Tensors of equal times that get smaller towards the end of backward, since the first layers of a
+/// network have fewer channels. Of n tensors the i-th has n - i parts of all.
 std::vector<GradientTensor> ramp(int count) {
   std::vector<GradientTensor> tensors;
   tensors.reserve(static_cast<std::size_t>(count));
@@ -37,7 +37,7 @@ std::vector<GradientTensor> ramp(int count) {
   return tensors;
 }
 
-/// The layers that are known of a kind; none if no layers are.
+/// The known layers of a kind; empty if none are known.
 std::vector<LayerWork> known_layers(const NetworkKind& kind, const KnownNetworks& known) {
   if (kind.build != nullptr) return kind.build();
   const auto found = known.find(kind.file);
@@ -53,8 +53,8 @@ std::vector<GradientTensor> tensors_of(const NetworkKind& kind,
   return tensors;
 }
 
-/// Whether layers with so many parameters can be those of a network: another definition of it has
-/// some more or fewer, and a backbone is a part.
+/// Whether layers with that number of parameters can be those of a network. Another definition of
+/// it has slightly more or fewer, and a backbone is only a part.
 bool may_be(const NetworkKind& kind, double of_layers, double of_network) {
   const double ratio = of_network / of_layers;
   return kind.part ? ratio > 0.5 && ratio < 5 : ratio > 0.8 && ratio < 1.25;
@@ -97,7 +97,7 @@ std::vector<LayerWork> layer_work(const Network& network) {
     LayerWork of_layer{static_cast<double>(layer.forward_macs()),
                        static_cast<double>(layer.output.elements()),
                        {}};
-    // Backward, weights come first.
+    // In backward order, weights come first.
     for (const std::int64_t elements : {layer.bias_count(), layer.weight_count()}) {
       if (elements > 0) of_layer.tensors.push_back(static_cast<double>(elements));
     }

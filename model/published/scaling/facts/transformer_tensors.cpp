@@ -12,25 +12,25 @@ namespace {
 /// Rows of an embedding of positions [arXiv:1810.04805: sequences of up to 512].
 constexpr double positions = 512;
 
-/// What a layer takes for a token beside its products of matrices, in multiply-adds: attention over
-/// a sequence of so many.
+/// Tokens of a usual sequence. Attention over it takes multiply-adds beside the products of
+/// matrices.
 constexpr double usual_sequence = 128;
 
-/// The head of a transformer takes so much of all its layers: it works on few of the tokens.
+/// The time of the head relative to all layers: it works on few of the tokens.
 constexpr double head_share = 0.06;
-/// Embeddings are looked up, which is little work.
+/// The time of the embeddings relative to all layers: a look-up is little work.
 constexpr double embedding_share = 0.02;
 
-/// A tensor of a layer: part of the layer's time until its gradient is there since the one before
-/// was, and its elements.
+/// A tensor of a layer: its elements, and the share of the layer's time between the previous
+/// gradient and its own.
 struct Part {
   double share;
   double elements;
 };
 
-/// A layer from its end to its start: feed-forward part with its normalisation, attention with its.
-/// Backward, a product takes twice its forward multiply-adds, so shares are about those of the
-/// elements.
+/// A layer from its end to its start: the feed-forward part with its normalisation, then attention
+/// with its own. A backward product takes twice its forward multiply-adds, so shares of time are
+/// about those of the elements.
 std::array<Part, 11> layer_parts(double h, double f) {
   return {{{0.30, f * h},
            {0.0, h},
@@ -46,7 +46,7 @@ std::array<Part, 11> layer_parts(double h, double f) {
 }
 
 /// Parameters of a layer: four products of attention, two of the feed-forward part, their biases,
-/// and two normalisations. With attention to an encoder in every second layer, a sixth more.
+/// and two normalisations. Attention to an encoder in every second layer adds a sixth.
 double layer_parameters(double h, double f, Attention attention) {
   const double own = 4 * h * h + 4 * h + 2 * h * f + f + h + 4 * h;
   return attention == Attention::cross ? own * 7 / 6 : own;
@@ -65,7 +65,7 @@ std::vector<GradientTensor> transformer_tensors(const cases::CaseNetwork& networ
   double of_layer = layer_parameters(h, f, attention);
   double embeddings = parameters - layers * of_layer - 2 * h * h;
   if (embeddings < 0) {
-    // Layers of another make: embeddings of a usual size, and layers that share the rest.
+    // Other layers: embeddings take a usual share, and layers take the rest.
     embeddings = 0.2 * parameters;
     of_layer = (parameters - embeddings) / layers;
   }

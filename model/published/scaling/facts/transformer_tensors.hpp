@@ -6,13 +6,13 @@
 
 namespace dlscale::model::scaling {
 
-/// Whether layers of a transformer are those of encoders (or of decoders) alone, or half of them of
-/// decoders that attend to an encoder as well.
+/// own: all layers are encoders, or all are decoders. cross: half are decoders that also attend to
+/// an encoder.
 enum class Attention { own, cross };
 
-/// The gradients of a transformer, before they are scaled to its number of parameters: a head, as
-/// many equal layers as it has, and its embeddings, which are there last of all. Requires layers
-/// and hidden; without ffn, that is 4 · hidden.
+/// The gradients of a transformer, before they are scaled to its number of parameters: a head, its
+/// layers, all equal, and last its embeddings. Requires layers and hidden; ffn defaults to 4 ·
+/// hidden.
 std::vector<GradientTensor> transformer_tensors(const cases::CaseNetwork& network,
                                                 Attention attention);
 

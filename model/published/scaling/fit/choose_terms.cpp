@@ -5,7 +5,7 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// A term that lessens the sum by less is not worth having.
+/// The least relative gain for which a term is added.
 constexpr double least_gain = 0.01;
 
 }  // namespace
@@ -13,7 +13,7 @@ constexpr double least_gain = 0.01;
 Terms choose_terms(std::span<const Observed> observed, const FitSettings& settings) {
   FitSettings with = settings;
   const auto loss = [&](const Terms& terms) {
-    with.terms = terms;  // at their medians the prior counts nothing
+    with.terms = terms;  // the prior's term is 0 at the medians
     return fit_loss(observed, Parameters::prior_of(terms), with);
   };
   Terms chosen;

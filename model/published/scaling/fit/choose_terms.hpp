@@ -6,11 +6,11 @@
 
 namespace dlscale::model::scaling {
 
-/// The terms that somebody would choose who has seen these trainings alone: from none on, each time
-/// the one that lessens the sum of fit() over the trainings most, while that is by more than one
-/// per cent. Constants are the medians of the priors, those of terms that are not chosen absent.
-/// [forward selection; the one per cent is a choice] What it leaves out of the choice are the
-/// equations themselves and the priors: these were made in sight of all trainings.
+/// The terms that these trainings alone would select. From none on, each step adds the term that
+/// lowers the sum of fit() most, while it lowers it by more than one per cent. Constants are the
+/// medians of the priors; terms not chosen are absent. [forward selection; the one per cent is a
+/// choice] It does not choose the equations and the priors, which were made with all trainings
+/// known.
 Terms choose_terms(std::span<const Observed> observed, const FitSettings& settings = {});
 
 }  // namespace dlscale::model::scaling

@@ -20,7 +20,7 @@ std::vector<double> damped_step(std::span<const double> H, std::span<const doubl
       if (i != j) {
         L[i * n + j] = sum / L[j * n + j];
       } else {
-        // What is left of a direction that depends on others, or that nothing depends on.
+        // `sum` is nearly 0 for a direction that depends on others or is undetermined.
         const bool known = sum > 1e-14 * H[i * n + i];
         L[i * n + i] = known ? std::sqrt(sum) : INFINITY;
       }

@@ -11,7 +11,7 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// Rates within a quarter are those of the same generation.
+/// Rates within a quarter belong to the same generation.
 constexpr double near = 1.25;
 
 constexpr std::array<HardwareKind, hardware_count> kinds = {{
@@ -25,7 +25,7 @@ constexpr std::array<HardwareKind, hardware_count> kinds = {{
 
 using Rates = std::array<std::optional<double>, hardware_count>;
 
-/// Of what a training uses.
+/// The rates of the hardware that a training uses.
 Rates hardware_of(const TrainingFacts& facts) {
   Rates rates;
   const auto set = [&](Hardware kind, double value) {

@@ -11,43 +11,44 @@
 
 namespace dlscale::model::scaling {
 
-/// The least and the most of something among trainings that were fitted, both > 0.
+/// The range of a quantity among fitted trainings; both ends are > 0.
 struct FittedRange {
   double least = 0;
   double most = 0;
   bool operator==(const FittedRange&) const = default;
 };
 
-/// Hardware that a training has or has not, and of which it says how fast.
+/// A kind of hardware that a training may use, with a rate.
 struct HardwareKind {
   std::string_view name;   ///< key of model files: "tcp"
   std::string_view words;  ///< "TCP between nodes"
   std::string_view unit;   ///< "GB/s"
-  double scale;            ///< of the unit in SI
-  double beyond;           ///< ≥ 1: by what factor a range may be left and count as met
+  double scale;            ///< the unit in SI
+  /// ≥ 1: factor by which a value may leave the range and still count as inside.
+  double beyond;
 };
 
-/// Which is which, in the order of hardware_kinds().
+/// The kinds in the order of hardware_kinds().
 enum class Hardware : std::size_t { pcie, nvlink, tcp, rdma, memory, year };
 inline constexpr std::size_t hardware_count = 6;
 std::span<const HardwareKind, hardware_count> hardware_kinds();
 
-/// How far trainings that were fitted reach; beyond that a prediction is outside its domain.
+/// The range of the fitted trainings. A prediction beyond is outside the domain.
 struct FitDomain {
-  int gpus = 1;            ///< ≥ 1: the most that were asked for
-  int given_gpus = 1;      ///< ≥ 1: the most of a given point
-  double least_batch = 1;  ///< in (0, 1]: of a GPU, over that of the given point
-  double most_batch = 1;   ///< ≥ 1: likewise
-  /// Nominal rates of the links that were used in bytes a second, of a GPU's memory, and the years
-  /// of GPUs; nothing of a kind that no training had.
+  int gpus = 1;            ///< ≥ 1: the most GPUs to predict for
+  int given_gpus = 1;      ///< ≥ 1: the most GPUs of a given point
+  double least_batch = 1;  ///< in (0, 1]: batch of a GPU over that of the given point
+  double most_batch = 1;   ///< ≥ 1: batch of a GPU over that of the given point
+  /// Nominal rates of the links used, in bytes a second, of a GPU's memory, and the years of GPUs.
+  /// Empty for a kind that no training had.
   std::array<std::optional<FittedRange>, hardware_count> hardware = {};
-  /// Reaches as far as this training, too.
+  /// Extends the domain to this training.
   void take(const TrainingFacts& facts);
   bool operator==(const FitDomain&) const = default;
 };
 
-/// In what a training is unlike all that were fitted to, a clause each: beyond the domain of the
-/// fit, of fewer GPUs than the given point, or with facts that had to be guessed.
+/// The differences of a training from all fitted ones, a clause each. It may be beyond the domain
+/// of the fit, have fewer GPUs than the given point, or need guessed facts.
 std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& domain);
 
 }  // namespace dlscale::model::scaling

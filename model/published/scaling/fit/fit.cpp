@@ -28,7 +28,7 @@ class Problem {
     }
   }
 
-  /// Those of trainings, whose squares add up to the loss, then those of the prior.
+  /// Residuals of trainings, whose squares add up to the loss, then residuals of the prior.
   [[nodiscard]] Vector residuals(const Vector& theta) const {
     const Parameters parameters = at(theta);
     Vector all;
@@ -48,7 +48,7 @@ class Problem {
     return all;
   }
 
-  /// Parameters that are fitted.
+  /// Number of fitted parameters.
   [[nodiscard]] std::size_t size() const { return fitted_.size(); }
 
   [[nodiscard]] Parameters at(const Vector& theta) const {
@@ -57,7 +57,7 @@ class Problem {
     return parameters;
   }
 
-  /// θ of the start.
+  /// The initial θ.
   [[nodiscard]] Vector logarithms() const {
     for (const double value : start_.values) EXPECT(std::isfinite(value) && value > 0);
     Vector theta;
@@ -107,7 +107,7 @@ Slope slope_at(const Problem& problem, const Vector& theta, const Vector& residu
   return slope;
 }
 
-/// Where the iteration stands.
+/// The current point of the iteration.
 struct Place {
   Vector theta;
   Vector residuals;
@@ -122,9 +122,9 @@ Place place_at(const Problem& problem, Vector theta) {
   return place;
 }
 
-/// A better place by ever shorter steps; the same if eight are no better.
+/// A better point, by up to eight steps of growing damping; the same point if none is better.
 Place improved(const Problem& problem, const Place& here, double& damping) {
-  constexpr double longest = 0.7;  // of a step in ln p: about a factor of two
+  constexpr double longest = 0.7;  // longest step in ln p: about a factor of two
   const Slope slope = slope_at(problem, here.theta, here.residuals);
   for (int attempt = 0; attempt < 8; ++attempt) {
     const Vector step = damped_step(slope.H, slope.g, damping);

@@ -14,22 +14,23 @@ struct Observed {
 };
 
 struct FitSettings {
-  double strength = 4;  ///< of the prior, > 0
-  double scale = 0.03;  ///< of a residual, > 0
+  double strength = 4;  ///< weight of the prior, > 0
+  double scale = 0.03;  ///< scale of a residual, > 0
   int rounds = 25;
-  Terms terms = Terms().set();  ///< whose parameters are fitted: the others stay as they start
+  /// Terms whose parameters are fitted; other parameters keep their start.
+  Terms terms = Terms().set();
 };
 
-/// Parameters that make
+/// The parameters with the least
 ///   Σ w 2 (√(1 + z²) − 1) + strength Σ (ln(p / median) / spread)²,  z = ln(t / t_measured) / scale
-/// least: squared where a residual is small, absolute where it is large, so that a few trainings
-/// that the model does not understand bend it little. By Levenberg and Marquardt on ln p from
-/// `start`, until a round gains less than 1e-4 of the sum; the best seen after `rounds`. Equal
-/// input gives equal results.
+/// The loss is squared for a small residual and absolute for a large one, so that outliers bend the
+/// fit little. Levenberg and Marquardt's method on ln p runs from `start` until a round gains less
+/// than 1e-4 of the sum, or for `rounds`. The best parameters seen count. Equal input gives equal
+/// results.
 Parameters fit(std::span<const Observed> observed, const Parameters& start,
                const FitSettings& settings = {});
 
-/// That sum, the second part over the parameters that are fitted.
+/// The sum that fit() minimises; its second part covers the fitted parameters.
 double fit_loss(std::span<const Observed> observed, const Parameters& parameters,
                 const FitSettings& settings = {});
 

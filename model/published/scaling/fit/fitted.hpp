@@ -8,7 +8,7 @@
 
 namespace dlscale::model::scaling {
 
-/// Parameters with the errors that they make.
+/// Parameters, with the errors of their predictions.
 struct Fit {
   Parameters parameters = {};
   ErrorModel errors = {};
@@ -16,12 +16,12 @@ struct Fit {
   bool operator==(const Fit&) const = default;
 };
 
-/// The model of scaling, fitted: to all sets, and for each set to all others, so that no set is
-/// ever predicted by what was measured of it.
+/// The fitted model of scaling: one fit to all sets, and for each set one to all others. No
+/// measurement of a set ever predicts that set.
 struct FittedScaling {
   Fit all = {};
   std::map<std::string, Fit> without = {};  ///< by the set that was left out
-  /// The one for cases of a set: that without it, where it was fitted to.
+  /// The fit for cases of a set: the one without it, if it was fitted to.
   [[nodiscard]] const Fit& of(const std::string& set) const;
   bool operator==(const FittedScaling&) const = default;
 };

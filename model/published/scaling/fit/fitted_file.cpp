@@ -20,7 +20,7 @@ constexpr std::string_view first_line = "schema: dlscale.scaling";
 
 constexpr int most_counted = std::numeric_limits<int>::max();
 
-/// A number of the errors by its key.
+/// An error parameter and its key.
 struct ErrorKey {
   std::string_view key;
   double ErrorModel::*value;
@@ -39,7 +39,7 @@ constexpr std::array error_keys{
     ErrorKey{"high", &ErrorModel::high, {1e-6, 1000}},
 };
 
-/// Of parameters.
+/// The range of parameters.
 constexpr NumberRange positive_numbers{1e-12, 1e12};
 
 Parameters read_parameters(const ConfigMap& map) {
@@ -85,7 +85,7 @@ FitDomain read_domain(const ConfigMap& map) {
   return read;
 }
 
-/// Requires that keys were looked at.
+/// Requires that the keys were checked.
 Fit read_fit(const ConfigMap& map) {
   Fit read;
   read.domain = read_domain(map.map("domain"));
@@ -133,7 +133,7 @@ void expect_schema(const ConfigMap& file) {
   }
 }
 
-/// A text in quotes, as YAML and JSON have it.
+/// A text in quotes, as in YAML and JSON.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -159,8 +159,8 @@ std::string errors_text(const ErrorModel& errors) {
   return "{" + text + "}";
 }
 
-/// What is told of a parameter of the fit to all: its unit, prior, and range over the fits without
-/// one set.
+/// A comment on a parameter of the fit to all: its unit, prior, and range over the fits without one
+/// set.
 std::string remark(const FittedScaling& fitted, std::size_t index) {
   const ParameterKind& kind = parameter_kinds()[index];
   std::string text = fmt::format("  # {}; prior {:.4g}", kind.unit, kind.median);
@@ -174,7 +174,7 @@ std::string remark(const FittedScaling& fitted, std::size_t index) {
   return text + fmt::format("; {:.4g} to {:.4g} without one set", least, most);
 }
 
-/// A line a parameter.
+/// One line for each parameter.
 std::string parameter_lines(const Parameters& parameters, std::string_view indent,
                             const FittedScaling* remarks_of) {
   std::string text;

@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t parts = 6;
 using Parts = std::array<double, parts>;
 constexpr Parts usual = {0.02, 0.15, 0.1, 0.02, 0.1, 0.05};
-constexpr double hold = 1e-3;  // how little the usual parts count beside errors of weight 1
+constexpr double hold = 1e-3;  // weight of the usual parts beside errors of weight 1
 
-/// The scale of what one machine measures again: the noise that sources tell is 0.2 % in the middle
+/// The scale of repeated measurements on one machine: sources state a noise of 0.2 % in the median
 /// and above 0.6 % in one case of ten. [a judgement]
 constexpr double repetition = 0.005;
 
-/// What the parts of the scale are multiplied by.
+/// The factors of the parts of the scale.
 Parts features(const ScaledTime& time, const TrainingFacts& facts) {
   const Seconds hidden = std::max(time.communication - time.transfer, Seconds());
   Parts each = {1,
@@ -36,10 +36,10 @@ Parts features(const ScaledTime& time, const TrainingFacts& facts) {
   return each;
 }
 
-/// What an error depends on.
+/// The properties of a case that its error depends on.
 struct Circumstances {
-  double shifted = 0;   ///< by what the shift is multiplied
-  double repeated = 0;  ///< what the scale is without any part
+  double shifted = 0;   ///< factor of the shift
+  double repeated = 0;  ///< scale without any part
   Parts of = {};
 };
 
@@ -57,7 +57,7 @@ Parts parts_of(const ErrorModel& errors) {
           errors.of_nodes, errors.of_doubt,    errors.of_hidden};
 }
 
-/// An error, as its logarithm.
+/// The logarithm of an error, with its weight.
 struct Miss {
   double log_ratio;
   double weight;  ///< the sum over all is 1
@@ -77,7 +77,7 @@ std::vector<Miss> misses_of(std::span<const LeftOut> left_out) {
   return misses;
 }
 
-/// The shift that makes Σ w 2 (√(1 + z²) − 1) least for a scale, by weighted means.
+/// The shift that minimises Σ w 2 (√(1 + z²) − 1) for a scale, by weighted means.
 double best_shift(const std::vector<Miss>& misses, const Parts& each) {
   double shift = 0;
   for (int round = 0; round < 50; ++round) {
@@ -99,7 +99,7 @@ double best_shift(const std::vector<Miss>& misses, const Parts& each) {
   return shift;
 }
 
-/// The sum that is to be least, by ln of the parts.
+/// The sum that the fit minimises, by ln of the parts.
 double unlikelihood(const std::vector<Miss>& misses, double shift, const Parts& each) {
   double sum = 0;
   for (const Miss& miss : misses) {
@@ -114,7 +114,7 @@ double unlikelihood(const std::vector<Miss>& misses, double shift, const Parts& 
   return sum;
 }
 
-/// A step of ln of the parts by Fisher's scoring: where errors are as the scale says, the second
+/// A step in ln of the parts by Fisher's scoring. If errors follow the scale, the second
 /// derivatives are Σ w q qᵀ with q = ∂ ln s.
 std::vector<double> scoring_step(const std::vector<Miss>& misses, double shift, const Parts& each) {
   std::vector<double> g(parts);
@@ -137,8 +137,8 @@ std::vector<double> scoring_step(const std::vector<Miss>& misses, double shift, 
   return damped_step(H, g, 0);
 }
 
-/// Parts that are likelier than `each` for the shift, by the first of ever shorter steps; the same
-/// if none is.
+/// Likelier parts than `each` for the shift, by the first of ever shorter steps that is better;
+/// `each` if none is.
 Parts likelier(const std::vector<Miss>& misses, double shift, const Parts& each) {
   const std::vector<double> step = scoring_step(misses, shift, each);
   const double here = unlikelihood(misses, shift, each);
@@ -152,15 +152,15 @@ Parts likelier(const std::vector<Miss>& misses, double shift, const Parts& each)
   return each;
 }
 
-/// n = (Σ w)² / Σ w², as many as equal weights would be.
+/// The effective number n = (Σ w)² / Σ w² of errors with equal weights.
 double effective_number(const std::vector<Miss>& misses) {
   double squares = 0;
   for (const Miss& miss : misses) squares += miss.weight * miss.weight;
   return 1 / squares;
 }
 
-/// Between quantiles, of all that hold this share the shortest. What slows training down makes
-/// errors lopsided, so that ends that leave as many out on either side lie further apart.
+/// The shortest interval between quantiles that holds this share. Effects that slow training down
+/// make errors lopsided, so that an interval with equal tails would be longer.
 std::pair<double, double> shortest(const std::vector<Weighted>& values, double share) {
   constexpr int steps = 20;
   std::pair<double, double> best;

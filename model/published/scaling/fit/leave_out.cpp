@@ -24,10 +24,10 @@ using cases::CaseUnit;
 using cases::Outcome;
 using cases::ScalingCase;
 
-/// Without one set, and without another for its errors, something must be left to fit to.
+/// The least number of sets: without one set, and without another for its errors, one must remain.
 constexpr std::size_t least_sets = 3;
 
-/// A training that was measured.
+/// A measured training.
 struct Known {
   ScalingModel model;
   std::size_t set = 0;  ///< index of its set
@@ -37,7 +37,7 @@ struct Known {
 /// Sets by their names in ascending order, and their trainings in the order of the file.
 struct Study {
   std::vector<std::string> sets = {};
-  std::vector<double> counts = {};  ///< trainings of each set
+  std::vector<double> counts = {};  ///< number of trainings in each set
   std::vector<Known> known = {};
 };
 
@@ -48,7 +48,7 @@ Seconds measured_iteration(const ScalingCase& training, const cases::Measured& m
                                                 : training.global_batch / cases::PerSecond(value);
 }
 
-/// Whether it can be fitted to; counts it where not.
+/// Whether a training can be fitted to; counts the reason if not.
 bool is_taken(const ScalingCase& training, const Outcome& outcome, ScalingFit& made) {
   if (!outcome.measured) {
     ++made.not_measured;
@@ -100,7 +100,7 @@ using Without = std::array<std::size_t, 2>;
 
 constexpr Without with_all{nothing, nothing};
 
-/// A fit without these.
+/// The key of a fit without these sets.
 Without leaving_out(std::size_t set, std::size_t other = nothing) {
   return {std::min(set, other), std::max(set, other)};
 }
@@ -124,7 +124,7 @@ std::vector<Wanted> all_fits(std::size_t sets) {
   return all;
 }
 
-/// Those that a fit without `left` and its errors take.
+/// The fits that are needed for a fit without `left` and for its errors.
 std::vector<Wanted> fits_without(std::size_t left, std::size_t sets, const Terms& terms) {
   std::vector<Wanted> all{{leaving_out(left), terms}};
   for (std::size_t other = 0; other < sets; ++other) {
@@ -133,7 +133,7 @@ std::vector<Wanted> fits_without(std::size_t left, std::size_t sets, const Terms
   return all;
 }
 
-/// Calls `work` with 0 … count − 1 on several threads. The first exception is thrown when all have
+/// Calls `work` with 0 … count − 1 on several threads. Throws the first exception after all have
 /// ended.
 void for_each_index(std::size_t count, std::size_t threads,
                     const std::function<void(std::size_t)>& work) {
@@ -159,7 +159,7 @@ void for_each_index(std::size_t count, std::size_t threads,
   if (problem) std::rethrow_exception(problem);
 }
 
-/// Parameters by the sets that they have not seen.
+/// Parameters by the sets that the fit has not seen.
 using Fits = std::map<Without, Parameters>;
 
 std::vector<Observed> seen(const Study& study, const Without& without) {
@@ -196,7 +196,7 @@ Fits make_fits(const Study& study, const std::vector<Wanted>& all, const FitOpti
   return fits;
 }
 
-/// How fits err on sets that they have not seen, and have not seen `left` either.
+/// The errors of fits at sets that they have not seen; those fits have not seen `left` either.
 ErrorModel errors_without(const Study& study, const Fits& fits, std::size_t left) {
   std::vector<LeftOut> left_out;
   for (const Known& known : study.known) {
@@ -221,7 +221,7 @@ Fit fit_of(const Study& study, const Fits& fits, std::size_t left) {
           domain_without(study, left)};
 }
 
-/// With terms chosen by the sets that each fit has seen.
+/// Fits with terms chosen by the sets that each fit uses.
 FittedScaling chosen_fits(const Study& study, const FitOptions& options) {
   const std::size_t sets = study.sets.size();
   std::vector<std::size_t> left{nothing};

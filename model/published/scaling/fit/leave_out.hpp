@@ -13,32 +13,33 @@
 
 namespace dlscale::model::scaling {
 
-/// How fit_scaling() goes about it.
+/// Options of fit_scaling().
 struct FitOptions {
   FitSettings settings = {};
-  /// Of so many fits so many are done. Called by one thread at a time.
+  /// Reports that `done` of `all` fits are done. One thread at a time calls it.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
-  int threads = 0;  ///< ≥ 0; 0: one a core. What is fitted does not depend on it
-  /// Choose the terms of each fit by the sets that it has seen (choose_terms()), in place of all.
-  /// A study of how much the form of the model owes to trainings that it is judged by.
+  int threads = 0;  ///< ≥ 0; 0: one a core. The result does not depend on it
+  /// Whether to choose the terms of each fit by the sets that it uses (choose_terms()), instead of
+  /// all. It is for studying how much the form of the model owes to trainings that judge it.
   bool choose_terms = false;
 };
 
-/// A fit, and what it was made of.
+/// A fit and its trainings.
 struct ScalingFit {
   FittedScaling fitted = {};
-  std::map<std::string, std::size_t> sets = {};  ///< trainings that were fitted, by set
-  std::size_t not_measured = 0;                  ///< passed over
-  std::size_t not_covered = 0;                   ///< measured, and passed over by not_covered()
+  std::map<std::string, std::size_t> sets = {};  ///< number of fitted trainings, by set
+  std::size_t not_measured = 0;                  ///< trainings ignored without a measurement
+  std::size_t not_covered = 0;                   ///< measured trainings ignored by not_covered()
 };
 
-/// Fits the model of scaling to measured trainings, `outcomes` in their order: to all of them, and
-/// to all but each set. A training weighs √(1/n) in fits and 1/n in errors, n trainings being of
-/// its set. Errors are those of sets that the fit in question has not seen: those of the fit to all
-/// from the fits without one set, those of a fit without one set from fits without that and another
-/// one, so that nothing measured of a set reaches its own prediction or interval. All fits start
-/// from the prior for the same reason. Throws ConfigError where trainings of fewer than three sets
-/// are left.
+/// Fits the model of scaling to measured trainings, with `outcomes` in their order: once to all,
+/// and once without each set. A training of a set with n trainings weighs √(1/n) in fits and 1/n in
+/// errors.
+///
+/// Errors come from sets that a fit has not seen. The errors of the fit to all come from the fits
+/// without one set. Those of a fit without one set come from fits without that set and another. No
+/// measurement of a set therefore affects its own prediction or interval; all fits start from the
+/// prior for the same reason. Throws ConfigError if fewer than three sets have trainings left.
 ScalingFit fit_scaling(std::span<const cases::ScalingCase> trainings,
                        std::span<const cases::Outcome> outcomes, const FactSources& sources,
                        const FitOptions& options = {});

@@ -12,10 +12,10 @@ struct Weighted {
   double weight = 1;
 };
 
-/// Of some values, 0 ≤ q ≤ 1. Each stands in the middle of its weight: the i-th at
-///   (w_1 + … + w_(i-1) + w_i / 2) / Σ w,
-/// linear between them, the least and the greatest beyond. Of equal weights that is the definition
-/// of Hazen (Hyndman & Fan type 5).
+/// The q-quantile of weighted values, 0 ≤ q ≤ 1. The i-th value is at the middle of its weight,
+///   (w_1 + … + w_(i-1) + w_i / 2) / Σ w.
+/// The quantile is linear between values, and the least or the greatest beyond them. For equal
+/// weights this is the definition of Hazen (Hyndman & Fan type 5).
 inline double weighted_quantile(std::vector<Weighted> values, double q) {
   EXPECT(!values.empty() && q >= 0 && q <= 1);
   std::sort(values.begin(), values.end(), [](const Weighted& a, const Weighted& b) {
@@ -24,8 +24,8 @@ inline double weighted_quantile(std::vector<Weighted> values, double q) {
   double sum = 0;
   for (const Weighted& one : values) sum += one.weight;
   const double wanted = q * sum;
-  double place = 0;  // of the value before, in weight
-  double below = 0;  // the weight of all before
+  double place = 0;  // position of the previous value, in weight
+  double below = 0;  // weight of all previous values
   const Weighted* before = nullptr;
   for (const Weighted& one : values) {
     const double here = below + one.weight / 2;

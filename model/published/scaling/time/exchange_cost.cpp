@@ -9,9 +9,9 @@
 namespace dlscale::model::scaling {
 namespace {
 
-constexpr double mpi_share = 0.5;  // of what GPUs get of a link: OSU's all-reduce on 10 Gb Ethernet
+constexpr double mpi_share = 0.5;  // OSU's all-reduce on 10 Gb Ethernet, relative to GPUs
 
-/// The nominal rate of PCIe by which a node's paths over the host grow.
+/// The nominal rate of PCIe, with which a node's paths over the host scale.
 BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
   if (facts.node_fabric != NodeFabric::pcie) return pcie3_x16;
   return grown_pcie(facts.node_bandwidth, p[Parameter::pcie_growth]);
@@ -23,7 +23,7 @@ double mesh_share(const TrainingFacts& facts, int gpus) {
   return gpus <= 4 ? 2.0 / 3 : 1.0;
 }
 
-/// B₁
+/// The bandwidth B₁ within a node.
 BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
   switch (facts.node_fabric) {
     case NodeFabric::pcie:
@@ -37,7 +37,7 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
   fail_expectation("a fabric of the enumeration");
 }
 
-/// B
+/// The bandwidth B of a node.
 BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
   const BytesPerSecond cards =
       through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
@@ -45,12 +45,12 @@ BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
   return over_tcp(facts) ? std::min(cards, most_of_tcp) : cards;
 }
 
-/// 2 (n-1)/n, what a part of n sends and receives of each byte.
+/// 2 (n-1)/n: bytes that each of n parts sends and receives, for each byte.
 double around(int n) {
   return 2.0 * (n - 1) / n;
 }
 
-/// M_n. The even case by itself, so that rounding does not make it differ.
+/// The bytes M_n. The even case is separate, so that rounding does not change it.
 Bytes through_busiest(const TrainingFacts& facts, const Layout& layout) {
   const int n = layout.nodes;
   if (layout.busiest_server == 1) return around(n) * facts.gradient;

@@ -18,7 +18,7 @@ MessageSchedule::MessageSchedule(std::span<const ScalingMessage> messages) {
   for (const ScalingMessage& message : messages) {
     const double share = message.size / total;
     const auto count = static_cast<double>(messages.size() - messages_.size());
-    // One that is ready no later than one before it is never the last to wait.
+    // A message that is ready no later than an earlier one is never the last to wait.
     if (message.ready > latest) corners_.push_back({message.ready, rest, count});
     latest = std::max(latest, message.ready);
     messages_.push_back({message.ready, share});

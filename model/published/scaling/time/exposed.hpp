@@ -8,32 +8,32 @@
 
 namespace dlscale::model::scaling {
 
-/// What the messages of an all-reduce take before any overlap, each ≥ 0.
+/// The costs of an all-reduce's messages before any overlap, each ≥ 0.
 struct MessageCost {
-  Seconds transfer = {};   ///< of the bytes of all
-  Seconds startup = {};    ///< of each, on the link
-  Seconds agreement = {};  ///< of each before that, among the hosts
+  Seconds transfer = {};   ///< time of the bytes of all messages
+  Seconds startup = {};    ///< start-up of each message on the link
+  Seconds agreement = {};  ///< time of each message before that, among the hosts
 };
 
-/// Messages beside a backward pass.
+/// Times of messages beside a backward pass.
 struct ExposedMessages {
   Seconds exposed = {};  ///< from the end of backward to that of the last message, ≥ 0
-  Seconds all = {};      ///< of all messages if their gradients were ready at once
+  Seconds all = {};      ///< time of all messages, if all gradients were ready at once
 };
 
-/// Messages in the order in which they leave. The hosts agree on one after the other, each as soon
-/// as its gradients are ready; then the link carries one after the other. With t_b the time of
-/// backward, ρ_i t_b when message i of K is ready and m_i its share of the bytes,
+/// Messages in the order of sending. The hosts agree on one after the other, each as soon as its
+/// gradients are ready; then the link carries one after the other. t_b is the time of backward.
+/// Message i of K is ready at ρ_i t_b and has the share m_i of the bytes:
 ///   d_i = max{ d_(i-1), ρ_i t_b } + agreement
 ///   f_i = max{ f_(i-1), d_i } + startup + m_i transfer
 ///   exposed = max{ f_K - t_b, 0 }
 /// Without agreement that is (1.9):  f_K = max over i of ρ_i t_b + Σ_{j≥i} (startup + m_j transfer)
-/// [MODEL 1.1 and 1.2, derived: a flow shop of hosts and link; equal to the task graph] Wrong where
-/// messages slow computing down, for which the caller adds a share, and where messages travel at
-/// the same time.
+/// [MODEL 1.1 and 1.2, derived: a flow shop of hosts and link; equal to the task graph]
+/// Wrong where messages slow computing down, for which the caller adds a share, and where messages
+/// travel at the same time.
 class MessageSchedule {
  public:
-  /// Requires some messages of sizes > 0, ready within [0, 1].
+  /// Requires at least one message. Sizes are > 0, and `ready` is within [0, 1].
   explicit MessageSchedule(std::span<const ScalingMessage> messages);
   [[nodiscard]] std::size_t size() const { return messages_.size(); }
   /// Requires backward ≥ 0.
@@ -44,8 +44,8 @@ class MessageSchedule {
     double ready;
     double share;
   };
-  /// A message after which, if it is the last that waits for its gradients, `share` of the bytes
-  /// and `count` messages follow, itself among them.
+  /// A message that may be the last to wait for its gradients. From it on, `share` of the bytes and
+  /// `count` messages follow.
   struct Corner {
     double ready;
     double share;
@@ -54,7 +54,7 @@ class MessageSchedule {
   [[nodiscard]] double finish_without_agreement(double backward, const MessageCost& cost) const;
 
   std::vector<Message> messages_;
-  std::vector<Corner> corners_;  ///< those that can be the last to wait
+  std::vector<Corner> corners_;  ///< messages that can be the last to wait
 };
 
 }  // namespace dlscale::model::scaling

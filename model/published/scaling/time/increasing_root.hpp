@@ -3,8 +3,8 @@
 
 namespace dlscale::model::scaling {
 
-/// Where f, which increases, is 0 within [low, high]; low if it is above 0 there already, high if
-/// it is not above 0 even there. By regula falsi that halves the value of an end that stays (the
+/// The root of an increasing f within [low, high]; low if f is above 0 there already, high if f is
+/// not above 0 even there. It uses regula falsi that halves the value of an end that stays (the
 /// Illinois algorithm, M. Dowell & P. Jarratt, BIT 11, 1971), until f is below 1e-13 of high.
 template <class Function>
 double increasing_root(const Function& f, double low, double high) {

@@ -9,11 +9,11 @@ namespace {
 
 using Messages = std::vector<ScalingMessage>;
 
-/// Parts of the backward pass within each of which gradients of Grouping::by_time travel together:
-/// about as many messages as a coordinator starts in a backward pass of usual length.
+/// Number of parts of the backward pass, within each of which Grouping::by_time groups gradients.
+/// It is about the number of messages that a coordinator starts in a usual backward pass.
 constexpr int usual_windows = 8;
 
-/// Every tensor by itself.
+/// One message for each tensor.
 Messages each_tensor(const TrainingFacts& facts) {
   const Bytes element = facts.gradient / facts.parameters;
   Messages all;
@@ -23,7 +23,7 @@ Messages each_tensor(const TrainingFacts& facts) {
   return all;
 }
 
-/// A message goes as soon as it has `first` bytes, the next ones `bucket`.
+/// Sends a message as soon as it has `first` bytes, and later ones at `bucket` bytes.
 Messages by_bytes(const Messages& tensors, Bytes first, Bytes bucket) {
   Messages messages;
   Bytes limit = first;
@@ -39,8 +39,7 @@ Messages by_bytes(const Messages& tensors, Bytes first, Bytes bucket) {
   return messages;
 }
 
-/// Tensors of the same one of `windows` parts of the backward pass, unless they are more than
-/// `most`.
+/// Groups tensors in the same of `windows` parts of the backward pass, up to `most` bytes.
 Messages by_time(const Messages& tensors, int windows, Bytes most) {
   constexpr double rounding = 1e-9;
   Messages messages;
@@ -61,7 +60,7 @@ Messages by_time(const Messages& tensors, int windows, Bytes most) {
   return messages;
 }
 
-/// All in one, and in several ways between that and each by itself.
+/// One message, and several groupings between that and one message for each tensor.
 std::vector<Messages> merges(const Messages& tensors, Bytes all) {
   constexpr std::array counts{2, 3, 5, 8, 16, 32};
   const Bytes no_limit(std::numeric_limits<double>::infinity());
@@ -92,7 +91,7 @@ std::vector<Messages> grouped(const TrainingFacts& facts, Grouping grouping) {
 }
 
 Grouping grouping_of(const TrainingFacts& facts) {
-  // Servers and copies take tensors as they come.
+  // Servers and copies send each tensor alone.
   if (facts.synchronisation != cases::Synchronisation::all_reduce) return Grouping::each;
   switch (facts.overlap) {
     case cases::Overlap::none:

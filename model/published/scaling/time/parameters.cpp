@@ -3,12 +3,12 @@
 namespace dlscale::model::scaling {
 namespace {
 
-/// Times and shares of a term that is not there; and a rate that limits nothing.
+/// Values of an absent term: a negligible time or share, and a rate that limits nothing.
 constexpr double none = 1e-12;
 constexpr double unlimited = 1e6;
 
-/// Where a prior is said to be "of the study", it was set by a study of published trainings while
-/// their errors were looked at; it is a judgement and no measurement.
+/// A prior "of the study" was set by a study of published trainings while their errors were
+/// visible. It is a judgement, not a measurement.
 constexpr std::array<ParameterKind, parameter_count> kinds = {{
     {"pcie_efficiency",
      "share of 15.75 GB/s, the rate of PCIe 3.0 x16, at which a ring passes gradients through a "

@@ -7,18 +7,17 @@
 
 namespace dlscale::model::scaling {
 
-/// A constant of the model of scaling: what stands for it where nothing was fitted, and how sure
-/// that is.
+/// A constant of the model of scaling, with its prior.
 struct ParameterKind {
   std::string_view name;  ///< "interference"
   std::string_view doc;
   std::string_view unit;  ///< "s", "1"
   double median;          ///< > 0: of the prior, log-normal
   double spread;          ///< > 0: standard deviation of its logarithm
-  double absent;          ///< > 0: what takes its term out of the model
+  double absent;          ///< > 0: value that removes its term from the model
 };
 
-/// Which is which, in the order of parameter_kinds().
+/// The parameters in the order of parameter_kinds().
 enum class Parameter : std::size_t {
   pcie_efficiency,    // e_pcie
   pcie_growth,        // g_pcie
@@ -45,10 +44,10 @@ enum class Parameter : std::size_t {
 };
 inline constexpr std::size_t parameter_count = 22;
 
-/// All, in the order of the enumeration.
+/// All parameters, in the order of the enumeration.
 std::span<const ParameterKind, parameter_count> parameter_kinds();
 
-/// Terms of the model, by their constants.
+/// Terms of the model, identified by their constants.
 using Terms = std::bitset<parameter_count>;
 
 /// Values of all parameters, each > 0.
@@ -58,7 +57,7 @@ struct Parameters {
     return values[static_cast<std::size_t>(parameter)];
   }
   static Parameters prior();                       ///< medians
-  static Parameters prior_of(const Terms& terms);  ///< medians of these, and the others absent
+  static Parameters prior_of(const Terms& terms);  ///< medians of these, the others absent
   bool operator==(const Parameters&) const = default;
 };
 

@@ -12,8 +12,8 @@ namespace dlscale::model::scaling {
 namespace {
 
 constexpr double backward_share =
-    2.0 / 3;  // of forward and backward: two passes of three (MODEL 4.1)
-/// Horovod's fused messages, of one eighth of backward each, as message_lists() makes them.
+    2.0 / 3;  // two of the three passes of forward and backward (MODEL 4.1)
+/// Number of Horovod's fused messages, one for each eighth of backward, as in message_lists().
 constexpr double fused_messages = 8;
 
 bool by_servers(const TrainingFacts& facts) {
@@ -40,7 +40,7 @@ void expect_facts(const TrainingFacts& facts) {
   EXPECT(one_node || facts.cluster_bandwidth > BytesPerSecond());
 }
 
-/// Every tensor by itself, which is among what whoever merges messages may choose.
+/// One message for each tensor, a grouping that a merging scheduler may choose.
 std::vector<ScalingMessage> unmerged(const TrainingFacts& facts) {
   double elements = 0;
   for (const GradientTensor& tensor : facts.profile.tensors) elements += tensor.elements;
@@ -71,7 +71,7 @@ ScalingModel::ScalingModel(TrainingFacts facts)
   EXPECT(!lists_.empty());
 }
 
-/// r
+/// The factor r.
 double ScalingModel::spread(const Crowd& crowd, const Parameters& p) const {
   const double age = std::max(facts_.launched - 2017, 0);
   const double left = std::clamp(1 - p[Parameter::jitter_decline] * age, 0.15, 1.0);
@@ -94,12 +94,12 @@ ScalingModel::Exchange ScalingModel::best_of_lists(Seconds backward, const Excha
   MessageCost each = cost.messages;
   const auto& cycle = facts_.framework.fusion_cycle;
   if (cycle && facts_.framework.coordinator && facts_.overlap == cases::Overlap::bucketed) {
-    // One message in a cycle at most: of a short backward pass there are fewer.
+    // At most one message starts in a cycle, so a short backward pass has fewer.
     const double messages = std::clamp(backward / *cycle, 1.0, fused_messages);
     each.startup = each.startup * (messages / fused_messages);
     each.agreement = each.agreement * (messages / fused_messages);
   }
-  // Of merged tensors the next are gathered only when the message before them has gone.
+  // Merged tensors are gathered only after the previous message is sent.
   MessageCost in_turn = each;
   in_turn.startup += in_turn.agreement;
   in_turn.agreement = Seconds();
@@ -123,21 +123,21 @@ Seconds ScalingModel::update(Seconds compute, const Parameters& p) const {
   return std::min(p[Parameter::update_passes] * once / facts_.memory_bandwidth, 0.5 * compute);
 }
 
-/// What a time of computing alone is without: the update with what an interpreter takes to launch,
-/// as in at_batch_asked(), and the way of a batch from the host.
+/// The parts that a time of computing alone lacks. They are the update and the launches of an
+/// interpreter, as in at_batch_asked(), and the copy of a batch from the host.
 Seconds ScalingModel::left_out(Seconds compute, const Parameters& p) const {
   const Seconds launching(facts_.framework.eager ? p[Parameter::eager_launch] : 0);
   const Seconds input = facts_.batch * facts_.sample / to_host(facts_, p);
   return update(compute, p) + launching + input;
 }
 
-/// t_b
+/// The time t_b.
 Seconds ScalingModel::backward_of(Seconds compute, const Parameters& p) const {
   const Seconds updating = facts_.given_computes_only ? Seconds() : update(compute, p);
   return backward_share * (compute - updating);
 }
 
-/// E, where `compute` is that of the slowest worker.
+/// The exchange E, where `compute` is that of the slowest worker.
 ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCost& cost,
                                               const Parameters& p) const {
   const MessageCost& messages = cost.messages;
