@@ -83,7 +83,7 @@ struct TrainOptions {
   bool record_spans = false;  ///< needs Timing::phases
   bool record_messages = false;
   Timing timing = Timing::phases;
-  /// With Launch::graph, forward, backward between messages, and update are each recorded in the
+  /// Under Launch::graph, forward, backward between messages, and update are each recorded in the
   /// second iteration and replayed from then on. Dropout draws the same elements as with eager.
   Launch launch = Launch::eager;
 };

@@ -11,7 +11,7 @@
 
 namespace dlscale::bench {
 
-/// Which of the device's algorithms run a kernel.
+/// Selection of the device's algorithms for a kernel.
 enum class Algorithms {
   chosen,  ///< training's choice
   all      ///< training's choice, then every algorithm that the device can name
