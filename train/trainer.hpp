@@ -106,9 +106,10 @@ int settling_iterations(Schedule schedule, int ranks);
 class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. All arguments must outlive the
-  /// trainer. If a rank fails to set up, for example to allocate staging memory, all ranks throw,
-  /// and all throw Interrupted (backend::together()); link failures are the exception. Throws
-  /// ConfigError if the ranks train different networks or layouts. Throws ConfigError for
+  /// trainer. If a rank fails to set up, for example to allocate staging memory, all ranks throw;
+  /// they also throw Interrupted together (backend::together()). Link failures are the exception.
+  ///
+  /// Throws ConfigError if the ranks train different networks or layouts. Throws ConfigError for
   /// Launch::graph with spans of layers (a graph has none), on a device that computes on the host,
   /// or under a schedule whose messages overlap the next forward.
   Trainer(Program& program, backend::Communicator& communicator, BatchSource next,

@@ -16,7 +16,7 @@ std::string_view value_kind_name(ValueKind kind);
 ValueKind parse_value_kind(const std::string& name);  ///< throws ConfigError
 
 /// Operand values, random unless they are zeros. The same few thousand values repeat, which is fast
-/// to write. They have no denormals, whose arithmetic is slow on some processors.
+/// to write. None is denormal, as arithmetic on denormals is slow on some processors.
 class OperandValues {
  public:
   explicit OperandValues(ValueKind kind = ValueKind::normal);

@@ -57,7 +57,7 @@ ConfigError about_profile(const ConfigError& error) {
   return ConfigError(text);
 }
 
-/// For every message in turn: its posting time, its wait, its time, and the number in flight.
+/// Posting time, wait, time and number in flight of every message in turn.
 std::vector<double> times_of(const Iterations& iterations) {
   std::vector<double> times;
   for (const auto& iteration : iterations) {

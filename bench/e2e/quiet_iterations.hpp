@@ -24,7 +24,7 @@ class QuietIterations {
   void look();
   /// Collective, after look(): whether `wanted` iterations count or patience is exhausted.
   [[nodiscard]] bool are_enough(std::size_t wanted);
-  /// For each iteration between two checks: whether the machine was quiet before and after it.
+  /// Whether the machine was quiet before and after each iteration between two checks.
   [[nodiscard]] std::vector<bool> counted() const;
   /// Adds the series "witness" (s, by rank), the time of fixed work before the first iteration and
   /// after each. Adds a warning if fewer than `wanted` iterations count.

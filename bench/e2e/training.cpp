@@ -415,7 +415,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   measurement.implementation = describe(communicator, *worker);
   measurement.network = {settings.network_source, fingerprint(*settings.network)};
   measurement.work = work_of_iteration(settings, worker->program);
-  // As the trainer decides.
+  // The trainer decides in the same way.
   const bool ahead = worker->device->own_memory().has_value();
   measurement.axes["input_copy"] = input_copy_name(ahead ? InputCopy::ahead : InputCopy::on_path);
   TrainingWatch watch(witness_of(*worker->device));

@@ -149,7 +149,7 @@ struct RunnerOptions {
   /// Total time to wait for a quiet machine (QuietMachine); cells are measured only while it is
   /// quiet. Empty: no check.
   std::optional<Seconds> wait_quiet = {};
-  /// For studies of noise; cells get an axis that records it.
+  /// Extra work for studies of noise; cells get an axis that records it.
   std::optional<ExtraWork> extra_work = {};
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,

@@ -10,10 +10,10 @@
 namespace dlscale::bench {
 namespace {
 
-// With at least six samples, the range covers the median with probability 1 - 2 / 2^6 > 95 %.
+// The range of at least six samples covers the median with probability 1 - 2 / 2^6 > 95 %.
 constexpr std::size_t least_for_interval = 6;
 
-// With fewer samples, neighbours are too often alike by chance.
+// Fewest samples for a correlation; neighbours of fewer resemble each other too often by chance.
 constexpr std::size_t least_for_correlation = 20;
 
 /// Warns of a wide interval. Returns whether it did.

@@ -13,9 +13,9 @@ struct NamedCell {
   Cell cell;
 };
 
-/// Names for the filter, for example "conv/resnet50/res2a_branch2b/forward/batch:8". They have the
-/// benchmark, then network, layer, pass, operation and collective without axis names, then
-/// axis:value for batch, bytes, kernel, layout, and every other axis in which cells differ.
+/// Names for the filter, for example "conv/resnet50/res2a_branch2b/forward/batch:8". They begin
+/// with the benchmark, then network, layer, pass, operation and collective without axis names.
+/// Batch, bytes, kernel, layout, and all other axes in which cells differ follow as axis:value.
 /// "kernel" is omitted if there is a "layer". Throws ConfigError if two cells are the same.
 std::vector<NamedCell> name_cells(std::string_view benchmark, std::vector<Cell> cells);
 

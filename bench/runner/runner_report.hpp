@@ -23,8 +23,8 @@ void leave_out(benchmark::State& state);
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(
     std::string_view format, std::string common = {}, Benchmark::Rows rows = Benchmark::Rows::any);
 
-/// Makes a reporter for a file, as make_reporter(). Once Google Benchmark has closed it, `lost`
-/// tells whether some output was not written. `lost` must outlive the reporter.
+/// Makes a reporter for a file, as make_reporter(). Once Google Benchmark has closed it, `lost` is
+/// true if some output was not written. `lost` must outlive the reporter.
 std::unique_ptr<benchmark::BenchmarkReporter> make_file_reporter(std::string_view format,
                                                                  Benchmark::Rows rows, bool& lost);
 

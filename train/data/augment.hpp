@@ -29,9 +29,8 @@ struct Augmentation {
 /// crop with a ratio in that range. It is mirrored with probability 1/2.
 Augmentation draw_augmentation(PictureSize picture, RandomStream& random);
 
-/// The least n of 1, 2, 4, 8 such that the crop, decoded at n/8 of its size, still has at least the
-/// pixels that the network needs; 8 if the crop is smaller than that. libjpeg-turbo has vector code
-/// for these scales.
+/// The least n of 1, 2, 4, 8 for which the crop, decoded at n/8 of its size, has the pixels that
+/// the network needs; 8 if the crop is smaller. libjpeg-turbo has vector code for these scales.
 int decode_eighths(const Crop& crop, ImageShape shape);
 
 /// Crops, resizes and mirrors. Resizing is bilinear. Where it shrinks, it weighs all pixels that an

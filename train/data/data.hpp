@@ -46,8 +46,8 @@ struct DataSetSpec {
 /// cannot be written; Interrupted on a signal.
 DataSet make_data_set(const std::filesystem::path& root, const DataSetSpec& spec);
 
-/// Throws ConfigError without a folder or a manifest (the message has the command that makes one),
-/// and for missing pictures or pictures whose size differs from the manifest's.
+/// Throws ConfigError without a folder or a manifest; the message has the command that makes one.
+/// It also does so for missing pictures, and for sizes that differ from the manifest's.
 DataSet open_data_set(const std::filesystem::path& root);
 
 /// Time that a loader thread spent on one picture. `read` is elapsed time, as it may wait for a
@@ -105,9 +105,9 @@ using LoadFunction = std::function<LoadTimes(const DataSet::Picture& picture, Im
 
 /// Loader threads that keep up to `prefetch` batches ready. The sequence of batches depends only on
 /// seed, rank and ranks, not on timing or threads. The union over ranks of iteration k is the batch
-/// that one rank with batch · ranks would get, in the same order: rank r has images [r·batch,
-/// (r+1)·batch). Epochs follow each other without a gap, each a new permutation of all pictures, so
-/// a batch may hold the end of one epoch and the start of the next.
+/// that one rank with batch · ranks would get. The order is the same: rank r has images [r·batch,
+/// (r+1)·batch). Epochs follow each other without a gap, each a new permutation of all pictures. A
+/// batch may thus hold the end of one epoch and the start of the next.
 class DataPipeline {
  public:
   /// Throws ConfigError for a shape without 3 channels, and for batch, threads or prefetch < 1.

@@ -45,8 +45,8 @@ class JpegReader {
 
   /// Reads the header. `data` must live until decode() is done. Throws JpegError.
   PictureSize open(std::span<const std::uint8_t> data);
-  /// Decodes the data given to open() at ⌈size · eighths / 8⌉, 1 ≤ eighths ≤ 8, by a smaller
-  /// inverse DCT, which is less work than decoding everything and shrinking. Throws JpegError.
+  /// Decodes the data given to open() at ⌈size · eighths / 8⌉, 1 ≤ eighths ≤ 8. A smaller inverse
+  /// DCT takes less work than decoding everything and shrinking. Throws JpegError.
   void decode(int eighths, Pixels& pixels);
 
  private:

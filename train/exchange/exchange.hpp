@@ -63,7 +63,7 @@ struct Carriage {
   Carry second = {};
 };
 
-/// All-reduces by way of `staging`.
+/// All-reduces through `staging`.
 Carriage by_all_reduce(Staging staging);
 
 /// A thread that reduces messages one by one in the order of posting, which must be the same on all

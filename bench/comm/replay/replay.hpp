@@ -32,7 +32,7 @@ struct ReplayPlan {
 struct ReplayedMessage {
   std::size_t place = 0;
   std::string collective;
-  /// On these ranks: rounded up to equal blocks where the collective has blocks.
+  /// Size on these ranks: rounded up to equal blocks where the collective has blocks.
   std::size_t bytes = 0;
   std::optional<Rank> root = {};  ///< among these ranks, for a reduce or broadcast
   auto operator<=>(const ReplayedMessage&) const = default;

@@ -185,7 +185,7 @@ class Window : public PairTraffic {
 class Barrier : public Traffic {
  public:
   explicit Barrier(Communicator& ranks) : ranks_(&ranks) {}
-  // None needed; buffers must not be empty.
+  // one byte, as buffers must not be empty
   [[nodiscard]] std::size_t memory() const override { return 1; }
   void write_numbers(std::span<std::byte>) const override {}
   void use(std::span<std::byte>) override {}

@@ -22,8 +22,8 @@ class RotatingBuffers {
   /// `device`, which must outlive them, or of the host if it is null.
   RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
                   Filled filled = Filled::every_turn, backend::ComputeDevice* device = nullptr);
-  /// Returns the next buffer. After a full cycle all buffers are refilled in order, so that the
-  /// next to be used was touched longest ago, or left as they are, depending on `filled`.
+  /// Returns the next buffer. Filled::every_turn refills all buffers in order after each cycle, so
+  /// that the next to be used was touched longest ago; `once` does not.
   std::span<std::byte> next();
   [[nodiscard]] std::size_t count() const { return count_; }
 

@@ -13,7 +13,7 @@
 namespace dlscale::bench {
 namespace {
 
-// Of two ranks in random order, one is last in nine of ten samples in about one of a hundred cells;
+// One of two ranks in random order is last in nine of ten samples in about one of a hundred cells;
 // more rarely for more ranks or samples.
 constexpr std::size_t least_samples = 10;
 constexpr double least_share = 0.9;

@@ -26,9 +26,9 @@ std::string shared_verdict(backend::Communicator& ranks, const Mismatch& mine);
 /// rank or position is detected.
 class TestNumbers {
  public:
-  /// For reductions. Throws Unsupported if sums over that many ranks are not exact.
+  /// Numbers for reductions. Throws Unsupported if sums over that many ranks are not exact.
   TestNumbers(backend::ElementType type, backend::Reduction op, int ranks);
-  /// For messages without a reduction.
+  /// Numbers for messages without a reduction.
   explicit TestNumbers(backend::ElementType type);
 
   /// Writes elements first, first + 1, … of a rank's sequence until `to` is full.

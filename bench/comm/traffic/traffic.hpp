@@ -16,7 +16,7 @@
 
 namespace dlscale::bench {
 
-/// Where the result of a collective is written: to other memory, or over the input.
+/// Destination of a collective's result: other memory, or over the input.
 enum class Placement { out_of_place, in_place };
 
 /// The collective or pattern that one cell measures, with its message size.

@@ -29,10 +29,10 @@ struct CacheLevel {
 /// segment belongs to a level. It has at least four sizes over two thirds of a doubling, and the
 /// latency changes by at most a twentieth per doubling.
 ///
-/// A segment also belongs to a level if it rises by at most a quarter, but by more than a quarter
-/// and more than twice as fast in the doublings before and after. This is a cache shared with other
-/// programs. A segment less than a quarter above the previous level belongs to that level, whose
-/// latency is that of its longest segment.
+/// A segment also belongs to a level if it rises by at most a quarter per doubling between steeper
+/// rises. The doublings before and after it rise by more than a quarter, and more than twice as
+/// fast. This is a cache shared with other programs. A segment less than a quarter above the
+/// previous level belongs to that level, whose latency is that of its longest segment.
 ///
 /// Beyond a level the latency climbs over some sizes. A cache without LRU replacement, or with
 /// other contents, misses only a part of the accesses. The level's size is the largest before the

@@ -22,8 +22,8 @@ using backend::PageSize;
 constexpr std::size_t usual_line = 64;
 constexpr std::size_t least_distance = 8;
 constexpr std::size_t largest_distance = 512;
-/// Large enough that pairs do not overlap. It is an odd multiple of 256 B, so that the starts of
-/// blocks, all at the start of a line of up to 256 bytes, use as many cache sets as possible.
+/// Large enough that pairs do not overlap, and an odd multiple of 256 B. The starts of blocks, all
+/// at the start of a line of up to 256 bytes, then use as many cache sets as possible.
 constexpr std::size_t block_bytes = 768;
 
 /// Twice the number of lines in the nearest cache, so that each is evicted before its next visit.

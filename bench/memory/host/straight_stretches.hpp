@@ -16,16 +16,16 @@ struct Stretch {
   std::size_t end_high = 0;
 };
 
-/// Cuts a curve into line segments, which need not join. It minimises
+/// Cuts a curve into line segments, which need not join. It minimises this sum over all cuts:
 ///
 ///   Σ over segments of  Σ (y - line)² / σ²  +  (parameters + 1) ln n
 ///
-/// where a line has two parameters, a single point has one, and the cut counts as one more. This is
-/// Schwarz' criterion, under which the number of cuts tends to the true one [Yao 1988], minimised
-/// over all cuts by dynamic programming [Jackson et al. 2005]. σ is the noise of y, from the median
-/// of its second differences, so that the cuts themselves do not count. It is at least
-/// `least_noise`, below which deviations do not matter. Isolated outliers are first removed by a
-/// running median of three, which keeps a monotonic curve.
+/// Here a line has two parameters, a single point has one, and the cut counts as one more. This is
+/// Schwarz' criterion, under which the number of cuts tends to the true one [Yao 1988]. Dynamic
+/// programming finds the minimum [Jackson et al. 2005]. σ is the noise of y, from the median of its
+/// second differences, so that the cuts themselves do not count. It is at least `least_noise`,
+/// below which deviations do not matter. Isolated outliers are first removed by a running median of
+/// three, which keeps a monotonic curve.
 ///
 /// The interval of a cut holds the places where it raises the sum by at most 3.84, the 95 %
 /// quantile of χ² with one degree of freedom, with the other cuts at their best.

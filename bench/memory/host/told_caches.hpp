@@ -24,7 +24,7 @@ std::vector<ToldCache> match(std::span<const backend::DataCache> told,
                              std::span<const CacheLevel> measured);
 
 /// Share of the latency rise, from a level to a larger working set, which disappears with huge
-/// pages and thus comes from small pages, not from a cache. It is 0 to 1; 0 if there is not a rise.
+/// pages. Small pages cause it, not a cache. It is 0 to 1; 0 if there is not a rise.
 double share_of_pages(double level, double larger_in_small, double larger_in_huge);
 
 /// Text such as "L1 48.0 KiB measured 46.3 KiB, L3 32.0 MiB not seen".
