@@ -22,8 +22,8 @@ std::string name_of_layers(const Network& network, const Bucket& bucket) {
                      bucket.layers.size());
 }
 
-/// A number that is equal on all ranks if they may train together; below 2^53, so that it is exact
-/// as a double. How long a cycle is each rank may decide for itself.
+/// A number that is equal on ranks that may train together; below 2^53, so exact as a double. The
+/// cycle time is not part of it, as each rank may choose its own.
 double fingerprint(const Program& program, std::size_t messages, const TrainOptions& options) {
   const ScheduleSettings& settings = options.settings;
   std::uint64_t hash = mix(messages, static_cast<std::uint64_t>(options.schedule));

@@ -8,8 +8,8 @@
 
 namespace dlscale::train {
 
-/// The phases of an iteration on the time line of a device, one after the other without a gap. They
-/// may be asked for once the device is through with them; asking does not hold it up before.
+/// The phases of an iteration on a device's timeline, consecutive and without gaps. Query them once
+/// the device has finished them; recording does not block the device.
 class Phases {
  public:
   struct Phase {
@@ -18,22 +18,22 @@ class Phases {
     std::shared_ptr<const backend::Mark> end;
   };
 
-  /// The device has passed `start`, at the instant `when` of the host's clock.
+  /// The device passed `start` at `when` of the host's clock.
   Phases(std::shared_ptr<const backend::Mark> start, Instant when);
-  /// Ends a phase that began where the one before it ended.
+  /// Ends a phase, which began where the previous one ended.
   void end(std::string_view name, std::shared_ptr<const backend::Mark> mark);
 
   [[nodiscard]] const std::vector<Phase>& all() const { return phases_; }
-  /// When the first of them began, on the host's clock.
+  /// Start of the first phase, on the host's clock.
   [[nodiscard]] Instant began() const { return when_; }
-  /// Of all phases of that name.
+  /// Total time of all phases with that name.
   [[nodiscard]] Seconds duration(std::string_view name) const;
   [[nodiscard]] Seconds total() const;
-  /// When the device passed a mark, on the host's clock.
+  /// Time at which the device passed a mark, on the host's clock.
   [[nodiscard]] Instant when(const backend::Mark& mark) const;
-  /// When the first phase of that name began.
+  /// Start of the first phase with that name.
   [[nodiscard]] Instant start_of(std::string_view name) const;
-  /// From when to when the phases of that name lasted, in order.
+  /// Intervals of the phases with that name, in order.
   [[nodiscard]] std::vector<Interval> intervals(std::string_view name) const;
   [[nodiscard]] const std::shared_ptr<const backend::Mark>& last() const;
 

@@ -9,13 +9,13 @@
 namespace dlscale::train {
 namespace {
 
-/// All that travelled as one.
+/// Number of layers in all messages of one transfer.
 std::size_t layers_of(const Transfer& transfer, std::span<const std::size_t> layers) {
   const auto own = layers.subspan(transfer.bucket, transfer.buckets);
   return std::accumulate(own.begin(), own.end(), std::size_t{0});
 }
 
-/// The places of the transfers in the order in which they started.
+/// Indices of the transfers in the order in which they started.
 std::vector<std::size_t> in_order(std::span<const Transfer> transfers) {
   std::vector<std::size_t> places(transfers.size());
   std::iota(places.begin(), places.end(), std::size_t{0});

@@ -8,18 +8,18 @@
 
 namespace dlscale::train {
 
-/// What was sent in iterations that follow each other.
+/// The messages of consecutive iterations.
 class MessageLog {
  public:
-  /// An iteration that began at `began` and posted its first message at `first_posted`.
+  /// Adds an iteration that began at `began` and posted its first message at `first_posted`.
   void begin(Instant began, Instant first_posted);
-  /// What travelled, once each, in any order; layers[i]: of how many layers message i carries
-  /// gradients or parameters. It belongs to the last iteration that had posted its
-  /// first message when it started: an iteration posts none before all of the one before have
-  /// arrived. What started before the first of the log is left out.
+  /// Adds transfers, each once, in any order; layers[i] is the number of layers whose gradients or
+  /// parameters message i holds. A transfer belongs to the last iteration that had posted its first
+  /// message when the transfer started. This holds because an iteration posts nothing before all
+  /// messages of the previous one have arrived. Transfers from before the first logged iteration
+  /// are dropped.
   void add(std::span<const Transfer> transfers, std::span<const std::size_t> layers);
-  /// The messages of each iteration in the order in which they started; the log is empty
-  /// afterwards.
+  /// Takes the messages of each iteration in the order in which they started. Empties the log.
   std::vector<std::vector<SentMessage>> take();
 
  private:
@@ -27,7 +27,7 @@ class MessageLog {
     Instant began;
     Instant first_posted;
     std::vector<Transfer> transfers;
-    std::vector<std::size_t> layers;  ///< of each transfer
+    std::vector<std::size_t> layers;  ///< by transfer
   };
   std::vector<Iteration> iterations_;
 };

@@ -15,14 +15,14 @@ inline Seconds elapsed(Instant from, Instant to) {
   return Seconds(std::chrono::duration<double>(to - from).count());
 }
 
-/// Spans since a point in time.
+/// Spans relative to an origin.
 class Timeline {
  public:
   explicit Timeline(Instant origin) : origin_(origin) {}
 
   void add(Span::Lane lane, std::string name, std::string what, Instant start, Instant end,
            double bytes = 0);
-  /// The pictures of a batch, on the loader's lane.
+  /// Adds the pictures of a batch on the loader's lane.
   void add(const Batch& batch);
   std::vector<Span> take() { return std::exchange(spans_, {}); }
 

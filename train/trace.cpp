@@ -20,11 +20,11 @@ std::string_view lane_name(Span::Lane lane) {
   return names[static_cast<std::size_t>(lane)];
 }
 
-/// Rows of the viewer, one "thread" each. A viewer nests spans of a row that overlap, which is
-/// wrong for loader threads; so each goes to the first row of its lane that is free.
+/// Rows of the trace viewer, one "thread" each. A viewer nests overlapping spans of a row, which is
+/// wrong for loader threads. So each span goes to the first free row of its lane.
 class Rows {
  public:
-  /// Spans of a lane must come in the order in which they start.
+  /// Assigns a span to a row. Spans of a lane must come in the order of their start.
   std::size_t assign(const Span& span) {
     std::vector<double>& busy_until = lanes_[span.lane];
     const auto free =

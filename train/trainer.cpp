@@ -65,7 +65,7 @@ std::vector<Bucket> Trainer::Impl::first_buckets() const {
   return options.groups.empty() ? buckets : merged_buckets(buckets, options.groups);
 }
 
-/// Each takes memory, which one rank alone may not have.
+/// Makes the exchange and its staging. Both allocate memory, which may fail on a single rank.
 void Trainer::Impl::make_ways() {
   if (options.schedule != Schedule::sequential) {
     std::unique_ptr<Communicator> own = communicator->duplicate();
@@ -80,15 +80,15 @@ void Trainer::Impl::make_ways() {
   });
 }
 
-/// What still travels beside the next forward has been posted by all ranks, so that it arrives. Who
-/// dropped it would keep the others waiting; but not what a rank apart from them has posted.
+/// Waits for messages that overlap the next forward: all ranks have posted them, so they arrive,
+/// and dropping them would block the others. A rank that is out of step drops its messages.
 Trainer::Impl::~Impl() {
   wait_for_staged();
   if (!exchange || !is_deferred() || is_apart) return;
   try {
     exchange->finish();
   } catch (const std::exception&) {
-    return;  // nothing travels any more
+    return;  // nothing is in flight any more
   }
 }
 
@@ -119,10 +119,10 @@ IterationRecord Trainer::Impl::iterate() {
     steps.clear();
     throw;
   }
-  // All that computes is given, so the next batch may travel beside it and beside the gradients.
+  // All compute is enqueued, so the next batch can be copied while it and the exchange run.
   if (copies_ahead) phase(input_phase, [&] { stage_next(); });
   const std::vector<Transfer> transfers = synchronise();
-  // The loss comes from the device: when it is here all is done.
+  // Reading the loss waits for the device, so all work is done.
   loss = program->loss();
   phases->end(other_phase, program->device().mark());
   const auto end = phases->last();
@@ -141,8 +141,8 @@ IterationRecord Trainer::Impl::iterate() {
   return record;
 }
 
-/// Not before the device has read the current batch, whose memory the source takes back. A failure
-/// belongs to the iteration that would have used the batch.
+/// Fetches the next batch after the device has read the current one, as the source reuses its
+/// memory. A failure belongs to the iteration that would have used the batch.
 void Trainer::Impl::stage_next() {
   try {
     if (input_used) input_used->wait();
@@ -154,14 +154,14 @@ void Trainer::Impl::stage_next() {
   }
 }
 
-/// The memory of a batch on its way is the source's, which may go when the trainer is gone.
+/// Waits for the batch being copied, as the source may free its memory after the trainer is gone.
 void Trainer::Impl::wait_for_staged() noexcept {
   if (!staged) return;
   try {
     program->device().join_copies();
     program->synchronize();
   } catch (const std::exception&) {
-    return;  // nothing is on its way any more
+    return;  // nothing is being copied any more
   }
 }
 
@@ -191,8 +191,8 @@ IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfer
   record.exposed_comm = phases->duration(gradients_phase);
   record.update = phases->duration(update_phase);
   record.other = phases->duration(other_phase);
-  // The two clocks differ by as long as the thread was held up between reading them; that must not
-  // look like overlap where there can be none.
+  // The thread may be descheduled between reading the two clocks. The difference must not look like
+  // overlap where there cannot be any.
   if (is_deferred()) {
     record.hidden_comm = busy_outside(transfers, phases->intervals(gradients_phase));
   } else if (options.schedule != Schedule::sequential) {
@@ -201,7 +201,7 @@ IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfer
   return record;
 }
 
-/// Dropout draws by iteration and rank: no two ranks drop the same elements.
+/// Dropout seed of the iteration and rank: no two ranks drop the same elements.
 std::uint64_t Trainer::Impl::draw() const {
   return iteration * static_cast<std::uint64_t>(communicator->size()) +
          static_cast<std::uint64_t>(communicator->rank());
@@ -225,7 +225,8 @@ void Trainer::Impl::run_forward() {
   });
 }
 
-/// Each layer waits for its own gradients of the iteration before and is updated by them.
+/// Runs forward. Each layer waits for its gradients of the previous iteration and is updated with
+/// them first.
 void Trainer::Impl::run_forward_by_layer() {
   for (const Step step : program->forward_steps()) {
     const std::optional<std::size_t> message = message_of[step.layer.index()];
@@ -253,7 +254,7 @@ void Trainer::Impl::run_backward() {
   }
 }
 
-/// On the host's clock, whatever clock the device has.
+/// Records spans on the host's clock, whatever clock the device has.
 void Trainer::Impl::record_spans(const std::vector<Transfer>& transfers) {
   for (const Phases::Phase& phase : phases->all()) {
     timeline->add(Span::Lane::phase, std::string(phase.name), "phase", phases->when(*phase.start),

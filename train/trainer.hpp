@@ -18,26 +18,27 @@
 
 namespace dlscale::train {
 
-/// One S-SGD iteration of one rank. The first seven are disjoint intervals on the time line of the
-/// device: io + h2d + forward + backward + exposed_comm + update + other = total. What the caller
-/// does between two calls of iterate() is `other` of the second. Where the device has memory of its
-/// own and computes beside the host, io and h2d are what the device waits for them: each batch is
-/// fetched and copied while the iteration before computes and its gradients travel, io is what
-/// comes between backward and the wait for gradients, and h2d what the next iteration starts with.
-/// With Timing::iteration there are but
-/// total, load and loss.
+/// One S-SGD iteration of one rank. The first seven are disjoint intervals on the device's
+/// timeline: io + h2d + forward + backward + exposed_comm + update + other = total. Time of the
+/// caller between two calls of iterate() counts as `other` of the second.
+///
+/// A device with its own memory that computes asynchronously fetches and copies each batch while
+/// the previous iteration computes and exchanges gradients. There io and h2d are the times that the
+/// device waits: io between backward and the wait for gradients, h2d at the start of the next
+/// iteration. With Timing::iteration only total, load and loss are set.
 struct IterationRecord {
   Seconds io;   ///< waiting for a decoded batch
-  Seconds h2d;  ///< copy of the batch into device memory
+  Seconds h2d;  ///< copy of the batch to device memory
   Seconds forward;
   Seconds backward;
   Seconds exposed_comm;  ///< waiting for gradients or parameters
   Seconds update;
-  Seconds other;        ///< the rest of total
-  Seconds total;        ///< from the end of the last iteration to the end of this one
-  Seconds hidden_comm;  ///< communication that ended since the last iteration and ran beside the
-                        ///< other phases, also of the iteration before
-  Seconds load;         ///< what loader threads spent on this iteration's batch (beside the phases)
+  Seconds other;  ///< remainder of total
+  Seconds total;  ///< from the end of the previous iteration to the end of this one
+  /// Communication that ended since the previous iteration and overlapped other phases, also those
+  /// of the previous iteration.
+  Seconds hidden_comm;
+  Seconds load;  ///< loader threads' time for this batch, which overlaps the phases
   double loss = 0;
 };
 
@@ -46,67 +47,71 @@ struct Span {
   enum class Lane { compute, comm, loader, phase } lane;
   std::string name;  ///< layer name, the layers of a bucket, or the phase
   std::string what;  ///< pass, collective, "decode", …
-  Seconds start;     ///< since the trainer was made
+  Seconds start;     ///< since the trainer was constructed
   Seconds duration;
-  double bytes = 0;  ///< of a message
+  double bytes = 0;  ///< message size
 };
 
 /// A message of an iteration on this rank.
 struct SentMessage {
   backend::Collective kind = backend::Collective::all_reduce;
-  std::size_t bytes = 0;          ///< counted as core/results/bandwidths.hpp does
-  std::optional<Rank> root = {};  ///< of a reduce or broadcast
-  std::size_t under_way = 0;      ///< messages that had begun before and were not done yet
-  std::size_t layers = 0;         ///< whose gradients or parameters it carries; above 1 it is fused
-  Seconds posted;                 ///< since the iteration began, when it was handed over to be sent
-  Seconds wait;  ///< from there until it began: behind others, for the device, for ranks
-  Seconds time;  ///< of the collective
+  std::size_t bytes = 0;          ///< as core/results/bandwidths.hpp counts them
+  std::optional<Rank> root = {};  ///< set for a reduce or broadcast
+  std::size_t under_way = 0;      ///< earlier messages still in flight when it started
+  std::size_t layers = 0;  ///< layers whose gradients or parameters it holds; above 1 it is fused
+  Seconds posted;          ///< when it was posted, since the start of the iteration
+  Seconds wait;  ///< from posting to start: queueing, and waiting for the device and other ranks
+  Seconds time;  ///< duration of the collective
 };
 
-/// What of an iteration is timed.
+/// Granularity of an iteration's timing.
 enum class Timing {
-  phases,    ///< by a mark of the device at the end of each
-  iteration  ///< by the mark at its end alone, beside what copies and messages need: shows what
-             ///< the others cost
+  phases,  ///< a device mark at the end of each phase
+  /// Only the mark at the end, besides those that copies and messages need; shows the cost of the
+  /// other marks.
+  iteration
 };
 
 struct TrainOptions {
   Schedule schedule = Schedule::wait_free;
   Synchronisation synchronisation = Synchronisation::all_reduce;
   ScheduleSettings settings = {};
-  /// Of a merged schedule: how to merge the gradients, instead of as the first iterations tell.
+  /// Groups of gradients for a merged schedule, instead of those derived from the first iterations.
   Groups groups = {};
-  backend::SgdStep sgd;  ///< gradient_scale is set by the trainer
+  backend::SgdStep sgd;  ///< the trainer sets gradient_scale
   backend::Waiting waiting = backend::Waiting::sleep;
   bool record_spans = false;  ///< needs Timing::phases
   bool record_messages = false;
   Timing timing = Timing::phases;
-  /// graph: forward, backward from message to message, and the update are each recorded in the
-  /// second iteration and replayed from then on. Dropout draws what it does with eager.
+  /// Under Launch::graph, forward, backward between messages, and update are each recorded in the
+  /// second iteration and replayed from then on. Dropout draws the same elements as with eager.
   Launch launch = Launch::eager;
 };
 
-/// Hands out decoded batches; each stays valid until the next is asked for.
+/// Returns decoded batches; each stays valid until the next call.
 using BatchSource = std::function<const Batch&()>;
 
-/// Iterations before a schedule is as it will stay: those that a merged one watches, and the one in
-/// which the ranks agree on what they make of it. One rank, and groups that are given, need none.
+/// Number of iterations before a schedule is final. A merged schedule first profiles some
+/// iterations, then the ranks agree on a plan in one more. It is 0 for one rank and for given
+/// groups.
 int settling_iterations(Schedule schedule, int ranks);
 
-/// Synchronous data-parallel SGD. Gradients travel on a communication thread with its own
-/// duplicate of the communicator, or on the training thread (sequential).
-/// A layer's gradient is sent once it is complete: after backward_filter, of batch norm after
-/// backward_data. All schedules give the same gradients and parameters, bit for bit, where the
-/// library adds in the same order whatever the message and the collective. One rank exchanges
-/// nothing. What one rank throws once they train the others learn of by its end only.
+/// Synchronous data-parallel SGD. Gradients are exchanged by a communication thread with its own
+/// duplicate of the communicator, or by the training thread (sequential). A layer's gradient is
+/// sent once it is complete: after backward_filter, for batch norm after backward_data.
+///
+/// All schedules give bitwise equal gradients and parameters if the library's order of summation is
+/// independent of message and collective. A single rank exchanges nothing. Once training runs,
+/// other ranks notice a rank's exception only when that rank ends.
 class Trainer {
  public:
-  /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
-  /// trainer. Throws on all ranks what one lacks beside a link of its own, such as memory that
-  /// gradients travel through, and Interrupted (backend::together()); ConfigError
-  /// if the ranks do not train the same network in the same layouts, and if Launch::graph is asked
-  /// for with spans of layers (a graph has none), on a device that computes on the host, or under a
-  /// schedule whose messages overlap the next forward.
+  /// Collective: all ranks start from the parameters of rank 0. All arguments must outlive the
+  /// trainer. If a rank fails to set up, for example to allocate staging memory, all ranks throw;
+  /// they also throw Interrupted together (backend::together()). Link failures are the exception.
+  ///
+  /// Throws ConfigError if the ranks train different networks or layouts. Throws ConfigError for
+  /// Launch::graph with spans of layers (a graph has none), on a device that computes on the host,
+  /// or under a schedule whose messages overlap the next forward.
   Trainer(Program& program, backend::Communicator& communicator, BatchSource next,
           const TrainOptions& options);
   Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,
@@ -114,32 +119,32 @@ class Trainer {
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
-  /// One iteration. Throws WrongResult if the loss is not finite, and what the loader or
-  /// communication thread met. A rank that fails still takes part in the exchange of the iteration,
-  /// so that the others are not left waiting; telling them is up to the caller. Not so after what
-  /// leaves_ranks_apart(): a LibraryError, as which everything is thrown that fails in an exchange.
+  /// Runs one iteration. Throws WrongResult if the loss is not finite, and exceptions of the loader
+  /// or communication thread. A failed rank still takes part in the exchange of the iteration, so
+  /// that the others do not block; the caller must inform them. It does not after a failure for
+  /// which leaves_ranks_apart() holds: a LibraryError, the type of every failure in an exchange.
   IterationRecord iterate();
-  /// The next iteration begins here, not where the last one ended: what the caller did since is
-  /// none of its time.
+  /// Starts the clock of the next iteration now, so that the caller's time since the last one is
+  /// excluded.
   void restart_clock();
-  /// Where messages overlap the next forward, waits for those of the last iteration and updates the
-  /// parameters, as the next iteration would. Before anyone looks at gradients or parameters.
+  /// Waits for messages of the last iteration that overlap the next forward, and updates the
+  /// parameters as the next iteration would. Call it before reading gradients or parameters.
   void settle();
-  /// The mean over all ranks of the gradients of the last iteration, in plain order as
-  /// Program::plain_gradient(). With a parameter server a rank knows only those of the layers it
+  /// Mean over all ranks of the last iteration's gradients, in plain order as
+  /// Program::plain_gradient(). With a parameter server a rank has only those of the layers it
   /// owns.
   [[nodiscard]] std::vector<float> mean_gradient(LayerId layer) const;
-  /// What was recorded since the last call, if TrainOptions say to.
+  /// Takes the spans recorded since the last call, if TrainOptions enable them.
   [[nodiscard]] std::vector<Span> take_spans();
-  /// Of a merged schedule on several ranks, once there is one that was not given: what the ranks
-  /// agreed on.
+  /// The plan that the ranks agreed on. Set only for a merged schedule on several ranks without
+  /// given groups, once the plan exists.
   [[nodiscard]] const std::optional<MergePlan>& merge_plan() const;
-  /// Bytes of the messages of an iteration, in order. Of horovod the gradients that it packs, of
-  /// priority those that it cuts.
+  /// Bytes of an iteration's messages, in order: for horovod the gradients before packing, for
+  /// priority those before cutting.
   [[nodiscard]] std::vector<Bytes> message_sizes() const;
-  /// The messages that carried the gradients of each iteration since the last call, in the order in
-  /// which they began, if TrainOptions say to record them. Where messages overlap the next forward,
-  /// those of the last iteration are all there after settle() only.
+  /// Takes the gradient messages of each iteration since the last call, in the order in which they
+  /// began, if TrainOptions enable them. Where messages overlap the next forward, those of the last
+  /// iteration are complete only after settle().
   [[nodiscard]] std::vector<std::vector<SentMessage>> take_messages();
 
  private:
@@ -147,8 +152,8 @@ class Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable, if the
-/// file is there and is no earlier trace, and as refuse_shared_output().
+/// Writes a Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if the file
+/// is not writable or exists but is not an earlier trace, and as refuse_shared_output().
 void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans);
 
 }  // namespace dlscale::train

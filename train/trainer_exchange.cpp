@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Which message holds the gradients of a layer, by its index.
+/// By layer index: the message that holds its gradients.
 std::vector<std::optional<std::size_t>> index_layers(const Network& network,
                                                      const std::vector<Message>& messages) {
   std::vector<std::optional<std::size_t>> index(network.layers().size());
@@ -29,8 +29,9 @@ std::vector<std::optional<std::size_t>> index_layers(const Network& network,
   return index;
 }
 
-/// Runs what ranks do together. Whatever fails in it leaves this rank apart from the others
-/// (core/base/ranks_apart.hpp), so that it is thrown as the failure of a library; a signal comes to all.
+/// Runs a collective step. Any failure in it leaves this rank apart from the others
+/// (core/base/ranks_apart.hpp), so it is thrown as LibraryError. A signal reaches all ranks and
+/// stays Interrupted.
 template <class Work>
 auto with_others(const Work& work) {
   try {
@@ -53,7 +54,7 @@ void Trainer::Impl::plan(std::vector<Bucket> buckets) {
   if (options.launch == Launch::graph) replay.emplace(program->device(), messages.size() + 3);
 }
 
-/// At the start of an iteration, which all ranks have come to: one that failed in the last has not.
+/// Adopts the merge plan at the start of an iteration, which only ranks without a failure reach.
 void Trainer::Impl::adopt_merge_plan() {
   merge_plan = with_others([&] { return profile->agree(*communicator, options.schedule); });
   profile.reset();
@@ -73,8 +74,8 @@ bool Trainer::Impl::is_deferred() const {
   return overlaps_next_forward(options.schedule) && communicator->size() > 1;
 }
 
-/// Nobody gives an owner's sum to the others; those of an iteration that is not settled are on
-/// their way.
+/// Whether this rank has the sum of a layer's gradients. Other ranks do not get an owner's sum;
+/// sums of an unsettled iteration are still in flight.
 bool Trainer::Impl::knows_gradient(LayerId layer) const {
   const std::optional<std::size_t> message = message_of[layer.index()];
   if (!message) return true;
@@ -121,8 +122,8 @@ void Trainer::Impl::post_next() {
   if (++posted == messages.size()) exchange->close();
 }
 
-/// What follows backward: the exchange and the update, or, where they overlap the next forward,
-/// what has arrived since they did in this one.
+/// Runs the part after backward: exchange and update. Where they overlap the next forward, it takes
+/// the transfers that have arrived meanwhile.
 std::vector<Transfer> Trainer::Impl::synchronise() {
   std::vector<Transfer> transfers;
   if (is_deferred()) {
@@ -144,15 +145,15 @@ std::vector<Transfer> Trainer::Impl::finish_exchange() {
   return communicator->size() == 1 ? std::vector<Transfer>{} : exchange_now();
 }
 
-/// After a failure of this rank, which is being handled: takes part in what the others wait for, so
-/// that they reach the end of the iteration, where the caller can tell them. Not where they may be
-/// in the midst of what failed; and what fails here in turn is thrown instead, for then the caller
-/// must not tell them.
+/// Takes part in the pending exchange after a failure of this rank, which is being handled. The
+/// others then reach the end of the iteration, where the caller can inform them. Does nothing if
+/// the failure left the ranks apart. If the exchange fails in turn, throws that failure instead, as
+/// the caller must not communicate then.
 void Trainer::Impl::keep_in_step() {
   is_apart = true;
   if (leaves_ranks_apart(std::current_exception())) return;
   with_others([&] {
-    // Up to the first message of this iteration some of the last may be on their way.
+    // Messages of the last iteration may be in flight until the first of this one is posted.
     if (exchange && posted == 0) exchange->finish();
     while (exchange && posted < messages.size()) post_next();
     std::vector<Transfer> transfers = finish_exchange();
@@ -161,7 +162,8 @@ void Trainer::Impl::keep_in_step() {
   is_apart = false;
 }
 
-/// No rank computes from here on, so one meeting before the first message is enough.
+/// Exchanges after backward. No rank computes from here on, so one barrier before the first message
+/// is enough.
 std::vector<Transfer> Trainer::Impl::exchange_now() {
   program->synchronize();
   const Instant begun = steady_clock::now();
@@ -180,7 +182,7 @@ std::vector<Transfer> Trainer::Impl::exchange_now() {
   return transfers;
 }
 
-/// Who does not own them gets the parameters that their owner has updated.
+/// Broadcasts updated parameters from their owners to all other ranks.
 void Trainer::Impl::hand_out_parameters(std::vector<Transfer>& transfers) {
   program->synchronize();
   const Instant begun = steady_clock::now();

@@ -26,14 +26,14 @@ inline constexpr std::string_view gradients_phase = "wait for gradients";
 inline constexpr std::string_view update_phase = "update";
 inline constexpr std::string_view other_phase = "other";
 
-/// A step whose time on the device is known when the device is through with it.
+/// A step whose device time is known once the device has finished it.
 struct StepMarks {
   Step step;
   std::shared_ptr<const backend::Mark> start;
   std::shared_ptr<const backend::Mark> end;
 };
 
-/// What a Trainer is made of. trainer.cpp has its iterations, trainer_exchange.cpp its exchange.
+/// Implementation of Trainer: trainer.cpp has the iterations, trainer_exchange.cpp the exchange.
 struct Trainer::Impl {
   Impl(Program& the_program, backend::Communicator& the_communicator, BatchSource source,
        const TrainOptions& the_options);
@@ -48,7 +48,7 @@ struct Trainer::Impl {
   void plan(std::vector<Bucket> buckets);
   void adopt_merge_plan();
   IterationRecord iterate();
-  void start_clock();  ///< of the next iteration
+  void start_clock();  ///< starts the clock of the next iteration
   [[nodiscard]] std::uint64_t draw() const;
   void run(Step step);
   void run_forward();
@@ -59,7 +59,7 @@ struct Trainer::Impl {
   [[nodiscard]] bool knows_gradient(LayerId layer) const;
   void settle(std::size_t message);
   void settle();
-  /// Stretches: forward, update, then backward up to each message and to the end.
+  /// Runs a segment: forward, update, then backward up to each message and to the end.
   template <class Work>
   void run_stretch(std::size_t stretch, const Work& work) {
     if (replay) return replay->run(stretch, work);
@@ -71,8 +71,7 @@ struct Trainer::Impl {
   void keep_in_step();
   std::vector<Transfer> exchange_now();
   void hand_out_parameters(std::vector<Transfer>& transfers);
-  /// Runs a phase. It begins where the last one ended: there is no time between phases that are
-  /// timed.
+  /// Runs a phase. It begins where the previous one ended, so timed phases have no gaps.
   template <class Work>
   void phase(std::string_view name, const Work& work) {
     work();
@@ -90,29 +89,31 @@ struct Trainer::Impl {
   TrainOptions options;
   std::vector<Message> messages;
   std::vector<std::optional<std::size_t>> message_of;  ///< by layer
-  std::vector<Rank> owners;             ///< by message; none without a parameter server
-  std::optional<MergeProfile> profile;  ///< until there is a plan
+  std::vector<Rank> owners;             ///< by message; empty without a parameter server
+  std::optional<MergeProfile> profile;  ///< set until there is a plan
   std::optional<MergePlan> merge_plan;
-  Staging staging;  ///< of the training thread
-  Carry push;       ///< to the owner, by the training thread: of sequential with a parameter server
-  /// Where the device computes beside the host, each batch is fetched and sent while the iteration
-  /// before still computes.
+  Staging staging;  ///< for the training thread
+  /// reduces to the owner on the training thread, for sequential with a parameter server
+  Carry push;
+  /// Whether each batch is fetched and copied while the device computes the previous iteration.
   bool copies_ahead = false;
-  Batch current;                       ///< its times; its images only until the next is asked for
-  std::optional<Batch> staged;         ///< the next, on its way to the device
-  std::exception_ptr staging_failure;  ///< why there is none
-  std::shared_ptr<const backend::Mark> input_used;  ///< the device has read the current batch
+  Batch current;  ///< its times; its images are valid only until the next batch is fetched
+  std::optional<Batch> staged;         ///< the next batch, being copied to the device
+  std::exception_ptr staging_failure;  ///< why `staged` is empty
+  /// passed when the device has read the current batch
+  std::shared_ptr<const backend::Mark> input_used;
   std::optional<Timeline> timeline;
   std::uint64_t iteration = 0;
-  std::size_t posted = 0;              ///< messages of this iteration
-  bool is_apart = false;               ///< a failure left this rank out of step with the others
-  Instant first_posted;                ///< the first of them; before it, when the iteration began
-  MessageLog sent;                     ///< if messages are recorded
-  std::vector<bool> unsettled;         ///< by message: that of the last iteration is not in yet
-  std::optional<Phases> phases;        ///< of this iteration; none before the first
-  std::vector<StepMarks> steps;        ///< of this iteration, if there is a timeline
-  std::optional<Replay> replay;        ///< with Launch::graph
-  std::unique_ptr<Exchange> exchange;  ///< last: its thread stops before what it uses goes
+  std::size_t posted = 0;        ///< messages posted in this iteration
+  bool is_apart = false;         ///< a failure left this rank out of step with the others
+  Instant first_posted;          ///< time of the first post; until then, the start of the iteration
+  MessageLog sent;               ///< used if messages are recorded
+  std::vector<bool> unsettled;   ///< by message: the last iteration's has not arrived yet
+  std::optional<Phases> phases;  ///< of this iteration; empty before the first
+  std::vector<StepMarks> steps;  ///< of this iteration, if there is a timeline
+  std::optional<Replay> replay;  ///< with Launch::graph
+  /// last: its thread stops before the members it uses are destroyed
+  std::unique_ptr<Exchange> exchange;
 };
 
 }  // namespace dlscale::train

@@ -40,7 +40,7 @@ Words names_of(const All& all) {
   return names;
 }
 
-/// An option that changes nothing was meant to change something.
+/// Refuses options without effect, which the user gave for a purpose.
 void refuse_idle_options(const Context& context, const Words& collectives) {
   for (const char* axis : {"op", "mode", "in_place", "algorithm", "dtype", "sizes", "networks",
                            "cache", "memory", "beside"}) {
@@ -60,7 +60,7 @@ Words positive_numbers(const Context& context, std::string_view axis) {
   return numbers;
 }
 
-/// The networks are those whose gradients are sent.
+/// Refuses networks if no gradient sizes are requested.
 void expect_use_of_networks(const Context& context, const Choices& chosen) {
   const bool sends_gradients = std::ranges::find(chosen.sizes, "gradients") != chosen.sizes.end();
   if (sends_gradients || !context.given.contains("networks")) return;
@@ -69,7 +69,7 @@ void expect_use_of_networks(const Context& context, const Choices& chosen) {
       "or add gradients to --sizes.");
 }
 
-/// Above it, laying out what is sent takes longer than to send it.
+/// Most segments. With more, splitting a message takes longer than sending it.
 constexpr int most_segments = 1 << 16;
 
 Words segment_counts(const Context& context) {
@@ -84,7 +84,7 @@ Words segment_counts(const Context& context) {
   return numbers;
 }
 
-/// All that can be asked for.
+/// All values of --algorithm for these collectives.
 Words known_algorithms(const Words& collectives) {
   Words known{"library", "all"};
   for (const std::string& name : collectives) {
@@ -97,7 +97,7 @@ Words known_algorithms(const Words& collectives) {
   return known;
 }
 
-/// Each must be one of some collective that is measured.
+/// Checks that each algorithm belongs to a measured collective.
 void expect_algorithms(const Choices& chosen) {
   const Words known = known_algorithms(chosen.collectives);
   for (const std::string& item : chosen.algorithms) {
@@ -107,7 +107,7 @@ void expect_algorithms(const Choices& chosen) {
   }
 }
 
-/// The one of ours, or nullptr.
+/// The algorithm among dlscale's own, or nullptr.
 const collective::Algorithm* algorithm_named(const std::string& name,
                                              const std::string& algorithm) {
   const std::optional<Collective> collective = collective_named(name);
@@ -116,7 +116,7 @@ const collective::Algorithm* algorithm_named(const std::string& name,
 
 using Reads = bool (*)(const std::string& collective, const std::string& algorithm);
 
-/// Whether any algorithm that is measured does.
+/// Whether a measured algorithm reads the parameter.
 bool any_reads(const Choices& chosen, Reads reads) {
   return std::ranges::any_of(chosen.collectives, [&](const std::string& name) {
     return std::ranges::any_of(
@@ -139,7 +139,7 @@ void expect_use_of_servers(const Choices& chosen) {
       "that does: --algorithm parameter_server.");
 }
 
-/// Each once. "all": as many as ranks.
+/// The distinct numbers of servers; "all" is the number of ranks.
 Words server_counts(const Context& context) {
   Words numbers;
   for (const std::string& item : context.list("servers")) {
@@ -160,7 +160,7 @@ Words server_counts(const Context& context) {
   return numbers;
 }
 
-/// Throws ConfigError unless it is a number that work can be cut to.
+/// Throws ConfigError unless the text is a possible ratio of work to messages.
 void expect_ratio(const std::string& text) {
   double ratio = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
@@ -193,7 +193,7 @@ std::vector<BesideChoice> read_besides(const Context& context) {
   return besides;
 }
 
-/// Options about work beside messages, where there is none.
+/// Refuses options of overlapping work if there is none.
 void refuse_idle_work(const Context& context, const Choices& chosen) {
   const bool any = std::ranges::any_of(
       chosen.besides, [](const BesideChoice& beside) { return !beside.work.empty(); });
@@ -212,7 +212,7 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
   }
 }
 
-/// Messages in memory of a device need one that has some, and nothing beside them.
+/// Checks that messages in device memory have such a device and no overlapping work.
 void expect_device(const Context& context, const Choices& chosen) {
   if (!lie_on_device(chosen)) return;
   const bool alone = std::ranges::all_of(
@@ -265,7 +265,7 @@ bool concerns(std::string_view axis, std::string_view name) {
   const std::optional<Collective> collective = collective_named(name);
   if (axis == "op") return collective && backend::reduces(*collective);
   if (axis == "mode" || axis == "algorithm" || axis == "beside") return collective.has_value();
-  // A broadcast has one side.
+  // A broadcast has only one side.
   if (axis == "in_place") return collective && *collective != Collective::broadcast;
   return name != "barrier";  // dtype, sizes, networks, cache, memory
 }

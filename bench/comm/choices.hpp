@@ -13,14 +13,14 @@ namespace dlscale::bench {
 
 using Words = std::vector<std::string>;
 
-/// Work beside the messages, and how many times as long as they it takes, as the axes have them;
+/// Work that overlaps the messages, and its time as a multiple of theirs, as the axes spell them;
 /// both empty: none.
 struct BesideChoice {
   std::string work;
   std::string ratio;
 };
 
-/// What the axes say, checked.
+/// The checked values of the axes.
 struct Choices {
   Words collectives;
   Words sizes;
@@ -28,7 +28,7 @@ struct Choices {
   Words dtypes;
   Words ops;
   Words modes;
-  Words placements;  ///< "yes", "no"; empty: none was named
+  Words placements;  ///< "yes", "no"; empty: none was given
   Words algorithms;
   Words segments;
   Words servers;  ///< numbers
@@ -38,48 +38,46 @@ struct Choices {
   std::vector<BesideChoice> besides;
 };
 
-/// Throws ConfigError for words that mean nothing, and for options that have no effect on any of
-/// the collectives.
+/// Throws ConfigError for unknown words, and for options that affect none of the collectives.
 Choices read_choices(const Context& context);
 
-/// Whether an axis means something for a collective or pattern.
+/// Whether an axis applies to a collective or pattern.
 bool concerns(std::string_view axis, std::string_view collective);
 
-/// What is done beside a collective or pattern: nothing beside what is none.
+/// The overlapping work for a collective or pattern; one empty choice where overlap does not apply.
 std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen);
 
-/// Whether a compute backend does any of that.
+/// Whether any of the overlapping work needs a compute backend.
 bool computes(const Choices& chosen);
 
-/// Whether messages lie in memory of a device, too.
+/// Whether some messages are in device memory.
 bool lie_on_device(const Choices& chosen);
 
-/// What --memory and --backend are, of which not both were named: memory of a device is that of
-/// cuda, and a backend with memory of its own means that memory. `given` are the axes that were
-/// named.
+/// Completes --memory and --backend if only one of them was given: device memory implies cuda, and
+/// a backend with its own memory implies device memory. `given` are the axes of the command line.
 void settle_memory(std::map<std::string, std::string>& values, const std::set<std::string>& given);
 
-/// The values of an axis for a collective: none but an empty one where it means nothing.
+/// The values of an axis for a collective; a single empty one where it does not apply.
 Words values_for(std::string_view axis, const std::string& collective, const Words& values);
 
-/// In place or not: as named, else in place, but for blocks, which training sends from one place to
-/// another. None but an empty one where it means nothing.
+/// In place or not: the given values, else in place. Collectives of blocks are out of place by
+/// default, as in training. A single empty value where the axis does not apply.
 Words placements_for(const std::string& collective, const Choices& chosen);
 
-/// The algorithms of a collective among those chosen, each once; "library" is that of the library.
+/// The chosen algorithms that exist for a collective, each once; "library" is the library's own.
 Words algorithms_for(const std::string& name, const Words& chosen);
 
-/// Whether the algorithm is one of ours that cuts messages into segments.
+/// Whether the algorithm is one of dlscale's that cut messages into segments.
 bool reads_segments(const std::string& collective, const std::string& algorithm);
 
-/// Whether it is one of ours that has parameter servers.
+/// Whether the algorithm is one of dlscale's with parameter servers.
 bool reads_servers(const std::string& collective, const std::string& algorithm);
 
-/// Bytes of messages of such elements; {0} of a barrier. Throws ConfigError.
+/// Message sizes in bytes for an element type; {0} for a barrier. Throws ConfigError.
 std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,
                                     const std::string& dtype, int ranks);
 
-/// The value of that name, which is one of them.
+/// The value with that name, which must exist.
 template <class All>
 auto named(const All& all, std::string_view name) {
   for (const auto each : all) {

@@ -37,7 +37,7 @@ Measurement nothing_to_send(const std::string& collective, const std::string& me
       collective, memory == device_memory ? " --memory device" : "")));
 }
 
-/// What buffers in turn must fill, and what is doubtful about it.
+/// Size of the rotated buffers, and warnings about it.
 struct Rotation {
   Bytes size;
   Words warnings;
@@ -47,28 +47,28 @@ struct Rotation {
 using Rotations = std::map<std::string, Rotation>;  ///< by the value of "cache"
 
 Rotations rotations(Bytes last_level) {
-  return {{"", {}},  // of what sends nothing
+  return {{"", {}},  // for cells without messages
           {"hot", {}},
           {"reused", {{}, {}, RotatingBuffers::Filled::once}},
           {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}};
 }
 
-/// Where messages may lie.
+/// A memory for messages.
 struct Place {
-  std::shared_ptr<backend::ComputeDevice> device;  ///< null: in memory of the host
-  std::optional<DeviceWitness> witness;            ///< of the device
+  std::shared_ptr<backend::ComputeDevice> device;  ///< null: host memory
+  std::optional<DeviceWitness> witness;            ///< for the device
   Rotations rotations;
 };
 
-/// Of the host and the ranks, the same for all cells.
+/// Parts of the host and ranks that all cells share.
 struct Surroundings {
   Communicator* ranks;
   Words warnings;
-  std::map<std::string, Place> places;   ///< by the value of "memory"; "" of what sends nothing
-  std::shared_ptr<Workbench> workbench;  ///< for what is computed beside messages, else null
+  std::map<std::string, Place> places;  ///< by the value of "memory"; "" for cells without messages
+  std::shared_ptr<Workbench> workbench;  ///< for overlapping work, else null
 };
 
-/// At once, and not only in the rows: threads by themselves are more than the cores of a rank.
+/// Warns at once, not only in rows, if there are more threads than a rank has cores.
 void warn_of_threads(const Communicator& ranks, int threads) {
   if (ranks.rank() != 0 || static_cast<std::size_t>(threads) <= backend::usable_cores().size()) {
     return;
@@ -78,7 +78,7 @@ void warn_of_threads(const Communicator& ranks, int threads) {
   }
 }
 
-/// Throws ConfigError for a device with memory of its own: messages beside work are of the host's.
+/// Throws ConfigError for a device with its own memory, as overlapped messages are in host memory.
 std::shared_ptr<Workbench> open_workbench(const Context& context) {
   const std::string& name = context.value("backend");
   const int threads = context.integer("threads");
@@ -114,7 +114,7 @@ Surroundings look_around(const Context& context, const Choices& chosen) {
   return around;
 }
 
-/// Axes that are the same for all cells of a run whose messages lie in that memory.
+/// Axes that all cells share whose messages are in that memory.
 std::map<std::string, std::string> common_axes(const Communicator& ranks,
                                                const std::string& memory = "host") {
   const bool on_device = memory == device_memory;
@@ -122,7 +122,7 @@ std::map<std::string, std::string> common_axes(const Communicator& ranks,
       {"ranks", std::to_string(ranks.size())},
       {"ranks_on_node", std::to_string(ranks.node_size())},
       {"library", on_device ? device_library(ranks) : ranks.host_library()}};
-  // Without it messages are of the host's memory, as are those of all earlier versions.
+  // Rows without this axis have messages in host memory, as in all earlier versions.
   if (on_device) axes[std::string(memory_axis)] = device_memory;
   return axes;
 }
@@ -145,7 +145,7 @@ Message message_of(const std::map<std::string, std::string>& axes) {
   return message;
 }
 
-/// What the axes say of work beside the messages; they have some.
+/// The overlapping work that the axes describe; they must name some.
 Beside beside_of(const std::map<std::string, std::string>& axes,
                  const std::shared_ptr<Workbench>& workbench) {
   const std::string& name = axes.at("beside");
@@ -246,7 +246,7 @@ std::vector<Cell> make_cells(Context& context) {
   std::vector<Cell> cells;
   for (const std::string& collective : chosen.collectives) {
     for (const std::string& dtype : values_for("dtype", collective, chosen.dtypes)) {
-      // Wrong sizes are refused, also by a rank alone.
+      // Invalid sizes are refused for a single rank, too.
       static_cast<void>(sizes_for(collective, chosen, dtype, ranks));
       if (ranks == 1) continue;
       for (const auto& [algorithm, memory] :

@@ -5,10 +5,9 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr double counted_bytes = 4;  ///< of an element in algorithm_work()
+constexpr double counted_bytes = 4;  ///< per element in algorithm_work()
 
-/// Whether all that it reads and writes has the precision of the tensors. Transformed planes and
-/// sums may have another.
+/// Whether all data has the precision of the tensors. Transformed planes and sums may differ.
 bool is_of_one_precision(lowering::Method method) {
   return method == lowering::Method::direct || method == lowering::Method::im2col;
 }

@@ -7,7 +7,7 @@
 
 namespace dlscale::bench {
 
-/// A kernel as it was measured.
+/// A measured kernel.
 struct MeasuredKernel {
   std::string key;  ///< kernel_key()
   Pass pass = Pass::forward;
@@ -16,10 +16,10 @@ struct MeasuredKernel {
   int threads = 1;
 };
 
-/// What the algorithm really does that a backend ran, told from its implementation. Nothing for
-/// other layers than convolutions, for implementations whose algorithm is not known, and in
-/// precisions of 2 bytes for those that transform, since it is not known in which precision their
-/// planes lie. Reorders are not in it.
+/// Actual work of the algorithm that a backend ran, derived from the implementation's name. Empty
+/// for layers other than convolutions and for implementations with an unknown algorithm. Also empty
+/// for transforms in precisions of 2 bytes, as the precision of their planes is unknown. Reorders
+/// are not included.
 std::optional<Work> algorithmic_work(std::string_view backend, std::string_view implementation,
                                      const MeasuredKernel& kernel);
 

@@ -10,7 +10,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// Elements of what a layer reads and writes, and of the largest of these tensors.
+/// Numbers of elements of a layer's tensors, and of the largest one.
 struct Elements {
   double inputs = 0;
   double parameters = 0;
@@ -34,12 +34,12 @@ Elements elements_of(const backend::OperationSpec& spec, const backend::Operatio
   return found;
 }
 
-// The images of a large batch that are compared, and the most channels on either side of the
-// filters whose gradients are, of all images.
+// Images of a large batch that are compared, and the most filter gradients that are compared over
+// all images, as channels squared.
 constexpr double compared_images = std::tuple_size_v<backend::ChosenImages>;
 constexpr double sampled_channels = backend::FilterSample::most * backend::FilterSample::most;
 
-/// Elements of what the reference reads and writes.
+/// Number of elements that the reference reads and writes.
 double reference_elements(const backend::OperationSpec& spec, const Elements& of, Pass pass) {
   const LayerKind& kind = spec.layer.kind;
   const bool dependent =
@@ -62,9 +62,9 @@ CheckMemory check_memory(const backend::OperationSpec& spec, const backend::Oper
                          Pass pass) {
   const Elements of = elements_of(spec, operation);
   constexpr double size = sizeof(float);
-  // A layer with a ReLU leaves its output, too.
+  // A layer with a ReLU also saves its output.
   const double data = of.all() + (spec.layer.relu ? of.output : 0);
-  // What it is given, tensors and their gradients, a copy on its way and an answer.
+  // Its tensors and their gradients, a copy in progress and a result.
   const double reference = 5 * reference_elements(spec, of, pass);
   return {.beside = Bytes(size * (data + 2 * of.largest)),
           .after = Bytes(size * (data + of.largest + reference))};

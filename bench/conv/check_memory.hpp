@@ -5,17 +5,17 @@
 
 namespace dlscale::bench {
 
-/// What backend::check_operation() holds on the host at most, all of it in f32.
+/// Upper bounds on the host memory that backend::check_operation() uses, all in f32.
 struct CheckMemory {
-  /// Beside the memory that the operation works on: what it reads, of the whole batch, a result,
-  /// and a tensor that is being copied.
+  /// Memory in addition to that of the operation: its inputs for the whole batch, one result, and a
+  /// tensor that is being copied.
   Bytes beside;
-  /// When that memory is given back and the reference answers: what it reads, a result, and what
-  /// the reference works on, of all images or of those that are compared.
+  /// Memory once the operation's memory is freed and the reference runs: the inputs, one result,
+  /// and the reference's own memory, for all images or for the compared ones.
   Bytes after;
 };
 
-/// `operation` was made of `spec`, and has the pass.
+/// `operation` was made from `spec` and has the pass.
 CheckMemory check_memory(const backend::OperationSpec& spec, const backend::Operation& operation,
                          Pass pass);
 

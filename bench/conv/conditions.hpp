@@ -6,13 +6,13 @@
 
 namespace dlscale::bench {
 
-/// Under what to measure a kernel.
+/// Conditions under which a kernel is measured.
 struct Conditions {
   CacheState cache = CacheState::cold;
   ValueKind values = ValueKind::normal;
 };
 
-/// All that --cache may name where kernels can run on sets of operands in turn.
+/// The values of --cache for kernels that can rotate through sets of operands.
 inline constexpr std::array kernel_cache_states{CacheState::cold, CacheState::producer,
                                                 CacheState::hot, CacheState::rotating};
 

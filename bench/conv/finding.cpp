@@ -15,7 +15,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// What is not a number is larger than any.
+/// Maps NaN to infinity, which exceeds all errors.
 double comparable(double error) {
   return std::isnan(error) ? HUGE_VAL : error;
 }

@@ -11,38 +11,37 @@
 
 namespace dlscale::bench {
 
-/// Whether an answer is compared with the reference before it is timed.
+/// Whether a result is compared with the reference before it is timed.
 enum class Check { reference, none };
-/// "yes" or "no". Throws ConfigError.
+/// Parses "yes" or "no". Throws ConfigError.
 Check parse_check(const std::string& text);
 
-/// What is found about a cell before it is measured.
+/// Result of the checks before a cell is measured.
 struct Finding {
-  std::string unsupported = {};           ///< why, else empty
-  double error = 0;                       ///< against the reference, relative, the largest
-  std::string worst = {};                 ///< what it belongs to
-  std::optional<double> mean_error = {};  ///< on average, where all was compared
+  std::string unsupported = {};           ///< the reason; empty if supported
+  double error = 0;                       ///< largest relative error against the reference
+  std::string worst = {};                 ///< the tensor with that error
+  std::optional<double> mean_error = {};  ///< mean error, if all elements were compared
 };
 
-/// Throws Unsupported if `operands`, tensors and what is known of the workspace, in the memory of
-/// the device, or those of all ranks of a node that lie on the host and `copies` beside them, take
-/// more than is free: a process that takes more than there is may be ended by the system, with the
-/// results so far.
+/// Throws Unsupported if memory is short: for `operands` (tensors and known workspace) in device
+/// memory, or, on the host, for the operands and `copies` of all ranks of a node. A process that
+/// exceeds free memory may be killed, and its results so far with it.
 void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
                    int ranks_on_node);
 
-/// The same for `needed` bytes of the host by each rank; `what` takes them: "its buffers".
+/// The same for `needed` bytes of host memory per rank. `what` names their use: "its buffers".
 void expect_host_memory(std::string_view what, Bytes needed, int ranks_on_node);
 
-/// What `find` says on all ranks: the largest errors, and unsupported if it is so on one of them.
-/// All ranks must go the same way: whoever measures alone waits for the others for ever.
-/// Collective; throws on every rank what `find` throws on one.
+/// Combines the results of `find` on all ranks: the largest errors, and unsupported if one rank is.
+/// All ranks must take the same path, as a rank that measures alone blocks for ever. Collective;
+/// throws on every rank if `find` throws on one.
 Finding find_on_all(backend::Communicator& communicator, const std::function<Finding()>& find);
 
-/// A measurement with status unsupported or wrong and the reason; nothing if it may be timed.
+/// A measurement with status unsupported or wrong and its reason; empty if the cell may be timed.
 std::optional<Measurement> rejected(const Finding& finding, DType dtype);
 
-/// Adds the errors to what was measured, or the warning that nothing was compared.
+/// Adds the errors to the measurement, or a warning that nothing was compared.
 void add_check(const Finding& finding, Check check, Measurement& measurement);
 
 }  // namespace dlscale::bench

@@ -40,7 +40,7 @@ std::vector<Step> all_steps(const Network& network) {
   return steps;
 }
 
-/// The names of the layers that a name stands for: the layer of that name, else all of that kind.
+/// The layers that a name selects: the layer with that name, else all layers of that kind.
 std::set<std::string> layers_called(const Network& network, const std::string& name) {
   std::vector<std::string> known;
   std::set<std::string> of_kind;
@@ -71,7 +71,8 @@ std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pas
       kernels.push_back({step, key});
       wanted.push_back(false);
     }
-    // Backward runs the last layer first; a kernel is known by the first layer of the network.
+    // Backward runs the last layer first; a kernel is named after the network's first layer with
+    // it.
     Kernel& kernel = kernels[place->second];
     kernel.step.layer = std::min(kernel.step.layer, step.layer);
     if (holds(passes, step.pass) && holds(layers, step.layer)) wanted[place->second] = true;

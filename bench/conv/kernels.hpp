@@ -14,19 +14,19 @@ struct Kernel {
   std::string key;  ///< kernel_key()
 };
 
-/// The distinct kernels of a training iteration, in the order in which they first run. A kernel is
-/// in if its pass is among `passes` and one of the layers that run it is among `layers`.
+/// The distinct kernels of a training iteration, in the order of their first run. A kernel is
+/// included if its pass is among `passes` and one of its layers is among `layers`.
 std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pass> passes,
                                      std::span<const LayerId> layers);
 
-/// Whether the names of an option are "all". Throws ConfigError where that stands beside others.
+/// Whether an option is "all". Throws ConfigError if "all" is combined with other names.
 bool means_all(std::string_view option, const std::vector<std::string>& names);
 
-/// "all", or names of passes. Throws ConfigError.
+/// Parses "all" or names of passes. Throws ConfigError.
 std::vector<Pass> parse_passes(const std::vector<std::string>& names);
 
-/// "all", or names of layers, or of kinds, for all layers of them. Throws ConfigError naming
-/// network and name.
+/// Parses "all", names of layers, or kinds of layers, which select all layers of that kind. Throws
+/// ConfigError naming network and name.
 std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names);
 
 }  // namespace dlscale::bench

@@ -26,7 +26,7 @@ Algorithms parse_algorithms(const std::string& text) {
       text));
 }
 
-/// Nothing of "chosen".
+/// Parses a layout; empty for "chosen".
 std::optional<backend::LayoutKind> parse_layout(const std::string& name) {
   std::vector<std::string> known{"chosen"};
   if (name == known.front()) return std::nullopt;
@@ -64,13 +64,13 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-/// "all" stands for every network in configs/networks.
+/// The names of --network; "all" stands for every network in configs/networks.
 std::vector<std::string> network_names(const Context& context) {
   const std::vector<std::string> names = context.list("network");
   return means_all("--network", names) ? config_names("networks") : names;
 }
 
-/// As --fuse has them run.
+/// Loads the networks, fused as --fuse says.
 std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
   Run run;
   run.fuse_relu = parse_fusion(context.value("fuse"));
@@ -81,7 +81,7 @@ std::vector<std::shared_ptr<const Network>> load_networks(const Context& context
   return networks;
 }
 
-/// A list says itself what is convolved, and how many images at once.
+/// Refuses options next to a list, which itself defines convolutions and batches.
 void refuse_beside_list(const Context& context) {
   for (const std::string axis : {"network", "layers", "batch"}) {
     if (!context.given.contains(axis)) continue;
@@ -92,7 +92,7 @@ void refuse_beside_list(const Context& context) {
   }
 }
 
-/// A list holds convolutions alone, with no ReLU to take in.
+/// Loads the lists, which have only convolutions and thus no ReLUs to fuse.
 std::vector<ListedConvolution> load_lists(const Context& context) {
   refuse_beside_list(context);
   if (parse_fusion(context.value("fuse"))) {
@@ -107,7 +107,7 @@ std::vector<ListedConvolution> load_lists(const Context& context) {
   return all;
 }
 
-/// With --fuse as an axis.
+/// Adds --fuse as an axis to the cells.
 std::vector<Cell> marked(std::vector<Cell> cells, const std::string& fusion) {
   for (Cell& cell : cells) cell.axes["fuse"] = fusion;
   return cells;

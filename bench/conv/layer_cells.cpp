@@ -21,7 +21,7 @@ Axes kernel_axes(Axes axes, const Network& network, const Kernel& kernel) {
   return axes;
 }
 
-/// The states of the caches and the kinds of values share one check.
+/// Adds cells for all cache states and kinds of values, which share one check.
 void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
                const LayerSelection& selection, std::vector<Cell>& cells) {
   for (const auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
@@ -36,8 +36,8 @@ bool is_convolution(const Network& network, const Kernel& kernel) {
          std::holds_alternative<Convolution>(network.layer(kernel.step.layer).kind);
 }
 
-/// The ways a device knows to run a kernel, to be compared with what it chooses; nothing where it
-/// knows none, an empty list where it cannot run the network at all.
+/// The device's algorithms for a kernel, for comparison with its choice. Nothing if it has none to
+/// choose from; an empty list if it cannot run the network.
 std::optional<std::vector<backend::Algorithm>> algorithms_of(
     Workbench& workbench, const Network& network, Step step, int batch, DType dtype,
     std::optional<backend::LayoutKind> layout) {
@@ -74,7 +74,7 @@ class Lister {
   [[nodiscard]] std::vector<Cell> list() && { return std::move(cells_); }
 
  private:
-  /// What a kernel is measured for.
+  /// Batch and precision of a measurement.
   struct Size {
     int batch;
     DType dtype;
@@ -93,8 +93,7 @@ class Lister {
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
     const auto algorithms =
         algorithms_of(**workbench_, *network, kernel.step, batch, dtype, layout);
-    // What a backend runs without a choice is what another backend's convolutions are compared
-    // with.
+    // A backend without a choice is still a comparison for other backends' convolutions.
     if (!algorithms && !is_convolution(*network, kernel)) return;
     axes["algorithm"] = "chosen";
     add_bench({});
@@ -110,8 +109,8 @@ class Lister {
   std::vector<Cell> cells_;
 };
 
-/// With Algorithms::all convolutions come first: they have most algorithms, and take most of an
-/// iteration, so they should not be what an interrupted comparison lacks.
+/// The selected kernels. With Algorithms::all convolutions come first: they have most algorithms
+/// and most of an iteration's time, so an interrupted comparison should include them.
 std::vector<Kernel> selected_kernels(const Network& network, const LayerSelection& selection) {
   std::vector<Kernel> kernels =
       distinct_kernels(network, selection.passes, parse_layers(network, selection.layers));

@@ -9,7 +9,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// One row for each that layer_cells() would make of the algorithm that training uses.
+/// Adds one row for each cell that layer_cells() would make with training's algorithm.
 void add_unsupported(const Workbench& workbench, const ListedConvolution& convolution,
                      const LayerSelection& selection, const backend::Communicator& communicator,
                      std::vector<Cell>& cells) {

@@ -9,7 +9,7 @@
 namespace dlscale::bench {
 
 /// The cells of listed convolutions, as layer_cells() makes them of networks; batches and layers
-/// are those of the list. A convolution that no layer can be is a row with the reason.
+/// come from the list. A convolution without an equivalent layer gives a row with the reason.
 std::vector<Cell> listed_cells(const std::shared_ptr<Workbench>& workbench,
                                std::span<const ListedConvolution> convolutions,
                                const LayerSelection& selection,

@@ -16,10 +16,10 @@ namespace {
 
 constexpr IntegerRange count_range{1, 1 << 20};
 constexpr IntegerRange pad_range{0, 1 << 20};
-/// Inputs with so few channels are pictures.
+/// Most channels of an input that counts as images.
 constexpr int picture_channels = 4;
 
-/// A number for each direction.
+/// One number per direction.
 struct Pair {
   int h;
   int w;
@@ -29,7 +29,7 @@ struct Pair {
   }
 };
 
-/// One number, or [height, width].
+/// Reads one number, or [height, width].
 Pair read_pair(const ConfigMap& map, std::string_view key, IntegerRange range) {
   const std::vector<int> sizes = map.integers(key, range);
   if (sizes.empty() || sizes.size() > 2) {
@@ -73,7 +73,7 @@ Entry read_entry(ConfigMap& map) {
   return entry;
 }
 
-/// The layer that leaves the input. It keeps its shape and is another kernel than the entry's.
+/// The layer before the convolution. It keeps the shape and is a different kernel than the entry's.
 LayerKind layer_before(const Entry& entry) {
   const int channels = entry.input.channels;
   if (channels <= picture_channels) return BatchNorm{};
@@ -89,11 +89,10 @@ std::shared_ptr<const Network> make_network(const std::string& list, const Entry
       {"pool", Pooling{.kind = PoolingKind::average}, {entry.name}},
       {"classes", FullyConnected{.outputs = 2}, {"pool"}},
       {"loss", SoftmaxCrossEntropy{}, {"classes"}}};
-  return std::make_shared<const Network>(listed_network(list, entry.name), entry.input,
-                                         nodes);
+  return std::make_shared<const Network>(listed_network(list, entry.name), entry.input, nodes);
 }
 
-/// As kernel_key() has it, of what no network can hold.
+/// The key, in the format of kernel_key(), of a convolution without an equivalent layer.
 std::string key_of(const Entry& entry) {
   const std::string dilation =
       entry.dilated() ? fmt::format(" dilation{}", entry.dilation.text()) : "";
@@ -103,7 +102,7 @@ std::string key_of(const Entry& entry) {
                      entry.stride.text(), entry.pad.text(), dilation, entry.kind.groups);
 }
 
-/// Why no layer of a network is this convolution; empty if one can be.
+/// Why this convolution cannot be a layer of a network; empty if it can.
 std::string refusal(const Entry& entry) {
   if (entry.dilated()) {
     return fmt::format("dilation {}: dilated filters are not supported, by no backend",

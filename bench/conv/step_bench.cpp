@@ -16,18 +16,18 @@
 namespace dlscale::bench {
 namespace {
 
-/// Beside the tensors, for all of its passes: forward runs before a backward pass is measured.
+/// Workspace besides the tensors for all passes, as forward runs before a backward pass.
 Bytes workspace_of(const backend::Operation& operation) {
   return Bytes(static_cast<double>(operation.scratch_bytes() + operation.kept_bytes()));
 }
 
-/// Of one pass alone. Filters are kept by forward.
+/// Workspace of one pass, with the filters that forward keeps.
 Bytes workspace_of(const backend::Operation& operation, Pass pass) {
   const std::size_t kept = pass == Pass::forward ? operation.kept_bytes() : 0;
   return Bytes(static_cast<double>(operation.pass_scratch_bytes(pass) + kept));
 }
 
-/// Whether the device still answers after something failed on it.
+/// Whether the device still works after a failure.
 bool still_works(backend::ComputeDevice& device) {
   try {
     device.synchronize();
@@ -68,7 +68,7 @@ int StepBench::sets(CacheState cache) const {
   return operand_sets(*workbench_, cache, work(*network_, kernel_.step, batch_, dtype_).bytes);
 }
 
-/// Whether all sets of operands fit beside each other; of one, find() has seen to it.
+/// Whether all sets of operands fit together; find() has checked a single set.
 Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
   return bench::find_room(sampler.communicator(), *workbench_, sets(cache), [&] {
     const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
@@ -79,7 +79,7 @@ Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
 
 Finding StepBench::find(int ranks_on_node) {
   try {
-    // Of the step, and as much for the gradients of what it reads and writes.
+    // The step's tensors, and as much for their gradients.
     const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
     expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
@@ -92,8 +92,9 @@ Finding StepBench::find(int ranks_on_node) {
   }
 }
 
-/// A library may refuse an algorithm only when it runs. Of one of many that is a finding, and the
-/// others are measured, unless the device does nothing any more. Throws Unsupported.
+/// Checks one of several algorithms. A library may refuse an algorithm only at run time. This is a
+/// finding, and other algorithms are still measured, unless the device has failed. Throws
+/// Unsupported.
 Finding StepBench::tried(const train::ProgramPlan& plan) {
   try {
     if (check_ == Check::none) {
@@ -121,8 +122,8 @@ Finding StepBench::checked(const train::ProgramPlan& plan) {
           .mean_error = check.mean_relative_error};
 }
 
-/// For `tensors`, for the workspace, which is known once the operation is created, and for the
-/// check. Throws Unsupported.
+/// Checks memory for `tensors`, for the workspace, which is known once the operation exists, and
+/// for the check. Throws Unsupported.
 void StepBench::expect_room(const train::ProgramPlan& plan, Bytes tensors, int ranks_on_node) {
   const backend::ComputeDevice& device = workbench_->device();
   if (kernel_.step.pass == Pass::accumulate) {
@@ -155,7 +156,7 @@ Measurement StepBench::time(const Sampler& sampler, const Conditions& conditions
   return measurement;
 }
 
-/// What is known of the algorithm that ran, from its own words.
+/// Adds facts about the algorithm that ran, from its implementation's name.
 void StepBench::describe(Measurement& measurement) {
   if (kernel_.step.pass == Pass::accumulate) return;
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
@@ -181,14 +182,14 @@ std::unique_ptr<StepRun> StepBench::prepare_one(const OperandValues& values) {
   return make_operation_run(workbench_->device(), spec(plan), operation(plan), pass, values);
 }
 
-/// In the layout that was asked for, if any. Throws Unsupported.
+/// The spec in the requested layout, if any. Throws Unsupported.
 backend::OperationSpec StepBench::spec(const train::ProgramPlan& plan) const {
   const backend::OperationSpec& trained = plan.specs[kernel_.step.layer.index()];
   if (!variant_.layout) return trained;
   return backend::laid_out(workbench_->device(), trained, *variant_.layout);
 }
 
-/// What Pass::accumulate adds to; likewise.
+/// The tensor that Pass::accumulate adds to, in that layout.
 backend::TensorDesc StepBench::gradient(const train::ProgramPlan& plan) const {
   const backend::TensorDesc& trained = plan.outputs[kernel_.step.layer.index()];
   if (!variant_.layout) return trained;

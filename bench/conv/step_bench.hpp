@@ -13,20 +13,20 @@
 
 namespace dlscale::bench {
 
-/// How to run a kernel, as far as it is not to be as in training.
+/// Deviations of a kernel from training's choices.
 struct Variant {
-  /// One of ComputeDevice::algorithms() for the kernel, in the layout below.
+  /// One of ComputeDevice::algorithms() for the kernel in the layout below.
   std::optional<backend::Algorithm> algorithm = {};
   std::optional<backend::LayoutKind> layout = {};  ///< of activations
 };
 
-/// Measures one kernel of a network at one batch and precision. The check against the reference is
-/// made once, by every rank, before the first time is taken.
+/// Measures one kernel of a network at one batch and precision. Every rank checks it once against
+/// the reference before the first timing.
 class StepBench {
  public:
   StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
             Kernel kernel, int batch, DType dtype, Check check, Variant variant = {});
-  /// In rotation there is a series "operand_sets" beside the time.
+  /// Measures under `conditions`. Rotation adds the series "operand_sets".
   Measurement measure(const Sampler& sampler, const Conditions& conditions);
 
  private:
@@ -38,7 +38,7 @@ class StepBench {
   void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, const Conditions& conditions);
   std::unique_ptr<StepRun> prepare_one(const OperandValues& values);
-  /// Of operands; 1 but in rotation.
+  /// Number of operand sets; 1 unless rotating.
   [[nodiscard]] int sets(CacheState cache) const;
   [[nodiscard]] backend::OperationSpec spec(const train::ProgramPlan& plan) const;
   [[nodiscard]] backend::TensorDesc gradient(const train::ProgramPlan& plan) const;
@@ -52,8 +52,8 @@ class StepBench {
   DType dtype_;
   Check check_;
   Variant variant_;
-  std::unique_ptr<backend::Operation> own_operation_;  ///< of the variant, from find() on
-  std::optional<Seconds> creation_;                    ///< of own_operation_
+  std::unique_ptr<backend::Operation> own_operation_;  ///< the variant's; set by find()
+  std::optional<Seconds> creation_;                    ///< time to create own_operation_
   std::optional<Finding> finding_;
 };
 

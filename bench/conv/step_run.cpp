@@ -15,8 +15,8 @@ using backend::ComputeDevice;
 using backend::Tensor;
 using backend::TensorDesc;
 
-// Sizes as they are after a few iterations of training, roughly; only their being normal floating
-// point numbers matters to the time.
+// Rough sizes after a few iterations of training; for the time they only need to be normal
+// floating-point numbers.
 constexpr float activation_sigma = 1.0F;
 constexpr float parameter_sigma = 0.05F;
 constexpr float gradient_sigma = 0.01F;
@@ -64,8 +64,8 @@ class OperationRun : public StepRun {
   }
 
  private:
-  /// They stay as the constructor filled them; only operations that keep something of their weights
-  /// (Operation::kept_bytes), which have a name of their own, make use of it.
+  /// Identifies the weights, which stay as the constructor filled them. Only operations that cache
+  /// data of their weights (Operation::kept_bytes) use it.
   static constexpr std::uint64_t same_weights = 1;
 
   backend::Operation* operation_;
@@ -74,7 +74,7 @@ class OperationRun : public StepRun {
   backend::OperationMemory memory_;
 };
 
-/// A tensor with its memory.
+/// A tensor that owns its memory.
 struct OwnedTensor {
   backend::Buffer buffer;
   Tensor tensor;

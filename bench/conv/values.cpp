@@ -12,11 +12,11 @@
 namespace dlscale::bench {
 namespace {
 
-// A prime, so that the rows of a tensor do not all begin with the same numbers.
+// A prime, so that rows of a tensor start with different values.
 constexpr std::size_t tile_size = 16381;
-// The smallest magnitude kept; times any sigma in use it is far from a denormal (below 1e-38).
+// Smallest magnitude; times any sigma in use it is far above denormals (below 1e-38).
 constexpr float smallest = 1e-6F;
-// √3: numbers spread evenly over [-a, a] have the standard deviation a / √3.
+// √3: uniform numbers in [-a, a] have the standard deviation a / √3.
 constexpr float uniform_bound = 1.7320508F;
 
 }  // namespace

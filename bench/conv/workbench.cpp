@@ -112,7 +112,7 @@ Measurement Workbench::take_samples(const Sampler& sampler, CacheState state,
                              }});
 }
 
-/// Of the samples that were kept, which are the last.
+/// Adds the series "give" for the samples that were kept, which are the last.
 void Workbench::add_given(Measurement& measurement, backend::Communicator& communicator,
                           std::span<const double> given) {
   const auto times = measurement.series.find("time");

@@ -24,60 +24,60 @@
 
 namespace dlscale::bench {
 
-/// A backend of this build. Throws ConfigError for an unknown name, Unsupported with the reason for
-/// one that was not built.
+/// A backend of this build. Throws ConfigError for an unknown name, and Unsupported with the reason
+/// for one that was not built.
 const backend::ComputeBackend& find_backend(std::string_view name);
 
-/// Opens a backend of this build. Throws ConfigError for an unknown name, Unsupported with the
-/// reason for one that was not built or has no device here. `gpu`: Communicator::gpu().
+/// Opens a backend of this build. Throws ConfigError for an unknown name, and Unsupported with the
+/// reason for one that was not built or has no device here. `gpu` is Communicator::gpu().
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
                                                     int gpu = 0);
 
-/// What the cells on one compute device share: the device, the reference it is checked against,
-/// data, the means to set the caches, and networks compiled for it.
+/// Shared parts of all cells on one compute device: the device, its reference, operand values,
+/// control of the caches, and compiled networks.
 class Workbench {
  public:
   Workbench(std::unique_ptr<backend::ComputeDevice> device,
             std::unique_ptr<backend::ComputeDevice> reference, int threads);
 
-  /// With another witness than NVML.
+  /// Uses `witness` instead of NVML.
   Workbench(std::unique_ptr<backend::ComputeDevice> device,
             std::unique_ptr<backend::ComputeDevice> reference, int threads, DeviceWitness witness);
 
   [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
   [[nodiscard]] const backend::ComputeDevice& device() const { return *device_; }
   [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
-  /// What the reference has answered; other workbenches may share it.
+  /// Cached results of the reference, which several workbenches may share.
   [[nodiscard]] const std::shared_ptr<backend::ReferenceAnswers>& answers() { return answers_; }
   void share_answers(std::shared_ptr<backend::ReferenceAnswers> answers) {
     answers_ = std::move(answers);
   }
   [[nodiscard]] const OperandValues& values() const { return values_; }
   [[nodiscard]] int threads() const { return threads_; }
-  /// How many sets of operands, of which a run moves `each`, CacheState::rotating needs here.
+  /// Number of operand sets for CacheState::rotating if a run moves `each` bytes.
   [[nodiscard]] int rotation_sets(Bytes each) const {
     return bench::rotation_sets(last_level_, each);
   }
-  /// backend, threads, ranks and ranks_on_node of every measurement here.
+  /// The axes backend, threads, ranks and ranks_on_node of every measurement here.
   [[nodiscard]] std::map<std::string, std::string> axes(
       const backend::Communicator& communicator) const;
 
-  /// A network with the layouts that training uses, compiled at first use. Throws Unsupported
-  /// naming the layer.
+  /// A network compiled with training's layouts at first use. Throws Unsupported naming the layer.
   const train::ProgramPlan& plan(const Network& network, int batch, DType dtype);
 
-  /// Samples of `work`, which is local to a rank, may throw and need not wait for the device: it is
-  /// timed by ComputeDevice::time(). Before each the caches of the device are brought into `state`
-  /// (of CacheState::rotating `work` takes care itself) and the ranks meet. `produced`: what the
-  /// step before has just written. On a device that runs beside the host there is a second series,
-  /// "give": the host's time to give it the work; and of one with memory of its own the conditions,
-  /// read meanwhile (bench/quiet/device_watch.hpp).
+  /// Samples `work`, which is local to a rank, may throw and may be asynchronous:
+  /// ComputeDevice::time() times it. Before each sample the device's caches are set to `state` and
+  /// the ranks pass a barrier. For CacheState::rotating, `work` itself rotates. `produced` is the
+  /// output of the previous step.
+  ///
+  /// An asynchronous device adds the series "give", the host's time to enqueue the work. A device
+  /// with its own memory adds its conditions during the measurement (bench/quiet/device_watch.hpp).
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);
 
  private:
-  /// `given`: what each sample, the warm-up's first, took the host.
+  /// Takes the samples. `given` is the host's time of each sample, warm-up first.
   [[nodiscard]] Measurement take_samples(const Sampler& sampler, CacheState state,
                                          std::span<const std::span<std::byte>> produced,
                                          const std::function<void()>& work,
@@ -86,7 +86,7 @@ class Workbench {
                         std::span<const double> given);
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
   void empty_caches();
-  /// What is questionable about setting the caches on this machine.
+  /// Warnings about the control of the caches on this machine.
   [[nodiscard]] std::vector<std::string> cache_warnings(CacheState state) const;
 
   std::unique_ptr<backend::ComputeDevice> device_;
@@ -94,12 +94,12 @@ class Workbench {
   std::shared_ptr<backend::ReferenceAnswers> answers_ =
       std::make_shared<backend::ReferenceAnswers>();
   int threads_;
-  std::optional<DeviceWitness> witness_;  ///< if the device has memory of its own
+  std::optional<DeviceWitness> witness_;  ///< set if the device has its own memory
   OperandValues values_;
   Bytes last_level_;
-  std::optional<CacheFlusher> flusher_;  ///< of the host, made at first use
-  backend::Buffer flushed_;              ///< memory of the device, if it has its own; likewise
-  /// By fingerprint(), since several networks may go by one name, batch and precision.
+  std::optional<CacheFlusher> flusher_;  ///< for the host; made at first use
+  backend::Buffer flushed_;  ///< memory of a device that has its own; allocated at first use
+  /// Compiled networks by fingerprint() (several may share a name), batch and precision.
   std::map<std::tuple<std::string, int, DType>, train::ProgramPlan> plans_;
 };
 

@@ -23,7 +23,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// The whole text as a number ≥ 0.
+/// Parses the whole text as a number ≥ 0.
 template <class Number>
 Number parse_number(const Context& context, std::string_view axis, std::string_view example) {
   const std::string& text = context.value(axis);
@@ -45,7 +45,7 @@ std::string waiting_name(backend::Waiting waiting) {
   return waiting == backend::Waiting::sleep ? "sleep" : "spin";
 }
 
-/// A trace is made of phases.
+/// Parses the timing; a trace needs phases.
 train::Timing parse_timing(const std::string& phases, const std::string& trace) {
   if (phases == "yes") return train::Timing::phases;
   if (phases != "no") {
@@ -59,7 +59,7 @@ train::Timing parse_timing(const std::string& phases, const std::string& trace) 
       "one of them.");
 }
 
-/// There is a file a rank, so that they go to no device and not to standard output.
+/// Parses the trace prefix. There is a file per rank, so devices and standard output are refused.
 std::string parse_trace(const std::string& text) {
   std::error_code absent;
   const bool names_files = text != "-" && std::filesystem::path(text).parent_path() != "/dev" &&
@@ -71,7 +71,7 @@ std::string parse_trace(const std::string& text) {
                   text, text));
 }
 
-/// Null where none was asked for. A single file that stays, written by rank 0.
+/// Makes the profile, one regular file that rank 0 writes; null if none is requested.
 std::shared_ptr<ProfileFile> make_profile(const Context& context) {
   const std::string& path = context.value("profile");
   if (path.empty()) return nullptr;
@@ -91,7 +91,8 @@ std::shared_ptr<ProfileFile> make_profile(const Context& context) {
   return std::make_shared<ProfileFile>(path, std::move(options));
 }
 
-/// Unless told otherwise, where fewest bytes travel: by a device that has memory of its own.
+/// The given place of normalisation. By default the one with fewest bytes to copy: a device with
+/// its own memory.
 Normalisation normalisation(const Context& context) {
   const std::string& text = context.value("normalise");
   if (text != "auto") return parse_normalisation(text);
@@ -107,7 +108,7 @@ std::vector<Schedule> parse_schedules(const Context& context) {
   return schedules;
 }
 
-/// How the gradients travel but for the schedule.
+/// Reads the options of the gradient exchange, except the schedule.
 void read_exchange(const Context& context, Run& run) {
   const auto named = [&](const char* axis) {
     return context.given.contains(axis) ? context.value(axis) : std::string();
@@ -121,7 +122,7 @@ void read_exchange(const Context& context, Run& run) {
         parse_schedules(context), run);
 }
 
-/// The fixed work is the processor's.
+/// Parses --wait-quiet. Its fixed work measures the processor.
 Seconds parse_wait_quiet(const Context& context) {
   const Seconds patience(parse_number<double>(context, "wait_quiet", "120"));
   const std::string& backend = context.value("backend");
@@ -133,7 +134,7 @@ Seconds parse_wait_quiet(const Context& context) {
                   backend));
 }
 
-/// Everything but network, schedule and batch, which make the cells.
+/// All settings but network, schedule and batch, which vary by cell.
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
   settings.run.ranks = context.communicator->size();
@@ -192,7 +193,7 @@ Cell make_cell(TrainingSettings settings, const std::string& repeat) {
           [settings](const Sampler& sampler) { return measure_training(sampler, settings); }};
 }
 
-/// Measurements are known by the names of their networks.
+/// Refuses repeated network names, as these identify the measurements.
 void refuse_repeated(std::set<std::string>& names, const std::string& name,
                      const std::string& source) {
   if (names.insert(name).second) return;

@@ -7,19 +7,19 @@
 
 namespace dlscale::bench {
 
-/// How a step that all ranks take at once ended on the worst of them.
+/// Outcome of a collective step, from the worst rank.
 struct JointEnd {
-  int signal = 0;                               ///< on any rank, or 0
+  int signal = 0;                               ///< received on any rank, or 0
   enum class Answer { right, wrong } answer{};  ///< wrong: some rank threw WrongResult
-  std::string reason;  ///< of a wrong answer: of the first rank that has one
+  std::string reason;  ///< reason of a wrong answer, from the first rank that has one
   [[nodiscard]] bool may_go_on() const { return signal == 0 && answer == Answer::right; }
 };
 
-/// Runs `work` on this rank and learns how it went on the others, so that no rank goes on alone.
-/// `work` must leave the ranks in step even if it throws, unless what it throws
-/// leaves_ranks_apart(): that is thrown on at once, without a word to the others. Collective: one
-/// small all-reduce, more only after a failure. If this rank threw anything else but WrongResult it
-/// is thrown on; if only another did, throws as throw_if_ended() does.
+/// Runs `work` on this rank and shares its outcome, so that no rank continues alone. An exception
+/// of `work` must leave the ranks in step, unless leaves_ranks_apart() holds for it: that one is
+/// rethrown at once, without a message to the others. Exceptions of this rank other than
+/// WrongResult are rethrown; if only another rank had one, throws as throw_if_ended() does.
+/// Collective: one small all-reduce, more only after a failure.
 JointEnd run_jointly(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

@@ -18,7 +18,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// Normally distributed images with labels in turn, the same for every iteration.
+/// Normally distributed images with cyclic labels, the same in every iteration.
 class MadeBatch {
  public:
   MadeBatch(const Network& network, int batch)
@@ -38,13 +38,13 @@ class MadeBatch {
   train::Batch batch_;
 };
 
-/// A rate of zero does all the work of an update and leaves the weights as they are, so that every
-/// iteration computes the same numbers.
+/// An SGD step with rate zero, which does all the work but keeps the weights, so that every
+/// iteration computes the same.
 backend::SgdStep standing_still() {
   return {.rate = 0};
 }
 
-/// One network on one rank, run with the engine around it and without, on the same memory.
+/// One network on one rank, run with and without the engine on the same memory.
 class Comparison {
  public:
   Comparison(const Network& network, const std::string& backend, int threads, int batch,
@@ -62,14 +62,14 @@ class Comparison {
 
   [[nodiscard]] bool on_device() const { return device_->own_memory().has_value(); }
 
-  /// Forward, backward and update of an iteration of the trainer.
+  /// Time of forward, backward and update in an iteration of the trainer.
   Seconds compute() {
     const train::IterationRecord record = trainer_->iterate();
     return record.forward + record.backward + record.update;
   }
 
-  /// The same operations in the same order on the same memory, each called without the engine and
-  /// timed by itself: the sum of their own times, without what lies between them.
+  /// Total time of the same operations in the same order on the same memory, each called and timed
+  /// without the engine. Time between operations is excluded.
   Seconds primitives() {
     program_.set_input(made_.batch().images, made_.batch().labels);
     Seconds sum;
@@ -93,7 +93,7 @@ class Comparison {
   std::optional<train::Trainer> trainer_;
 };
 
-/// Keeps the part of `all` that belongs to the `count` samples after the warm-up.
+/// The part of `all` for the `count` samples after the warm-up.
 Series series_of_last(const char* unit, const std::vector<double>& all, std::size_t count) {
   return make_series(unit, {{all.end() - static_cast<std::ptrdiff_t>(count), all.end()}});
 }

@@ -24,7 +24,8 @@ namespace {
 using backend::Communicator;
 using Iterations = std::vector<std::vector<train::SentMessage>>;
 
-/// Equal on two ranks that sent the same messages; below 2^53, so that it is exact as a double.
+/// A fingerprint that is equal on ranks that sent the same messages; below 2^53, so exact as a
+/// double.
 double fingerprint(const Iterations& iterations) {
   std::uint64_t hash = iterations.size();
   for (const auto& iteration : iterations) {
@@ -46,7 +47,7 @@ void expect_the_same(Communicator& communicator, const Iterations& iterations) {
   EXPECT(extremes[0] == -extremes[1]);
 }
 
-/// What is said of the place of results, of which core/ knows those that -o names.
+/// Rewrites an error about the results file, in which core/ names -o, to name --profile.
 ConfigError about_profile(const ConfigError& error) {
   std::string text = error.what();
   constexpr std::string_view option = "with -o.";
@@ -56,7 +57,7 @@ ConfigError about_profile(const ConfigError& error) {
   return ConfigError(text);
 }
 
-/// Of every message in turn: when it was posted, its wait, its time, and how many were under way.
+/// Posting time, wait, time and number in flight of every message in turn.
 std::vector<double> times_of(const Iterations& iterations) {
   std::vector<double> times;
   for (const auto& iteration : iterations) {
@@ -68,7 +69,7 @@ std::vector<double> times_of(const Iterations& iterations) {
   return times;
 }
 
-/// The message whose times begin at `at`.
+/// Combines the times of all ranks, from index `at`, into a message.
 ProfiledMessage joined(const train::SentMessage& mine,
                        const std::vector<std::vector<double>>& times, std::size_t at) {
   ProfiledMessage message{.collective = std::string(to_string(mine.kind)),
@@ -117,7 +118,7 @@ void ProfileFile::open(const std::map<std::string, std::string>& libraries) {
 
 void ProfileFile::open_on_first(Communicator& communicator,
                                 const std::map<std::string, std::string>& libraries) {
-  std::array<char, 1024> problem{};  // all zeros: none; a longer one is cut
+  std::array<char, 1024> problem{};  // zeros: no problem; long texts are truncated
   if (communicator.rank() == 0) {
     try {
       open(libraries);

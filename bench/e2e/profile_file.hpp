@@ -13,9 +13,8 @@
 
 namespace dlscale::bench {
 
-/// The result file that --profile names, of what the ranks of training runs sent each other. Rank 0
-/// writes it. It is closed by its last line when the object goes, unless a signal or an exception
-/// is why.
+/// The result file of --profile: the messages between ranks of training runs. Rank 0 writes it. The
+/// destructor writes the closing line, unless a signal or an exception is the cause.
 class ProfileFile {
  public:
   /// Writes nothing yet. `options` are those of the command line.
@@ -24,14 +23,14 @@ class ProfileFile {
   ProfileFile(const ProfileFile&) = delete;
   ProfileFile& operator=(const ProfileFile&) = delete;
 
-  /// Makes the file where it was not made yet, for runs with these libraries (name → version).
-  /// Throws ConfigError as ResultWriter and refuse_shared_output(), in words that name --profile.
+  /// Creates the file at the first call, for runs with these libraries (name → version). Throws
+  /// ConfigError as ResultWriter and refuse_shared_output() do, with messages that name --profile.
   void open(const std::map<std::string, std::string>& libraries);
-  /// Collective: rank 0 opens it. If it cannot, throws FoundByAll on all ranks.
+  /// Collective: rank 0 opens the file. If it cannot, throws FoundByAll on all ranks.
   void open_on_first(backend::Communicator& communicator,
                      const std::map<std::string, std::string>& libraries);
-  /// After open(). Throws ConfigError if the file holds a run with these axes already, or cannot be
-  /// written.
+  /// Writes a profile, after open(). Throws ConfigError if the file already has a run with these
+  /// axes or cannot be written.
   void write(const CommunicationProfile& profile);
 
  private:
@@ -41,8 +40,8 @@ class ProfileFile {
   std::set<std::map<std::string, std::string>> written_;
 };
 
-/// What the ranks sent, without axes, from what this rank recorded of each iteration. All ranks
-/// recorded the same messages. Nothing if that is none. Collective, with the same answer on every
+/// Combines this rank's recorded iterations with those of all ranks, without axes. All ranks
+/// recorded the same messages. Empty if there are none. Collective, with the same result on every
 /// rank.
 std::optional<CommunicationProfile> gather_profile(
     backend::Communicator& communicator,

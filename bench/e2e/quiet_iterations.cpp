@@ -33,7 +33,8 @@ bool QuietIterations::are_enough(std::size_t wanted) {
   }
   const auto quiet = static_cast<std::size_t>(std::ranges::count(all, true));
   char enough = quiet >= wanted || Seconds(vain.count()) > patience_ ? 1 : 0;
-  communicator_->broadcast(std::as_writable_bytes(std::span(&enough, 1)), 0);  // its clock decides
+  // Rank 0's clock decides.
+  communicator_->broadcast(std::as_writable_bytes(std::span(&enough, 1)), 0);
   return enough != 0;
 }
 

@@ -10,30 +10,31 @@
 
 namespace dlscale::bench {
 
-/// Tells the iterations of a training during which the machine was as fast as at its best from
-/// those that something else slowed down. Nobody waits for a better time: pictures would be loaded
-/// meanwhile; the training goes on until there are enough iterations that count.
+/// Separates iterations in which the machine ran at its best speed from those that something else
+/// slowed down. It does not pause for a quieter machine, as pictures would be loaded meanwhile.
+/// Training continues until enough iterations count.
 class QuietIterations {
  public:
-  /// Up to `patience` may be spent on iterations that do not count. As SpeedLooks.
+  /// `patience` limits the time of iterations that do not count. The other arguments are those of
+  /// SpeedLooks.
   QuietIterations(backend::Communicator& communicator, Seconds patience,
                   std::function<Seconds()> witness);
 
-  /// Collective: after the warm-up, and after each iteration from then on.
+  /// Collective: checks the speed after the warm-up and after each later iteration.
   void look();
-  /// Collective, after look(): whether `wanted` iterations count or patience is out.
+  /// Collective, after look(): whether `wanted` iterations count or patience is exhausted.
   [[nodiscard]] bool are_enough(std::size_t wanted);
-  /// Of the iterations between looks, whether the machine was quiet before and after.
+  /// Whether the machine was quiet before and after each iteration between two checks.
   [[nodiscard]] std::vector<bool> counted() const;
-  /// Adds the series "witness" in s, rank by rank, what fixed work took before the first iteration
-  /// and after each; and if fewer than `wanted` count, a doubt.
+  /// Adds the series "witness" (s, by rank), the time of fixed work before the first iteration and
+  /// after each. Adds a warning if fewer than `wanted` iterations count.
   void tell(Measurement& measurement, std::size_t wanted) const;
 
  private:
   backend::Communicator* communicator_;
   Seconds patience_;
   SpeedLooks looks_;
-  std::vector<std::chrono::steady_clock::time_point> ends_;  ///< of looks
+  std::vector<std::chrono::steady_clock::time_point> ends_;  ///< end of each check
 };
 
 }  // namespace dlscale::bench

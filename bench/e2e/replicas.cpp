@@ -46,7 +46,7 @@ std::string difference(std::span<const std::uint64_t> checksums) {
 
 std::string parameter_difference(backend::Communicator& communicator, train::Program& program) {
   std::uint64_t mine = 0;
-  // After a signal, too, so not by together(), which would end here.
+  // This must work after a signal, too, where together() would throw.
   std::ignore = run_jointly(communicator, [&] { mine = checksum(program); });
   std::vector<std::uint64_t> all(static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(&mine, 1)),

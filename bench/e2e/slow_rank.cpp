@@ -19,7 +19,7 @@ struct OwnPhase {
   const char* series;
   const char* name;
 };
-/// What no other rank has a part in.
+/// Phases that do not depend on other ranks.
 constexpr std::array own_phases{OwnPhase{"t_io", "in waiting for pictures"},
                                 OwnPhase{"t_h2d", "in copying the batch"},
                                 OwnPhase{"t_f", "in forward"}, OwnPhase{"t_b", "in backward"},
@@ -36,7 +36,7 @@ RankSamples sum(const std::map<std::string, Series>& series) {
   return sums;
 }
 
-/// By how much the rank is longer in a phase than all others, in the median of each.
+/// Excess of the rank's median time in a phase over all others'.
 double lead(const RankSamples& samples, std::size_t rank) {
   double others = 0;
   for (std::size_t other = 0; other < samples.size(); ++other) {

@@ -6,7 +6,7 @@
 
 namespace dlscale::bench {
 
-/// Where bench e2e --trace TRACE writes what a rank did: TRACE-rank0.json and so on.
+/// Path of a rank's trace for bench e2e --trace TRACE: TRACE-rank0.json and so on.
 inline std::filesystem::path trace_path(const std::filesystem::path& trace, Rank rank) {
   return trace.string() + "-rank" + std::to_string(rank) + ".json";
 }

@@ -36,7 +36,7 @@ using backend::Communicator;
 using train::IterationRecord;
 using train::Timing;
 
-/// A number of a record, the series it fills, and what must be timed for it.
+/// A field of a record, its series, and the timing it needs.
 struct Column {
   const char* series;
   const char* unit;
@@ -60,7 +60,7 @@ constexpr std::array columns{
     Column{"t_load", "s", always, [](const IterationRecord& r) { return r.load.si(); }},
     Column{"loss", "1", always, [](const IterationRecord& r) { return r.loss; }}};
 
-/// By rank: what `mine` is there. All ranks give equally many.
+/// Gathers equally many values from all ranks, by rank.
 std::vector<std::vector<double>> gather(Communicator& communicator,
                                         const std::vector<double>& mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(communicator.size()));
@@ -79,7 +79,7 @@ std::vector<std::vector<double>> gather(Communicator& communicator, const Column
   return gather(communicator, mine);
 }
 
-/// An equal share of the memory that is free on the fullest node.
+/// An equal share of the free memory on the node with the least.
 std::optional<Bytes> memory_per_rank(Communicator& communicator) {
   const auto free = train::free_memory();
   double share = std::numeric_limits<double>::max();
@@ -88,8 +88,8 @@ std::optional<Bytes> memory_per_rank(Communicator& communicator) {
   return share == std::numeric_limits<double>::max() ? std::nullopt : std::optional(Bytes(share));
 }
 
-/// Where the loader puts batches for a device with memory of its own: the copy there is fastest,
-/// and runs beside what it computes, from memory the device gives.
+/// The allocator for batches of a device with its own memory: host memory of the device's
+/// allocator, which is copied fastest and asynchronously.
 std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice& device) {
   if (!device.own_memory()) return {};
   return [&device](std::size_t bytes) { return device.allocate_on_host(bytes); };
@@ -102,7 +102,7 @@ std::unique_ptr<backend::ComputeDevice> open_for(const TrainingSettings& setting
   return device;
 }
 
-/// What trains on one rank, up to the first collective step.
+/// Objects of the training on one rank, up to the first collective step.
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
@@ -119,7 +119,7 @@ struct Worker {
                                                    .normalisation = settings.run.normalisation,
                                                    .allocate = batch_memory(*device)}) {
     program.initialise(settings.seed);
-    // A file that cannot be written is better found before the training than after it.
+    // An unwritable file should fail before the training, not after it.
     if (!settings.trace.empty()) {
       train::write_trace(trace_path(settings.trace, communicator.rank()), communicator.rank(), {});
     }
@@ -130,7 +130,7 @@ struct Worker {
   train::DataPipeline data;
 };
 
-/// As a trace, before the training.
+/// Opens the profile before the training, as a trace.
 void open_profile(Communicator& communicator, const TrainingSettings& settings,
                   const Worker& worker) {
   if (!settings.profile) return;
@@ -155,22 +155,23 @@ train::TrainOptions train_options(const TrainingSettings& settings) {
 
 /// Iterations of all ranks, and how they ended.
 struct Outcome {
-  std::vector<IterationRecord> records;                   ///< warm-up first
+  std::vector<IterationRecord> records;                   ///< with the warm-up, which is first
   std::vector<train::Span> spans;                         ///< after the warm-up
   std::vector<std::vector<train::SentMessage>> messages;  ///< by iteration after the warm-up
-  std::vector<Bytes> message_sizes;                       ///< of the last iteration
+  std::vector<Bytes> message_sizes;                       ///< in the last iteration
   std::optional<train::MergePlan> merge_plan;
-  std::optional<QuietIterations> quiet;  ///< where the machine is looked at
+  std::optional<QuietIterations> quiet;  ///< set if the machine's speed is checked
   JointEnd ending;
 };
 
-/// Iterations that are not measured. What a merged schedule learns from is none of the warm-up.
+/// Number of iterations that are not measured. Those that a merged schedule profiles precede the
+/// warm-up.
 std::size_t unmeasured(const TrainingSettings& settings) {
   const int settling = train::settling_iterations(settings.run.schedule, settings.run.ranks);
   return static_cast<std::size_t>(settings.warmup) + static_cast<std::size_t>(settling);
 }
 
-/// Makes the answer a wrong one if the ranks have drifted apart.
+/// Marks the outcome as wrong if the ranks' parameters differ.
 void compare_parameters(Communicator& communicator, Worker& worker, Outcome& outcome) {
   const std::string astray = parameter_difference(communicator, worker.program);
   if (astray.empty()) return;
@@ -187,8 +188,8 @@ std::optional<QuietIterations> looks_at(Communicator& communicator, Seconds pati
                                         [witness = SpeedWitness()] { return witness.time(); });
 }
 
-/// Collective, before the first iteration and after each: ends the warm-up, and looks at the
-/// machine from there on.
+/// Collective, before the first iteration and after each: ends the warm-up, then checks the
+/// machine's speed.
 void note_progress(const TrainingSettings& settings, train::Trainer& trainer, TrainingWatch& watch,
                    Outcome& outcome) {
   if (outcome.records.size() < unmeasured(settings)) return;
@@ -208,8 +209,8 @@ bool is_complete(const TrainingSettings& settings, Outcome& outcome) {
   return !outcome.quiet || outcome.quiet->are_enough(wanted);
 }
 
-/// Which of the iterations after the warm-up are told of: all, unless enough were measured while
-/// the machine was quiet.
+/// Iterations after the warm-up that are reported: all, unless enough were measured while the
+/// machine was quiet.
 std::vector<bool> kept(const TrainingSettings& settings, const Outcome& outcome) {
   const std::size_t warmup = std::min(unmeasured(settings), outcome.records.size());
   if (outcome.quiet) {
@@ -219,7 +220,7 @@ std::vector<bool> kept(const TrainingSettings& settings, const Outcome& outcome)
   return std::vector<bool>(outcome.records.size() - warmup, true);
 }
 
-/// Those of `items` that are kept, which may be fewer.
+/// The kept elements of `items`, which may be fewer.
 template <class T>
 std::vector<T> select(std::span<const T> items, const std::vector<bool>& kept) {
   std::vector<T> selected;
@@ -241,7 +242,7 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   outcome.quiet = looks_at(communicator, settings.wait_quiet);
   note_progress(settings, trainer, watch, outcome);
   while (outcome.ending.may_go_on() && !is_complete(settings, outcome)) {
-    // What ranks tell each other here counts as `other` of the next iteration.
+    // Communication here counts as `other` of the next iteration.
     outcome.ending =
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
     note_progress(settings, trainer, watch, outcome);
@@ -252,8 +253,7 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
     trainer.settle();
     compare_parameters(communicator, worker, outcome);
   }
-  // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
-  // not measured.
+  // Messages of the warm-up or of a failed iteration were not measured.
   outcome.messages =
       select<std::vector<train::SentMessage>>(trainer.take_messages(), kept(settings, outcome));
   outcome.message_sizes = trainer.message_sizes();
@@ -291,7 +291,8 @@ void fill_series(Measurement& measurement, Communicator& communicator, Timing ti
   }
 }
 
-/// Of every rank the same: what merging made of the gradients, and by which cost of messages.
+/// Adds the groups of a merged schedule and the message cost they follow from, the same on every
+/// rank.
 void add_merge_plan(Measurement& measurement, Communicator& communicator, const Outcome& outcome) {
   if (!outcome.merge_plan) return;
   const auto add = [&](const char* name, const char* unit, const std::vector<double>& values) {
@@ -352,7 +353,7 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
   }
 }
 
-/// A trace that is lost after all costs a warning, not the measurement.
+/// Writes the traces. A failure here is a warning and keeps the measurement.
 void write_traces(Measurement& measurement, Communicator& communicator,
                   const TrainingSettings& settings, const Outcome& outcome) {
   if (settings.trace.empty()) return;
@@ -371,7 +372,7 @@ void write_traces(Measurement& measurement, Communicator& communicator,
   }
 }
 
-/// A profile that is lost after all costs a warning, too.
+/// Writes the profile. A failure here is a warning, too.
 void write_profile(Measurement& measurement, Communicator& communicator,
                    const TrainingSettings& settings, const Outcome& outcome) {
   if (!settings.profile || outcome.ending.answer == JointEnd::Answer::wrong) return;
@@ -414,7 +415,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   measurement.implementation = describe(communicator, *worker);
   measurement.network = {settings.network_source, fingerprint(*settings.network)};
   measurement.work = work_of_iteration(settings, worker->program);
-  // As the trainer decides it.
+  // The trainer decides in the same way.
   const bool ahead = worker->device->own_memory().has_value();
   measurement.axes["input_copy"] = input_copy_name(ahead ? InputCopy::ahead : InputCopy::on_path);
   TrainingWatch watch(witness_of(*worker->device));

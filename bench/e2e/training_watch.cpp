@@ -19,7 +19,7 @@ void TrainingWatch::stop() {
 
 void TrainingWatch::add_to(Measurement& measurement, backend::Communicator& communicator) const {
   const auto iterations = measurement.series.find("t_iter");
-  if (!witness_ || iterations == measurement.series.end()) return;  // so on all ranks
+  if (!witness_ || iterations == measurement.series.end()) return;  // likewise on all ranks
   const std::size_t runs = iterations->second.samples.front().size();
   add_witnessed(measurement, *witness_, states_, runs, communicator);
 }

@@ -9,22 +9,22 @@
 
 namespace dlscale::bench {
 
-/// The conditions of a rank's device while it trains, from the end of the warm-up on. Without a
-/// witness, as on processors, or a monitor nothing runs.
+/// Records the conditions of a rank's device from the end of the warm-up on. It does nothing
+/// without a witness, as on processors, or without a monitor.
 class TrainingWatch {
  public:
-  /// Rarer than where kernels are timed (DeviceWatch::usual_period): the cores that read are those
-  /// that load pictures and give the device its work. Half a second shows energy.
+  /// Period of the readings, longer than DeviceWatch::usual_period: the reading cores also load
+  /// pictures and launch the device's work. Half a second of readings is enough for energy.
   static constexpr std::chrono::milliseconds usual_period{50};
 
   explicit TrainingWatch(std::optional<DeviceWitness> witness,
                          std::chrono::milliseconds period = usual_period);
-  /// What was read up to now is of the warm-up. The reading that takes its place is another
-  /// thread's, so that the next iteration starts at once.
+  /// Drops the readings of the warm-up. Another thread reads anew, so that the next iteration
+  /// starts at once.
   void warmed_up();
   void stop();
-  /// Collective, after stop(): adds what was read, as add_witnessed(), with the energy of each
-  /// sample of "t_iter". Nothing without a witness, which all ranks or none must have.
+  /// Collective, after stop(): adds the readings, as add_witnessed() does, with the energy of each
+  /// sample of "t_iter". Does nothing without a witness, which all ranks or none must have.
   void add_to(Measurement& measurement, backend::Communicator& communicator) const;
 
  private:

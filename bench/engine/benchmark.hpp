@@ -17,42 +17,42 @@
 
 namespace dlscale::bench {
 
-/// When enough samples are enough: the 95 % interval of the median is narrow, or time is up.
+/// Criterion for enough samples: the 95 % interval of the median is narrow, or time is up.
 struct StoppingCriterion {
   double relative_half_width = 0.02;
-  int min_samples = 10;  ///< taken even if time is up; below 6 there is no 95 % interval
+  int min_samples = 10;  ///< taken even if time is up; below 6 there is not a 95 % interval
   int max_samples = 1000;
-  Seconds max_time{2.0};  ///< of sampling one cell on the wall clock, set-up of samples included
+  Seconds max_time{2.0};  ///< wall-clock time for sampling one cell, set-up of samples included
   Seconds min_warmup{0.05};
   int min_warmups = 2;
 };
 
-/// One sample, in parts: what is local to a rank apart from where ranks wait for each other, so
-/// that a rank that fails keeps no other waiting.
+/// One sample in parts. Work local to a rank is separate from synchronisation, so that a failing
+/// rank does not block others.
 struct SampleParts {
-  std::function<void()> set_up;             ///< flushes caches, fills buffers; may be empty
-  std::optional<backend::Waiting> meeting;  ///< how ranks meet before `once`; empty: they do not
-  std::function<Seconds()> once;            ///< runs the work and returns the time it took
+  std::function<void()> set_up;  ///< flushes caches, fills buffers; may be empty
+  /// Wait policy of the barrier before `once`; empty: no barrier.
+  std::optional<backend::Waiting> meeting;
+  std::function<Seconds()> once;  ///< runs the work and returns the time it took
 };
 
-/// Takes samples of one cell on all ranks at once. Rank 0 decides when to stop, for all.
+/// Takes samples of one cell on all ranks at once. Rank 0 decides for all when to stop.
 class Sampler {
  public:
-  /// `extra`: how many runs of `once`, each with what goes before it, make a sample.
+  /// `extra` sets how many runs of `once`, each with its set-up and barrier, make a sample.
   Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion,
           const ExtraWork& extra = {});
-  /// Collective. Samples of the warm-up are not kept. Returns, on every rank, a measurement with
-  /// series "time" (raw samples of every rank), status ok, unstable or interrupted (a signal on any
-  /// rank; without series if it came during the warm-up), and warnings.
+  /// Collective. Drops the samples of the warm-up. Returns on every rank a measurement with series
+  /// "time" (raw samples of every rank), warnings, and status ok, unstable or interrupted. It is
+  /// interrupted after a signal on any rank, and without series if that came during the warm-up.
   ///
-  /// An exception of `set_up` or `once` ends the sampling on all ranks: one that failed does no
-  /// more work but goes on meeting the others until the samples are exchanged, then throws what it
-  /// caught, and the others an Error with its message. Hence the rule for collective calls in
-  /// `once` (every rank calls it equally often until one fails): they are allowed only if nothing
-  /// in `set_up` and `once` throws but the communicator, after whose failure no rank can go on
-  /// anyway.
+  /// An exception of `set_up` or `once` ends the sampling on all ranks. The failed rank does no
+  /// more work but joins the barriers until the samples are exchanged, then rethrows; the others
+  /// throw an Error with its message. This restricts collective calls in `once`, which every rank
+  /// makes equally often until one fails. They are allowed only if nothing in `set_up` and `once`
+  /// throws but the communicator, after whose failure no rank can continue.
   [[nodiscard]] Measurement sample(const SampleParts& parts) const;
-  /// Without set-up and meeting.
+  /// Samples without set-up and barrier.
   [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const {
     return sample({.set_up = {}, .meeting = {}, .once = once});
   }
@@ -66,90 +66,90 @@ class Sampler {
   ExtraWork extra_;
 };
 
-/// A parameter of a benchmark that the command line sets: --name VALUE[,VALUE…].
+/// A parameter of a benchmark, set on the command line: --name VALUE[,VALUE…].
 struct Axis {
   std::string_view name;
   std::string_view doc;
   std::string_view default_value;
 };
 
-/// What a benchmark is given to make its cells.
+/// Input from which a benchmark makes its cells.
 struct Context {
-  std::map<std::string, std::string> values;  ///< axis name → text, defaults filled in
+  std::map<std::string, std::string> values;  ///< axis name → text, with defaults
   backend::Communicator* communicator = nullptr;
-  std::set<std::string> given = {};  ///< the axes that were named, even with their default
+  std::set<std::string> given = {};  ///< axes given on the command line, even with their default
   [[nodiscard]] const std::string& value(std::string_view axis) const;
-  /// A whole number ≥ 1; else throws ConfigError.
+  /// Parses a whole number ≥ 1; else throws ConfigError.
   [[nodiscard]] int integer(std::string_view axis) const;
-  /// The items between commas. Throws ConfigError for an empty item or one that stands twice.
+  /// Splits a comma-separated list. Throws ConfigError for an empty or repeated item.
   [[nodiscard]] std::vector<std::string> list(std::string_view axis) const;
   [[nodiscard]] std::vector<int> integers(std::string_view axis) const;  ///< each ≥ 1
 };
 
-/// One thing to measure. `measure` checks the answer first and then samples. It is called on all
-/// ranks and holds collective calls (the sampler's, and its own); what may throw on one rank
-/// between two of them stands in together() (backend/comm/together.hpp), or that rank would leave
-/// the others waiting in the next.
+/// One thing to measure. `measure` checks the result first and then samples. It runs on all ranks
+/// and makes collective calls, its own and the sampler's. Code between two of them that may throw
+/// on one rank belongs in together() (backend/comm/together.hpp), or the others would block in the
+/// next call.
 struct Cell {
   std::map<std::string, std::string> axes;
   std::function<Measurement(const Sampler&)> measure;
 };
 
-/// A benchmark: one file, one entry. Cells are made in the same order on every rank.
+/// A benchmark: one file, one entry. It makes its cells in the same order on every rank.
 struct Benchmark {
-  std::string_view name;  ///< word on the command line: dlscale bench <name>
+  std::string_view name;  ///< command-line word: dlscale bench <name>
   std::string_view doc;
   std::vector<Axis> axes;
   std::vector<Cell> (*cells)(Context& context);
-  /// Sets axes that were not named and that follow from others, where there are such. Null: none.
+  /// Sets axes that were not given and follow from others. Null: none.
   void (*settle)(std::map<std::string, std::string>& values,
                  const std::set<std::string>& given) = nullptr;
-  /// What says when a cell has enough samples: the stopping criterion, or axes of the benchmark.
-  /// The command line offers the criterion's options only where they have an effect.
+  /// Source of the number of samples: the stopping criterion or axes of the benchmark. The command
+  /// line offers the criterion's options only if it applies.
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;
-  /// Whether configs/suites holds suites <name>_<suite>.yaml for the option --suite.
+  /// Whether configs/suites has suites <name>_<suite>.yaml for the option --suite.
   enum class Suites { none, named_after_it } suites = Suites::none;
-  /// Whether its rows are times of kernels, which have a share of peak and roofline, or of
-  /// messages, which have bandwidths (core/results/bandwidths.hpp).
+  /// Kind of rows: times of kernels, which have a share of peak and roofline, or of messages, which
+  /// have bandwidths (core/results/bandwidths.hpp).
   enum class Rows { any, kernels, messages } rows = Rows::any;
-  /// Whether a sample may be of many runs (bench/engine/extra_work.hpp): of kernels, whose runs depend on
-  /// nothing but their operands.
+  /// Whether a sample may consist of many runs (bench/engine/extra_work.hpp), for kernels whose
+  /// runs depend only on their operands.
   enum class Extra { refused, offered } extra = Extra::refused;
 };
 
-/// An axis as the command line spells it: loader_threads is --loader-threads.
+/// The command-line spelling of an axis: loader_threads is --loader-threads.
 std::string option_name(std::string_view axis);
 
-/// The context for `benchmark` from the values given on the command line; fills in the defaults.
-/// Throws ConfigError for an axis that the benchmark does not have, naming those it has.
+/// The context for `benchmark` from the values given on the command line, with defaults. Throws
+/// ConfigError for an unknown axis, listing the known ones.
 Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
                      backend::Communicator& communicator);
 
-/// Runs all cells (in an order shuffled by `seed`, equal on all ranks) under Google Benchmark,
-/// whose flags (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …) come in `flags`,
-/// and hands each measurement to `sink` on rank 0 as soon as it is done. Returns the number
-/// measured. Throws Error (nothing_measured) if there is no cell, or none that the filter leaves.
+/// Runs all cells under Google Benchmark, in an order shuffled by `seed`, equal on all ranks.
+/// `flags` are Google Benchmark's (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …).
+/// Passes each measurement to `sink` on rank 0 as soon as it is done. Returns the number measured.
+/// Throws Error (nothing_measured) if there are no cells, or none that pass the filter.
 struct RunnerOptions {
   std::vector<std::string> flags;
   StoppingCriterion criterion;
   std::uint64_t seed = 1;
-  /// The table (or what --benchmark_format asks for); where results go to standard output, the
-  /// table must not.
+  /// Destination of the table, or of the format that --benchmark_format selects. If results go to
+  /// standard output, the table must not.
   enum class Display { standard_output, standard_error } display = Display::standard_output;
-  /// Called on all ranks when all that was asked for is known to be right, and before `is_done`, if
-  /// cells are to be measured and not only listed: for what should not happen for a slip of the
-  /// pen. May be empty; collective.
+  /// Called on all ranks once all arguments are valid, before `is_done`, if cells are to be
+  /// measured and not only listed. It is the place for side effects that invalid arguments must not
+  /// cause. May be empty; collective.
   std::function<void()> begin = {};
-  /// Cells that need no measuring, since their results are there already: asked on rank 0, but set
-  /// on all ranks or on none. May be empty. Google Benchmark does not see such cells.
+  /// Whether a cell already has results and needs no measurement. Called on rank 0, but set on all
+  /// ranks or on none. Google Benchmark does not see such cells. May be empty.
   std::function<bool(const Cell&)> is_done = {};
-  /// Adds to each measurement what follows from its times, before it is reported: on rank 0. May be
-  /// empty.
+  /// Adds values derived from the times to each measurement before it is reported, on rank 0. May
+  /// be empty.
   std::function<void(Measurement&)> complete = {};
-  /// Cells are measured only while the machine is quiet (QuietMachine), which is waited for so long
-  /// in all. Absent: it is not looked at.
+  /// Total time to wait for a quiet machine (QuietMachine); cells are measured only while it is
+  /// quiet. Empty: no check.
   std::optional<Seconds> wait_quiet = {};
-  /// For studies of noise; the cells get an axis that says so.
+  /// Extra work for studies of noise; cells get an axis that records it.
   std::optional<ExtraWork> extra_work = {};
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,

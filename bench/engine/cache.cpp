@@ -63,7 +63,7 @@ std::vector<std::string> unknown_size_warnings(Bytes last_level) {
 
 CacheFlusher::CacheFlusher(Bytes last_level) {
   const std::size_t lines = static_cast<std::size_t>(flush_size(last_level).si()) / line_bytes;
-  // Written, not only allocated: untouched pages would all be read from the one page of zeros.
+  // Written, not only allocated, as all untouched pages map to a single page of zeros.
   lines_.assign(lines * line_bytes, 0);
   for (std::size_t i = 0; i < lines_.size(); i += line_bytes) lines_[i] = 1;
 }

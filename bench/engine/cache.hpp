@@ -10,50 +10,48 @@
 
 namespace dlscale::bench {
 
-/// What the caches hold when a timed region starts. In training the step before has just written
-/// what a step reads first, and everything else has been driven out since it was last used.
+/// Contents of the caches when a timed region starts. In training the previous step has just
+/// written what a step reads first, and everything else has been evicted since its last use.
 enum class CacheState {
-  cold,      ///< nothing the step uses (with several compute threads: see CacheFlusher)
-  producer,  ///< what the step before it in the network wrote, as far as it fits; nothing else
-  hot,       ///< what the same step used when it ran last
-  /// Nothing the step uses, since it runs on sets of operands in turn, enough of them to drive each
-  /// other out. Unlike `cold`, nothing else runs between two samples, so that branch predictors,
-  /// address translations and the private caches of all threads are as they are in a stream of
-  /// work.
+  cold,      ///< no data of the step (with several compute threads: see CacheFlusher)
+  producer,  ///< only the output of the previous step of the network, as far as it fits
+  hot,       ///< data of the same step's previous run
+  /// No data of the step, as it rotates through enough sets of operands to evict each other. Unlike
+  /// `cold`, nothing else runs between two samples. So branch predictors, TLBs and the private
+  /// caches of all threads are as in a stream of work.
   rotating,
 };
 std::string_view cache_state_name(CacheState state);
-/// The states that any benchmark can bring about. Rotation needs one that has several operands.
+/// States that every benchmark can set. Rotation needs several sets of operands.
 inline constexpr std::array settable_cache_states{CacheState::cold, CacheState::producer,
                                                   CacheState::hot};
-/// Throws ConfigError unless it is the name of one that is offered.
+/// Parses the name of an offered state; else throws ConfigError.
 CacheState parse_cache_state(std::string_view name,
                              std::span<const CacheState> offered = settable_cache_states);
 
-/// What has to pass through the caches to drive everything else out: twice the last-level cache (of
-/// which a virtual machine may own only a part), 64 MiB at least. `last_level` is zero where the
-/// system does not tell (backend::last_level_cache()); then the warning says so.
+/// Bytes that must pass through the caches to evict everything else: twice the last-level cache (a
+/// virtual machine may own only a part of it), at least 64 MiB. `last_level` is zero if the system
+/// does not report it (backend::last_level_cache()); then there is a warning.
 Bytes flush_size(Bytes last_level);
-/// Of how many sets of operands to use one after the other, so that all others have passed through
-/// the caches, flush_size() together, before one is used again. `each` > 0: what a run moves.
+/// Number of operand sets to rotate through, so that flush_size() bytes of other sets pass through
+/// the caches before a set is reused. `each` > 0 is the bytes that a run moves.
 int rotation_sets(Bytes last_level, Bytes each);
 std::vector<std::string> unknown_size_warnings(Bytes last_level);
 
-/// Drives everything out of the caches by reading a buffer of flush_size(). Reading leaves clean
-/// lines, so that the timed region does not pay for writing them back. (CacheState::rotating does
-/// without, but every set must be filled: for the few samples that a layer takes, reading one
-/// buffer is quicker and needs less memory.) The calling thread reads. That
-/// empties its core's private caches and the shared ones; the private caches of other cores, where
-/// other compute threads ran, keep what the hardware leaves them.
+/// Evicts everything from the caches by reading a buffer of flush_size(). Reading leaves clean
+/// lines, so the timed region does not pay for write-back. CacheState::rotating does not need it,
+/// but must fill every set; for a layer's few samples one buffer is faster and smaller. The calling
+/// thread reads, which evicts its core's private caches and the shared ones. Private caches of
+/// other cores, where other compute threads ran, keep what the hardware leaves them.
 class CacheFlusher {
  public:
   explicit CacheFlusher(Bytes last_level);
-  /// Returns the bytes of the cache lines read, counted by what was read.
+  /// Returns the bytes of the cache lines read, counted from their contents.
   std::size_t flush() const;
   [[nodiscard]] std::size_t bytes() const { return lines_.size(); }
 
  private:
-  std::vector<unsigned char> lines_;  ///< a 1 at the start of each line
+  std::vector<unsigned char> lines_;  ///< a 1 at the start of each cache line
 };
 
 }  // namespace dlscale::bench

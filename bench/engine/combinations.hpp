@@ -4,13 +4,13 @@
 
 namespace dlscale::bench {
 
-/// Of no lists: the one combination of nothing, from which those of more lists are made.
+/// The single empty combination of no lists, which ends the recursion.
 inline std::vector<std::tuple<>> combinations() {
   return {{}};
 }
 
-/// Every combination of a value of each list, as a benchmark makes cells of its axes: in the order
-/// of the first list, then of the second, and so on. None if a list is empty.
+/// Every combination of one value per list, for cells from axes: ordered by the first list, then
+/// the second, and so on. Empty if a list is empty.
 template <class Value, class... Others>
 std::vector<std::tuple<Value, Others...>> combinations(const std::vector<Value>& values,
                                                        const std::vector<Others>&... others) {

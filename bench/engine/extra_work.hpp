@@ -4,20 +4,20 @@
 
 namespace dlscale::bench {
 
-/// A slow-down of known size, for studies of what a machine's noise hides: every sample is of 100
-/// runs and so many percent more, all of them done and timed, and is divided by 100 as if those
-/// more had not been. What 0 % takes is the same work by the same number of clocks, so that only
-/// samples of this kind compare with each other. Rows say so in an axis (core/results/usable_rows.hpp).
+/// A slow-down of known size, for studies of the smallest change that noise lets one detect. Every
+/// sample times 100 runs and the given percentage more, and is divided by 100. Samples of any
+/// percentage, 0 % included, read the clock equally often, so they compare only with each other.
+/// Rows record it in an axis (core/results/usable_rows.hpp).
 struct ExtraWork {
-  int runs = 1;     ///< a sample is the time of so many
-  int counted = 1;  ///< divided by so many
+  int runs = 1;     ///< runs timed in a sample
+  int counted = 1;  ///< divisor of a sample's time
 };
 
-/// "5%" or "5 %": 105 runs that count as 100. Throws ConfigError for what is no whole number from 0
-/// to 100 with a percent sign.
+/// Parses "5%" or "5 %": 105 runs that count as 100. Throws ConfigError unless the text is a whole
+/// number from 0 to 100 with a percent sign.
 ExtraWork parse_extra_work(std::string_view text);
 
-/// "5%".
+/// The text form, for example "5%".
 std::string extra_work_text(const ExtraWork& extra);
 
 }  // namespace dlscale::bench

@@ -5,11 +5,11 @@
 
 namespace dlscale::bench {
 
-/// Collective: the values of every rank, equally many of each.
+/// Collective: the values of every rank, each with equally many.
 std::vector<std::vector<double>> gather(backend::Communicator& communicator,
                                         const std::vector<double>& mine);
 
-/// Collective: the sum of what every rank has.
+/// Collective: the sum over all ranks.
 double sum_of_ranks(backend::Communicator& communicator, double mine);
 
 }  // namespace dlscale::bench

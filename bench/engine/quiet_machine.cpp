@@ -41,7 +41,8 @@ void QuietMachine::wait() {
 bool QuietMachine::disturbed() {
   looks_.look();
   const bool slower = looks_.slowest() > 1 + SpeedLooks::tolerance;
-  // What slows the processor down itself, as wide vectors may, is slow each time: this ends, too.
+  // Measured code may itself slow the processor down, as wide vectors do, and does so each time.
+  // Patience limits this, too.
   const std::chrono::duration<double> measuring = std::chrono::steady_clock::now() - since_;
   if (slower) waited_ += Seconds(measuring.count());
   return all_patient() && slower;

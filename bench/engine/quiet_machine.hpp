@@ -8,34 +8,34 @@
 
 namespace dlscale::bench {
 
-/// Keeps measurements out of times when the machine is slower than it was at its best in this
-/// process, by SpeedLooks. Collective.
+/// Repeats measurements taken while the machine was slower than its best in this process, by
+/// SpeedLooks. Collective.
 class QuietMachine {
  public:
-  /// Waits and has measured again for up to `patience` in all. `witness` tells what fixed work
-  /// takes now: SpeedWitness. `communicator` outlives it.
+  /// Waits and repeats for up to `patience` in all. `witness` returns the current time of fixed
+  /// work, as SpeedWitness does. `communicator` must outlive it.
   QuietMachine(backend::Communicator& communicator, Seconds patience,
                std::function<Seconds()> witness);
 
-  /// Waits until the machine is quiet, patience is out or a signal came, and forgets what it saw
-  /// before.
+  /// Forgets earlier checks and waits until the machine is quiet, patience is exhausted or a signal
+  /// comes.
   void wait();
-  /// To be called after the measurement that wait() came before. Whether it is to be measured
-  /// again: the machine was slower before or after it, and there is patience left.
+  /// Whether the measurement since wait() must be repeated: the machine was slower before or after
+  /// it, and patience is left. Call it after that measurement.
   [[nodiscard]] bool disturbed();
-  /// Adds the series "witness" in s, what the work took before and after, rank by rank, and if that
-  /// was not quiet the status unstable and a warning.
+  /// Adds the series "witness" (s, by rank), the time of the work before and after the measurement.
+  /// If the machine was not quiet, adds a warning and the status unstable.
   void tell(Measurement& measurement) const;
 
  private:
-  /// Whether rank 0, whose clock decides, has patience left.
+  /// Whether patience is left on rank 0, whose clock decides.
   bool all_patient();
 
   backend::Communicator* communicator_;
   Seconds patience_;
   SpeedLooks looks_;                             ///< of this measurement
-  std::chrono::steady_clock::time_point since_;  ///< when wait() ended
-  Seconds waited_;                               ///< and measured in vain
+  std::chrono::steady_clock::time_point since_;  ///< end of wait()
+  Seconds waited_;                               ///< includes discarded measurements
 };
 
 }  // namespace dlscale::bench

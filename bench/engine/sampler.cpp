@@ -22,14 +22,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Samples = std::vector<std::vector<double>>;
 
-// Between two decisions no signal is looked at, so a round must not last longer than a user waits.
+// Longest round. Signals are only checked between rounds, so a user would wait for its end.
 constexpr Seconds longest_round{0.1};
 
-/// Rounds of samples on all ranks: each rank takes as many as rank 0 decided, all exchange them,
-/// rank 0 decides again. No rank ever acts on its own clock, so none is left alone in a collective.
+/// Rounds of samples on all ranks. Each rank takes as many as rank 0 decided, all exchange them,
+/// and rank 0 decides again. No rank acts on its own clock, so none blocks alone in a collective.
 class Rounds {
  public:
-  /// `each`: what a sample takes about, if that is known.
+  /// `each` is the approximate time of a sample, if known.
   Rounds(backend::Communicator& communicator, const SampleParts& parts, const ExtraWork& extra,
          std::optional<Seconds> each)
       : communicator_(&communicator),
@@ -38,9 +38,9 @@ class Rounds {
         samples_(communicator.size()),
         each_(each) {}
 
-  /// Takes `first` samples, in rounds that are short, then as many as `next` (asked on rank 0)
-  /// says, until it says 0 or a signal came on some rank. Throws on all ranks if one failed, but
-  /// for what leaves ranks apart: that is thrown at once, on the rank that met it.
+  /// Takes `first` samples in short rounds, then as many as `next` (called on rank 0) returns,
+  /// until it returns 0 or some rank received a signal. Throws on all ranks if one failed. Failures
+  /// that leave ranks apart are thrown at once, only on the rank that failed.
   template <class Next>
   void run(int first, Next next) {
     const auto wanted = [&] {
@@ -48,7 +48,7 @@ class Rounds {
       return count() < first ? std::min(first - count(), fitting()) : next(*this);
     };
     for (int round = agree(wanted()); round > 0 && signal_ == 0; round = agree(wanted())) {
-      exchange(take(round));  // equally many samples, even of a rank that failed
+      exchange(take(round));  // equally many samples, even from a failed rank
     }
   }
 
@@ -56,9 +56,9 @@ class Rounds {
   [[nodiscard]] Seconds elapsed() const {
     return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
   }
-  /// A quarter more samples, in a round that stays short.
+  /// A quarter more samples, limited to a short round.
   [[nodiscard]] int more() const { return std::clamp(fitting(), 1, std::max(1, count() / 4)); }
-  /// What a sample takes; nothing before there is one.
+  /// Time of a sample; empty before the first.
   [[nodiscard]] std::optional<Seconds> each() const {
     if (count() == 0) return each_;
     return Seconds(elapsed().si() / count());
@@ -67,7 +67,7 @@ class Rounds {
   [[nodiscard]] int signal() const { return signal_; }
 
  private:
-  /// As many samples as a round may have: one where it is not known what they take.
+  /// The most samples in a round; one while the time of a sample is unknown.
   [[nodiscard]] int fitting() const {
     constexpr double most = 1e6;
     const std::optional<Seconds> time = each();
@@ -88,8 +88,8 @@ class Rounds {
     return mine;
   }
 
-  /// Nothing once this rank has failed: it only keeps the others company until they are told. Not
-  /// if they may be in the midst of what failed here, where nothing would reach them.
+  /// Runs `work`, unless this rank has failed: then it only joins the exchanges until the others
+  /// know. A failure that leaves ranks apart is rethrown, as the others cannot be informed.
   void attempt(const std::function<void()>& work) {
     if (failure_ || !work) return;
     try {

@@ -10,13 +10,13 @@
 namespace dlscale::bench {
 namespace {
 
-// From six samples on, the range covers the median with probability 1 - 2 / 2^6 > 95 %.
+// The range of at least six samples covers the median with probability 1 - 2 / 2^6 > 95 %.
 constexpr std::size_t least_for_interval = 6;
 
-// Below that many, neighbours agree often enough by chance.
+// Fewest samples for a correlation; neighbours of fewer resemble each other too often by chance.
 constexpr std::size_t least_for_correlation = 20;
 
-/// Whether it did.
+/// Warns of a wide interval. Returns whether it did.
 bool warn_of_width(std::span<const double> samples, double wanted, std::vector<std::string>& to) {
   const double width = relative_half_width(summarize(samples));
   if (width <= wanted) return false;
@@ -27,8 +27,8 @@ bool warn_of_width(std::span<const double> samples, double wanted, std::vector<s
   return true;
 }
 
-/// Of being above or below the median with the same of the next sample, since it is by how many
-/// samples are above that an interval of the median is told. 0 where all are equal.
+/// Correlation of neighbouring samples in being above or below the median, as the interval of the
+/// median follows from the number of samples above it. 0 if all are equal.
 double correlation_of_neighbours(std::span<const double> samples, double middle) {
   const auto side = [middle](double sample) {
     return static_cast<double>(sample > middle) - static_cast<double>(sample < middle);
@@ -42,9 +42,10 @@ double correlation_of_neighbours(std::span<const double> samples, double middle)
   return squares > 0 ? pairs / squares : 0;
 }
 
-/// Where neighbouring samples resemble each other, n of them tell as much as n (1 - r) / (1 + r)
-/// that do not, r their correlation if it decays geometrically (a process of first order). Warns if
-/// r is no chance, three times its deviation without correlation, and the interval only so narrow.
+/// Warns if neighbouring samples are correlated and the interval is only therefore narrow. n
+/// samples are worth n (1 - r) / (1 + r) independent ones if the correlation r decays geometrically
+/// (a first-order process). r counts if it exceeds three times its standard deviation without
+/// correlation.
 void warn_of_correlation(std::span<const double> samples, double wanted,
                          std::vector<std::string>& to) {
   if (samples.size() < least_for_correlation) return;
@@ -63,7 +64,7 @@ void warn_of_correlation(std::span<const double> samples, double wanted,
       r, samples.size(), alike, 100 * width, 100 * wanted));
 }
 
-/// Whether it did.
+/// Warns of a drift. Returns whether it did.
 bool warn_of_drift(std::span<const double> samples, double wanted, std::vector<std::string>& to) {
   const std::size_t half = samples.size() / 2;
   if (half < least_for_interval) return false;

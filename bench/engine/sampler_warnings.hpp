@@ -7,14 +7,17 @@
 
 namespace dlscale::bench {
 
-/// What is questionable about samples of one cell in the order in which they were taken, each with
-/// advice: an interval wider than `wanted` (relative half width), too few samples for an interval,
-/// a drift (the intervals of the medians of the two halves do not overlap, and differ by more than
-/// `wanted`), or, if it is none of these, neighbouring samples so much alike that the interval
-/// would be wider than `wanted` by as many independent ones as they are worth. Requires ≥ 1 sample.
+/// Warnings, each with advice, about the samples of one cell in the order they were taken:
+/// - the interval is wider than `wanted` (relative half width);
+/// - there are too few samples for an interval;
+/// - they drift: the medians of the two halves differ by more than `wanted`, and their intervals do
+///   not overlap;
+/// - else, they are autocorrelated: the interval from the effective number of independent samples
+///   would be wider than `wanted`.
+/// Requires ≥ 1 sample.
 std::vector<std::string> sampling_warnings(std::span<const double> samples, double wanted);
 
-/// Gives the status unstable, with its reason, if the interval of `time` is wider than `wanted`
+/// Sets the status unstable, with its reason, if the interval of `time` is wider than `wanted`
 /// (relative half width).
 void mark_if_unstable(Measurement& measurement, const Summary& time, double wanted);
 

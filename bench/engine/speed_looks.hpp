@@ -10,24 +10,24 @@
 
 namespace dlscale::bench {
 
-/// How fast the machines of all ranks were, look by look, told by fixed work on each
-/// (SpeedWitness).
+/// Checks of the speed of all ranks' machines by fixed work on each (SpeedWitness).
 class SpeedLooks {
  public:
-  /// More than this over the least time of the work, on any rank, is not quiet.
+  /// Largest excess over the work's least time, on any rank, that counts as quiet.
   static constexpr double tolerance = 0.08;
 
-  /// `witness` tells what fixed work takes now. `communicator` outlives it.
+  /// `witness` returns the current time of fixed work. `communicator` must outlive it.
   SpeedLooks(backend::Communicator& communicator, std::function<Seconds()> witness);
 
-  /// Collective: asks the witness of every rank.
+  /// Collective: runs the witness on every rank.
   void look();
-  void forget() { times_.assign(times_.size(), {}); }  ///< the looks, but not the best of them
+  /// Drops the checks but keeps their least times.
+  void forget() { times_.assign(times_.size(), {}); }
   [[nodiscard]] std::size_t count() const { return times_.front().size(); }
-  /// How many times its least the work took at look 0 … count() − 1, on the rank where it took
-  /// longest; the least of all looks so far, forgotten ones included.
+  /// Time of the work in check 0 … count() − 1, relative to its least time, on the slowest rank.
+  /// The least time is over all checks so far, including forgotten ones.
   [[nodiscard]] double slowdown(std::size_t look) const;
-  [[nodiscard]] double slowest() const;  ///< of all looks; 1 of none
+  [[nodiscard]] double slowest() const;  ///< over all checks; 1 if there are none
   [[nodiscard]] bool is_quiet(std::size_t look) const { return slowdown(look) <= 1 + tolerance; }
   [[nodiscard]] const std::vector<std::vector<double>>& times() const {  ///< by rank, s
     return times_;
@@ -40,8 +40,8 @@ class SpeedLooks {
   std::vector<std::vector<double>> times_;  ///< by rank, s
 };
 
-/// Adds to what was measured on a machine that was not quiet a warning that says `what` was not,
-/// and to a status that was ok or unstable the same as reason; ok becomes unstable.
+/// Adds a warning with the text `what` to a measurement on a machine that was not quiet. If the
+/// status is ok or unstable, adds it to the reason, too; ok becomes unstable.
 void doubt_speed(Measurement& measurement, const std::string& what);
 
 }  // namespace dlscale::bench

@@ -8,14 +8,14 @@
 namespace dlscale::bench {
 namespace {
 
-/// Steps of products and sums that depend on the ones before, in several chains at once.
+/// Steps of dependent multiply-adds, in several independent chains.
 void compute(std::int64_t steps) {
   std::array<float, 128> chains;
   chains.fill(1);
   for (std::int64_t step = 0; step < steps; ++step) {
     for (float& x : chains) x = 0.5F * x + 0.25F;
   }
-  volatile float kept = 0;  // so that the compiler cannot leave the work out
+  volatile float kept = 0;  // keeps the compiler from removing the work
   for (const float x : chains) kept = kept + x;
 }
 

@@ -5,14 +5,14 @@
 
 namespace dlscale::bench {
 
-/// Fixed work of a thread, about a millisecond of arithmetic in registers, by which a change of the
-/// processor's own speed (other programs, other guests of its host, clocks) is told from one of
-/// what is measured: no interval of a median shows a machine that is slow for minutes.
+/// Fixed work of a thread, about a millisecond of arithmetic in registers. It separates changes of
+/// the processor's own speed (other programs, other guests of its host, clocks) from changes of the
+/// measured code. The interval of a median cannot show that a machine is slow for minutes.
 class SpeedWitness {
  public:
   SpeedWitness();
-  /// What the work takes now: the least of three runs, since one that the system interrupts tells
-  /// nothing of the processor.
+  /// Current time of the work: the least of three runs, as an interrupted run does not show the
+  /// processor's speed.
   [[nodiscard]] Seconds time() const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace dlscale::bench {
 
-/// What body() takes on the host's clock, once.
+/// Time of one call of body(), on the host's clock.
 template <class Body>
 Seconds timed(const Body& body) {
   const auto start = std::chrono::steady_clock::now();

@@ -4,7 +4,7 @@
 
 namespace dlscale::bench {
 
-/// A row that says why it could not be measured.
+/// A row with the reason why it could not be measured.
 Measurement unsupported(const Unsupported& error);
 
 }  // namespace dlscale::bench

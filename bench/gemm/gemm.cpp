@@ -17,18 +17,18 @@ namespace {
 
 using Shapes = std::vector<GemmShape>;
 
-/// What is measured if nothing is named: "squares".
+/// The default shapes, "squares".
 constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
                              GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
 
-/// Lists and sizes have shapes in common.
+/// Adds shapes that are not there yet, as lists and sizes overlap.
 void add(const Shapes& more, Shapes& shapes) {
   for (const GemmShape& shape : more) {
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
 }
 
-/// Nothing if none is named.
+/// The shapes of the given networks; empty if there are none.
 Shapes of_networks(const Context& context) {
   if (!context.value("network").empty()) {
     std::vector<Cut> cuts;
@@ -63,7 +63,7 @@ Shapes parse_shapes(const Context& context) {
   return shapes;
 }
 
-/// What cells are made of, apart from the backend.
+/// Parameters of the cells, apart from the backend.
 struct Selection {
   Shapes shapes;
   std::vector<DType> dtypes;
@@ -83,7 +83,7 @@ Selection parse_selection(const Context& context) {
   return selection;
 }
 
-/// The states of the caches and the kinds of values share one check.
+/// Adds cells for all cache states and kinds of values, which share one check.
 void add_cells(const std::shared_ptr<Workbench>& workbench, const Selection& selection,
                const backend::Communicator& communicator, std::vector<Cell>& cells) {
   auto axes = workbench->axes(communicator);

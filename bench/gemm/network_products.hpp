@@ -7,17 +7,17 @@
 
 namespace dlscale::bench {
 
-/// What of a convolution becomes one product.
+/// Part of a convolution that becomes one product.
 enum class Cut {
-  blocks,  ///< the pixels that our im2col takes at a time
+  blocks,  ///< the pixels of one im2col block
   whole,   ///< all pixels of all images
 };
-/// "blocks" or "whole". Throws ConfigError.
+/// Parses "blocks" or "whole". Throws ConfigError.
 Cut parse_cut(const std::string& name);
 
-/// The matrix products into which im2col turns all convolutions of these networks, in all passes,
-/// for each number of images at once; each distinct one once. `networks`: as --network takes them.
-/// Throws ConfigError.
+/// The matrix products that im2col makes of all convolutions of these networks, in all passes, for
+/// each number of images; each distinct one once. `networks` are values of --network. Throws
+/// ConfigError.
 std::vector<GemmShape> network_products(const std::vector<std::string>& networks,
                                         std::span<const int> batches, std::span<const Cut> cuts);
 

@@ -13,7 +13,7 @@ namespace dlscale::bench {
 
 namespace {
 
-/// A product on matrices of its own; `product` outlives it.
+/// A product with its own matrices; `product` must outlive it.
 class ProductRun : public StepRun {
  public:
   ProductRun(ProductMemory memory, backend::MatrixProduct& product)
@@ -53,7 +53,7 @@ int ProductBench::sets(CacheState cache) const {
   return operand_sets(*workbench_, cache, work(shape_, dtype_).bytes);
 }
 
-/// Whether all sets of matrices fit beside each other; of one, find() has seen to it.
+/// Whether all sets of matrices fit together; find() has checked a single set.
 Finding ProductBench::find_room(const Sampler& sampler, CacheState cache) {
   return bench::find_room(sampler.communicator(), *workbench_, sets(cache),
                           [&] { return work(shape_, dtype_).bytes + workspace(); });
@@ -61,7 +61,7 @@ Finding ProductBench::find_room(const Sampler& sampler, CacheState cache) {
 
 Finding ProductBench::find(int ranks_on_node) {
   try {
-    // The check adds a copy in f32 on the host.
+    // The check needs an f32 copy on the host.
     const Bytes copies = check_ == Check::none ? Bytes(0) : work(shape_, DType::f32).bytes;
     const Bytes matrices = work(shape_, dtype_).bytes;
     expect_memory(workbench_->device(), matrices, copies, ranks_on_node);

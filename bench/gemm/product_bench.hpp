@@ -12,15 +12,15 @@
 
 namespace dlscale::bench {
 
-/// Measures one matrix product in one precision. The check against the reference is made once, by
-/// every rank, before the first time is taken. A product that the device does not offer, or whose
-/// matrices no memory is left for, is unsupported, with the reason.
+/// Measures one matrix product in one precision. Every rank checks it once against the reference
+/// before the first timing. It is unsupported, with the reason, if the device does not offer it or
+/// memory is short.
 class ProductBench {
  public:
   ProductBench(std::shared_ptr<Workbench> workbench, const GemmShape& shape, DType dtype,
                Check check);
-  /// The step before a product wrote A: CacheState::producer. In rotation there is a series
-  /// "operand_sets" beside the time.
+  /// Measures under `conditions`. For CacheState::producer the previous step wrote A. Rotation adds
+  /// the series "operand_sets".
   Measurement measure(const Sampler& sampler, const Conditions& conditions);
 
  private:
@@ -30,15 +30,15 @@ class ProductBench {
   Finding find_room(const Sampler& sampler, CacheState cache);
   Measurement time(const Sampler& sampler, const Conditions& conditions);
   [[nodiscard]] Bytes workspace() const;
-  /// Of operands; 1 but in rotation.
+  /// Number of operand sets; 1 unless rotating.
   [[nodiscard]] int sets(CacheState cache) const;
 
   std::shared_ptr<Workbench> workbench_;
   GemmShape shape_;
   DType dtype_;
   Check check_;
-  std::unique_ptr<backend::MatrixProduct> product_;  ///< from find() on
-  Seconds creation_;                                 ///< of it
+  std::unique_ptr<backend::MatrixProduct> product_;  ///< set by find()
+  Seconds creation_;                                 ///< time to create product_
   std::optional<Finding> finding_;
 };
 

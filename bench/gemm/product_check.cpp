@@ -13,7 +13,7 @@ using Index = std::int64_t;
 
 constexpr Index least_lines = 3;
 
-/// At most `wanted` of 0 … count - 1, the first and the last among them.
+/// At most `wanted` evenly spaced indices of 0 … count - 1, with the first and the last.
 std::vector<Index> spread(Index count, Index wanted) {
   const Index taken = std::min(count, wanted);
   std::vector<Index> chosen;
@@ -24,7 +24,7 @@ std::vector<Index> spread(Index count, Index wanted) {
   return chosen;
 }
 
-/// Numbers of a device and of the reference, in pairs.
+/// Pairs of values from the device and from the reference.
 struct Pairs {
   std::vector<float> got;
   std::vector<float> expected;
@@ -78,7 +78,7 @@ class Single {
   }
 
  private:
-  /// Of `count` rows or columns, each of `length` elements.
+  /// Indices of the rows or columns to compare, of `count` with `length` elements each.
   [[nodiscard]] std::vector<Index> affordable(Index count, Index length) const {
     return spread(count, std::max(least_lines, most_products_ / (shape_.k * length)));
   }

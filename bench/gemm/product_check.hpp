@@ -6,8 +6,7 @@
 
 namespace dlscale::bench {
 
-/// The operands and the result of a product, row-major in f32, all matrices of a batch one after
-/// the other.
+/// Operands and result of a product, row-major in f32, the matrices of a batch one after the other.
 struct PlainProduct {
   GemmShape shape;
   std::span<const float> a;
@@ -15,22 +14,22 @@ struct PlainProduct {
   std::span<const float> c;
 };
 
-/// How far a product is from the reference's, relative.
+/// Relative error of a product against the reference.
 struct ProductError {
   double largest = 0;
-  double mean = 0;  ///< over the elements that were compared
+  double mean = 0;  ///< over the compared elements
 };
 
-/// Of |c - d| / max(|d|, rms(d)), d the reference's (sums in double), as in
-/// backend::OperationCheck; both infinite where c is not finite.
+/// Errors |c - d| / max(|d|, rms(d)), where d is the reference's result (sums in double), as in
+/// backend::OperationCheck; both infinite if c is not finite.
 ///
-/// A small product is compared whole. Of a large one, that the reference would take minutes for,
-/// whole rows and whole columns are, evenly spread from the first to the last and at least three of
-/// each, so that every row and every column has elements that are compared; of a batch the first
-/// product, the last and the one between. What is wrong with other elements only is not found.
+/// A small product is compared completely. A large one, which would take the reference minutes, is
+/// compared in whole rows and columns. They are evenly spaced from first to last, at least three of
+/// each, so that every row and column has compared elements. Of a batch, the first, the last and a
+/// middle product are compared. Errors only in other elements are not found.
 ///
-/// `most_products`: products of two numbers that the rows may cost, and the columns; as it is, a
-/// second of the reference's or less.
+/// `most_products` limits the multiplications for the rows, and for the columns; the default takes
+/// the reference a second or less.
 ProductError product_error(backend::ComputeDevice& reference, const PlainProduct& product,
                            std::int64_t most_products = std::int64_t{1} << 28);
 

@@ -6,8 +6,8 @@
 namespace dlscale::bench {
 namespace {
 
-// As activations and weights have them; only their being normal floating point numbers matters to
-// the time.
+// Typical of activations and weights; for the time they only need to be normal floating-point
+// numbers.
 constexpr float a_sigma = 1.0F;
 constexpr float b_sigma = 0.05F;
 
@@ -17,7 +17,7 @@ std::vector<float> random_values(const OperandValues& normal, std::int64_t count
   return values;
 }
 
-/// Others than those of A in the same order.
+/// Values that differ from those of A in the same order.
 std::vector<float> reversed(std::vector<float> values) {
   std::ranges::reverse(values);
   return values;

@@ -7,10 +7,10 @@
 
 namespace dlscale::bench {
 
-/// The matrices of a product in memory of a device: A and B with random values, C with zeros.
+/// The matrices of a product in device memory: A and B with random values, C with zeros.
 class ProductMemory {
  public:
-  /// `device` outlives the memory.
+  /// `device` must outlive the memory.
   ProductMemory(backend::ComputeDevice& device, const GemmShape& shape, DType dtype,
                 const OperandValues& values, std::size_t scratch_bytes);
 
@@ -24,7 +24,7 @@ class ProductMemory {
     return {c_.tensor.data, c_.tensor.desc.layout.bytes};
   }
 
-  // Copies in f32; they wait for what the device was given.
+  // These return copies in f32, after waiting for the device.
   [[nodiscard]] std::vector<float> a() const { return fetch(a_.tensor); }
   [[nodiscard]] std::vector<float> b() const { return fetch(b_.tensor); }
   [[nodiscard]] std::vector<float> c() const { return fetch(c_.tensor); }

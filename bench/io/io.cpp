@@ -30,7 +30,7 @@ train::DataSet open_data(const Context& context) {
       "dlscale data make --out DIR");
 }
 
-/// The inputs of networks, each once, or the one size that --height and --width give.
+/// The input shapes of networks, each once, or the one size that --height and --width give.
 std::vector<ImageShape> crops(const Context& context) {
   const bool height = !context.value("height").empty();
   const bool width = !context.value("width").empty();

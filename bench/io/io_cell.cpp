@@ -23,10 +23,10 @@ using Clock = std::chrono::steady_clock;
 using train::DataSet;
 using train::LoadTimes;
 
-/// Less than this share of the bytes from storage does not measure storage.
+/// Least share of bytes from storage for a measurement of storage.
 constexpr double proven_share = 0.9;
 
-/// Is the first batch, bit by bit, what its pictures are when loaded one by one?
+/// Whether the first batch is bitwise equal to its pictures loaded one by one.
 bool delivers_pictures(const IoCell& cell, const train::PipelineOptions& options) {
   train::DataPipeline pipeline(*cell.data, options);
   const train::Batch& batch = pipeline.next();
@@ -48,7 +48,7 @@ bool all_ranks(backend::Communicator& communicator, bool mine) {
   return all == 1;
 }
 
-/// Loads as training does, after dropping the file from the page cache.
+/// Loads as training does, after evicting the file from the page cache.
 train::LoadFunction load_from_storage() {
   return [loader = std::make_shared<train::PictureLoader>()](const DataSet::Picture& picture,
                                                              ImageShape shape, std::uint64_t seed,
@@ -65,7 +65,7 @@ std::unique_ptr<train::DataPipeline> make_pipeline(const IoCell& cell,
              : std::make_unique<train::DataPipeline>(*cell.data, options);
 }
 
-/// Brings the files into the page cache, as many as fit in half of the memory.
+/// Reads files into the page cache, as many as fit in half of the memory.
 void read_all(const DataSet& data) {
   Bytes total;
   std::vector<std::uint8_t> bytes;
@@ -77,18 +77,18 @@ void read_all(const DataSet& data) {
   }
 }
 
-/// A pipeline in steady state, and what it spent on each picture.
+/// A pipeline in steady state, and its times for each picture.
 class Drain {
  public:
   Drain(const IoCell& cell, const train::PipelineOptions& options)
       : cell_(&cell), pipeline_(make_pipeline(cell, options)) {
-    // What was prefetched while nobody waited would look infinitely fast.
+    // Batches that were prefetched earlier would look infinitely fast.
     for (int i = 0; i <= options.prefetch; ++i) pipeline_->next();
     last_ = Clock::now();
   }
 
-  /// The time since the batch before: loaders work on while samples are exchanged, so the time from
-  /// call to return would hide a part of their work.
+  /// Time since the previous batch. Loaders continue while samples are exchanged, so the time
+  /// within the call would miss a part of their work.
   Seconds next() {
     const train::Batch& batch = pipeline_->next();
     const Clock::time_point now = Clock::now();
@@ -100,7 +100,7 @@ class Drain {
   [[nodiscard]] std::span<const LoadTimes> last(std::size_t pictures) const {
     return std::span(times_).last(pictures);
   }
-  /// Of the files of all batches that next() returned.
+  /// Bytes of the files in all batches that next() returned.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
@@ -111,7 +111,7 @@ class Drain {
   Clock::time_point last_;
 };
 
-/// One of the times of each picture, of all ranks.
+/// One of the times of each picture on all ranks.
 Series gather(backend::Communicator& communicator, std::span<const LoadTimes> times,
               Seconds LoadTimes::*part) {
   std::vector<double> mine;
@@ -131,7 +131,7 @@ double mean_bytes(const DataSet& data) {
   return sum / static_cast<double>(data.pictures.size());
 }
 
-/// The part of the bytes read by all ranks that storage delivered, as far as Linux tells.
+/// The share of all ranks' bytes that storage delivered, if Linux reports it.
 class StorageShare {
  public:
   explicit StorageShare(backend::Communicator& communicator) : communicator_(&communicator) {}
@@ -159,7 +159,7 @@ Measurement measure(const IoCell& cell, const train::PipelineOptions& options,
   const StorageShare share(communicator);
   Measurement measurement = sampler.sample([&drain] { return drain->next(); });
   const auto time = measurement.series.find("time");
-  if (time == measurement.series.end()) return measurement;  // interrupted while warming up
+  if (time == measurement.series.end()) return measurement;  // interrupted in the warm-up
   const std::size_t batches = time->second.samples.front().size();
   const auto times = drain->last(batches * options.batch);
   measurement.series["read"] = gather(communicator, times, &LoadTimes::read);
@@ -204,7 +204,7 @@ Measurement measure_io(const IoCell& cell, const Sampler& sampler) {
   });
   if (all_ranks(communicator, right)) {
     measurement = measure(cell, options, sampler);
-    measurement.max_relative_error = 0;  // compared bit by bit
+    measurement.max_relative_error = 0;  // compared bitwise
     add_host_doubts(measurement, options.threads, communicator);
   } else {
     measurement.status = Status::wrong;

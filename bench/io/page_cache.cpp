@@ -59,7 +59,7 @@ Residency residency(const std::filesystem::path& path) {
 
 void evict(const std::filesystem::path& path) {
   const OpenFile file(path);
-  ::fdatasync(file.descriptor());  // a page not written yet cannot be dropped
+  ::fdatasync(file.descriptor());  // dirty pages cannot be dropped
   ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }
 

@@ -19,8 +19,8 @@
 namespace dlscale::bench {
 namespace {
 
-/// bf16 keeps 8 bits of the significand and f16 11, the values being no smaller than its normal
-/// numbers; the others are copied as they are.
+/// Allowed relative error: bf16 has 8 bits of significand and f16 11, for values in its normal
+/// range. Other types are copied exactly.
 double allowed_error(DType dtype) {
   if (element_bytes(dtype) == sizeof(float)) return 0;
   return std::ldexp(1.0, dtype == DType::f16 ? -11 : -8);
@@ -44,7 +44,7 @@ class InputCopy {
 
   void run() { workbench_->device().copy(host_, device_); }
 
-  /// The largest difference of an element, relative to it.
+  /// Largest relative error of an element.
   [[nodiscard]] double error() const {
     const std::vector<std::byte> there = fetch();
     double largest = 0;
@@ -59,7 +59,7 @@ class InputCopy {
   }
 
  private:
-  /// Numbers below the normal ones of f16 have fewer bits.
+  /// Below the normal numbers of f16, values have fewer bits.
   [[nodiscard]] double least() const { return device_.desc.dtype == DType::f16 ? 0x1p-14 : 0; }
   [[nodiscard]] std::vector<std::byte> fetch() const {
     workbench_->device().synchronize();
@@ -88,7 +88,7 @@ class InputCopy {
   backend::Tensor device_;
 };
 
-/// Of both tensors, and on the host of what comes back from the device.
+/// Checks memory for both tensors, and on the host for the copy that is compared.
 void expect_memory_for(Workbench& workbench, const InputBatch& input, int ranks_on_node) {
   const Bytes sent(static_cast<double>(input.host_bytes()));
   const Bytes received(static_cast<double>(input.device_bytes()));

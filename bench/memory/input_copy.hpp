@@ -7,11 +7,11 @@
 
 namespace dlscale::bench {
 
-/// A mini-batch as the data pipeline hands it over.
+/// A mini-batch from the data pipeline.
 struct InputBatch {
   ImageShape shape;
   int batch = 1;
-  DType dtype = DType::f32;  ///< in which the network takes it
+  DType dtype = DType::f32;  ///< of the network's input
   [[nodiscard]] std::size_t host_bytes() const {
     return sizeof(float) * static_cast<std::size_t>(batch * shape.elements());
   }
@@ -20,10 +20,10 @@ struct InputBatch {
   }
 };
 
-/// The host-to-device copy of training (train::Program::set_input): plain f32 in host memory to the
-/// input tensor, which is plain too, in the network's precision. Neither is in the caches: loader
-/// threads wrote the batch while another was trained on. Checks every element first. The status is
-/// `unsupported` if the backend does not offer the precision, or memory does not suffice.
+/// Measures training's host-to-device copy (train::Program::set_input): from plain f32 in host
+/// memory to the input tensor, which is plain, in the network's precision. Neither is in the
+/// caches, as loader threads wrote the batch while another was trained on. Checks every element
+/// first. The status is `unsupported` if the backend lacks the precision or memory is short.
 Measurement measure_input_copy(Workbench& workbench, const InputBatch& input,
                                const Sampler& sampler);
 

@@ -31,15 +31,15 @@ using Measure = std::function<Measurement(const Sampler&)>;
 constexpr std::array page_sizes{Named<PageSize>{"small", PageSize::small},
                                 Named<PageSize>{"huge", PageSize::huge}};
 
-/// What is to be measured. Each operation uses the lists that concern it.
+/// Measurements to make. Each operation uses the lists that apply to it.
 struct Selection {
   std::vector<std::size_t> chase_bytes;
   std::vector<std::size_t> strides;
   std::vector<PageSize> pages;
-  std::size_t largest_set = 0;  ///< of levels
+  std::size_t largest_set = 0;  ///< for levels
 };
 
-/// Collects cells with the axes that all have.
+/// Collects cells with their common axes.
 class Cells {
  public:
   explicit Cells(const backend::Communicator& communicator)
@@ -79,7 +79,7 @@ void add_chases(Cells& cells, const std::string& operation, const Selection& sel
   }
 }
 
-/// The sizes begin at 16 strides, and a level takes several: a doubling of sizes at least.
+/// Checks the range of sizes: they begin at 16 strides, and a level needs at least a doubling.
 void expect_sizes_of_levels(std::size_t stride, std::size_t largest) {
   const std::size_t longest = std::bit_floor(largest / (2 * fewest_places_of_levels));
   if (stride <= longest) return;

@@ -31,7 +31,7 @@ using backend::simd::Stores;
 constexpr std::array stores_names{Named<Stores>{"ordinary", Stores::ordinary},
                                   Named<Stores>{"streaming", Stores::streaming}};
 
-/// Three arrays of these sizes have room.
+/// The array sizes; three arrays of each must fit in memory.
 std::vector<std::size_t> array_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
@@ -52,7 +52,7 @@ Axes common_axes(const Context& context, std::string_view operation, std::size_t
           {"ranks_on_node", std::to_string(context.communicator->node_size())}};
 }
 
-/// Who writes the loops, each once: "best" may be one that is named, too.
+/// The instruction sets of the loops, each once, as "best" may equal a named one.
 std::vector<std::string> instruction_sets(const Context& context) {
   std::vector<std::string> all;
   for (const std::string& isa : context.list("isa")) {
@@ -63,7 +63,7 @@ std::vector<std::string> instruction_sets(const Context& context) {
   return all;
 }
 
-/// Who writes the loops and how they store, as the options say.
+/// The codes of the loops that the options select.
 std::vector<StreamCode> stream_codes(const Context& context) {
   std::vector<StreamCode> codes;
   for (const std::string& isa : instruction_sets(context)) {
@@ -88,7 +88,7 @@ Measurement measure_code(const std::string& operation, const StreamCode& code, s
 
 void add_stream_cells(const Context& context, const std::string& name, int threads,
                       std::vector<Cell>& cells) {
-  static_cast<void>(stream_operation(name));  // says which there are
+  static_cast<void>(stream_operation(name));  // throws with a list of the operations
   for (const auto& [bytes, code] : combinations(array_sizes(context), stream_codes(context))) {
     Axes axes = common_axes(context, name, bytes, threads);
     if (code.isa != "compiled" || code.stores != Stores::ordinary) {
@@ -102,7 +102,7 @@ void add_stream_cells(const Context& context, const std::string& name, int threa
   }
 }
 
-/// One batch of each size: networks with the same input copy the same.
+/// One batch of each size, as networks with the same input copy the same.
 std::map<std::size_t, InputBatch> input_batches(const Context& context) {
   const DType dtype = parse_dtype(context.value("dtype"));
   std::map<std::size_t, InputBatch> by_size;

@@ -34,7 +34,7 @@ constexpr std::string_view all = "all";
 constexpr std::array dtypes{Named<bool>{"f32", true}, Named<bool>{"f64", true},
                             Named<bool>{"bf16", false}};  // whether intensities have it
 
-/// An instruction set and a precision, and whether it was asked for by name.
+/// An instruction set and a precision, and whether the user named it.
 struct Code {
   std::string isa;
   std::string dtype;
@@ -49,7 +49,7 @@ std::vector<Code> codes_of(const Context& context) {
       const bool there = std::any_of(codes.begin(), codes.end(), [&](const Code& code) {
         return code.isa == isa && code.dtype == dtype;
       });
-      if (there) continue;  // "all" and one of them by name
+      if (there) continue;  // named in addition to "all"
       codes.push_back({std::string(isa), dtype, by_name});
     }
   };
@@ -64,7 +64,8 @@ std::vector<Code> codes_of(const Context& context) {
   return codes;
 }
 
-/// Those for bf16 have nothing else, and the others have no bf16.
+/// Whether the instruction set has the precision. Sets for bf16 have only bf16, all others have
+/// none.
 bool has_dtype(const Code& code) {
   return code.isa.ends_with("bf16") == (code.dtype == "bf16");
 }
@@ -127,7 +128,7 @@ double parse_intensity(const std::string& text) {
                   text, largest));
 }
 
-/// With room for an array of each.
+/// The array sizes; one array per rank must fit in memory.
 std::vector<std::size_t> array_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);

@@ -16,8 +16,8 @@ namespace {
 
 using Axes = std::map<std::string, std::string>;
 
-/// A backend's device, or why this rank has none: too many threads for it, or, of the backend that
-/// nobody asked for by name, any other reason.
+/// A backend's device, or why this rank has none: too many threads, or any reason if the user did
+/// not name the backend.
 struct Opened {
   std::shared_ptr<Workbench> workbench;
   std::string obstacle;
@@ -32,13 +32,13 @@ Opened open(const Context& context, int threads) {
     return {std::make_shared<Workbench>(std::move(device), open_device("reference", 1), threads),
             ""};
   } catch (const Unsupported& error) {
-    // One thread is what every backend has that can be used here at all.
+    // Every backend that works here supports one thread.
     if (context.given.contains("backend") && threads == 1) throw;
     return {nullptr, error.what()};
   }
 }
 
-/// Collective. A device that one rank lacks is measured on none.
+/// Collective. If one rank lacks the device, none measures it.
 Measurement measure_product(const Opened& opened, const GemmShape& shape, DType dtype,
                             const Sampler& sampler) {
   try {
@@ -62,7 +62,7 @@ Axes axes_of(const Context& context, const std::string& operation, int threads) 
 
 std::function<Measurement(const Sampler&)> measure_of(const Opened& opened, const GemmShape& shape,
                                                       const std::string& dtype) {
-  if (dtype == "f64") {  // the loops have it, no backend has
+  if (dtype == "f64") {  // the loops support it, but no backend does
     const Unsupported none("matrix products are not offered in f64");
     return [row = unsupported(none)](const Sampler&) { return row; };
   }

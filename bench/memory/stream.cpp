@@ -37,7 +37,7 @@ class Stream {
     team_.run([this](int thread) { fill(part_of(n_, thread, team_.size())); });
   }
 
-  /// The time of one pass, the mean of `passes`.
+  /// Mean time of `passes` passes.
   Seconds run(int passes) {
     const Seconds all = team_.run([this, passes](int thread) {
       const auto [first, count] = part_of(n_, thread, team_.size());
@@ -50,7 +50,7 @@ class Stream {
     return all / passes;
   }
 
-  /// How many elements are not what they should be; of a sum, all or none.
+  /// Number of wrong elements; for a sum, all or none.
   [[nodiscard]] std::size_t wrong_elements() const {
     if (operation_->outputs == 0) return sum_is_right() ? 0 : n_;
     std::size_t wrong = 0;
@@ -62,7 +62,8 @@ class Stream {
   [[nodiscard]] double expected(std::size_t i) const {
     return operation_->expected(first_input(i), second_input(i));
   }
-  /// Whole numbers whose sums a double holds exactly, in whatever order.
+  /// Whether the sum is right. The numbers are whole, so a double holds their sum exactly in any
+  /// order.
   [[nodiscard]] bool sum_is_right() const {
     double right = 0;
     double found = 0;
@@ -83,7 +84,7 @@ class Stream {
   Array<double> a_;
   Array<double> b_;
   Array<double> out_;
-  std::vector<double> sums_;  ///< of each thread
+  std::vector<double> sums_;  ///< by thread
   Team team_;
 };
 
@@ -107,7 +108,7 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
                                     return stream->run(passes);
                                   }});
-    measurement.max_relative_error = 0;  // every element was compared
+    measurement.max_relative_error = 0;  // all elements were compared
   } else {
     measurement.status = Status::wrong;
     measurement.reason = fmt::format("{} elements differ from the exact result", wrong);

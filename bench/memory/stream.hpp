@@ -6,11 +6,11 @@
 
 namespace dlscale::bench {
 
-/// Runs the operation with `threads` threads, each on a core of its own, over arrays of `bytes`
-/// bytes each, all ranks at once; `bytes` is a multiple of 64. Checks every element first. Bytes of
-/// the work are those of the arrays, each once, as STREAM counts them. Where the processor reads a
-/// line before it writes it, series "write_allocate" (B) has what it moves besides, once the arrays
-/// are beyond the caches. A sample is the mean of as many passes as passes_for() says.
+/// Runs the operation on all ranks at once, with `threads` threads each on its own core, over
+/// arrays of `bytes` bytes (a multiple of 64). Checks every element first. Work counts the bytes of
+/// each array once, as STREAM does. If the processor reads a line before it writes it, series
+/// "write_allocate" (B) has these extra bytes, once the arrays exceed the caches. A sample is the
+/// mean over passes_for() passes.
 Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, int threads,
                            const Sampler& sampler);
 

@@ -37,7 +37,7 @@ double triad(std::size_t n, const double* __restrict a, const double* __restrict
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + scalar * b[i];
   return 0;
 }
-/// The compiler may not reorder additions, so what it may do at once is written down.
+/// Independent partial sums, written out because the compiler may not reorder additions.
 double sum(std::size_t n, const double* a, const double* /*b*/, double* /*out*/) {
   constexpr std::size_t at_once = 8;
   std::array<double, at_once> partial{};
@@ -93,7 +93,7 @@ StreamOperation compiled_operation(const Shape& shape) {
   const bool by_library = shape.loop == &ArrayLoops::copy;
   StreamOperation operation = operation_of(
       shape, compiled.*shape.loop, by_library ? "memcpy of the C library" : "compiled loop");
-  if (by_library) operation.write_allocates = false;  // it decides by itself
+  if (by_library) operation.write_allocates = false;  // the library decides
   return operation;
 }
 

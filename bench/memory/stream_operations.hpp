@@ -8,37 +8,38 @@
 
 namespace dlscale::bench {
 
-/// A pass over arrays of doubles, as in STREAM   [McCalpin 1995], and two of one side only:
+/// A pass over arrays of doubles, as in STREAM   [McCalpin 1995], and two that only read or write:
 ///   copy out = a;  scale out = s · a;  add out = a + b;  triad out = a + s · b;
 ///   sum Σ a;  fill out = s
 struct StreamOperation {
   std::string_view name;
   std::string implementation;
-  int inputs;   ///< arrays read
-  int outputs;  ///< arrays written: 0 or 1
+  int inputs;   ///< number of arrays read
+  int outputs;  ///< number of arrays written: 0 or 1
   int flops;    ///< per element
-  /// Whether a line of the output that is not in the caches is read before it is written, so that
-  /// as many bytes more move; false where it is not known.
+  /// Whether a line of the output is read before it is written if it is not in the caches, which
+  /// doubles its traffic; false if unknown.
   bool write_allocates;
   backend::simd::ArrayLoop run;
-  double (*expected)(double a, double b);  ///< of `out`; of sum, what an element adds
+  double (*expected)(double a, double b);  ///< element of `out`; for sum, the term of one element
 };
 
-/// Who writes the loop, and how it stores.
+/// The code of the loop: compiled or hand-written, and its kind of stores.
 struct StreamCode {
-  std::string isa = "compiled";  ///< by the compiler for every processor of this kind; or by
-                                 ///< hand for an instruction set
+  /// "compiled": by the compiler for every processor of this kind; else hand-written for that
+  /// instruction set.
+  std::string isa = "compiled";
   backend::simd::Stores stores = backend::simd::Stores::ordinary;
 };
 
-/// Throws ConfigError listing the operations there are, and Unsupported where this processor or
-/// build has no such code.
+/// The operation with that name. Throws ConfigError listing the names, and Unsupported if this
+/// processor or build lacks the code.
 StreamOperation stream_operation(std::string_view name, const StreamCode& code = {});
 
-/// copy, scale, …
+/// All names: copy, scale, …
 std::vector<std::string_view> stream_operation_names();
 
-/// The widest instruction set that loops are written for here; "best" where there is none.
+/// The widest instruction set with hand-written loops here; "best" if there is none.
 std::string widest_instruction_set();
 
 }  // namespace dlscale::bench

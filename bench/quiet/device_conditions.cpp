@@ -27,7 +27,7 @@ struct Condition {
   std::optional<double> (*of)(const DeviceState&);
 };
 
-/// Exact: the reasons are few bits.
+/// Throttle reasons as a number, which is exact for their few bits.
 std::optional<double> reasons_of(const DeviceState& state) {
   if (!state.throttle_reasons) return {};
   return static_cast<double>(*state.throttle_reasons);
@@ -62,14 +62,14 @@ std::vector<double> values_of(const Condition& condition, States states) {
   return values;
 }
 
-/// How many readings all ranks have.
+/// Number of readings that all ranks have.
 std::size_t common_count(std::size_t mine, backend::Communicator& communicator) {
   auto count = static_cast<double>(mine);
   communicator.all_reduce(std::span(&count, 1), backend::Reduction::min);
   return static_cast<std::size_t>(count);
 }
 
-/// Of the series that all ranks have, so that they say the same.
+/// Warns of throttling from the series of all ranks, so that all warn alike.
 void warn_of_throttling(Measurement& measurement) {
   const auto found = measurement.series.find("throttle_reasons");
   if (found == measurement.series.end()) return;

@@ -58,12 +58,12 @@ std::vector<backend::DeviceState> DeviceWatch::stop() {
 
 namespace {
 
-/// Of the device that has most of them, so that all ranks say the same.
+/// Warns of other processes on the device with most of them, so that all ranks warn alike.
 void warn_of_others(Measurement& measurement, const DeviceWitness& witness,
                     backend::Communicator& communicator) {
   const std::optional<int> processes =
       witness.monitor ? witness.monitor->processes() : std::nullopt;
-  double others = std::max(0, processes.value_or(1) - 1);  // one of them is this one
+  double others = std::max(0, processes.value_or(1) - 1);  // excludes this process
   communicator.all_reduce(std::span(&others, 1), backend::Reduction::max);
   if (others < 1) return;
   measurement.warnings.push_back(fmt::format(
@@ -77,7 +77,7 @@ void warn_of_others(Measurement& measurement, const DeviceWitness& witness,
 void add_witnessed(Measurement& measurement, const DeviceWitness& witness,
                    std::span<const backend::DeviceState> mine, std::size_t runs,
                    backend::Communicator& communicator) {
-  if (measurement.series.empty()) return;  // so on all ranks
+  if (measurement.series.empty()) return;  // likewise on all ranks
   if (!witness.monitor) measurement.warnings.push_back(witness.absent_because);
   add_conditions(measurement, mine, runs, communicator);
   warn_of_others(measurement, witness, communicator);

@@ -4,12 +4,13 @@
 
 namespace dlscale::bench {
 
-/// Adds to a row that has times what is doubtful about `threads` busy threads of every rank of this
-/// node (backend::host_warnings). Call it while no thread is bound to a core of its own.
+/// Adds warnings about `threads` busy threads on every rank of this node to a row with times
+/// (backend::host_warnings). Call it while threads are not bound to cores.
 void add_host_doubts(Measurement& measurement, int threads,
                      const backend::Communicator& communicator);
 
-/// The same, and of their operands, which one thread wrote first (backend::memory_node_warnings).
+/// Adds the same, and warnings about operands whose pages one thread touched first
+/// (backend::memory_node_warnings).
 void add_compute_doubts(Measurement& measurement, int threads,
                         const backend::Communicator& communicator);
 

@@ -64,15 +64,15 @@ class Runner {
 
   [[nodiscard]] int measured() const { return measured_; }
 
-  /// Collective, unless this rank is apart from the others. What all ranks say alike, one can say
-  /// for all.
+  /// Throws if the run was stopped. Collective, unless this rank is apart from the others. A
+  /// message that is equal on all ranks is printed by one.
   void throw_if_stopped() const {
     if (is_apart_) std::rethrow_exception(failure_);
     together_on_input(sampler_.communicator(), [this] { throw_if_ended(ending_, failure_); });
   }
 
  private:
-  /// Again and again while the machine is not quiet, if that was asked for.
+  /// Measures a cell, repeatedly while the machine is not quiet if that was requested.
   Measurement measure_in_quiet(const Cell& cell) {
     if (!quiet_) return cell.measure(sampler_);
     quiet_->wait();
@@ -106,12 +106,12 @@ class Runner {
   const Sink* sink_;
   int measured_ = 0;
   std::exception_ptr failure_;
-  bool is_apart_ = false;  ///< by that failure: it makes no more calls with the others
+  bool is_apart_ = false;  ///< after that failure: this rank makes no more collective calls
   backend::Ending ending_;
 };
 
-/// Google Benchmark keeps flags and benchmarks in globals: they are ours from here to the end of
-/// this object, and forgotten afterwards.
+/// Google Benchmark keeps flags and benchmarks in globals. This object owns them during its
+/// lifetime and clears them afterwards.
 class Library {
  public:
   ~Library() { benchmark::ClearRegisteredBenchmarks(); }
@@ -129,10 +129,10 @@ class Library {
   }
 
  private:
-  std::vector<std::string> arguments_;  // the library keeps a pointer to the first
+  std::vector<std::string> arguments_;  // Google Benchmark keeps a pointer to the first
 };
 
-/// How many cells the filter leaves. The library itself is asked, by listing into a string.
+/// Number of cells that pass the filter. Google Benchmark itself matches, by listing into a string.
 std::size_t count_matches(Library& library, RunnerFlags flags) {
   flags.list_tests = "true";
   flags.out.clear();
@@ -141,7 +141,7 @@ std::size_t count_matches(Library& library, RunnerFlags flags) {
   const auto reporter = make_silent_reporter();
   reporter->SetErrorStream(&said);
   const std::size_t matches = benchmark::RunSpecifiedBenchmarks(reporter.get());
-  // What the library adds names other mistakes than were made.
+  // Google Benchmark's own message names other mistakes.
   if (matches == 0 && said.str().starts_with("Could not compile")) {
     throw ConfigError(
         fmt::format("--benchmark_filter={} is not a regular expression, so that no cell can be "
@@ -152,8 +152,7 @@ std::size_t count_matches(Library& library, RunnerFlags flags) {
   return matches;
 }
 
-/// Throws where there is nothing to measure, or the filter leaves nothing, be it there already or
-/// not.
+/// Throws if there are no cells, or if none passes the filter, including cells measured earlier.
 void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells,
                     const RunnerFlags& flags) {
   if (cells.empty()) {
@@ -163,7 +162,7 @@ void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells
   Library library;
   for (const NamedCell& cell : cells) {
     benchmark::RegisterBenchmark(cell.name.c_str(), [](benchmark::State&) {})
-        ->UseManualTime()  // which the library adds to the name, as that of one iteration
+        ->UseManualTime()  // added to the name, with "iterations:1"
         ->Iterations(1);
   }
   if (count_matches(library, flags) > 0) return;
@@ -173,8 +172,8 @@ void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells
                           flags.filter, benchmark, cells.size()));
 }
 
-/// An earlier --benchmark_out: JSON opens with its context, CSV with the date and the program that
-/// ran, the table with the names of its columns.
+/// Whether a file is an earlier --benchmark_out. JSON begins with its context, CSV with the date
+/// and the program, the table with its column names.
 bool is_benchmark_out(std::istream& content) {
   std::string line;
   std::string next;
@@ -184,7 +183,7 @@ bool is_benchmark_out(std::istream& content) {
          (line.starts_with("cell ") && line.ends_with(" implementation"));
 }
 
-/// The library exits the process if it cannot open the file.
+/// Checks the file first, as Google Benchmark exits the process if it cannot open it.
 void check_writable(const std::string& out) {
   if (out.empty()) return;
   refuse_shared_output(out, "--benchmark_out=" + out);
@@ -212,14 +211,14 @@ void check_criterion(const StoppingCriterion& criterion) {
   }
 }
 
-/// The same order on every rank and with every standard library (std::shuffle is not).
+/// Shuffles identically on every rank and with every standard library, unlike std::shuffle.
 template <class T>
 void shuffle(std::vector<T>& items, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
 }
 
-/// Takes out, on all ranks, what is done by the word of rank 0.
+/// Removes, on all ranks, the cells that rank 0 reports as done.
 void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(const Cell&)>& is_done,
                     backend::Communicator& communicator) {
   if (!is_done) return;
@@ -238,12 +237,12 @@ void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(cons
   cells = std::move(left);
 }
 
-/// In the key, so that no row of another amount of work can be taken for one of these.
+/// Adds the extra work to the axes, so that such rows cannot be mistaken for others.
 void mark_extra_work(const ExtraWork& extra, std::vector<Cell>& cells) {
   for (Cell& cell : cells) cell.axes[std::string(extra_work_axis)] = extra_work_text(extra);
 }
 
-/// Whether all of --benchmark_out arrived, if it was asked for.
+/// Whether --benchmark_out was written completely, if requested.
 enum class Written { whole, in_part };
 
 Written run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where,
@@ -259,7 +258,7 @@ Written run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Displa
   return lost ? Written::in_part : Written::whole;
 }
 
-/// Throws on all ranks what only rank 0 knows, which writes the file.
+/// Throws on all ranks if rank 0, which writes the file, could not write all of it.
 void expect_written(const std::string& out, Written written, backend::Communicator& communicator) {
   together(communicator, [&] {
     if (written == Written::whole) return;
@@ -306,15 +305,15 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
                                    progress.next(cell.name);
                                    runner.run(cell.cell, repetition++, state);
                                    progress.clear();
-                                   // A sweep of thousands of cells cannot keep what each of them
-                                   // prepared.
+                                   // Frees prepared state, which is too large to keep for sweeps of
+                                   // thousands of cells.
                                    if (repetition == flags.repetitions) cell.cell.measure = nullptr;
                                  })
         ->UseManualTime()
         ->Iterations(1);
   }
   const std::size_t matches = count_matches(library, flags);
-  if (matches == 0) return 0;  // those it leaves were measured before
+  if (matches == 0) return 0;  // matching cells were measured before
   progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
   library.set(flags);
   const Written written = run_reporting(flags, rank, options.display, common, benchmark.rows);

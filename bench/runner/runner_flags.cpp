@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view prefix = "--benchmark_";
 
-/// Flags whose effect our measuring loop takes away, and what has it instead.
+/// Flags without effect in dlscale's measuring loop, and their replacements.
 const std::map<std::string_view, std::string_view>& refused_flags() {
   static const std::map<std::string_view, std::string_view> flags{
       {"min_time", "dlscale decides how long to measure; use --max-time and --precision"},

@@ -4,8 +4,8 @@
 
 namespace dlscale::bench {
 
-/// The flags of Google Benchmark that mean something when dlscale measures, checked. Its own parser
-/// exits the process at a wrong value, and has flags that a measuring loop of ours ignores.
+/// The checked flags of Google Benchmark that apply to dlscale. Google Benchmark's own parser exits
+/// the process at a wrong value, and has flags that dlscale's measuring loop ignores.
 struct RunnerFlags {
   std::string filter;  ///< regular expression; empty: all
   std::string format = "console";
@@ -19,12 +19,12 @@ struct RunnerFlags {
   [[nodiscard]] bool listing() const { return list_tests == "true"; }
 };
 
-/// Throws ConfigError for an unknown flag, one that has no effect here (with what to use instead)
-/// and a wrong value.
+/// Throws ConfigError for an unknown flag, a flag without effect here (with a replacement) and a
+/// wrong value.
 RunnerFlags parse_runner_flags(const std::vector<std::string>& flags);
 
-/// The command line that sets Google Benchmark's global flags to exactly `flags`, whatever an
-/// earlier run in this process set.
+/// The command line that sets Google Benchmark's global flags to exactly `flags`, regardless of
+/// earlier runs in this process.
 std::vector<std::string> command_line(const RunnerFlags& flags);
 
 }  // namespace dlscale::bench

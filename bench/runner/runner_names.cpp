@@ -21,8 +21,8 @@ bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Axes that go into the name with their own name. A layout or an instruction set is one even where
-/// it is the only one, as it stands beside cells that have none.
+/// Axes that appear in names with their axis name. A layout or an instruction set does even with a
+/// single value, as other cells have none.
 std::set<std::string> labelled_axes(const std::vector<Cell>& cells) {
   std::map<std::string, std::set<std::string>> values;
   for (const Cell& cell : cells) {

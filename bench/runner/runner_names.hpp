@@ -7,19 +7,19 @@
 
 namespace dlscale::bench {
 
-/// A cell and the name that the filter matches.
+/// A cell and its name, to which the filter applies.
 struct NamedCell {
   std::string name;
   Cell cell;
 };
 
-/// Names for the filter, such as "conv/resnet50/res2a_branch2b/forward/batch:8": the benchmark;
-/// network, layer, pass, operation and collective bare; batch, bytes, kernel and layout, and every
-/// other axis in which the cells differ, as axis:value. "kernel" is left out where "layer" stands
-/// for it. Throws ConfigError if two cells are the same.
+/// Names for the filter, for example "conv/resnet50/res2a_branch2b/forward/batch:8". They begin
+/// with the benchmark, then network, layer, pass, operation and collective without axis names.
+/// Batch, bytes, kernel, layout, and all other axes in which cells differ follow as axis:value.
+/// "kernel" is omitted if there is a "layer". Throws ConfigError if two cells are the same.
 std::vector<NamedCell> name_cells(std::string_view benchmark, std::vector<Cell> cells);
 
-/// "cache cold, dtype f32": the axes that are the same in all cells and hence in no name.
+/// The axes that are equal in all cells and thus not in the names: "cache cold, dtype f32".
 std::string same_in_all(const std::vector<Cell>& cells);
 
 }  // namespace dlscale::bench

@@ -5,15 +5,15 @@
 
 namespace dlscale::bench {
 
-/// Which cell is being measured and how long the rest may take, on standard error: one line that is
-/// written over on a terminal, else a line every few seconds.
+/// Progress on standard error: the current cell and the estimated remaining time. On a terminal it
+/// is one line that is overwritten, else a line every few seconds.
 class Progress {
  public:
   enum class Output { none, standard_error };
   explicit Progress(Output output);
   void expect(std::size_t cells) { expected_ = cells; }
   void next(std::string_view cell);
-  void clear() const;  ///< makes room on the terminal for a row of the table
+  void clear() const;  ///< frees the terminal line for a row of the table
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -53,7 +53,7 @@ constexpr const char* counter_names[] = {
     message_rate, bus_rate,      wire_rate,          skew,
     overlap};
 
-/// The runs that were measured, with the CPU time that nobody measured set to 0.
+/// The measured runs, with the CPU time, which is not measured, set to 0.
 Runs cleaned(const Runs& runs) {
   Runs result;
   for (const Run& run : runs) {
@@ -72,11 +72,11 @@ class Cleaned : public Base {
   }
 };
 
-// Google Benchmark may drop its CSV reporter one day; while --benchmark_format=csv is there it
-// works.
+// Google Benchmark may drop its CSV reporter some day; it works while --benchmark_format=csv
+// exists.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-/// A CSV table has one set of columns: what a run lacks is "nan" there.
+/// A CSV table has one set of columns; missing values are "nan".
 class Csv : public Cleaned<benchmark::CSVReporter> {
  public:
   void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
@@ -102,12 +102,12 @@ class Silent : public benchmark::BenchmarkReporter {
   std::ostream nowhere_;
 };
 
-/// A row that is right, though no single time is what it tells.
+/// Whether a correct row has no single time to show.
 bool lacks_time(const Run& run) {
   return run.error_occurred && run.error_message == no_time;
 }
 
-/// The name without "/iterations:1/manual_time", which Google Benchmark adds to all of ours.
+/// The name without "/iterations:1/manual_time", which Google Benchmark adds to every name.
 std::string short_name(const Run& run) {
   const std::string& name = run.run_name.function_name;
   return run.run_type == Run::RT_Aggregate ? name + "_" + run.aggregate_name : name;
@@ -133,8 +133,8 @@ struct Column {
   int width;
 };
 
-/// "-" where the run has no such number. What is too small for its format is written with two
-/// digits, and what is too large without a fraction.
+/// The text of a number; "-" if the run lacks it. Values too small for the format get two digits,
+/// too large ones lose their fraction.
 std::string value_text(const Run& run, const Column& column) {
   const auto found = run.counters.find(column.counter);
   if (found == run.counters.end()) return "-";
@@ -146,11 +146,11 @@ std::string value_text(const Run& run, const Column& column) {
 
 constexpr Column interval_column{"±", half_width, percent, 100, 7};
 constexpr Column error_column{"error", error, "{:.0e}", 1, 8};
-/// Rates of what was asked for, and executed by the algorithm; error against reference.
+/// Rates of the requested and of the executed work; error against the reference.
 constexpr std::array compute_columns{interval_column, Column{"GFLOP/s", flop_rate, tenths, 1e-9, 9},
                                      Column{"executed", executed_rate, tenths, 1e-9, 9},
                                      Column{"GB/s", byte_rate, tenths, 1e-9, 8}, error_column};
-/// As core/results/bandwidths.hpp defines them.
+/// Bandwidths as core/results/bandwidths.hpp defines them.
 constexpr std::array message_columns{interval_column,
                                      Column{"algbw GB/s", message_rate, "{:.3f}", 1e-9, 11},
                                      Column{"busbw GB/s", bus_rate, "{:.3f}", 1e-9, 11},
@@ -164,7 +164,7 @@ std::span<const Column> columns_of(Benchmark::Rows rows) {
   return compute_columns;
 }
 
-/// One line a cell: name, time, what the columns say, implementation.
+/// One line per cell: name, time, columns, implementation.
 class Table : public benchmark::BenchmarkReporter {
  public:
   Table(std::string common, Benchmark::Rows rows)
@@ -211,7 +211,7 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
     state.counters[name] = benchmark::Counter(value);
   };
   set(samples, static_cast<double>(time.n));
-  if (time.n > 1) set(half_width, relative_half_width(time));  // one sample has no interval
+  if (time.n > 1) set(half_width, relative_half_width(time));  // a single sample has no interval
   if (measurement.work && measurement.work->flops > Flops(0)) {
     set(flop_rate, measurement.work->flops.si() / time.median);
   }
@@ -240,8 +240,8 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   }
 }
 
-/// What the time of a cell is: "time", of a training run "t_iter". Null where it has neither: of
-/// other durations, such as the latencies of a sweep, no one is that of the cell.
+/// The time of a cell: "time", or "t_iter" of a training run. Null if it has neither, as several
+/// durations, for example the latencies of a sweep, do not have a representative.
 const Series* duration(const Measurement& measurement) {
   for (const char* name : {"time", "t_iter"}) {
     const auto found = measurement.series.find(name);
@@ -250,7 +250,7 @@ const Series* duration(const Measurement& measurement) {
   return nullptr;
 }
 
-/// What a reader of the row must know of its time.
+/// Remark on a row's time for its reader.
 std::string remark(const Measurement& measurement) {
   if (measurement.status == Status::unstable) return " (unstable)";
   if (measurement.status != Status::interrupted) return "";
@@ -258,7 +258,7 @@ std::string remark(const Measurement& measurement) {
                                     : fmt::format(" (interrupted: {})", measurement.reason);
 }
 
-/// The library opens the file and does not look whether what it writes arrives.
+/// Reports lost output, as Google Benchmark does not check whether its writes succeed.
 class WatchedFile : public benchmark::BenchmarkReporter {
  public:
   WatchedFile(std::unique_ptr<benchmark::BenchmarkReporter> writer, bool& lost)

@@ -24,14 +24,14 @@ constexpr backend::SgdStep sgd{
 constexpr float weight_sigma = 0.05F;
 constexpr float gradient_sigma = 0.01F;
 constexpr float momentum_sigma = 0.02F;
-// A few roundings in f32, of terms no larger than the result's root mean square times ten.
+// A few roundings in f32 of terms at most ten times the result's root mean square.
 constexpr double allowed_difference = 1e-5;
 
 std::string implementation_of(Workbench& workbench) {
   return fmt::format("{} update", workbench.device().name());
 }
 
-/// Arrays of n parameters as the optimizer has them.
+/// Arrays of n parameters, as the optimizer has them.
 class Arrays : public StepRun {
  public:
   Arrays(Workbench& workbench, std::size_t n, DType dtype)
@@ -58,8 +58,9 @@ class Arrays : public StepRun {
     return implementation_of(*workbench_);
   }
 
-  /// After the first update: the largest difference to the same in double, relative to the standard
-  /// deviation of weights and momentum; of the low weights to their own precision.
+  /// Error after the first update: the largest difference to a computation in double, relative to
+  /// the standard deviation of weights and momentum. For low-precision weights it is relative to
+  /// their own precision.
   [[nodiscard]] double error() const {
     workbench_->device().synchronize();
     const OperandValues& values = workbench_->values();
@@ -87,7 +88,7 @@ class Arrays : public StepRun {
   static void worsen(double& largest, double difference) {
     largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, std::abs(difference));
   }
-  /// 0 if the bf16 weight is the f32 weight rounded to its 8 bits of mantissa, else infinite.
+  /// 0 if the bf16 weight is the f32 weight rounded to its 8 bits of significand, else infinite.
   static double low_error(std::uint16_t low, float master) {
     const double difference = double{backend::from_bfloat16(low)} - double{master};
     return std::abs(difference) <= std::ldexp(std::abs(double{master}), -8) ? 0 : HUGE_VAL;
@@ -114,29 +115,28 @@ class Arrays : public StepRun {
   backend::Buffer low_;
 };
 
-/// Reads weight, gradient and momentum, writes weight and momentum (and the low weight); 7
-/// operations as in SgdStep.
+/// Work of a step: it reads weight, gradient and momentum, and writes weight and momentum (and the
+/// low-precision weight), with 7 operations as in SgdStep.
 Work declared_work(std::size_t n, DType dtype) {
   const double low = dtype == DType::bf16 ? 2 : 0;
   const auto elements = static_cast<double>(n);
   return {Flops(7 * elements), Bytes((5 * 4 + low) * elements)};
 }
 
-/// Of the arrays, each once.
+/// Bytes of the arrays, each counted once.
 Bytes memory_of(std::size_t n, DType dtype) {
   const double low = dtype == DType::bf16 ? 2 : 0;
   return Bytes((3 * 4 + low) * static_cast<double>(n));
 }
 
-/// Throws Unsupported if the node lacks the memory: of the arrays, and on the host of those that
-/// are compared.
+/// Throws Unsupported if memory is short: for the arrays, and on the host for compared copies.
 void expect_memory_for(Workbench& workbench, std::size_t n, DType dtype, int ranks_on_node) {
   const Bytes all = memory_of(n, dtype);
   const Bytes gradient(static_cast<double>(n) * sizeof(float));
   expect_memory(workbench.device(), all, all - gradient, ranks_on_node);
 }
 
-/// On the worst of all ranks. Collective.
+/// The largest error of all ranks. Collective.
 double largest_error(Workbench& workbench, std::size_t n, DType dtype,
                      backend::Communicator& communicator) {
   double error = 0;

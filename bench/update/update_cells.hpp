@@ -6,9 +6,9 @@
 
 namespace dlscale::bench {
 
-/// Measures the SGD step over n parameters after its answer was compared with the formula computed
-/// in double. bf16: the step also writes the weights in bf16. The step before wrote the gradients:
-/// CacheState::producer. In rotation there is a series "operand_sets" beside the time.
+/// Measures the SGD step over n parameters, after comparing its result with the formula in double.
+/// With bf16 the step also writes bf16 weights. For CacheState::producer the previous step wrote
+/// the gradients. Rotation adds the series "operand_sets".
 Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
                            CacheState cache = CacheState::cold);
 

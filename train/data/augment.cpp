@@ -38,13 +38,13 @@ Crop draw_crop(PictureSize picture, RandomStream& random) {
   return central_crop(picture);
 }
 
-/// into[i] += weight · row[i]; the compiler vectorises it.
+/// into[i] += weight · row[i], vectorised by the compiler.
 void add_scaled(const std::uint8_t* __restrict row, float weight, float* __restrict into,
                 std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) into[i] += weight * static_cast<float>(row[i]);
 }
 
-/// One row of four floats a pixel to one row of each of three planes, normalised.
+/// Normalises one row of four floats a pixel and stores it in three planes.
 void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrored,
                std::span<float> out) {
   const int width = shape.width;
@@ -63,7 +63,7 @@ void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrore
   }
 }
 
-/// One row of four floats a pixel to one row of three bytes a pixel.
+/// Stores one row of four floats a pixel as three bytes a pixel.
 void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrored,
                std::span<std::uint8_t> out) {
   const int width = shape.width;
@@ -71,7 +71,7 @@ void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrore
   for (int x = 0; x < width; ++x) {
     const float* values = row.data() + std::ptrdiff_t{4} * x;
     std::uint8_t* bytes = pixels + std::ptrdiff_t{3} * (mirrored ? width - 1 - x : x);
-    // Weights are not negative and add up to 1 but for their rounding.
+    // Weights are not negative and add up to 1 within rounding.
     for (int c = 0; c < 3; ++c) {
       bytes[c] = static_cast<std::uint8_t>(std::min(values[c] + 0.5F, 255.0F));
     }

@@ -17,34 +17,33 @@ struct Crop {
   double height = 0;
 };
 
-/// What is done to a picture before the network sees it.
+/// How a picture is cropped and mirrored before the network sees it.
 struct Augmentation {
   Crop crop;
   bool mirrored = false;
 };
 
-/// A random resized crop as torchvision's RandomResizedCrop draws it: an area of 8 % to 100 % of
-/// the picture and a ratio of width to height between 3/4 and 4/3 (uniform in its logarithm), whole
-/// pixels, uniform place; after ten misses the largest central crop of a ratio in that range.
-/// Mirrored with probability 1/2.
+/// A random resized crop as torchvision's RandomResizedCrop draws it. Its area is 8 % to 100 % of
+/// the picture; its ratio of width to height lies between 3/4 and 4/3, uniform in the logarithm. It
+/// covers whole pixels at a uniformly random position. After ten misses it is the largest central
+/// crop with a ratio in that range. It is mirrored with probability 1/2.
 Augmentation draw_augmentation(PictureSize picture, RandomStream& random);
 
-/// The least n of 1, 2, 4, 8 such that the crop, decoded at n/8 of its size, still has at least
-/// the pixels that the network wants; 8 if it has fewer to begin with. These are the scales for
-/// which libjpeg-turbo has vector code.
+/// The least n of 1, 2, 4, 8 for which the crop, decoded at n/8 of its size, has the pixels that
+/// the network needs; 8 if the crop is smaller. libjpeg-turbo has vector code for these scales.
 int decode_eighths(const Crop& crop, ImageShape shape);
 
-/// Cuts, resizes and mirrors. Resizing is bilinear and, where it shrinks, weighs all pixels that an
-/// output pixel covers with a triangle, as Pillow's and torchvision's does. Writes what `out` has
-/// room for:
+/// Crops, resizes and mirrors. Resizing is bilinear. Where it shrinks, it weighs all pixels that an
+/// output pixel covers with a triangle, as Pillow and torchvision do. The output format follows
+/// from `out`:
 ///   floats: C × H × W of (value / 255 - mean) / standard deviation with ImageNet's statistics;
-///   bytes: H × W × C of the values, rounded to the nearest, halves up, as Pillow's are. Normalised
-///     by a device they differ from the floats by that rounding: by 0.5 / 255 / deviation at most,
-///     below 0.009. The floats are not rounded likewise: it would cost the host time, and precision
-///     that only those who send bytes have to give up.
+///   bytes: H × W × C of the values, rounded to the nearest, halves up, as Pillow's are. Once a
+///     device has normalised them they differ from the floats by that rounding: by at most
+///     0.5 / 255 / deviation, below 0.009. The floats are not rounded likewise, which would cost
+///     host time and precision.
 class Augmenter {
  public:
-  /// `augmentation` is in pixels of `pixels`. `shape` has 3 channels, `out` its size.
+  /// `augmentation` is in pixels of `pixels`. `shape` has 3 channels; `out` has its size.
   void run(const Pixels& pixels, const Augmentation& augmentation, ImageShape shape, ImageRoom out);
 
  private:
@@ -61,8 +60,8 @@ class Augmenter {
 
   Filter across_;
   Filter down_;
-  std::vector<float> wide_row_;    ///< one output row, still at the picture's width
-  std::vector<float> narrow_row_;  ///< one output row, four floats a pixel
+  std::vector<float> wide_row_;    ///< one output row at the picture's width
+  std::vector<float> narrow_row_;  ///< one output row at the output's width, four floats a pixel
 };
 
 }  // namespace dlscale::train

@@ -16,7 +16,8 @@
 
 namespace dlscale::train {
 
-/// A folder of JPEG pictures, one sub-folder a class, with manifest.json (train/data/manifest.hpp).
+/// A folder of JPEG pictures, one sub-folder per class, with manifest.json
+/// (train/data/manifest.hpp).
 struct DataSet {
   struct Picture {
     std::filesystem::path path;
@@ -31,43 +32,44 @@ struct DataSet {
 struct DataSetSpec {
   int classes = 10;
   int pictures = 256;
-  int width = 500;              ///< the mean size of ImageNet pictures
-  int height = 375;             ///< single pictures differ from the mean, as ImageNet's do
-  double target_bytes = 110e3;  ///< mean file size; reached within 10 %
+  int width = 500;   ///< mean width, as in ImageNet
+  int height = 375;  ///< mean height; single pictures differ from the mean, as in ImageNet
+  double target_bytes = 110e3;  ///< mean file size, reached within 10 %
   std::uint64_t seed = 1;
 };
 
-/// Writes a data set whose classes differ in orientation, frequency and colour of a pattern, under
-/// noise: a network can learn it, and a picture costs what an ImageNet picture costs to read and
-/// decode. The same spec gives the same files. Resumes where it stopped; of a finished set with the
-/// same spec only missing and damaged pictures are written again. Several processes may call it at
-/// once. Throws ConfigError if the spec is impossible, or the folder holds something else or cannot
-/// be written; Interrupted on a signal.
+/// Writes a data set whose classes differ in the orientation, frequency and colour of a pattern,
+/// under noise. A network can learn it, and a picture costs as much to read and decode as one of
+/// ImageNet. The same spec gives the same files. Resumes where it stopped; in a finished set with
+/// the same spec it rewrites only missing and damaged pictures. Several processes may call it at
+/// once. Throws ConfigError if the spec is impossible, or if the folder holds something else or
+/// cannot be written; Interrupted on a signal.
 DataSet make_data_set(const std::filesystem::path& root, const DataSetSpec& spec);
 
-/// Throws ConfigError: no folder, no manifest (with the command that makes one), missing pictures,
-/// pictures whose size is not the manifest's.
+/// Throws ConfigError without a folder or a manifest; the message has the command that makes one.
+/// It also does so for missing pictures, and for sizes that differ from the manifest's.
 DataSet open_data_set(const std::filesystem::path& root);
 
-/// Time a loader thread spent on one picture. `read` is elapsed time, for it may wait for a device;
-/// `decode` and `augment` are processor time of the thread, the same whatever else shares the core.
+/// Time that a loader thread spent on one picture. `read` is elapsed time, as it may wait for a
+/// device; `decode` and `augment` are CPU time of the thread, independent of other load on the
+/// core.
 struct LoadTimes {
-  Seconds read;                                   ///< the file, from storage or the page cache
-  Seconds decode;                                 ///< JPEG to RGB
-  Seconds augment;                                ///< crop, resize, mirror, normalise or round
-  std::chrono::steady_clock::time_point started;  ///< the span on a timeline
+  Seconds read;     ///< reading the file from storage or the page cache
+  Seconds decode;   ///< decoding JPEG to RGB
+  Seconds augment;  ///< cropping, resizing, mirroring, and normalising or rounding
+  std::chrono::steady_clock::time_point started;  ///< start and end of the span on a timeline
   std::chrono::steady_clock::time_point ended;
 };
 
-/// Reads a picture and writes it as normalised f32 C × H × W of `shape`, which has 3 channels, or
-/// as H × W × C bytes, whichever there is room for: random resized crop and mirror drawn from
-/// `seed`, bilinear, ImageNet's mean and deviation (see train/data/augment.hpp). Grey pictures are
-/// spread over three channels, CMYK is converted. Throws ConfigError naming the file if it is
-/// missing, truncated, damaged or no JPEG.
+/// Reads a picture and writes it in the format of `out`: normalised f32 C × H × W of `shape`, which
+/// has 3 channels, or H × W × C bytes. `seed` determines the random resized crop and the mirroring;
+/// resizing is bilinear, with ImageNet's mean and deviation (see train/data/augment.hpp). Grey
+/// pictures are expanded to three channels; CMYK is converted. Throws ConfigError naming the file
+/// if it is missing, truncated, damaged or not a JPEG.
 LoadTimes load_picture(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
                        ImageRoom out);
 
-/// One image of a batch: which picture, and the seed of its crop.
+/// One image of a batch: its picture and the seed of its crop.
 struct Pick {
   std::size_t picture = 0;  ///< index into DataSet::pictures
   std::uint64_t seed = 0;
@@ -79,45 +81,46 @@ struct Batch {
   Images images;
   std::span<const std::int32_t> labels;
   std::vector<LoadTimes> times;  ///< one per picture
-  std::vector<Pick> picks;       ///< one per picture: load_picture() of it gives the same image
+  std::vector<Pick> picks;       ///< one per picture; load_picture() of it gives the same image
 };
 
 struct PipelineOptions {
   ImageShape shape;
   int batch = 8;
   int threads = 1;
-  int prefetch = 2;  ///< batches decoded ahead
+  int prefetch = 2;  ///< number of batches decoded ahead
   std::uint64_t seed = 1;
   int rank = 0;
   int ranks = 1;
   Normalisation normalisation = Normalisation::host;  ///< device: batches hold bytes
-  /// Memory for the decoded images: what the device they go to copies fastest from; empty: ordinary
-  /// memory. Must be freed before the device is closed, so the pipeline goes first.
+  /// Allocates memory for the decoded images, for example pinned memory, from which the device
+  /// copies fastest. Empty: ordinary memory. The memory must be freed before the device is closed,
+  /// so destroy the pipeline first.
   std::function<backend::Buffer(std::size_t bytes)> allocate = {};
 };
 
-/// Fills `out` as load_picture() does. Each loader thread has one of its own.
+/// Fills `out` as load_picture() does. Each loader thread has its own.
 using LoadFunction = std::function<LoadTimes(const DataSet::Picture& picture, ImageShape shape,
                                              std::uint64_t seed, ImageRoom out)>;
 
-/// Loader threads that keep up to `prefetch` batches ready. The sequence of batches depends on
-/// seed, rank and ranks only, not on timing or threads: the union over ranks of iteration k is the
-/// batch that one rank with batch · ranks would get, in the same order (rank r has images
-/// [r·batch, (r+1)·batch)). Epochs follow each other without a gap, each a new permutation of all
-/// pictures, so a batch may hold the end of one and the start of the next.
+/// Loader threads that keep up to `prefetch` batches ready. The sequence of batches depends only on
+/// seed, rank and ranks, not on timing or threads. The union over ranks of iteration k is the batch
+/// that one rank with batch · ranks would get. The order is the same: rank r has images [r·batch,
+/// (r+1)·batch). Epochs follow each other without a gap, each a new permutation of all pictures. A
+/// batch may thus hold the end of one epoch and the start of the next.
 class DataPipeline {
  public:
-  /// Throws ConfigError: a shape without 3 channels, batch, threads or prefetch < 1.
+  /// Throws ConfigError for a shape without 3 channels, and for batch, threads or prefetch < 1.
   DataPipeline(DataSet data, const PipelineOptions& options);
-  /// Loads with what `make_loader` returns, called once per thread, instead of load_picture().
+  /// Loads with the result of `make_loader`, called once per thread, instead of load_picture().
   DataPipeline(DataSet data, const PipelineOptions& options,
                const std::function<LoadFunction()>& make_loader);
-  /// Waits for the pictures under way, one per thread.
+  /// Waits for the pictures being loaded, one per thread.
   ~DataPipeline();
   DataPipeline(const DataPipeline&) = delete;
   DataPipeline& operator=(const DataPipeline&) = delete;
-  /// Blocks until the next batch is ready; it stays valid until the next call. Rethrows what a
-  /// loader thread met, and goes on doing so.
+  /// Blocks until the next batch is ready; it stays valid until the next call. Rethrows the
+  /// exception of a loader thread, on this and every later call.
   const Batch& next();
 
  private:

@@ -17,8 +17,8 @@
 namespace dlscale::train {
 namespace {
 
-/// Aligned to a cache line, the width of the widest vectors. Not touched before it is used, so that
-/// it comes to lie near the threads that fill it.
+/// Allocates memory aligned to a cache line, the width of the widest vectors. It is not touched
+/// before use, so first touch places it near the threads that fill it.
 backend::Buffer allocate_untouched(std::size_t bytes) {
   constexpr std::size_t line = 64;
   auto* memory =
@@ -27,7 +27,7 @@ backend::Buffer allocate_untouched(std::size_t bytes) {
   return {memory, backend::FreeBuffer{[](std::byte* p) noexcept { std::free(p); }}};
 }
 
-/// Room for a batch, in the form in which it travels.
+/// Memory for a batch in its transfer format.
 class ImageBuffer {
  public:
   explicit ImageBuffer(const PipelineOptions& options)
@@ -61,7 +61,7 @@ class ImageBuffer {
   backend::Buffer memory_;
 };
 
-/// Memory of one batch, and how far it is filled.
+/// Memory of one batch and its fill state.
 struct Slot {
   explicit Slot(const PipelineOptions& options) : images(options), labels(options.batch) {
     batch.images = images.all();
@@ -73,7 +73,7 @@ struct Slot {
   std::vector<std::int32_t> labels;
   Batch batch;
   int loaded = 0;
-  int failed_image = -1;  ///< the first in the batch that failed, whichever thread was first
+  int failed_image = -1;  ///< first failed image of the batch, whichever thread failed first
   std::exception_ptr error;
 };
 
@@ -98,7 +98,7 @@ void check(const PipelineOptions& options) {
 }
 
 LoadFunction make_picture_loader() {
-  // Shared, for a std::function must be copyable.
+  // Shared, because a std::function must be copyable.
   return [loader = std::make_shared<PictureLoader>()](
              const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed, ImageRoom out) {
     return loader->load(picture, shape, seed, out);
@@ -107,9 +107,8 @@ LoadFunction make_picture_loader() {
 
 }  // namespace
 
-/// Threads take images one by one, in the order of the sequence; a batch is ready when all of its
-/// images are. Slots form a ring: batch k lies in slot k % (prefetch + 1), of which the caller
-/// holds one.
+/// Threads take images one by one, in the order of the sequence; a batch is ready when all its
+/// images are. Slots form a ring: batch k is in slot k % (prefetch + 1). The caller holds one slot.
 struct DataPipeline::Impl {
   Impl(DataSet set, const PipelineOptions& opts)
       : data(std::move(set)), options(opts), sequence(data.pictures.size(), opts.seed) {
@@ -138,7 +137,7 @@ struct DataPipeline::Impl {
     return next_image / options.batch < next_batch + options.prefetch;
   }
 
-  /// The next image to load, with its pick written in its batch. Under the lock.
+  /// Takes the next image to load and writes its pick to its batch. Call under the lock.
   Image take_image() {
     const std::int64_t batch = next_image / options.batch;
     const auto index = static_cast<int>(next_image++ % options.batch);
@@ -161,7 +160,7 @@ struct DataPipeline::Impl {
         function(picture, options.shape, pick.seed, image.slot->images.image(image.index));
   }
 
-  /// Under the lock.
+  /// Marks an image as done or failed. Call under the lock.
   void finish(Image image, std::exception_ptr error) {
     Slot& target = *image.slot;
     if (error && (!target.error || image.index < target.failed_image)) {
@@ -194,13 +193,14 @@ struct DataPipeline::Impl {
   const DataSet data;
   const PipelineOptions options;
   std::mutex
-      mutex;  ///< guards what follows; the contents of a slot belong to who loads or holds it
+      /// Guards the members below; a slot's contents belong to the thread that loads or holds it.
+      mutex;
   std::condition_variable may_load;
   std::condition_variable ready;
   PictureSequence sequence;
   std::deque<Slot> slots;
-  std::int64_t next_image = 0;  ///< that a thread takes
-  std::int64_t next_batch = 0;  ///< that next() returns
+  std::int64_t next_image = 0;  ///< next image for a loader thread
+  std::int64_t next_batch = 0;  ///< next batch for next()
   bool stopping = false;
   std::vector<std::jthread> threads;
 };

@@ -59,7 +59,7 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_to_read(path, errno);
-    if (got == 0) break;  // it became shorter meanwhile; the decoder finds out
+    if (got == 0) break;  // the file was truncated meanwhile; the decoder notices
     done += static_cast<std::size_t>(got);
   }
   bytes.resize(done);

@@ -25,13 +25,14 @@
 namespace dlscale::train {
 namespace {
 
-/// Larger pictures are refused: a few hundred bytes can claim to be 65500 × 65500.
+/// Largest picture that is accepted, in pixels: a file of a few hundred bytes can claim 65500 ×
+/// 65500.
 constexpr double max_pixels = 1e8;
 
-/// libjpeg reports errors through callbacks that must not return; exceptions cannot cross its C
-/// frames, so they jump.
+/// libjpeg reports errors through callbacks that must not return. Exceptions cannot cross its C
+/// frames, so the callbacks jump.
 struct ErrorState {
-  jpeg_error_mgr manager;  // first: libjpeg hands back a pointer to it
+  jpeg_error_mgr manager;  // first: libjpeg passes a pointer to it
   std::jmp_buf jump;
   std::array<char, JMSG_LENGTH_MAX> message;
 };
@@ -47,7 +48,7 @@ bool is_harmless(int warning) {
          warning == JWRN_JFIF_MAJOR || warning == JWRN_BOGUS_ICC;
 }
 
-/// Negative levels are warnings, the others are traces.
+/// Throws on warnings, which have negative levels. Other levels are traces.
 void refuse_damage(j_common_ptr info, int level) {
   if (level < 0 && !is_harmless(info->err->msg_code)) jump_out(info);
 }
@@ -62,14 +63,14 @@ jpeg_error_mgr* install(ErrorState& state) {
   return &state.manager;
 }
 
-/// Runs `work`, which must own nothing that a jump would leak, and turns a jump into an exception.
+/// Runs `work` and turns a jump into an exception. `work` must own nothing that a jump would leak.
 template <class Work>
 void guard(ErrorState& state, const Work& work) {
   if (setjmp(state.jump) != 0) throw JpegError(state.message.data());  // NOLINT(cert-err52-cpp)
   work();
 }
 
-/// Adobe's CMYK files hold inverted values: 255 is no ink.
+/// Converts CMYK to RGB. Adobe's files hold inverted values, where 255 means no ink.
 void cmyk_to_rgb(std::span<std::uint8_t> pixels, bool inverted) {
   for (std::size_t i = 0; i + 3 < pixels.size(); i += 4) {
     const int black = inverted ? pixels[i + 3] : 255 - pixels[i + 3];

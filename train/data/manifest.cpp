@@ -56,7 +56,7 @@ Manifest::Entry entry_from(const json& value) {
   return entry;
 }
 
-/// A manifest must not lead out of its folder.
+/// Whether a path stays inside the folder of its manifest.
 bool stays_inside(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return !normal.empty() && normal.is_relative() && *normal.begin() != "..";

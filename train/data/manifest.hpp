@@ -9,10 +9,10 @@
 
 namespace dlscale::train {
 
-/// What manifest.json of a data set says: schema "dlscale.data_set" version 1, the names of the
-/// classes, and of each picture path (relative to the folder), label and size in bytes. A set made
-/// by dlscale also says from which spec, and of each picture the FNV-1a checksum of the file; a
-/// manifest written for other pictures need not.
+/// Contents of a data set's manifest.json: schema "dlscale.data_set" version 1, the names of the
+/// classes, and per picture its path (relative to the folder), label and size in bytes. A set made
+/// by dlscale also has its spec and the FNV-1a checksum of each file. Manifests of other pictures
+/// may omit both.
 struct Manifest {
   struct Entry {
     std::string path;
@@ -25,14 +25,14 @@ struct Manifest {
   std::vector<Entry> pictures;
 };
 
-/// Where the manifest of a data set is.
+/// Path of a data set's manifest.
 std::filesystem::path manifest_path(const std::filesystem::path& root);
 
-/// Throws ConfigError naming file and problem.
+/// Throws ConfigError naming the file and the problem.
 Manifest read_manifest(const std::filesystem::path& path);
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
-/// 64-bit FNV-1a   [Fowler, Noll & Vo]: tells an intact file from a damaged one, not from a forged.
+/// 64-bit FNV-1a   [Fowler, Noll & Vo]: detects damaged files, not forged ones.
 std::uint64_t checksum(std::span<const std::uint8_t> bytes);
 
 }  // namespace dlscale::train

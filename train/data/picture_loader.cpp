@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Processor time of this thread: what the work costs, however many threads share the cores.
+/// CPU time of this thread, which does not depend on how many threads share the cores.
 Seconds thread_time() {
   timespec now = {};
   EXPECT(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);

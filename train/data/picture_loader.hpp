@@ -9,7 +9,7 @@
 
 namespace dlscale::train {
 
-/// load_picture() with buffers that are kept from picture to picture. One thread at a time.
+/// load_picture() with buffers that are reused from picture to picture. Not thread-safe.
 class PictureLoader {
  public:
   LoadTimes load(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,

@@ -24,8 +24,8 @@ constexpr double uniform(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
 }
 
-/// Number `counter` of the standard normal sequence `key`, by Box and Muller. Drawn from the
-/// counter alone, so that a sequence does not depend on the order in which it is filled.
+/// Element `counter` of the standard normal sequence `key`, by Box and Muller. It depends on the
+/// counter alone, so a sequence does not depend on the order in which it is filled.
 inline double standard_normal(std::uint64_t key, std::uint64_t counter) {
   const double radius = std::sqrt(-2.0 * std::log(uniform(mix(key, 2 * counter))));
   return radius * std::cos(2.0 * std::numbers::pi * uniform(mix(key, 2 * counter + 1)));

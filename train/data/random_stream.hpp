@@ -5,8 +5,8 @@
 
 namespace dlscale::train {
 
-/// Random numbers that are the same with every compiler and standard library, which std::
-/// distributions are not. SplitMix64   [Steele, Lea & Flood, OOPSLA 2014]
+/// Random numbers that are the same with every compiler and standard library, unlike the std::
+/// distributions. SplitMix64   [Steele, Lea & Flood, OOPSLA 2014]
 class RandomStream {
  public:
   explicit constexpr RandomStream(std::uint64_t seed) : state_(seed) {}
@@ -16,11 +16,11 @@ class RandomStream {
     state_ += 0x9e3779b97f4a7c15U;
     return bits;
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-  /// In [low, high).
+  /// Uniform in [low, high).
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  /// In 0 … n - 1; 1 ≤ n ≤ 2^53.
+  /// Uniform in 0 … n - 1; 1 ≤ n ≤ 2^53.
   constexpr std::uint64_t below(std::uint64_t n) {
     return static_cast<std::uint64_t>(uniform() * static_cast<double>(n));
   }

@@ -20,7 +20,7 @@ Pick PictureSequence::at(std::uint64_t position) {
   return {order_[position % order_.size()], mix(seed_, 2 * position + 1)};
 }
 
-/// Fisher and Yates.
+/// Shuffles by Fisher and Yates.
 void PictureSequence::shuffle(std::uint64_t epoch) {
   epoch_ = epoch;
   std::iota(order_.begin(), order_.end(), std::size_t{0});

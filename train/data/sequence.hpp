@@ -8,12 +8,12 @@
 namespace dlscale::train {
 
 /// The endless sequence of pictures that all ranks together train on: one permutation of the data
-/// set after the other, each drawn from the seed and the number of its epoch.
+/// set after another, each drawn from the seed and the number of its epoch.
 class PictureSequence {
  public:
   /// Requires pictures ≥ 1.
   PictureSequence(std::size_t pictures, std::uint64_t seed);
-  /// What is at `position`. Fast if positions of one epoch are asked for one after the other.
+  /// The picture and seed at `position`. Fast if the positions of one epoch are requested in a row.
   Pick at(std::uint64_t position);
 
  private:

@@ -20,13 +20,13 @@ std::vector<std::size_t> largest_first(std::span<const LiveRange> ranges) {
   return order;
 }
 
-/// Taken memory, [begin, end).
+/// Allocated memory, [begin, end).
 struct Taken {
   std::size_t begin;
   std::size_t end;
 };
 
-/// The lowest gap of `bytes` between the `taken`.
+/// The lowest gap of `bytes` between the `taken` ranges.
 std::size_t first_fit(std::vector<Taken> taken, std::size_t bytes) {
   std::ranges::sort(taken, {}, &Taken::begin);
   std::size_t offset = 0;

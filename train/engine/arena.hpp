@@ -12,14 +12,14 @@ struct LiveRange {
   std::size_t last = 0;
 };
 
-/// Where each piece lies in one arena.
+/// Offset of each piece in one arena.
 struct Placement {
   std::vector<std::size_t> offsets;  ///< multiples of the alignment, one per range
-  std::size_t bytes = 0;             ///< of the arena
+  std::size_t bytes = 0;             ///< size of the arena
 };
 
-/// Lets pieces that are never needed at the same time share memory: first fit, largest piece
-/// first. No two pieces that share a step overlap. `alignment` is a power of two.
+/// Lets pieces whose live ranges do not overlap share memory: first fit, largest piece first. No
+/// two pieces that share a step overlap. `alignment` is a power of two.
 Placement place(std::span<const LiveRange> ranges, std::size_t alignment);
 
 /// `bytes` rounded up to a multiple of `alignment`.

@@ -20,8 +20,8 @@ const std::uint64_t* DropoutSeeds::memory(std::size_t i) const {
 void DropoutSeeds::send(const std::function<std::uint64_t(LayerId)>& seed_of) {
   if (layers_.empty()) return;
   std::ranges::transform(layers_, seeds_.begin(), seed_of);
-  // As words of 32 bits, which a copy between equal precisions leaves as they are. A few bytes of
-  // ordinary memory keep no one waiting: CUDA takes up to 64 KB along with the command. [CUDA C++
+  // Seeds are copied as 32-bit words, which a copy between equal precisions leaves unchanged. A few
+  // bytes of ordinary memory do not block: CUDA sends up to 64 KB along with the command. [CUDA C++
   // Programming Guide, "Concurrent execution between host and device"]
   const backend::TensorDesc words = device_->plain({2 * std::ssize(seeds_), 1, 1, 1}, DType::f32);
   device_->copy({words, reinterpret_cast<std::byte*>(seeds_.data())}, {words, memory_.get()});

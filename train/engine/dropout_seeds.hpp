@@ -9,18 +9,18 @@
 
 namespace dlscale::train {
 
-/// The seeds of a network's dropout layers in memory of the device, where work that was recorded
-/// finds those of the iteration under way (backend::Operands::seed_memory).
+/// The seeds of a network's dropout layers in device memory, where recorded work reads those of the
+/// current iteration (backend::Operands::seed_memory).
 class DropoutSeeds {
  public:
   /// `device` must outlive it.
   DropoutSeeds(const Network& network, backend::ComputeDevice& device);
 
   [[nodiscard]] const std::vector<LayerId>& layers() const { return layers_; }
-  /// Where the device reads the seed of layers()[i].
+  /// The device address of the seed of layers()[i].
   [[nodiscard]] const std::uint64_t* memory(std::size_t i) const;
-  /// Puts there what `seed_of` gives for each layer, in the order of the device's work: what it was
-  /// given before keeps the seeds before.
+  /// Copies `seed_of` each layer to the device, in stream order: work enqueued earlier still reads
+  /// the old seeds.
   void send(const std::function<std::uint64_t(LayerId)>& seed_of);
 
  private:

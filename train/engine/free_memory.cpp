@@ -18,9 +18,9 @@ std::optional<double> find_number(const std::filesystem::path& path, const std::
   return std::nullopt;
 }
 
-/// What the control group leaves; page cache that can be dropped counts as free.
+/// Remaining memory of the control group; reclaimable page cache counts as free.
 std::optional<double> left_in_group(const std::filesystem::path& group) {
-  const auto limit = find_number(group / "memory.max", "");  // "max" is no limit
+  const auto limit = find_number(group / "memory.max", "");  // "max": unlimited
   const auto used = find_number(group / "memory.current", "");
   if (!limit || !used) return std::nullopt;
   const double cache = find_number(group / "memory.stat", "inactive_file ").value_or(0);

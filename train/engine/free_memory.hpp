@@ -6,9 +6,9 @@
 
 namespace dlscale::train {
 
-/// Memory this process and others may still take before the machine swaps or a control group ends
-/// one of them: the smaller of MemAvailable in /proc/meminfo and of what a control group (version
-/// 2) leaves. Nothing where the system does not say. `root` is the root of the file system.
+/// Memory that processes can still allocate before the machine swaps or a control group kills one
+/// of them: the smaller of MemAvailable in /proc/meminfo and the rest of a control group (version
+/// 2). Empty where the system does not report it. `root` is the root of the file system.
 std::optional<Bytes> free_memory(const std::filesystem::path& root = "/");
 
 }  // namespace dlscale::train

@@ -16,7 +16,7 @@ struct Part {
   enum class Ownership { exclusive, shared } ownership;
 };
 
-/// By layer: whether the gradient of its output is read, by one of its steps or, through a Sum, by
+/// By layer: whether the gradient of its output is read, by its own steps or, through a Sum, by
 /// those of its producers.
 std::vector<char> find_needed(const Network& network, std::span<const Step> steps) {
   std::vector<char> needed(network.layers().size());
@@ -30,7 +30,7 @@ std::vector<char> find_needed(const Network& network, std::span<const Step> step
   return needed;
 }
 
-/// Walks the backward steps in order and notes what each reads and writes.
+/// Walks the backward steps in order and records what each reads and writes.
 class FlowPlanner {
  public:
   FlowPlanner(const Network& network, std::span<const backend::TensorDesc> outputs,
@@ -84,7 +84,8 @@ class FlowPlanner {
     use(to);
   }
 
-  /// Where the parts of an output's gradient are added up: in the first that nobody else reads.
+  /// Chooses the buffer that sums up the parts of an output's gradient: the first that nothing else
+  /// reads.
   BufferId choose_sum(const Layer& layer) {
     const std::vector<Part>& parts = parts_[layer.id.index()];
     if (parts.size() == 1 && !layer.relu) return parts.front().buffer;
@@ -115,12 +116,12 @@ class FlowPlanner {
     }
   }
 
-  /// A Sum with a ReLU: one gradient for all inputs.
+  /// Plans a Sum with a ReLU: one gradient for all inputs.
   void write_shared(const Layer& sum) {
     flow_.inputs[sum.id.index()].push_back(make_buffer(sum.inputs.front()));
   }
 
-  /// The gradient of all inputs of a Sum, which lies like the output of `like`.
+  /// Shares one gradient among all inputs of a Sum, in the layout of the output of `like`.
   void share(const Layer& sum, LayerId like, BufferId gradient) {
     for (const LayerId producer : sum.inputs) {
       if (needed_[producer.index()] == 0) continue;

@@ -11,14 +11,14 @@
 
 namespace dlscale::train {
 
-/// Which memory the gradients of activations use in a backward pass, decided before it runs.
+/// Plan of the memory for gradients of activations in a backward pass, made before it runs.
 ///
-/// Every consumer writes the gradient it returns into a buffer of its own; if an output has several
-/// consumers, its accumulate step adds them up in one of these. The gradient of a Sum is the
-/// gradient of each of its inputs, so these share one buffer, which is therefore never written to
-/// again; of a Sum with a ReLU they share the one that its backward_data writes. Where the layouts
-/// of a Sum's input and output differ, a copy replaces the sharing, and likewise where the layer
-/// that made the input has a ReLU, as that may write to the gradient of its output.
+/// Each consumer writes the gradient it returns into its own buffer. If an output has several
+/// consumers, its accumulate step adds them up in one of these buffers. The gradient of a Sum is
+/// the gradient of each of its inputs. These share one buffer, which is therefore never written
+/// again; with a ReLU they share the buffer that the Sum's backward_data writes. A copy replaces
+/// the sharing where the layouts of a Sum's input and output differ. It also does so where the
+/// layer that made the input has a ReLU, as that may overwrite the gradient of its output.
 struct GradientFlow {
   using BufferId = Id<struct GradientBufferTag>;
 
@@ -29,14 +29,14 @@ struct GradientFlow {
     BufferId to;
   };
 
-  /// By layer: the gradient of its output; nothing for losses and where none is computed.
+  /// By layer: the gradient of its output; empty for losses and where none is computed.
   std::vector<std::optional<BufferId>> output;
-  /// By layer: the gradients it writes, one per input (a Sum: one for all); empty if it writes
+  /// By layer: the gradients it writes, one per input (one for all of a Sum); empty if it writes
   /// none.
   std::vector<std::vector<BufferId>> inputs;
-  /// By step: what precedes its operation; of an accumulate step all there is to do.
+  /// By step: the moves before its operation; for an accumulate step, all its work.
   std::vector<std::vector<Move>> moves;
-  /// By buffer: the layer whose output it has the shape of, and the steps it is needed in.
+  /// By buffer: the layer whose output has its shape, and the steps that need it.
   std::vector<LayerId> like;
   std::vector<LiveRange> live;
 };

@@ -26,8 +26,8 @@ float* floats(const backend::Buffer& buffer) {
   return reinterpret_cast<float*>(buffer.get());
 }
 
-/// Plain values of a freshly initialised parameter. Weights are normal with variance 2 / fan-in,
-/// which keeps the size of activations through ReLUs [He et al. 2015, section 2.2].
+/// Plain initial values of a parameter. Weights are normal with variance 2 / fan-in, which
+/// preserves the scale of activations through ReLUs [He et al. 2015, section 2.2].
 std::vector<float> initial_values(const Parameter& parameter, std::uint64_t key) {
   std::vector<float> values(static_cast<std::size_t>(parameter.value.elements()), 0.0F);
   if (parameter.role == ParameterRole::scale) std::ranges::fill(values, 1.0F);
@@ -164,9 +164,9 @@ void Parameters::update(const backend::SgdStep& step, std::span<const LayerId> l
   update(step, range_of(layers));
 }
 
-/// What follows a tensor up to the next is zero and stays so. With it in, a part is of whole
-/// vectors like the whole, so that a device has no other code for its end, which may round
-/// otherwise.
+/// Updates a range with its padding up to the next tensor, which is zero and stays zero. The range
+/// then consists of whole vectors, so a device never runs separate code for its end, which might
+/// round differently.
 void Parameters::update(const backend::SgdStep& step, Range range) {
   const std::size_t count = align_up(range.count, element_alignment);
   auto* low = reinterpret_cast<std::uint16_t*>(low_.get());

@@ -19,9 +19,9 @@ struct ParameterSlot {
   std::size_t elements = 0;  ///< padding of the layout included
 };
 
-/// Where all parameters lie: in the order in which backward finishes their gradients, so that any
+/// Offsets of all parameters, in the order in which backward finishes their gradients, so that any
 /// run of layers is one contiguous span. Each tensor starts at a multiple of 32 elements, which is
-/// 64 bytes in bf16; what lies between is zero and stays so.
+/// 64 bytes in bf16. The padding between tensors stays zero.
 class ParameterLayout {
  public:
   /// `operations` by layer index; none for the input.
@@ -30,11 +30,11 @@ class ParameterLayout {
 
   [[nodiscard]] std::size_t elements() const { return elements_; }
   [[nodiscard]] const std::vector<ParameterSlot>& slots() const { return slots_; }
-  /// In the order of Operation::parameters(); empty for layers without.
+  /// The slots of a layer in the order of Operation::parameters(); empty for layers without.
   [[nodiscard]] std::span<const ParameterSlot> of(LayerId layer) const;
-  /// Do operations see bf16 copies of some parameters?
+  /// Whether operations read bf16 copies of some parameters.
   [[nodiscard]] bool has_low_precision() const;
-  /// Names every tensor's layout: two ranks may add up their gradients only if it is equal.
+  /// Names the layout of every tensor. Two ranks may add up their gradients only if it is equal.
   [[nodiscard]] std::string description() const;
 
  private:
@@ -47,17 +47,17 @@ class ParameterLayout {
   std::size_t elements_ = 0;
 };
 
-/// Master weights, gradients and momenta in f32, one array each, and the copy in bf16 that
-/// operations see where they compute in that.
+/// Master weights, gradients and momenta, one f32 array each, and a bf16 copy for operations that
+/// compute in bf16.
 class Parameters {
  public:
   Parameters(ParameterLayout layout, backend::ComputeDevice& device);
 
-  /// What the constructor allocates.
+  /// Bytes that the constructor allocates.
   static std::size_t bytes(const ParameterLayout& layout);
 
   [[nodiscard]] const ParameterLayout& layout() const { return layout_; }
-  /// What an operation reads, in the precision it computes in.
+  /// The tensor that an operation reads, in its compute precision.
   [[nodiscard]] backend::Tensor value(const ParameterSlot& slot) const;
   [[nodiscard]] backend::Tensor gradient(const ParameterSlot& slot) const;
   /// The f32 value that update() changes.
@@ -65,27 +65,27 @@ class Parameters {
 
   [[nodiscard]] std::span<float> masters() const;
   [[nodiscard]] std::span<float> gradients() const;
-  /// From the first of `layers` to the last; they are neighbours in backward order.
+  /// The gradients from the first to the last of `layers`, which are neighbours in backward order.
   [[nodiscard]] std::span<float> gradients(std::span<const LayerId> layers) const;
-  /// Likewise.
+  /// The master values from the first to the last of `layers`, likewise.
   [[nodiscard]] std::span<float> masters(std::span<const LayerId> layers) const;
 
-  /// He-normal weights, scale 1, the rest 0; momenta 0.
+  /// Sets He-normal weights, scale 1, all else 0, and zero momenta.
   void initialise(std::uint64_t seed);
   void update(const backend::SgdStep& step);
-  /// Only of such layers. Each element becomes what an update of all would make of it.
+  /// Updates only these layers; each element gets the same value as in an update of all layers.
   void update(const backend::SgdStep& step, std::span<const LayerId> layers);
-  /// After a change of masters(): brings the bf16 copies up to date. Clears momenta.
+  /// Refreshes the bf16 copies after a change of masters(). Clears gradients and momenta.
   void masters_changed();
-  /// The same after a change of masters(layers).
+  /// Refreshes the bf16 copies after a change of masters(layers). Clears theirs.
   void masters_changed(std::span<const LayerId> layers);
 
-  /// Values `tensor` of one of the layer's slots as plain f32, and back.
+  /// Converts `tensor`, which belongs to a slot of the layer, to plain f32, and back.
   [[nodiscard]] std::vector<float> to_plain(const backend::Tensor& tensor) const;
   void from_plain(std::span<const float> plain, const backend::Tensor& tensor) const;
 
  private:
-  /// In elements.
+  /// A range of elements.
   struct Range {
     std::size_t first = 0;
     std::size_t count = 0;

@@ -17,7 +17,7 @@ namespace {
 using backend::Operands;
 using backend::Tensor;
 
-/// A layer's operation with the memory it works on.
+/// A layer's operation with its memory.
 struct Node {
   std::vector<Tensor> inputs;
   std::vector<Tensor> input_gradients;
@@ -25,7 +25,7 @@ struct Node {
   std::vector<Tensor> gradients;
   Operands forward;
   Operands backward;
-  std::array<std::size_t, 4> step{};  ///< of a backward pass, its place in the order
+  std::array<std::size_t, 4> step{};  ///< place of each backward pass in the order of steps
 };
 
 struct Loss {
@@ -43,7 +43,7 @@ std::vector<Loss> find_losses(const Network& network) {
   return losses;
 }
 
-/// The most classes a label may be out of.
+/// The smallest number of classes of any loss, which limits the labels.
 std::int64_t count_classes(const Network& network) {
   std::int64_t classes = network.classes();
   for (const Loss& loss : find_losses(network)) {
@@ -52,7 +52,7 @@ std::int64_t count_classes(const Network& network) {
   return classes;
 }
 
-/// Of a rank's share of the host's memory.
+/// Checks a program's memory against a rank's share of the host's memory.
 void check_host_memory(const Network& network, int batch, double need, Bytes available) {
   if (need <= available.si()) return;
   throw ConfigError(fmt::format(
@@ -61,7 +61,7 @@ void check_host_memory(const Network& network, int batch, double need, Bytes ava
       network.name(), batch, need / 1e9, available.si() / 1e9));
 }
 
-/// Of a device's own, which it shares with no other rank.
+/// Checks a program's memory against the device's own, which no other rank shares.
 void check_device_memory(const Network& network, int batch, std::string_view need_text, double need,
                          const backend::OwnMemory& memory) {
   if (need <= memory.free.si()) return;
@@ -83,8 +83,9 @@ void check_memory(const ProgramPlan& plan, const Network& network, int batch,
   }
 }
 
-/// Bytes of a program's parameters, with what an update keeps of them, and of its outputs, by
-/// shapes alone: any plan has more, by padding, states, scratch and gradients of outputs.
+/// Lower bound in bytes for a program: its parameters with the state of their updates, and its
+/// outputs, from shapes alone. Any plan needs more, for padding, states, scratch and gradients of
+/// outputs.
 double least_bytes(const Network& network, int batch, DType dtype) {
   const auto element = static_cast<double>(element_bytes(dtype));
   const double low = element < sizeof(float) ? element : 0;
@@ -96,7 +97,8 @@ double least_bytes(const Network& network, int batch, DType dtype) {
          batch * element * outputs;
 }
 
-/// Before plans are chosen, which takes minutes on a GPU. Throws Unsupported for f16.
+/// Checks the type before plans are chosen, which takes minutes on a GPU. Throws Unsupported for
+/// f16.
 DType trainable(DType dtype) {
   if (dtype != DType::f16) return dtype;
   throw Unsupported(
@@ -104,8 +106,8 @@ DType trainable(DType dtype) {
       "does not do. Train in bf16.");
 }
 
-/// A device with memory of its own tries plans for minutes: one that is too small by far is told so
-/// before.
+/// Makes a plan. A device with its own memory tries plans for minutes, so one that is far too small
+/// is refused before.
 ProgramPlan make_plan_that_fits(const Network& network, backend::ComputeDevice& device, int batch,
                                 DType dtype) {
   if (const auto own = device.own_memory()) {
@@ -146,13 +148,13 @@ struct Program::Impl {
   backend::Buffer scratch;
   std::vector<Tensor> gradient_tensors;  ///< by buffer of the gradient flow
   std::vector<Node> nodes;               ///< by layer
-  backend::Buffer label_memory;          ///< from which a device copies when it comes to it
-  backend::Buffer staged;                ///< a batch as it travels; made at first use
+  backend::Buffer label_memory;          ///< read by the device's asynchronous copies
+  backend::Buffer staged;                ///< a batch in its transfer format; allocated at first use
   std::size_t staged_room = 0;
   Normalisation staged_form = Normalisation::host;
   std::vector<std::int32_t> staged_labels;
   std::uint64_t seed = 0;
-  std::optional<DropoutSeeds> seeds;  ///< made at first use
+  std::optional<DropoutSeeds> seeds;  ///< allocated at first use
 };
 
 Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_device, int the_batch,
@@ -183,7 +185,7 @@ void Program::Impl::allocate() {
   }
 }
 
-/// Fills the operands of a layer. The spans in them point into its node, which stays in place.
+/// Fills the operands of a layer. Their spans point into its node, whose address is stable.
 void Program::Impl::bind(const Layer& layer) {
   const std::size_t i = layer.id.index();
   if (!plan.operations[i]) return;
@@ -253,7 +255,7 @@ void Program::Impl::check_batch(const Images& images, std::span<const std::int32
       *wrong, classes, network.name(), classes));
 }
 
-/// By the name of the layer, which it keeps where ReLUs before it become parts of other layers.
+/// Seed of a dropout layer from its name, which fusing ReLUs does not change.
 std::uint64_t Program::Impl::seed_of(const Layer& layer, std::uint64_t iteration) const {
   std::uint64_t key = mix(seed, iteration);
   for (const char letter : layer.name) key = mix(key, static_cast<unsigned char>(letter));
@@ -264,8 +266,8 @@ std::span<std::int32_t> Program::Impl::labels() const {
   return {reinterpret_cast<std::int32_t*>(label_memory.get()), static_cast<std::size_t>(batch)};
 }
 
-/// Waits until the device has read the former ones. In training, which asks for the loss of every
-/// iteration, it has.
+/// Waits until the device has read the previous labels. Training reads the loss of every iteration,
+/// so there it does not wait.
 void Program::Impl::set_labels(std::span<const std::int32_t> given) {
   device->synchronize();
   std::ranges::copy(given, labels().begin());

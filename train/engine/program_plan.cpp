@@ -17,7 +17,7 @@ using backend::TensorDesc;
 
 constexpr std::size_t memory_alignment = 64;
 
-/// Operations, their specs and what they put out.
+/// Operations with their specs and outputs.
 struct Compiled {
   std::vector<OperationSpec> specs;
   std::vector<std::unique_ptr<Operation>> operations;
@@ -34,8 +34,8 @@ std::unique_ptr<Operation> create(backend::ComputeDevice& device, const Operatio
   }
 }
 
-/// Images as they enter a network: plain, unless the device keeps activations in another order
-/// alone. Their copy brings them into it once, where the layers would in each of their passes.
+/// Layout of a network's input: plain, unless the device keeps activations only in another order.
+/// Then one copy converts the images, instead of the layers in each of their passes.
 TensorDesc entering(const backend::ComputeDevice& device, const std::array<std::int64_t, 4>& dims,
                     DType dtype) {
   try {

@@ -12,13 +12,13 @@
 
 namespace dlscale::train {
 
-/// Pieces of one allocation that all live at once, one per layer; aligned for vectors.
+/// Pieces of one allocation with the same lifetime, one per layer, aligned for vectors.
 struct Packed {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
 };
 
-/// A network compiled for a device, before any memory is taken.
+/// A network compiled for a device, before any memory is allocated.
 struct ProgramPlan {
   std::vector<Step> forward;
   std::vector<Step> backward;
@@ -27,16 +27,16 @@ struct ProgramPlan {
   std::vector<backend::TensorDesc> outputs;                     ///< by layer
   GradientFlow flow;
   ParameterLayout parameters;
-  Packed activations;   ///< outputs, kept from forward to backward
-  Packed states;        ///< of the operations
-  Placement gradients;  ///< of activations, by GradientFlow's buffers
+  Packed activations;   ///< outputs, which live from forward to backward
+  Packed states;        ///< states of the operations
+  Placement gradients;  ///< gradients of activations, by GradientFlow's buffers
   std::size_t scratch = 0;
 
   [[nodiscard]] std::size_t bytes() const;
 };
 
-/// Creates the operations in network order, each for the layouts in which its producers leave their
-/// outputs. Throws Unsupported naming the layer.
+/// Creates the operations in network order, each for the output layouts of its producers. Throws
+/// Unsupported naming the layer.
 ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, int batch,
                       DType dtype);
 

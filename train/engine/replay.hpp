@@ -7,14 +7,15 @@
 
 namespace dlscale::train {
 
-/// The stretches of an iteration between two marks, each given to the device as it is the first
-/// time (libraries prepare themselves then), recorded the second time, and replayed from then on.
-/// A stretch must give the same work every time.
+/// Segments of an iteration between two marks. Each runs eagerly the first time, so that libraries
+/// can initialise, is recorded the second time and replayed from then on. A segment must produce
+/// the same work every time.
 class Replay {
  public:
   /// `device` must outlive it.
   Replay(backend::ComputeDevice& device, std::size_t stretches);
-  /// Keeps `work`, which must stay valid. Throws Unsupported where the device cannot record it.
+  /// Runs segment `stretch`. Keeps `work`, which must stay valid. Throws Unsupported where the
+  /// device cannot record it.
   void run(std::size_t stretch, const std::function<void()>& work);
 
  private:

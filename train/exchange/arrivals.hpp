@@ -15,40 +15,39 @@ namespace dlscale::train {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// When one or more messages travelled together: their collective, without the wait for the last
-/// rank before it.
+/// One collective for one or more messages. Its times exclude the wait for the last rank before it.
 struct Transfer {
-  std::size_t bucket = 0;   ///< number of the (first) message
-  std::size_t buckets = 1;  ///< consecutive messages that travelled as one
+  std::size_t bucket = 0;   ///< index of its (first) message
+  std::size_t buckets = 1;  ///< number of consecutive messages fused into it
   backend::Collective kind = backend::Collective::all_reduce;
-  std::size_t bytes = 0;  ///< of the message that the collective had; of a part those of the part
-  std::optional<Rank> root = {};  ///< of a reduce or broadcast
-  std::size_t under_way = 0;      ///< transfers that had started and were not done yet
-  /// When the first message was posted; of what follows the exchange of all messages, and of what
-  /// the training thread does, when it was begun.
+  std::size_t bytes = 0;  ///< size of the collective's message; for a part, the size of the part
+  std::optional<Rank> root = {};  ///< set for a reduce or broadcast
+  std::size_t under_way = 0;      ///< number of transfers in flight when it started
+  /// When the first message was posted. For a step after the exchange of all messages, and for the
+  /// training thread's own collectives: when it was begun.
   Instant posted = {};
   Instant start = {};
   Instant end = {};
 };
 
-/// What a thread that exchanges gradients tells the one that waits for them.
+/// Completion of messages, shared by the exchange thread and the thread that waits for them.
 class Arrivals {
  public:
-  /// A message is on its way.
+  /// Marks a message as expected.
   void expect(std::size_t message);
-  /// A transfer has ended; `complete`: what it carried has arrived.
+  /// Records the end of a transfer; `complete`: its messages have arrived.
   void ended(const Transfer& transfer, bool complete);
-  /// A message has arrived, by whatever transfers.
+  /// Marks a message as arrived.
   void arrived(std::size_t message);
-  /// Nothing will arrive any more: ranks that lost step with each other cannot go on.
+  /// Ends all waits with an exception, for ranks that are out of step cannot continue.
   void failed(std::exception_ptr failure);
 
-  /// Returns once the message has arrived, or at once if none is expected. Rethrows a failure, as
-  /// the others do.
+  /// Returns once the message has arrived, or at once if it is not expected. Rethrows a failure, as
+  /// take() and finish() do.
   void await(std::size_t message);
-  /// The transfers that ended since they were last taken.
+  /// Takes the transfers that ended since the last call.
   std::vector<Transfer> take();
-  /// The same when nothing is expected any more.
+  /// Waits until no message is expected, then takes the transfers.
   std::vector<Transfer> finish();
 
  private:

@@ -7,12 +7,12 @@
 namespace dlscale::train {
 namespace {
 
-/// Sums are of whole ticks: what lies in waits altogether leaves nothing.
+/// Converts a sum of whole ticks, which is exactly 0 for transfers entirely inside waits.
 Seconds seconds(Instant::duration time) {
   return Seconds(std::chrono::duration<double>(time).count());
 }
 
-/// What all transfers together cover.
+/// The union of all transfers' intervals.
 std::vector<Interval> united(std::span<const Transfer> transfers) {
   std::vector<Interval> all;
   for (const Transfer& transfer : transfers) all.push_back({transfer.start, transfer.end});

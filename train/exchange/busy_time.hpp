@@ -6,17 +6,17 @@
 
 namespace dlscale::train {
 
-/// A stretch of time on the host's clock.
+/// An interval of the host's clock.
 struct Interval {
   Instant start;
   Instant end;
 };
 
-/// What of transfers that follow one another ran before `until`.
+/// Total time before `until` of transfers that follow one another.
 Seconds busy_before(std::span<const Transfer> transfers, Instant until);
 
-/// How long at least one of the transfers, which may run at once, was under way outside the waits,
-/// which do not overlap.
+/// Time during which at least one transfer was in flight outside the waits. Transfers may overlap;
+/// waits do not.
 Seconds busy_outside(std::span<const Transfer> transfers, std::span<const Interval> waits);
 
 }  // namespace dlscale::train

@@ -16,10 +16,10 @@ std::span<const std::byte> bytes_of(std::span<float> elements) {
   return std::as_bytes(elements);
 }
 
-/// So that blocks begin where libraries copy fastest.
+/// Elements to which blocks are aligned, where libraries copy fastest.
 constexpr std::size_t block_alignment = 32;
 
-/// A block of each message, which this rank has the sum of.
+/// This rank's reduced block of each message.
 class Blocks {
  public:
   Blocks(const CollectiveMemory& memory, std::size_t messages, int ranks)
@@ -28,7 +28,8 @@ class Blocks {
         memory_(memory.allocate(room_ * sizeof(float))),
         blocks_(messages) {}
 
-  /// That of a message of so many elements, always the same; empty if they are fewer than ranks.
+  /// The block for a message of that many elements, always the same; empty for fewer elements than
+  /// ranks.
   std::span<float> of(std::size_t message, std::size_t elements) {
     std::optional<std::span<float>>& block = blocks_.at(message);
     if (!block) {
@@ -94,7 +95,7 @@ class ScatteredSum {
   }
 
  private:
-  /// By prepare(), which is told where the elements lie.
+  /// All-reduces by prepare(), which takes the elements' address.
   void add_up(Communicator& ranks, std::span<float> elements) const {
     const auto bytes = std::as_writable_bytes(elements);
     backend::carry_out(ranks, {.collective = Collective::all_reduce,

@@ -9,16 +9,16 @@
 
 namespace dlscale::train {
 
-/// Carries each message as a reduce-scatter, which leaves every rank the sum of an equal block, and
-/// an all-gather of the blocks after all of them, as DeAR does. A few elements at the end that are
-/// no equal blocks are all-reduced after the reduce-scatter, as a transfer of their own. Allocates
-/// the blocks now: nothing within an iteration may wait for the device.
+/// Reduces each message by a reduce-scatter, which leaves every rank the sum of one equal block. An
+/// all-gather of the blocks follows after all reduce-scatters, as in DeAR. The remainder that does
+/// not fill equal blocks is all-reduced after the reduce-scatter, as a transfer of its own.
+/// Allocates the blocks now, as an iteration must not wait for the device.
 Carriage by_scattered_sum(CollectiveMemory gradients, std::size_t messages, int ranks);
 
-/// Carries message i as a reduce to rank owners[i]. What other ranks hold afterwards is undefined.
+/// Reduces message i to rank owners[i]. The contents on other ranks are undefined afterwards.
 Carriage by_reduce(CollectiveMemory gradients, std::vector<Rank> owners);
 
-/// Hands out what the owner of a message has, by way of `staging`.
+/// Broadcasts the bucket from the owner of a message, through `staging`.
 Transfer broadcast_bucket(backend::Communicator& communicator, Staging& staging, std::size_t bucket,
                           std::span<float> values, Rank owner);
 

@@ -9,22 +9,23 @@
 
 namespace dlscale::train {
 
-/// Where the collectives of a communicator find an array, piece by piece: where it lies, if they
-/// take memory of its device, else in a mirror of it on the host. One thread at a time.
+/// Gives the collectives of a communicator access to an array, piece by piece: in place if they
+/// take memory of its device, else through a mirror on the host. Not thread-safe.
 class CollectiveMemory {
  public:
-  /// `device` must outlive it, `all` lie in its memory.
+  /// `device` must outlive it; `all` is in the device's memory.
   CollectiveMemory(backend::ComputeDevice& device, const backend::Communicator& communicator,
                    std::span<float> all);
 
   [[nodiscard]] backend::DataPlace place() const;
-  /// Where a piece of the array is there: what it holds. What was to write the piece must be done.
+  /// Returns a piece of the array with its current contents. Writes to the piece must have
+  /// finished.
   std::span<float> fetch(std::span<float> piece);
-  /// Brings to the array what is there of a piece that was fetched.
+  /// Writes a fetched piece back to the array.
   void store(std::span<float> piece);
-  /// Where a piece is there, whatever it holds.
+  /// Returns a piece without copying its contents.
   [[nodiscard]] std::span<float> there(std::span<float> piece) const;
-  /// More memory at that place. Throws what ComputeDevice::allocate() does.
+  /// Allocates more memory of the same kind. Throws what ComputeDevice::allocate() does.
   [[nodiscard]] backend::Buffer allocate(std::size_t bytes) const;
 
   [[nodiscard]] std::span<float> all() const { return all_; }
@@ -33,7 +34,7 @@ class CollectiveMemory {
   backend::ComputeDevice* device_;
   std::span<float> all_;
   backend::DataPlace place_;
-  std::optional<HostMirror> mirror_;  ///< none: nothing is copied
+  std::optional<HostMirror> mirror_;  ///< empty: nothing is copied
 };
 
 }  // namespace dlscale::train

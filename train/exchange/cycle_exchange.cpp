@@ -18,7 +18,7 @@ Instant::duration duration_of(Seconds period) {
   return std::max(std::chrono::duration_cast<Instant::duration>(seconds), Instant::duration(1));
 }
 
-/// The first tick from `now` on, of those that follow `last` a period each.
+/// The first tick at or after `now` of a clock that ticks every `period` after `last`.
 Instant next_tick(Instant last, Instant::duration period, Instant now) {
   if (last + period >= now) return last + period;
   return last + period * ((now - last + period - Instant::duration(1)) / period);
@@ -49,7 +49,7 @@ void CycleExchange::post(std::size_t message, std::span<float> gradients,
 void CycleExchange::run(const std::stop_token& stop) {
   try {
     while (ready_.wait_ready(1, stop)) {
-      // The clock has gone on while nothing was to be done.
+      // The clock continued while the thread was idle.
       wake_ = next_tick(wake_, period_, steady_clock::now());
       if (!exchange_iteration(stop)) return;
     }
@@ -58,7 +58,8 @@ void CycleExchange::run(const std::stop_token& stop) {
   }
 }
 
-/// From the first gradient of an iteration to the last; false if stopped between two wake-ups.
+/// Exchanges one iteration, from its first gradient to its last. Returns false if stopped between
+/// two wake-ups.
 bool CycleExchange::exchange_iteration(const std::stop_token& stop) {
   for (std::size_t sent = 0; sent < messages_;) {
     if (!sleep_until_wake(stop)) return false;
@@ -83,7 +84,7 @@ std::size_t CycleExchange::agree_on_ready() {
   return static_cast<std::size_t>(ready);
 }
 
-/// Messages first … last - 1.
+/// Sends messages first … last - 1.
 void CycleExchange::send(std::size_t first, std::size_t last) {
   std::vector<ReadyList::Posted> messages;
   std::vector<Bytes> sizes;
@@ -91,7 +92,7 @@ void CycleExchange::send(std::size_t first, std::size_t last) {
     messages.push_back(ready_.posted(i));
     sizes.emplace_back(static_cast<double>(messages.back().gradients.size_bytes()));
   }
-  // The first gradient of the next iteration may be posted as soon as the last of this has arrived.
+  // The next iteration may post its first gradient as soon as this one's last has arrived.
   if (last == messages_) ready_.clear();
   std::size_t begin = 0;
   for (const std::size_t count : fuse(sizes, threshold_)) {

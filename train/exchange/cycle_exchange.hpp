@@ -15,25 +15,25 @@
 
 namespace dlscale::train {
 
-/// When a CycleExchange wakes and what it packs.
+/// Period and fusion threshold of a CycleExchange.
 struct Cycle {
-  Seconds period;        ///< from one wake-up to the next, > 0
-  Bytes threshold;       ///< the most that is packed
-  std::size_t messages;  ///< of an iteration
+  Seconds period;        ///< time from one wake-up to the next, > 0
+  Bytes threshold;       ///< largest fused message
+  std::size_t messages;  ///< messages per iteration
   ReadyList::Device device;
 };
 
-/// Tensor fusion as Horovod does it. A thread wakes once a period; where work outlasts it, when
-/// that is done. Between iterations its clock goes on, so that it is anywhere in its period when a
-/// gradient comes. At each wake-up the ranks agree on what is ready on all of them; that is packed
-/// in order up to the threshold, and each pack all-reduced, one after the other. Gradients become
-/// ready in one order on all ranks, so that one number stands for Horovod's bit set; and they lie
-/// in memory in that order, so that a pack is one span that nobody has to copy together.
+/// Tensor fusion as in Horovod. A thread wakes once a period, or when its work is done if that
+/// takes longer. Its clock continues between iterations, so a gradient may come at any point of the
+/// period. At each wake-up the ranks agree on the gradients that are ready on all of them. The
+/// thread packs these in order up to the threshold and all-reduces the packs one after the other.
+/// Gradients become ready in the same order on all ranks, so one number replaces Horovod's bit set.
+/// They are contiguous in memory in that order, so a pack is one span and needs no copy.
 class CycleExchange : public Exchange {
  public:
   CycleExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
                 backend::Waiting waiting, const Cycle& cycle);
-  /// Finishes what a wake-up has begun, if anything, and drops the rest.
+  /// Finishes the current cycle, if any, and drops the rest.
   ~CycleExchange() override;
 
   void post(std::size_t message, std::span<float> gradients,
@@ -56,7 +56,7 @@ class CycleExchange : public Exchange {
   ReadyList ready_;
   std::mutex sleeping_;
   std::condition_variable_any sleeper_;
-  std::jthread thread_;  ///< last: stops before what it uses goes
+  std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
 };
 
 }  // namespace dlscale::train

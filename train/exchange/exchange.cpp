@@ -21,7 +21,7 @@ Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging
           .end = steady_clock::now()};
 }
 
-/// A function may be copied, a staging cannot.
+/// Shares the staging, as a function must be copyable and a staging is not.
 Carriage by_all_reduce(Staging staging) {
   auto shared = std::make_shared<Staging>(std::move(staging));
   return {.first = [shared](backend::Communicator& communicator, std::size_t message,
@@ -70,7 +70,7 @@ void GradientExchange::close() {
   posted_.notify_one();
 }
 
-/// Ends at the first failure: ranks that lost step with each other cannot go on.
+/// Ends at the first failure, as ranks that are out of step cannot continue.
 void GradientExchange::run(const std::stop_token& stop) {
   try {
     std::unique_lock lock(mutex_);

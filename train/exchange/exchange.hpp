@@ -17,31 +17,31 @@
 
 namespace dlscale::train {
 
-/// Adds up a bucket over all ranks, in place. The way through `staging` counts as transfer.
+/// Adds up a bucket over all ranks, in place. The transfer includes copies through `staging`.
 Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging,
                            std::size_t bucket, std::span<float> gradients);
 
-/// Brings the gradients of an iteration to where they are needed, beside what the training thread
-/// does. One thread posts and waits.
+/// Reduces the gradients of an iteration while the training thread computes. One thread posts and
+/// waits.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Hands over a message that is complete when the device has passed `ready`; never waits. The
-  /// messages of an iteration come in their order, 0 first, on all ranks alike. From here until
-  /// await() or finish() has returned the memory belongs to the exchange.
+  /// Posts a message that is complete when the device has passed `ready`; never waits. Messages of
+  /// an iteration come in order, 0 first, on all ranks alike. The memory belongs to the exchange
+  /// until await() or finish() returns.
   virtual void post(std::size_t message, std::span<float> gradients,
                     std::shared_ptr<const backend::Mark> ready) = 0;
-  /// All messages of the iteration are posted; never waits.
+  /// Marks all messages of the iteration as posted; never waits.
   virtual void close() {}
-  /// Waits until a message has arrived, if it was posted. Rethrows what the exchange met, as the
-  /// next two do.
+  /// Waits until a message has arrived, if it was posted. Rethrows failures of the exchange, as
+  /// take() and finish() do.
   void await(std::size_t message) { arrivals_.await(message); }
-  /// What has travelled since it was last asked, first to last.
+  /// Takes the transfers that ended since the last call, in order.
   std::vector<Transfer> take() { return arrivals_.take(); }
-  /// Waits for everything posted (and closed) before it takes.
+  /// Waits for everything posted (and closed), then takes the transfers.
   std::vector<Transfer> finish() { return arrivals_.finish(); }
 
  protected:
@@ -52,30 +52,30 @@ class Exchange {
   Arrivals arrivals_;
 };
 
-/// Carries a message by collectives, one after the other; returns them.
+/// Reduces a message by collectives, one after the other, and returns them.
 using Carry = std::function<std::vector<Transfer>(backend::Communicator&, std::size_t message,
                                                   std::span<float> gradients)>;
 
-/// What becomes of each message: `first` once it is ready; then, if it is given, `second` after the
-/// first of all messages, the last message first.
+/// How each message is reduced: `first` runs once it is ready. `second`, if set, runs after the
+/// first step of all messages, last message first.
 struct Carriage {
   Carry first;
   Carry second = {};
 };
 
-/// All-reduces, by way of `staging`.
+/// All-reduces through `staging`.
 Carriage by_all_reduce(Staging staging);
 
-/// A thread that carries messages one by one in the order in which they were posted, which must be
-/// the same on all ranks. Before each, it waits for the last rank as `waiting` says.
+/// A thread that reduces messages one by one in the order of posting, which must be the same on all
+/// ranks. Before each message it waits for the last rank as `waiting` says.
 class GradientExchange : public Exchange {
  public:
   GradientExchange(std::unique_ptr<backend::Communicator> communicator, Carriage carriage,
                    backend::Waiting waiting);
-  /// By all-reduces.
+  /// Reduces by all-reduce.
   GradientExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
                    backend::Waiting waiting);
-  /// Finishes the transfer under way, if any, and drops those still waiting.
+  /// Finishes the transfer in flight, if any, and drops those still waiting.
   ~GradientExchange() override;
 
   void post(std::size_t message, std::span<float> gradients,
@@ -100,8 +100,9 @@ class GradientExchange : public Exchange {
   std::mutex mutex_;
   std::condition_variable_any posted_;
   std::deque<Message> queue_;
-  std::vector<Message> to_come_back_;  ///< of the iteration that is not closed yet
-  std::jthread thread_;                ///< last: stops before what it uses goes
+  /// Messages of the open iteration that await their second step.
+  std::vector<Message> to_come_back_;
+  std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
 };
 
 }  // namespace dlscale::train

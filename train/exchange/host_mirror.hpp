@@ -6,25 +6,25 @@
 
 namespace dlscale::train {
 
-/// The host's view of an array, piece by piece, for collectives that take host memory only: the
-/// array itself, or a copy of it if it lies on a device. One thread at a time.
+/// The host's view of an array, piece by piece, for collectives that take only host memory: the
+/// array itself, or a copy if it is on a device. Not thread-safe.
 class HostMirror {
  public:
-  /// `device` must outlive the mirror, `all` lie in its memory.
+  /// `device` must outlive the mirror; `all` is in the device's memory.
   HostMirror(backend::ComputeDevice& device, std::span<float> all);
 
-  /// Where a piece of the array is on the host: what it holds there. What was to write the piece
-  /// must be done.
+  /// Returns a piece of the array on the host with its current contents. Writes to the piece must
+  /// have finished.
   std::span<float> fetch(std::span<float> piece);
-  /// Brings to the device what the host has of a piece that was fetched.
+  /// Copies a fetched piece from the host to the device.
   void store(std::span<float> piece);
 
-  /// Where a piece is on the host, whatever it holds there.
+  /// Returns a piece on the host without copying its contents.
   [[nodiscard]] std::span<float> on_host(std::span<float> piece) const;
 
  private:
   const float* all_ = nullptr;
-  std::unique_ptr<backend::Courier> courier_;  ///< none: the array lies on the host
+  std::unique_ptr<backend::Courier> courier_;  ///< null: the array is on the host
   backend::Buffer copy_;
 };
 

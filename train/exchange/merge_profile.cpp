@@ -57,12 +57,12 @@ MergePlan MergeProfile::agree(backend::Communicator& communicator, Schedule sche
   std::vector<ReadyGradient> gradients;
   Seconds latest;
   for (std::size_t i = 0; i < ready.size(); ++i) {
-    // Medians and maxima keep the order but for the resolution of a device's clock.
+    // Medians and maxima keep the order, within the resolution of a device's clock.
     latest = std::max(latest, Seconds(ready[i]));
     gradients.push_back({latest, gradients_[i]});
   }
   const LinearCost cost = fit_cost(gradients_, seconds(medians(messages_)));
-  // Decided once: ranks whose processors round otherwise must not come to other messages.
+  // Rank 0 decides for all, as ranks with other rounding might compute other groups.
   std::vector<double> said{cost.a.si(), cost.b.si()};
   for (const std::size_t group : merge_for(schedule, gradients, cost)) {
     said.push_back(static_cast<double>(group));

@@ -11,31 +11,31 @@
 
 namespace dlscale::train {
 
-/// How a merged schedule puts gradients together, and the cost of messages that it was made for.
+/// Groups of a merged schedule, and the message cost they were computed from.
 struct MergePlan {
   Groups groups;
   LinearCost cost;
 };
 
-/// Learns from the first iterations, in which every gradient travels alone, when gradients are
-/// ready and what messages take, as MG-WFBP does.
+/// Measures when gradients become ready and how long messages take, as MG-WFBP does. In these first
+/// iterations every gradient is a message of its own.
 class MergeProfile {
  public:
-  /// Iterations that are watched; the first of them prepares libraries and does not count.
+  /// Number of profiled iterations. The first prepares libraries and does not count.
   static constexpr std::size_t iterations = 3;
 
   explicit MergeProfile(std::vector<Bytes> gradients);
 
   void begin_backward(std::shared_ptr<const backend::Mark> mark);
-  /// The next gradient is ready at `mark`.
+  /// Adds the next gradient, which is ready at `mark`.
   void add_ready(std::shared_ptr<const backend::Mark> mark);
-  /// After all of an iteration is done, with its transfers.
+  /// Ends an iteration, after all its work is done, with its transfers.
   void end_iteration(std::span<const Transfer> transfers);
   [[nodiscard]] bool is_complete() const { return watched_ == iterations; }
 
-  /// The plan for all ranks: by the times at which a gradient was ready on the last of them, and a
-  /// and b fitted to the messages as rank 0 saw them; medians of the iterations that count. Rank 0
-  /// decides. Collective.
+  /// The plan for all ranks, from medians of the iterations that count. It uses the time at which a
+  /// gradient was ready on the last rank, and a and b fitted to rank 0's messages. Rank 0 decides.
+  /// Collective.
   [[nodiscard]] MergePlan agree(backend::Communicator& communicator, Schedule schedule) const;
 
  private:

@@ -57,7 +57,8 @@ void PriorityExchange::run(const std::stop_token& stop) {
   }
 }
 
-/// Collective, so not before there is something to send: then all ranks have an exchange.
+/// Prepares the vote. This is collective, so it runs only when there is something to send: then all
+/// ranks have an exchange.
 void PriorityExchange::prepare_vote() {
   const auto bytes = std::as_writable_bytes(std::span(&agreed_, 1));
   vote_ = communicator_->prepare({.collective = backend::Collective::all_reduce,
@@ -68,8 +69,8 @@ void PriorityExchange::prepare_vote() {
                                  backend::Mode::nonblocking);
 }
 
-/// False if stopped while there was nothing to send and nothing under way. Where there is, it looks
-/// again and again, which is what moves messages on.
+/// Exchanges one iteration. Returns false if stopped with nothing to send or in flight. While
+/// something is in flight it polls, which is what makes messages progress.
 bool PriorityExchange::exchange_iteration(const std::stop_token& stop) {
   started_.assign(parts_.size(), 0);
   arrived_.assign(parts_.size(), 0);
@@ -87,7 +88,7 @@ bool PriorityExchange::exchange_iteration(const std::stop_token& stop) {
   }
 }
 
-/// The last of so many messages that has parts that have not started.
+/// The last of the first `ready` messages that has unstarted parts.
 std::optional<std::size_t> PriorityExchange::most_urgent(std::size_t ready) const {
   for (std::size_t message = ready; message-- > 0;) {
     if (started_[message] < parts_[message].size()) return message;
@@ -95,8 +96,8 @@ std::optional<std::size_t> PriorityExchange::most_urgent(std::size_t ready) cons
   return std::nullopt;
 }
 
-/// If there is credit and something for it. All ranks have started the same parts, so that what is
-/// ready on the one that has least is something for all.
+/// Begins a vote if there is credit and something to send. All ranks have started the same parts,
+/// so any message ready on the slowest rank is ready on all.
 bool PriorityExchange::begin_vote() {
   if (under_way_.size() >= credit_) return false;
   known_ = ready_.ready();
@@ -107,7 +108,7 @@ bool PriorityExchange::begin_vote() {
   return true;
 }
 
-/// If all have voted; with nothing else to look after, it waits for them.
+/// Ends the vote if all ranks have voted. With nothing in flight it waits for them.
 void PriorityExchange::end_vote() {
   if (!under_way_.empty()) {
     if (!vote_->test()) return;
@@ -153,7 +154,7 @@ void PriorityExchange::finish_parts() {
 void PriorityExchange::arrive(const Part& part) {
   mirror_.store(part.elements);
   const bool complete = ++arrived_[part.message] == parts_[part.message].size();
-  // The first gradient of the next iteration may be posted as soon as the last of this has arrived.
+  // The next iteration may post its first gradient as soon as this one's last has arrived.
   if (--left_ == 0) ready_.clear();
   arrivals().ended({.bucket = part.message,
                     .buckets = 1,

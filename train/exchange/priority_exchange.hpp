@@ -15,26 +15,26 @@
 
 namespace dlscale::train {
 
-/// How a PriorityExchange cuts messages and how much it lets travel.
+/// Part size and credit of a PriorityExchange.
 struct Partition {
-  Bytes most;                         ///< of a part, ≥ 4 B
-  std::size_t credit = 1;             ///< parts under way at once, ≥ 1
+  Bytes most;                         ///< largest part, ≥ 4 B
+  std::size_t credit = 1;             ///< parts in flight at once, ≥ 1
   std::vector<std::size_t> messages;  ///< elements of each message of an iteration
   ReadyList::Device device = ReadyList::Device::is_host;
 };
 
-/// Sends gradients in parts, of what is ready those of the last message, which is of the first
-/// layers, first, as ByteScheduler and P3 do. A part that has started is not held up. Parts are
-/// all-reduced without blocking: one starts as soon as fewer than `credit` are under way and
-/// something is ready, on all ranks. Which one, they find by a vote: the least of the numbers of
-/// messages that each has ready tells all of them the same part. A vote begins with the numbers of
-/// that moment, so that what becomes ready meanwhile comes after the part that it is about. While
-/// nothing is under way, a rank waits for the others' votes as `waiting` says.
+/// Sends gradients in parts by priority, as ByteScheduler and P3 do: of the ready messages the last
+/// one, which belongs to the first layers, goes first. A started part is not interrupted. Parts are
+/// all-reduced without blocking. One starts as soon as fewer than `credit` are in flight and
+/// something is ready on all ranks. The ranks agree on it by a vote: the minimum over ranks of the
+/// number of ready messages selects the same part everywhere. A vote uses the numbers from its
+/// start, so a message that becomes ready meanwhile comes after the part voted on. While nothing is
+/// in flight, a rank waits for the others' votes as `waiting` says.
 class PriorityExchange : public Exchange {
  public:
   PriorityExchange(std::unique_ptr<backend::Communicator> communicator, HostMirror gradients,
                    backend::Waiting waiting, Partition partition);
-  /// Finishes the iteration under way, if any: all ranks must have posted all of it.
+  /// Finishes the current iteration, if any. All ranks must have posted all of it.
   ~PriorityExchange() override;
 
   void post(std::size_t message, std::span<float> gradients,
@@ -45,7 +45,7 @@ class PriorityExchange : public Exchange {
     std::size_t message = 0;
     std::span<float> elements;
     std::unique_ptr<backend::PreparedCollective> sum;
-    std::size_t under_way = 0;  ///< others, when it started
+    std::size_t under_way = 0;  ///< other parts in flight when it started
     Instant posted;
     Instant start;
   };
@@ -64,17 +64,17 @@ class PriorityExchange : public Exchange {
   HostMirror mirror_;
   backend::Waiting waiting_;
   std::size_t credit_;
-  std::vector<std::vector<std::size_t>> parts_;  ///< of each message, elements
-  std::vector<std::size_t> started_;             ///< parts of each message, in this iteration
+  std::vector<std::vector<std::size_t>> parts_;  ///< by message: elements of each part
+  std::vector<std::size_t> started_;             ///< by message: parts started in this iteration
   std::vector<std::size_t> arrived_;
   std::size_t left_ = 0;   ///< parts of this iteration that have not arrived
-  std::size_t known_ = 0;  ///< messages that were ready when it looked last
-  double agreed_ = 0;      ///< messages that this rank has ready; after the vote, that all have
+  std::size_t known_ = 0;  ///< messages that were ready at the last check
+  double agreed_ = 0;      ///< messages ready on this rank; after the vote, on all ranks
   std::unique_ptr<backend::PreparedCollective> vote_;
   bool voting_ = false;
   std::vector<Part> under_way_;
   ReadyList ready_;
-  std::jthread thread_;  ///< last: stops before what it uses goes
+  std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
 };
 
 }  // namespace dlscale::train

@@ -15,29 +15,30 @@
 
 namespace dlscale::train {
 
-/// The gradients of an iteration in the order in which they are posted, and how many of them the
-/// device has completed. One thread posts, another asks.
+/// The gradients of an iteration in the order of posting, and how many the device has completed.
+/// One thread posts, another queries.
 class ReadyList {
  public:
-  /// Where a device runs beside the host, a thread waits for its marks; else what is posted is
-  /// ready.
+  /// runs_beside: the device is asynchronous, so a thread waits for its marks. is_host: a posted
+  /// gradient is ready.
   enum class Device { is_host, runs_beside };
   explicit ReadyList(Device device);
 
-  /// `number` is 0 for the first after clear(), then 1, ….
+  /// Posts gradient `number`: 0 for the first after clear(), then 1, ….
   void post(std::size_t number, std::span<float> gradients,
             std::shared_ptr<const backend::Mark> ready);
-  /// How many, from the first on, are ready. Rethrows what a mark threw, as wait_ready() does.
+  /// Number of leading gradients that are ready. Rethrows the exception of a mark, as wait_ready()
+  /// does.
   [[nodiscard]] std::size_t ready();
-  /// Waits until `count` are ready; false if `stop` comes first.
+  /// Waits until `count` are ready; returns false if `stop` comes first.
   [[nodiscard]] bool wait_ready(std::size_t count, const std::stop_token& stop);
-  /// Of one that is ready: where it lies, and when it was posted.
+  /// Memory and posting time of a ready gradient.
   struct Posted {
     std::span<float> gradients;
     Instant when;
   };
   [[nodiscard]] Posted posted(std::size_t number);
-  /// Before the first of the next iteration is posted; all must be ready.
+  /// Clears the list before the next iteration. All gradients must be ready.
   void clear();
 
  private:
@@ -50,7 +51,7 @@ class ReadyList {
   std::deque<std::shared_ptr<const backend::Mark>> marks_;
   std::exception_ptr failure_;
   Device device_;
-  std::jthread watcher_;  ///< last: stops before what it uses goes
+  std::jthread watcher_;  ///< last: it stops before the members it uses are destroyed
 };
 
 }  // namespace dlscale::train

@@ -9,22 +9,22 @@
 
 namespace dlscale::train {
 
-/// Brings what lies on a device to a communicator that takes host memory only, and back.
+/// Copies device data to and from host memory for a communicator that takes only host memory.
 class Staging {
  public:
-  /// Passes everything on where it lies.
+  /// Passes all data on in place.
   Staging() = default;
-  /// Copies by way of host memory for up to `largest` floats if `device` has memory of its own that
+  /// Copies up to `largest` floats through host memory if `device` has its own memory that
   /// `communicator` does not take.
   Staging(backend::ComputeDevice& device, const backend::Communicator& communicator,
           std::size_t largest);
 
-  /// Runs `work` on the elements or on a copy of them that is written back. What was to write them
-  /// must be done. One thread at a time.
+  /// Runs `work` on the elements, or on a copy that is then written back. Writes to them must have
+  /// finished. Not thread-safe.
   void with(std::span<float> elements, const std::function<void(std::span<float>)>& work);
 
  private:
-  std::unique_ptr<backend::Courier> courier_;  ///< none: nothing is copied
+  std::unique_ptr<backend::Courier> courier_;  ///< null: nothing is copied
   backend::Buffer host_;
 };
 

@@ -10,7 +10,7 @@ ClockOffset clock_offset(std::span<const RoundTrip> trips) {
   EXPECT(!trips.empty());
   const RoundTrip& best = *std::ranges::min_element(
       trips, {}, [](const RoundTrip& trip) { return trip.received - trip.sent; });
-  // Halves of a difference: clocks may show numbers so large that sums of them lose digits.
+  // The difference is halved, as sums of large clock values lose digits.
   const Seconds half = (best.received - best.sent) / 2;
   const Seconds middle = best.sent + half;
   return {.at = middle, .ahead = best.answered - middle, .uncertainty = half};

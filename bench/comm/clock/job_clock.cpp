@@ -9,12 +9,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int tag = 2;  // others than the messages that are measured
+constexpr int tag = 2;  // differs from the tag of measured messages
 constexpr std::size_t least_trips = 10;
 constexpr std::size_t most_trips = 100;
 constexpr Seconds long_enough = 5.0_ms;
 
-/// There: 1 if rank 0 asks once more after this, else 0. Back: what the clock showed, in seconds.
+/// To a rank: 1 if rank 0 sends another message after this one, else 0. Back: its clock in seconds.
 using Word = std::array<double, 1>;
 
 void send(backend::Communicator& ranks, const Word& word, Rank to) {
@@ -27,7 +27,7 @@ Word receive(backend::Communicator& ranks, Rank from) {
   return word;
 }
 
-/// Whether there is to be another one after that which follows `trips`.
+/// Whether another round trip follows the one after `trips`.
 bool goes_on(const std::vector<RoundTrip>& trips) {
   const std::size_t count = trips.size() + 1;
   if (count < least_trips) return true;

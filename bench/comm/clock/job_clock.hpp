@@ -9,17 +9,16 @@
 
 namespace dlscale::bench {
 
-/// The steady clocks of all ranks' hosts, counted from one number that all of them take off, and
-/// how far they are apart. That ranks of one host have one clock is found, not assumed.
+/// The steady clocks of all ranks' hosts, relative to a common origin, and their offsets. Ranks of
+/// one host share a clock; this is measured, not assumed.
 class JobClock {
  public:
   /// Collective.
   explicit JobClock(backend::Communicator& ranks);
-  /// What this rank's clock showed at `point`.
+  /// The time of this rank's clock at `point`.
   [[nodiscard]] Seconds shown(std::chrono::steady_clock::time_point point) const;
-  /// Collective: the offset of every rank's clock, as rank 0 finds it by sending messages to each
-  /// rank and back; the same on all ranks. Up to 100 round trips to each, of which there are fewer
-  /// where they take more than 5 ms together, and 10 at least.
+  /// Collective: the offset of every rank's clock, measured by round trips from rank 0; the same on
+  /// all ranks. It takes up to 100 round trips per rank within 5 ms, and at least 10.
   [[nodiscard]] std::vector<ClockOffset> look() const;
 
  private:
@@ -28,7 +27,7 @@ class JobClock {
   void answer() const;
 
   backend::Communicator* ranks_;
-  std::int64_t origin_ = 0;  ///< in ticks of the clock: rank 0's when this was made
+  std::int64_t origin_ = 0;  ///< in ticks of the clock: rank 0's at construction
 };
 
 }  // namespace dlscale::bench

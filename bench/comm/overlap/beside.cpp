@@ -29,13 +29,13 @@ namespace {
 
 using backend::Communicator;
 
-/// Time of the work alone over that of the messages alone, beyond which it is not what was asked
-/// for, either way.
+/// Tolerated factor, either way, between the requested and the measured ratio of work alone to
+/// messages alone.
 constexpr double most_off = 1.5;
 
 constexpr DType computed_in = DType::f32;
 
-/// A name and which of a round's times it is.
+/// A series name and the time of a round that it holds.
 struct Part {
   const char* series;
   Seconds OverlapTimes::*time;
@@ -45,7 +45,7 @@ constexpr std::array parts{Part{"compute_alone", &OverlapTimes::compute_alone},
                            Part{"together", &OverlapTimes::together},
                            Part{"compute_beside", &OverlapTimes::compute_beside}};
 
-/// Collective: of the longest of the ranks, sample by sample.
+/// Collective: adds a series. Returns the slowest rank's times, sample by sample.
 std::vector<double> add_series(Communicator& ranks, std::span<const OverlapTimes> rounds,
                                const Part& part, Measurement& measurement) {
   std::vector<double> mine;
@@ -79,7 +79,7 @@ void add_overlap(Communicator& ranks, std::span<const OverlapTimes> rounds,
   for (auto& [name, values] : times) measurement.series[name] = make_series("s", {values});
 }
 
-/// Where the work could not be cut to what was asked for.
+/// Warns if the work could not be matched to the requested ratio.
 void add_ratio_doubt(double wanted, Measurement& measurement) {
   const double ratio = measurement.at("compute_alone").summary.median /
                        measurement.at("messages_alone").summary.median;
@@ -96,8 +96,8 @@ Measurement rejected_row(const Finding& finding, const std::string& verdict) {
   return rejected(finding, computed_in).value();
 }
 
-/// Both at once, with numbers of which the results are known. A row without times where either is
-/// wrong on some rank; else nothing, and the error of the work in `finding`.
+/// Runs both at once with known results. Returns a row without times if either is wrong on some
+/// rank; else nothing, and the error of the work in `finding`.
 std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, BesideWork& work,
                                       BesideRounds& rounds, Finding& finding) {
   std::vector<std::byte> memory;
@@ -116,7 +116,7 @@ std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, Bes
   return rejected_row(finding, verdict);
 }
 
-/// What is wrong with messages by themselves, in words.
+/// Checks messages alone; returns a description of errors, or an empty text.
 std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& rounds) {
   std::vector<std::byte> memory;
   together(ranks, [&] {
@@ -129,7 +129,7 @@ std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& 
   return shared_verdict(ranks, traffic.compare(memory));
 }
 
-/// Of the messages and of a run of the work, the longest of the ranks.
+/// Times of the messages alone and of one run of the work, on the slowest rank.
 struct Alone {
   Seconds messages;
   Seconds run;
@@ -143,7 +143,7 @@ Alone look(Communicator& ranks, Traffic& traffic, BesideRounds& rounds, Rotating
     traffic.use(buffers.next());
     const Seconds sent = rounds.send();
     const Seconds ran = rounds.compute();
-    if (i == 0) continue;  // warms up
+    if (i == 0) continue;  // warm-up
     messages.push_back(sent.si());
     runs.push_back(ran.si());
   }
@@ -173,7 +173,7 @@ class BesideCell {
     const Alone alone = look(ranks, traffic, rounds, *buffers);
     rounds.set_runs(matching_runs(beside_->ratio, alone.messages, alone.run));
     Measurement row = sample(ranks, traffic, rounds, *buffers);
-    if (row.status != Status::interrupted) {  // which ends what ranks do together
+    if (row.status != Status::interrupted) {  // an interruption ends collective work
       const Finding after = find_on_all(ranks, [&] { return work->check(); });
       if (auto wrong = rejected(after, computed_in)) return *std::move(wrong);
       const std::string verdict = check_messages(ranks, traffic, rounds);
@@ -188,7 +188,7 @@ class BesideCell {
                      RotatingBuffers& buffers) {
     StartWatch starts(ranks);
     std::vector<OverlapTimes> taken;
-    // Of this, too, nothing throws but the communicator: the rounds keep what the work throws.
+    // Only the communicator throws here: the rounds keep exceptions of the work.
     Measurement measurement = sampler_->sample([&] {
       taken.push_back(rounds.round([&] { traffic.use(buffers.next()); }));
       starts.note(rounds.stay());
@@ -226,7 +226,7 @@ class BesideCell {
 Measurement measure_beside(const Message& message, const MessageConditions& conditions,
                            const Beside& beside, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
-  // The messages travel between threads that do nothing else, on a communicator of their own.
+  // Messages use their own thread and their own communicator.
   const std::unique_ptr<Communicator> carrier = ranks.duplicate();
   Measurement measurement;
   try {

@@ -9,26 +9,26 @@
 
 namespace dlscale::bench {
 
-/// What the ranks do beside their messages.
+/// Work that ranks do while their messages are in flight.
 struct Beside {
-  /// Called once a cell, by each rank. May throw.
+  /// Called once per cell by each rank. May throw.
   std::function<std::unique_ptr<BesideWork>()> make_work;
-  double ratio = 1;  ///< how many times as long as the messages it is to take, alone
-  int threads = 1;   ///< that it keeps busy
+  double ratio = 1;  ///< its time alone as a multiple of the messages' time
+  int threads = 1;   ///< number of busy threads
 };
 
 /// Measures messages and work alone, and both at once: the work on the calling thread, the messages
-/// on one of their own, as in training. In each sample all three, in turns that change from sample
-/// to sample, so that whatever changes on the machine changes for all of them.
+/// on a thread of their own, as in training. Each sample measures all three. Their order changes
+/// from sample to sample, so that changes of the machine affect all of them.
 ///
-/// The series, s unless said, of all ranks ("time": of the messages beside the work, M_o) or, as
-/// they follow from the longest of the ranks, with one list:
-///   compute_alone T_c, messages_alone T_m, together T_o, compute_beside C_o   of all ranks
-///   overlap_efficiency E, compute_slowdown, messages_slowdown (unit 1), exposed, hidden
-/// as Overlap has them; and "compute_runs" (unit 1), how many runs of the work a sample has.
+/// "time", in seconds, is the time of the messages during the work, M_o, of all ranks. Other series
+/// of all ranks: "compute_alone" T_c, "messages_alone" T_m, "together" T_o, "compute_beside" C_o.
+/// Series with one list, derived from the slowest rank: "overlap_efficiency" E, "compute_slowdown"
+/// and "messages_slowdown" (unit 1), "exposed" and "hidden", as in Overlap, and "compute_runs"
+/// (unit 1), the runs of the work in a sample.
 ///
-/// What both leave is checked after they ran at once, before the first sample, and that of the work
-/// after the last one, too. Wrong results and what is not offered are rows as of measure_traffic().
+/// The results of both are checked after a concurrent run before the first sample; those of the
+/// work also after the last. Wrong results and unsupported cells give rows as in measure_traffic().
 /// Collective.
 Measurement measure_beside(const Message& message, const MessageConditions& conditions,
                            const Beside& beside, const Sampler& sampler);

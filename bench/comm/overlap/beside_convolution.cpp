@@ -21,14 +21,14 @@ using backend::ComputeDevice;
 using backend::OperationMemory;
 using backend::OperationSpec;
 
-// As activations and weights have them; only their being normal floating point numbers matters.
+// Typical of activations and weights; for the time they only need to be normal floating-point
+// numbers.
 constexpr float activation_sigma = 1.0F;
 constexpr float parameter_sigma = 0.05F;
 
 constexpr int channels = 64;
 
-/// The convolution, after another that leaves its input as convolutions do, and what a network
-/// needs.
+/// A network of the convolution, after another that gives its input a convolution's layout.
 Network make_network() {
   const std::vector<Network::Node> nodes{
       {"before", Convolution{.out_channels = channels, .kernel_h = 1, .kernel_w = 1}, {"input"}},
@@ -41,7 +41,7 @@ Network make_network() {
   return {"beside", {channels, 14, 14}, nodes};
 }
 
-/// The same in f32 and plain order.
+/// The same spec in f32 and plain order.
 OperationSpec plain_spec(const OperationSpec& spec, const ComputeDevice& reference) {
   OperationSpec plain = spec;
   plain.layout.reset();
@@ -80,7 +80,7 @@ std::vector<float> reference_answer(ComputeDevice& reference, const OperationSpe
   return fetch(reference, memory.output());
 }
 
-/// As backend::OperationCheck has it.
+/// Compares as backend::OperationCheck does.
 Finding compare(std::span<const float> found, std::span<const float> expected) {
   double squares = 0;
   for (const float value : expected) squares += static_cast<double>(value) * value;

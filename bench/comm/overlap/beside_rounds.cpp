@@ -62,7 +62,7 @@ OverlapTimes BesideRounds::round(const std::function<void()>& prepare) {
   return at_once;
 }
 
-/// Signals are left to whoever takes the samples, which keeps those that there are.
+/// Signals are left to the sampler, which keeps the samples so far.
 void BesideRounds::throw_failure() const {
   std::array<double, 1> failed{failure_ ? 1.0 : 0.0};
   ranks_->all_reduce(failed, backend::Reduction::max);

@@ -12,36 +12,36 @@
 namespace dlscale::bench {
 
 /// Work alone, messages alone and both at once. The work runs on the calling thread, the messages
-/// on one of their own, whose ranks meet before they begin, as the exchange of gradients does in
-/// training. All calls but throw_failure() are collective, and the ranks meet before each.
+/// on their own, whose ranks pass a barrier first, as the gradient exchange does in training. All
+/// calls but throw_failure() are collective and begin with a barrier.
 ///
-/// What the work throws is kept: after that it is not done any more, but this rank goes on meeting
-/// the others, for whom it would be missed.
+/// An exception of the work is kept. The work is skipped from then on, but this rank still joins
+/// the barriers, so that the others do not block.
 class BesideRounds {
  public:
-  /// `ranks` is for the calling thread, `carrier` (of the same ranks) for the traffic; all outlive
-  /// it. `waiting`: how ranks meet before the messages.
+  /// `ranks` is for the calling thread, `carrier` (the same ranks) for the traffic; all must
+  /// outlive it. `waiting` is the wait policy of the barrier before the messages.
   BesideRounds(backend::Communicator& ranks, backend::Communicator& carrier, Traffic& traffic,
                BesideWork& work, backend::Waiting waiting)
       : ranks_(&ranks), carrier_(&carrier), traffic_(&traffic), work_(&work), waiting_(waiting) {}
 
-  /// How often a round does the work: once, if it is not set.
+  /// Sets the runs of the work in each round; once by default.
   void set_runs(int runs) { runs_ = runs; }
   [[nodiscard]] int runs() const { return runs_; }
 
   Seconds compute();
-  /// Once the ranks have met, as of all messages.
+  /// Sends the messages after a barrier, as before all messages.
   Seconds send();
-  /// What both took at once; nothing of them alone.
+  /// Times of both at once; the times alone are zero.
   OverlapTimes both();
-  /// All three, beginning with the next of them from round to round. `prepare` comes before each of
-  /// the two that send, and is not timed; whatever it throws, it throws on all ranks.
+  /// Measures all three, in an order that rotates from round to round. `prepare` runs untimed
+  /// before each of the two that send; if it throws, it throws on all ranks.
   OverlapTimes round(const std::function<void()>& prepare);
 
   /// When this rank was in the messages of the last both().
   [[nodiscard]] const Stay& stay() const { return stay_; }
 
-  /// Collective: throws on all ranks what the work threw on one.
+  /// Collective: throws on all ranks if the work threw on one.
   void throw_failure() const;
 
  private:
@@ -54,11 +54,11 @@ class BesideRounds {
   BesideWork* work_;
   backend::Waiting waiting_;
   int runs_ = 1;
-  int first_ = 0;  ///< of the three, in the next round
+  int first_ = 0;  ///< index of the first of the three in the next round
   Seconds carried_;
   Stay stay_;
   std::exception_ptr failure_;
-  MessageThread thread_;  ///< last: ends before what it uses goes
+  MessageThread thread_;  ///< last: it ends before the members it uses are destroyed
 };
 
 }  // namespace dlscale::bench

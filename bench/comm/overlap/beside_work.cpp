@@ -62,7 +62,7 @@ class CopyWork : public BesideWork {
       : pieces_(pieces_beyond(backend::last_level_cache())),
         from_(pieces_ * piece_bytes),
         to_(from_.size()) {
-    // A prime number of them, so that no two pieces are alike.
+    // The length is prime, so that any two pieces differ.
     std::array<std::byte, 251> pattern{};
     for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<std::byte>(i);
     for (std::size_t at = 0; at < from_.size(); at += pattern.size()) {
@@ -78,11 +78,11 @@ class CopyWork : public BesideWork {
   }
 
   void spoil() override {
-    std::ranges::fill(to_, std::byte{0xFF});  // as no byte of the pattern is
+    std::ranges::fill(to_, std::byte{0xFF});  // does not occur in the pattern
     copied_ = 0;
   }
 
-  /// Of the pieces that were copied.
+  /// Checks the copied pieces.
   [[nodiscard]] Finding check() override {
     EXPECT(copied_ > 0);
     std::size_t wrong = 0;
@@ -104,7 +104,7 @@ class CopyWork : public BesideWork {
  private:
   static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
 
-  /// Both arrays together drive each other's pieces out.
+  /// Number of pieces so that both arrays together exceed the caches.
   static std::size_t pieces_beyond(Bytes last_level) {
     return static_cast<std::size_t>(flush_size(last_level).si()) / 2 / piece_bytes + 1;
   }
@@ -112,8 +112,8 @@ class CopyWork : public BesideWork {
   std::size_t pieces_;
   std::vector<std::byte> from_;
   std::vector<std::byte> to_;
-  std::size_t next_ = 0;    ///< piece
-  std::size_t copied_ = 0;  ///< pieces, since they were spoiled
+  std::size_t next_ = 0;    ///< index of the next piece
+  std::size_t copied_ = 0;  ///< pieces copied since spoil()
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace dlscale::bench {
 
-/// What a rank does beside its messages, in short runs that are all alike, in f32.
+/// Work that a rank does while messages are in flight: short, identical runs in f32.
 class BesideWork {
  public:
   BesideWork() = default;
@@ -18,29 +18,28 @@ class BesideWork {
   BesideWork(const BesideWork&) = delete;
   BesideWork& operator=(const BesideWork&) = delete;
 
-  /// Does it once more, and returns when it is done. Throws LibraryError.
+  /// Runs once and returns when done. Throws LibraryError.
   virtual void run() = 0;
-  /// Overwrites what runs have left, so that only runs from now on can leave what is right.
+  /// Overwrites the results of earlier runs, so that check() sees only later ones.
   virtual void spoil() = 0;
-  /// How far what the runs since spoil() have left is from the reference. Requires one.
+  /// Error of the runs since spoil() against the reference. Requires one run.
   [[nodiscard]] virtual Finding check() = 0;
-  /// That it needs.
+  /// Memory that the work needs.
   [[nodiscard]] virtual Bytes memory() const = 0;
-  /// A run, and what does it, in words.
+  /// Description of a run and of the code that does it.
   [[nodiscard]] virtual std::string implementation() const = 0;
 };
 
-/// gemm     a product of two matrices of 128 x 128, from warm caches
-/// conv     forward of a 3 x 3 convolution of 64 x 14 x 14 to as many, of one image, likewise
-/// memcpy   256 KiB of an array, after those of the run before, to another; both are too large for
-///          the caches
+/// gemm     a product of two 128 x 128 matrices, from warm caches
+/// conv     forward of a 3 x 3 convolution, 64 x 14 x 14 to as many, of one image, from warm caches
+/// memcpy   copies the next 256 KiB of one array to another; both are larger than the caches
 std::vector<std::string> beside_names();
 
-/// Whether a compute backend does it.
+/// Whether the work needs a compute backend.
 bool needs_backend(std::string_view name);
 
-/// By the device of the workbench, which computes in memory of the host; null where
-/// needs_backend() says no. Throws Unsupported where the device offers no such thing.
+/// Makes the work for the device of the workbench, which computes in host memory; null where
+/// needs_backend() is false. Throws Unsupported where the device does not support it.
 std::unique_ptr<BesideWork> make_beside_work(std::string_view name,
                                              const std::shared_ptr<Workbench>& workbench);
 

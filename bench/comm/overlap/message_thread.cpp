@@ -31,7 +31,7 @@ void MessageThread::run(const std::stop_token& stop) {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      work_();  // which nobody else changes until it is done
+      work_();  // not changed by others until it is done
     } catch (...) {
       failure = std::current_exception();
     }

@@ -7,19 +7,19 @@
 
 namespace dlscale::bench {
 
-/// A thread that carries messages while the caller computes, as train/exchange/exchange.hpp has one: it
-/// sleeps until it is given something to do, and is woken for it.
+/// A thread that sends messages while the caller computes, as in train/exchange/exchange.hpp: it
+/// sleeps until it is given work.
 class MessageThread {
  public:
   MessageThread();
-  /// Waits for what was begun.
+  /// Waits for the work in progress.
   ~MessageThread();
   MessageThread(const MessageThread&) = delete;
   MessageThread& operator=(const MessageThread&) = delete;
 
-  /// Has it call `work`, and returns. Requires that what was begun before was waited for.
+  /// Starts `work` on the thread and returns. Requires that earlier work was waited for.
   void begin(std::function<void()> work);
-  /// Returns when it is done, or throws what it threw.
+  /// Waits for the work; rethrows its exception.
   void finish();
 
  private:
@@ -28,9 +28,9 @@ class MessageThread {
   std::mutex mutex_;
   std::condition_variable_any given_;
   std::condition_variable done_;
-  std::function<void()> work_;  ///< empty: there is none
+  std::function<void()> work_;  ///< empty: none
   std::exception_ptr failure_;
-  std::jthread thread_;  ///< last: stops before what it uses goes
+  std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
 };
 
 }  // namespace dlscale::bench

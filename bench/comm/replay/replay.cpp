@@ -23,7 +23,7 @@ using Times = std::vector<std::vector<double>>;
 
 constexpr backend::ElementType element = backend::ElementType::f32;
 
-/// Bytes of the message on so many ranks.
+/// Size of the message for that many ranks.
 std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
   const std::optional<backend::Collective> collective = collective_named(message.collective);
   if (!collective) {
@@ -43,7 +43,7 @@ std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
                                          : message.bytes);
 }
 
-/// That of the training, if there are so many ranks.
+/// The recorded root, modulo the number of ranks.
 std::optional<Rank> root_on(int ranks, const ProfiledMessage& message) {
   const std::optional<backend::Collective> collective = collective_named(message.collective);
   if (collective != backend::Collective::reduce && collective != backend::Collective::broadcast) {
@@ -52,7 +52,7 @@ std::optional<Rank> root_on(int ranks, const ProfiledMessage& message) {
   return message.root.value_or(0) % ranks;
 }
 
-/// So many samples that each iteration is among them.
+/// A sampler that takes enough samples to include each iteration.
 Sampler for_all(const Sampler& sampler, std::size_t iterations) {
   StoppingCriterion criterion = sampler.criterion();
   criterion.min_samples = std::max(criterion.min_samples, static_cast<int>(iterations));
@@ -60,7 +60,7 @@ Sampler for_all(const Sampler& sampler, std::size_t iterations) {
   return {sampler.communicator(), criterion};
 }
 
-/// Of every message of the iterations in turn.
+/// Times of all messages of the iterations, one after the other.
 std::vector<double> times_of(std::span<const ReplayedIteration> iterations) {
   std::vector<double> times;
   for (const ReplayedIteration& each : iterations) {
@@ -69,7 +69,7 @@ std::vector<double> times_of(std::span<const ReplayedIteration> iterations) {
   return times;
 }
 
-/// What the iterations that were sampled, the last ones, took on all ranks, by message.
+/// Times of the sampled iterations, which are the last ones, on all ranks, by message.
 std::map<ReplayedMessage, Times> times_by_message(
     Communicator& ranks, std::span<const ReplayedIteration> sampled,
     const std::vector<std::vector<ReplayStep>>& iterations) {
@@ -96,7 +96,7 @@ Measurement wrong(const std::string& reason) {
   return measurement;
 }
 
-/// When the last of its messages was there.
+/// Time at which the last message of an iteration was done.
 Seconds end_of(const std::vector<ProfiledMessage>& iteration, std::size_t rank) {
   Seconds end;
   for (const ProfiledMessage& message : iteration) end = std::max(end, message.end(rank));
@@ -153,7 +153,7 @@ void Replay::carry_out(const Sampler& sampler) {
       whole_ = wrong(verdict);
       return;
     }
-    // Nothing of this throws but the communicator, and what that throws leaves ranks apart.
+    // Only the communicator throws here, and its failures leave ranks apart.
     whole_ = for_all(sampler, iterations_.size())
                  .sample({.set_up = [&] { carrier.fill(); },
                           .meeting = plan_.waiting,
@@ -169,7 +169,8 @@ void Replay::carry_out(const Sampler& sampler) {
   }
 }
 
-/// Not ok where the whole is not, except that its interval says nothing of a message's.
+/// The row of a message. It takes over the status of the whole replay, unless that is unstable:
+/// the interval of the whole says nothing about a message's.
 Measurement Replay::row(const ReplayedMessage& what, double wanted_width) const {
   Measurement row;
   row.work = {Flops(0), Bytes(static_cast<double>(what.bytes))};

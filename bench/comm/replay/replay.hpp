@@ -12,60 +12,64 @@
 
 namespace dlscale::bench {
 
-/// When the messages of a replay are handed over: as the profile has it, or as soon as the one
-/// before is done.
+/// When a replay posts its messages: at the profile's times, or as soon as the previous one is
+/// done.
 enum class Gaps { recorded, none };
 
-/// What is carried out, and how.
+/// The profile to replay and the conditions.
 struct ReplayPlan {
   CommunicationProfile profile = {};
   Gaps gaps = Gaps::recorded;
-  backend::Waiting waiting = backend::Waiting::sleep;  ///< how ranks meet before messages
-  /// Whether they meet before each, as where a thread sends them while others compute, or only
-  /// before the first of an iteration.
+  /// Wait policy of the barrier before messages.
+  backend::Waiting waiting = backend::Waiting::sleep;
+  /// Whether a barrier comes before each message, as where a thread sends while others compute, or
+  /// only before the first of an iteration.
   bool meets_each = true;
-  std::vector<std::string> warnings = {};  ///< for every row
+  std::vector<std::string> warnings = {};  ///< warnings for every row
 };
 
-/// A message at a place in the iteration, and a row of a replay.
+/// A message at a position in the iteration, and a row of a replay.
 struct ReplayedMessage {
   std::size_t place = 0;
   std::string collective;
-  std::size_t bytes = 0;  ///< on these ranks: what is made of blocks is rounded up to equal ones
-  std::optional<Rank> root = {};  ///< of these ranks, of a reduce or broadcast
+  /// Size on these ranks: rounded up to equal blocks where the collective has blocks.
+  std::size_t bytes = 0;
+  std::optional<Rank> root = {};  ///< among these ranks, for a reduce or broadcast
   auto operator<=>(const ReplayedMessage&) const = default;
 };
 
-/// A message of an iteration, of a profile that outlives it.
+/// A message of an iteration in a profile, which must outlive it.
 struct ReplayStep {
   ReplayedMessage message;
   const ProfiledMessage* recorded = nullptr;
 };
 
-/// Carries out the iterations of a profile one after the other and again from the first, as often
-/// as samples are wanted, each at least once: messages of the recorded collectives and sizes, of
-/// f32, each in memory of its own that was written before the iteration. As many are under way at
-/// once as were. The ranks may be others than were recorded: rank r hands over when rank r modulo
-/// the recorded ones did, and root r is rank r modulo these. Each message is checked, exactly,
-/// before.
+/// Replays the iterations of a profile in a cycle, until there are enough samples and each ran at
+/// least once. It sends messages of the recorded collectives and sizes in f32, each in its own
+/// memory, which is written before the iteration. As many messages are in flight at once as in the
+/// recording.
+///
+/// The number of ranks may differ from the recording: rank r posts at the times of recorded rank r
+/// modulo the recorded number, and root r becomes r modulo the current number. Each message is
+/// first checked exactly.
 class Replay {
  public:
-  /// Throws ConfigError for a collective that is none and sizes that are not whole elements.
+  /// Throws ConfigError for an unknown collective, and for sizes that are not whole elements.
   Replay(ReplayPlan plan, int ranks);
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() = default;
 
-  /// What there is to measure beside whole iterations.
+  /// The messages to measure, besides whole iterations.
   [[nodiscard]] std::set<ReplayedMessage> messages() const;
 
-  /// The row of a message, or (nothing given) of whole iterations: series "time" of the replay and
-  /// "recorded" of the profile. What is asked for once comes from the carrying out before, if there
-  /// was one; what is asked for again is carried out anew. Collective.
+  /// The row of a message, or of whole iterations if `what` is empty: series "time" of the replay
+  /// and "recorded" of the profile. The first request for a row uses the previous replay, if there
+  /// is one; a repeated request replays anew. Collective.
   Measurement measure(const std::optional<ReplayedMessage>& what, const Sampler& sampler);
 
  private:
-  /// By rank, in the order of the iterations.
+  /// By rank, then in the order of the iterations.
   using Times = std::vector<std::vector<double>>;
 
   void carry_out(const Sampler& sampler);
@@ -74,9 +78,9 @@ class Replay {
 
   ReplayPlan plan_;
   std::vector<std::vector<ReplayStep>> iterations_;
-  std::set<std::optional<ReplayedMessage>> given_;  ///< of the last carrying out
-  std::optional<Measurement> whole_;                ///< of the last carrying out
-  std::map<ReplayedMessage, Times> times_;          ///< likewise; empty if it has no times
+  std::set<std::optional<ReplayedMessage>> given_;  ///< rows returned from the last replay
+  std::optional<Measurement> whole_;                ///< of the last replay
+  std::map<ReplayedMessage, Times> times_;  ///< of the last replay; empty if it has no times
 };
 
 }  // namespace dlscale::bench

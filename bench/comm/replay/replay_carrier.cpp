@@ -32,8 +32,7 @@ std::array<std::byte, 4> one() {
   return bytes;
 }
 
-/// A thread that sleeps wakes some tens of microseconds late, so that the last of them are spent
-/// looking at the clock.
+/// Waits until `when`. A sleeping thread wakes tens of microseconds late, so it spins at the end.
 void wait_until(Instant when) {
   constexpr std::chrono::microseconds watched{200};
   if (when - steady_clock::now() > watched) std::this_thread::sleep_until(when - watched);
@@ -140,8 +139,8 @@ Seconds ReplayCarrier::iterate() {
   return timed([&] { now.times = send(iterations_[now.number], plan_->gaps); });
 }
 
-/// How long each took, from its beginning to where it was waited for: oldest first, when so few are
-/// to be under way.
+/// Sends an iteration. Returns each message's time from its start to the end of its wait; the
+/// oldest is waited for when the limit of messages in flight is reached.
 std::vector<double> ReplayCarrier::send(const Iteration& iteration, Gaps gaps) {
   std::vector<double> times;
   times.reserve(iteration.size());

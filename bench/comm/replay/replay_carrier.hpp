@@ -13,26 +13,27 @@
 
 namespace dlscale::bench {
 
-/// An iteration that was carried out: which of the profile, and how long each message took here.
+/// A replayed iteration: its index in the profile, and the time of each message on this rank.
 struct ReplayedIteration {
   std::size_t number = 0;
   std::vector<double> times;  ///< s
 };
 
-/// Sends the messages of a replay on this rank. All calls are made by all ranks.
+/// Sends the messages of a replay on this rank. All calls are collective.
 class ReplayCarrier {
  public:
-  /// Takes memory. Both arguments and the communicator outlive it. Throws Unsupported, on all ranks
-  /// alike, if that is not free or a message cannot be sent so.
+  /// Allocates memory. Both arguments and the communicator must outlive it. Throws Unsupported on
+  /// all ranks if memory is short or a message cannot be sent this way.
   ReplayCarrier(const ReplayPlan& plan, const std::vector<std::vector<ReplayStep>>& iterations,
                 backend::Communicator& ranks);
 
-  /// Sends each message at least once, as many at once as later. Returns what came out wrong, the
-  /// same on all ranks; empty if nothing did.
+  /// Sends each message at least once, as many at once as later. Returns the errors found, the same
+  /// on all ranks; empty if there are none.
   std::string check();
-  /// Writes ones, of which sums stay small, to what will be sent.
+  /// Fills the messages to send with ones, whose sums stay small.
   void fill() { static_cast<void>(memory_->next()); }
-  /// The next iteration: the time from its beginning to the end of its last message on this rank.
+  /// Sends the next iteration. Returns the time from its start to the end of its last message on
+  /// this rank.
   Seconds iterate();
   [[nodiscard]] const std::vector<ReplayedIteration>& done() const { return done_; }
 
@@ -44,8 +45,8 @@ class ReplayCarrier {
   using Lanes = std::map<ReplayedMessage, Lane>;
   struct Sending {
     const Lanes::value_type* lane;
-    Seconds posted;         ///< since the iteration began
-    std::size_t under_way;  ///< when it is begun
+    Seconds posted;         ///< since the start of the iteration
+    std::size_t under_way;  ///< messages in flight when it starts
 
     [[nodiscard]] Traffic& traffic() const { return *lane->second.traffic; }
   };
@@ -57,7 +58,7 @@ class ReplayCarrier {
 
   const ReplayPlan* plan_;
   backend::Communicator* ranks_;
-  backend::Mode mode_;  ///< nonblocking if any are under way at once
+  backend::Mode mode_;  ///< nonblocking if messages overlap
   Lanes lanes_;
   std::vector<Iteration> iterations_;
   std::optional<RotatingBuffers> memory_;

@@ -19,7 +19,7 @@ namespace {
 using Axes = std::map<std::string, std::string>;
 using Words = std::vector<std::string>;
 
-/// The options that concern a replay.
+/// The options that affect a replay.
 constexpr std::array<std::string_view, 3> replay_axes{"replay", "gaps", "waiting"};
 
 void refuse_idle_options(const Context& context) {
@@ -43,7 +43,7 @@ std::string axis_or(const Axes& axes, const std::string& name, const std::string
   return found == axes.end() ? otherwise : found->second;
 }
 
-/// As named, else as in the training.
+/// The given wait policy, else the training's.
 std::string waiting_of(const Context& context, const CommunicationProfile& profile) {
   const bool given = context.given.contains("waiting");
   std::string text = given ? context.value("waiting") : axis_or(profile.axes, "waiting", "sleep");
@@ -68,7 +68,7 @@ std::vector<CommunicationProfile> load(const std::string& path) {
   return profiles;
 }
 
-/// What says of other ranks than were recorded that they are.
+/// A warning if the number of ranks differs from the recording.
 Words ranks_warnings(const CommunicationProfile& profile, const Axes& common) {
   if (common.at("ranks") == std::to_string(profile.ranks())) return {};
   return {fmt::format(
@@ -77,7 +77,8 @@ Words ranks_warnings(const CommunicationProfile& profile, const Axes& common) {
       profile.ranks(), common.at("ranks"), profile.ranks())};
 }
 
-/// What says of a profile of an earlier version that it does not tell all that would be sent alike.
+/// A warning if an earlier version wrote the profile, which then lacks concurrency and roots of
+/// messages.
 Words order_warnings(const CommunicationProfile& profile) {
   if (profile.tells_order) return {};
   const auto has_root = [](const ProfiledMessage& message) {
@@ -93,7 +94,7 @@ Words order_warnings(const CommunicationProfile& profile) {
       "them as the training did, write it anew with dlscale bench e2e --profile FILE."};
 }
 
-/// What says of a training that was stopped that it was.
+/// A warning if the recorded training was interrupted.
 Words interruption_warnings(const CommunicationProfile& profile) {
   if (profile.interruption.empty()) return {};
   return {
@@ -102,7 +103,7 @@ Words interruption_warnings(const CommunicationProfile& profile) {
                   profile.interruption, profile.iterations.size())};
 }
 
-/// Throws ConfigError that names the file of the profile.
+/// Makes a replay; ConfigErrors name the file of the profile.
 std::shared_ptr<Replay> replay_of(ReplayPlan plan, int ranks, const std::string& path) {
   try {
     return std::make_shared<Replay>(std::move(plan), ranks);
@@ -111,7 +112,7 @@ std::shared_ptr<Replay> replay_of(ReplayPlan plan, int ranks, const std::string&
   }
 }
 
-/// Those of these ranks, then those of the run, but for what the messages do not share with it.
+/// Axes of these ranks, then of the recorded run except those that its messages do not share.
 Axes run_axes(const CommunicationProfile& profile, const Axes& common, const Context& context) {
   Axes axes = common;
   axes["waiting"] = waiting_of(context, profile);

@@ -14,9 +14,9 @@ using std::chrono::steady_clock;
 
 constexpr int tag = 2;
 
-/// Every rank with every other: a message there and back, begun by one of the two and then by the
-/// other. Each times those that it begins, from when its partner was ready; so a rank whose link is
-/// slow finds all of its partners far, and the others only this one of theirs.
+/// Ping-pong of every rank with every other, started by one of the two and then by the other. Each
+/// times the ones that it starts, once its partner is ready. So a rank with a slow link measures
+/// slow messages to all partners, the others only to this one.
 class AllPairs : public Traffic {
  public:
   AllPairs(Communicator& ranks, const Message& message, DataPlace place)
@@ -26,7 +26,7 @@ class AllPairs : public Traffic {
         numbers_(message.type),
         partners_(partners(ranks.rank(), ranks.size())) {}
 
-  /// A block a rank: what came from it, or this rank's own.
+  /// One block per rank: data received from it, or this rank's own.
   [[nodiscard]] std::size_t memory() const override {
     return static_cast<std::size_t>(ranks_->size()) * message_.bytes;
   }
@@ -39,7 +39,7 @@ class AllPairs : public Traffic {
 
   void use(std::span<std::byte> memory) override { used_ = memory; }
 
-  /// Messages of a rank, one after the other; who has no partner waits for the next round.
+  /// Messages of a rank, one after the other. A rank without a partner waits for the next round.
   [[nodiscard]] double parts() const override {
     return 4.0 * static_cast<double>(partners_.size());
   }
@@ -113,7 +113,7 @@ class AllPairs : public Traffic {
 }  // namespace
 
 std::vector<Rank> partners(Rank rank, int ranks) {
-  // With a further seat where they are odd, which is nobody's: the last one stays, the others turn.
+  // An odd number of ranks gets an empty seat. The last seat stays fixed, the others rotate.
   const int turning = ranks + ranks % 2 - 1;
   std::vector<Rank> met;
   for (int round = 0; round < turning; ++round) {

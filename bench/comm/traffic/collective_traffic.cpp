@@ -24,8 +24,8 @@ TestNumbers numbers_for(Collective collective, const Message& message, int ranks
                                       : TestNumbers(message.type);
 }
 
-/// As many as a message asks for, but no more than there are elements in the longest of the parts
-/// of which the algorithm cuts each into segments.
+/// The requested number of segments, limited to the elements of the longest part that the algorithm
+/// cuts.
 int segments_for(const collective::Algorithm& algorithm, const collective::Settings& asked,
                  const Message& message) {
   if (!algorithm.traits.segments) return asked.segments;
@@ -42,8 +42,7 @@ struct Prescribed {
   int segments = 1;
 };
 
-/// That of the algorithm that a message names, with its servers on ranks; none for the library's
-/// own.
+/// The algorithm that a message names, with its servers on ranks; empty for the library's own.
 std::optional<Prescribed> prescribed_for(Collective collective, const Message& message,
                                          const Communicator& ranks) {
   if (message.algorithm == "library") return std::nullopt;
@@ -100,7 +99,7 @@ class CollectiveTraffic : public Traffic {
     const CollectiveCall call = layout_.call(memory, place_);
     prepared_ = prescribed_ ? runner_.prepare(prescribed_->schedule, call, message_.mode)
                             : ranks_->prepare(call, message_.mode);
-    if (calls_ == Calls::of_training) prepared_.reset();  // it is offered
+    if (calls_ == Calls::of_training) prepared_.reset();  // the collective is supported
     used_ = memory;
   }
 
@@ -145,7 +144,7 @@ class CollectiveTraffic : public Traffic {
     return backend::busiest_rank(prescribed_->schedule, *bytes_moved(), size_of(message_.type));
   }
 
-  /// Slots of its own, and as much for what arrives.
+  /// The algorithm's own slots, and as much for received data.
   [[nodiscard]] std::size_t memory_beside() const override {
     if (!prescribed_) return 0;
     const auto chunks = static_cast<std::size_t>(prescribed_->schedule.chunks);
@@ -153,7 +152,7 @@ class CollectiveTraffic : public Traffic {
     return 2 * (message_.bytes / chunks + size_of(message_.type)) * slots;
   }
 
-  /// The library tells of memory of devices alone.
+  /// Facts exist only for device memory.
   [[nodiscard]] std::optional<backend::CallFacts> facts() override {
     if (place_ == DataPlace::host) return std::nullopt;
     return ranks_->facts_of(layout_.call(used_, place_));
@@ -175,7 +174,8 @@ class CollectiveTraffic : public Traffic {
     finish();
   }
 
-  /// As all_reduce_bucket() and broadcast_bucket() do, and carriages of other collectives.
+  /// Calls collectives as all_reduce_bucket(), broadcast_bucket() and the functions in
+  /// carriages.cpp do.
   void call_as_training() {
     const CollectiveCall call = layout_.call(used_, place_);
     const bool of_gradients = message_.type == backend::ElementType::f32;
@@ -190,12 +190,12 @@ class CollectiveTraffic : public Traffic {
     backend::carry_out(*ranks_, call);
   }
 
-  /// Where this rank's block begins in the message.
+  /// Offset of this rank's block in the message, in elements.
   [[nodiscard]] std::size_t own_elements() const {
     return layout_.own_block() / size_of(message_.type);
   }
 
-  /// Block i came from rank i, and began there at element `first`.
+  /// Compares block i with rank i's sequence from element `first`.
   [[nodiscard]] Mismatch compare_blocks(std::span<const std::byte> result,
                                         std::size_t first) const {
     Mismatch found;
@@ -215,7 +215,7 @@ class CollectiveTraffic : public Traffic {
   Calls calls_;
   MessageLayout layout_;
   TestNumbers numbers_;
-  std::optional<Prescribed> prescribed_;  ///< none: as the library does it
+  std::optional<Prescribed> prescribed_;  ///< empty: the library's own
   std::span<std::byte> used_;
   std::unique_ptr<backend::PreparedCollective> prepared_;
 };

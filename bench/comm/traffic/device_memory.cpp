@@ -8,7 +8,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// Copies of which a bus is as fast as it gets.
+/// Size of a copy that reaches the full bandwidth of the bus.
 constexpr std::size_t large_copy = std::size_t{4} << 20U;
 
 }  // namespace

@@ -7,26 +7,26 @@
 
 namespace dlscale::bench {
 
-/// Memory of a device for messages, which the host writes and reads by way of copies. What is
-/// copied is there, or here, when a call returns, so that a communicator may begin with it.
+/// Device memory for messages, which the host reads and writes by copies. A copy is complete when
+/// the call returns, so a communicator may start at once.
 class DeviceMemory {
  public:
-  /// `device` outlives it. Throws what ComputeDevice::allocate() does.
+  /// `device` must outlive it. Throws what ComputeDevice::allocate() does.
   DeviceMemory(backend::ComputeDevice& device, std::size_t bytes);
 
-  /// Where it lies: the host must not touch it.
+  /// The memory on the device, which the host must not access.
   [[nodiscard]] std::span<std::byte> there() const { return {memory_.get(), bytes_}; }
   void write(std::span<const std::byte> from);
   void read(std::span<std::byte> to);
-  /// Writes the pattern, always the same, over and over. The caches of the device are left as by
-  /// one that has just written all of it.
+  /// Fills the memory with the repeated pattern, which is always the same. The device's caches are
+  /// left as after writing all of it.
   void fill(std::span<const std::byte> pattern);
 
  private:
   backend::ComputeDevice* device_;
   std::size_t bytes_;
   backend::Buffer memory_;
-  backend::Buffer repeated_;  ///< of the host: the pattern as often as copies are large
+  backend::Buffer repeated_;  ///< host memory: the pattern repeated to the size of one copy
   std::unique_ptr<backend::Courier> courier_;
 };
 

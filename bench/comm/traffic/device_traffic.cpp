@@ -22,7 +22,7 @@ using backend::DataPlace;
                     " Leave that out, or measure it between memories of the host: --memory host.");
 }
 
-/// Of a collective.
+/// Throws Unsupported if a collective cannot use device memory.
 void expect_offered(const Message& message) {
   if (message.algorithm != "library") {
     refuse(fmt::format("{} by dlscale adds in memory of the host, so a device's cannot be its.",
@@ -34,7 +34,8 @@ void expect_offered(const Message& message) {
   }
 }
 
-/// Training copies no such messages, so there is no way of its own to measure.
+/// Throws Unsupported if the communicator does not take device memory for point-to-point messages.
+/// Training does not send these, so there are no staging copies to measure.
 void expect_taken(const Message& message, const Communicator& ranks) {
   if (ranks.takes_device_memory()) return;
   refuse(
@@ -43,8 +44,9 @@ void expect_taken(const Message& message, const Communicator& ranks) {
                   message.collective, ranks.library()));
 }
 
-/// By way of the host's memory, with the copies of train/exchange/staging.hpp and train/exchange/carriages.cpp: there
-/// the sum that a reduce_scatter leaves stays on the host, and an all_gather begins with it.
+/// Staging through host memory with the copies of train/exchange/staging.hpp and
+/// train/exchange/carriages.cpp. There the result of a reduce_scatter stays on the host, and an
+/// all_gather starts from it.
 class StagedTraffic : public Traffic {
  public:
   StagedTraffic(Communicator& ranks, Collective collective, const Message& message,

@@ -20,7 +20,7 @@ namespace {
 
 using backend::Communicator;
 
-/// `device`: in whose memory the messages lie, or null.
+/// Runs `traffic` once and checks it. `device` holds the messages; null: the host.
 Mismatch check(Traffic& traffic, Communicator& ranks, backend::ComputeDevice* device) {
   std::vector<std::byte> memory;
   std::optional<DeviceMemory> there;
@@ -38,21 +38,21 @@ Mismatch check(Traffic& traffic, Communicator& ranks, backend::ComputeDevice* de
   return traffic.compare(memory);
 }
 
-/// Ones, of which sums stay small.
+/// An element of value one; sums of ones stay small.
 std::vector<std::byte> one(backend::ElementType type) {
   std::vector<std::byte> bytes(size_of(type));
   write_element(type, 1, bytes.data());
   return bytes;
 }
 
-/// What has become wrong while samples were taken, in words.
+/// Errors that appeared while samples were taken; empty if none.
 std::string verdict_after(Traffic& traffic, Communicator& ranks, backend::ComputeDevice* device,
                           const Measurement& measurement) {
-  if (measurement.status == Status::interrupted) return {};  // it ends what ranks do together
+  if (measurement.status == Status::interrupted) return {};  // an interruption ends collective work
   try {
     return shared_verdict(ranks, check(traffic, ranks, device));
   } catch (const Interrupted&) {
-    return {};  // on all ranks: what was measured is kept
+    return {};  // on all ranks: keeps the samples
   }
 }
 
@@ -70,7 +70,7 @@ Doing doing_of(const Message& message) {
   return same ? Doing::the_same : Doing::their_part;
 }
 
-/// Who has ranks on its own node has nearer ones, which is no fault of the others.
+/// Whether all nodes have as many ranks. Otherwise ranks with neighbours on their node look faster.
 bool nodes_are_alike(Communicator& ranks) {
   const int mine = ranks.node_size();
   std::vector<int> all(static_cast<std::size_t>(ranks.size()));
@@ -78,12 +78,12 @@ bool nodes_are_alike(Communicator& ranks) {
   return std::ranges::all_of(all, [&](int other) { return other == mine; });
 }
 
-/// Of two ranks both have the same link between them.
+/// Whether times show a slow link. Two ranks share their only link.
 bool tells_links_apart(const Message& message, Communicator& ranks) {
   return message.collective == "pairs" && ranks.size() > 2 && nodes_are_alike(ranks);
 }
 
-/// Collective, after starts.report().
+/// Adds warnings about slow ranks. Collective, after starts.report().
 void name_slow_ranks(const StartWatch& starts, const Message& message, Communicator& ranks,
                      Measurement& measurement) {
   if (starts.reported().empty()) return;  // interrupted in the warm-up
@@ -101,12 +101,11 @@ Measurement take_samples(Traffic& traffic, const Message& message,
                          std::size_t& runs, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
   StartWatch starts(ranks);
-  // Ranks that sleep meet as in training, where who wakes late keeps the others waiting.
+  // Ranks that block use a barrier as in training, where a late wake-up delays the others.
   const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
   std::optional<backend::Waiting> meeting = conditions.waiting;
   if (lines_up) meeting.reset();
-  // Nothing of this throws but the communicator and the device, and what they throw leaves ranks
-  // apart.
+  // Only the communicator and the device throw here, and their failures leave ranks apart.
   Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers.next()); },
                                             .meeting = meeting,
                                             .once =
@@ -123,7 +122,7 @@ Measurement take_samples(Traffic& traffic, const Message& message,
   return measurement;
 }
 
-/// What the library says of the messages, which it carries out once more, in a row that has times.
+/// Adds the library's facts to a row with times; the library runs the message once more.
 void add_facts(Traffic& traffic, RotatingBuffers& buffers, Communicator& ranks,
                Measurement& measurement) {
   if (measurement.series.empty()) return;  // interrupted, on all ranks
@@ -131,7 +130,7 @@ void add_facts(Traffic& traffic, RotatingBuffers& buffers, Communicator& ranks,
   try {
     together(ranks, [&] { traffic.use(buffers.next()); });
     facts = traffic.facts();
-  } catch (const Interrupted&) {  // what was measured is kept
+  } catch (const Interrupted&) {  // the samples are kept
   }
   traffic.leave();
   if (!facts) return;
@@ -164,7 +163,7 @@ Measurement sample_on_host(Traffic& traffic, const Message& message,
   return measurement;
 }
 
-/// Throws Unsupported where there is too little.
+/// Throws Unsupported if memory is short.
 void expect_room(const Traffic& traffic, const MessageConditions& conditions, int ranks_on_node) {
   const Bytes buffers = memory_of(traffic, conditions.rotation);
   if (!conditions.device) return expect_host_memory("its buffers", buffers, ranks_on_node);

@@ -13,35 +13,36 @@
 
 namespace dlscale::bench {
 
-/// How a cell of messages is measured.
+/// Conditions under which a cell of messages is measured.
 struct MessageConditions {
   backend::Waiting waiting = backend::Waiting::spin;
-  Bytes rotation;  ///< of buffers in turn for cold messages; zero for one buffer
+  Bytes rotation;  ///< size of the rotated buffers for cold messages; zero for one buffer
   RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
   std::vector<std::string> warnings = {};
-  /// In whose memory messages lie; null: the host's.
+  /// The device whose memory holds the messages; null: host memory.
   std::shared_ptr<backend::ComputeDevice> device = {};
-  std::optional<DeviceWitness> witness = {};  ///< of the device; absent: opened for this cell
+  std::optional<DeviceWitness> witness = {};  ///< for the device; empty: opened for this cell
 };
 
-/// Checks the result, exactly, then takes samples. A wrong one is a row without times; what the
-/// communicator or the memory does not offer is one with its reason. Of messages in memory of a
-/// device the row has, beside "time", the conditions of the device (bench/quiet/device_watch.hpp) and, if
-/// the library has a model of its own, "library_estimate" (s), what that expected; how the library
-/// does it ends the implementation. Collective.
+/// Checks the result exactly, then takes samples. A wrong result gives a row without times; an
+/// unsupported message or lack of memory gives a row with its reason. Collective.
+///
+/// For messages in device memory the row also has the conditions of the device
+/// (bench/quiet/device_watch.hpp). If the library has a cost model, it has "library_estimate" (s),
+/// the predicted time, and the implementation ends with the library's own algorithm.
 Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
                             const Sampler& sampler);
 
-/// Parts of that. The memory that a cell needs at most: numbers that are checked are gone before
-/// the buffers come, of which the last begins within the rotation.
+/// Part of measure_traffic(): the most memory that a cell needs. The checked numbers are freed
+/// before the buffers are allocated; the last buffer begins within the rotation.
 Bytes memory_of(const Traffic& traffic, Bytes rotation);
 
-/// Collective: buffers filled with ones, of which sums stay small.
+/// Collective: buffers filled with ones, whose sums stay small.
 std::unique_ptr<RotatingBuffers> make_buffers(backend::Communicator& ranks, const Traffic& traffic,
                                               const Message& message,
                                               const MessageConditions& conditions);
 
-/// A row without times.
+/// A row without times for a wrong result.
 Measurement wrong_row(const std::string& reason);
 
 }  // namespace dlscale::bench

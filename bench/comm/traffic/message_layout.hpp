@@ -7,23 +7,24 @@
 
 namespace dlscale::bench {
 
-/// How the sides of a collective lie in one block of a rank's memory: in place over each other, of
-/// an all_gather as the rank's own block of the result, else one after the other.
+/// Layout of a collective's send and receive sides in one block of memory: overlapping if in place
+/// (for an all_gather, the rank's own block of the result), else one after the other.
 class MessageLayout {
  public:
   MessageLayout(backend::Collective collective, const Message& message,
                 const backend::Communicator& ranks);
 
-  /// Bytes of the block.
+  /// Bytes of the block of memory.
   [[nodiscard]] std::size_t size() const;
-  /// Of which numbers are written before: what the rank gives, or all of a broadcast.
+  /// The part to fill before the collective: this rank's input, or the whole message of a
+  /// broadcast.
   [[nodiscard]] std::span<std::byte> given(std::span<std::byte> memory) const;
-  /// Where the result of the rank is; of a reduce that of its root.
+  /// The part that holds this rank's result; for a reduce the result of its root.
   [[nodiscard]] std::span<std::byte> taken(std::span<std::byte> memory) const;
   [[nodiscard]] std::span<const std::byte> taken(std::span<const std::byte> memory) const;
   [[nodiscard]] backend::CollectiveCall call(std::span<std::byte> memory,
                                              backend::DataPlace place) const;
-  /// Bytes of one of the equal blocks of the message, and where this rank's begins in it.
+  /// Bytes of one of the message's equal blocks, and the offset of this rank's block.
   [[nodiscard]] std::size_t block() const;
   [[nodiscard]] std::size_t own_block() const;
 

@@ -25,7 +25,8 @@ void add_powers(Sizes& sizes, std::int64_t element) {
   for (std::int64_t bytes = least; bytes <= largest_power; bytes *= 2) sizes.insert(bytes);
 }
 
-/// Libraries change their algorithm at powers of two, and cut what does not divide evenly.
+/// Adds sizes next to powers of two, where libraries switch algorithms and messages do not divide
+/// evenly.
 void add_neighbours(Sizes& sizes, std::int64_t element, std::int64_t last) {
   const std::int64_t least = std::max(least_power, element);
   for (std::int64_t bytes = least; bytes <= last; bytes *= 2) {

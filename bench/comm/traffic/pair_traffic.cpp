@@ -14,8 +14,8 @@ using backend::Outgoing;
 
 constexpr int tag = 1;
 
-/// Between rank 0 and the last rank, which in a run over several nodes is on another one. Who this
-/// rank is it knows itself: to ask the communicator would be timed with every message.
+/// Traffic between rank 0 and the last rank, which is on another node in a multi-node run. It
+/// stores its rank, as a query to the communicator would be timed with every message.
 class PairTraffic : public Traffic {
  public:
   PairTraffic(Communicator& ranks, const Message& message, DataPlace place)
@@ -47,7 +47,7 @@ class PairTraffic : public Traffic {
   [[nodiscard]] bool is_first() const { return rank_ == 0; }
   [[nodiscard]] bool is_last() const { return rank_ == last_; }
   [[nodiscard]] bool takes_part() const { return involves(rank_); }
-  /// The other one of the two.
+  /// The other rank of the pair.
   [[nodiscard]] Rank peer() const { return is_first() ? last_ : 0; }
 
  private:
@@ -62,7 +62,7 @@ class PairTraffic : public Traffic {
 
 constexpr std::size_t line_bytes = 64;
 
-/// There and back, each from memory of its own to other memory; half of that is the time.
+/// Ping-pong with separate send and receive memory; the time is half of the round trip.
 class PingPong : public PairTraffic {
  public:
   using PairTraffic::PairTraffic;
@@ -78,8 +78,8 @@ class PingPong : public PairTraffic {
 
   [[nodiscard]] double parts() const override { return 2; }
 
-  /// After a barrier messages of up to 256 B take 1.4 times as long (docs/RESULTS.md, Messages). A
-  /// byte there and back leaves the last rank waiting for the next, as the message before it would.
+  /// After a barrier, messages of up to 256 B take 1.4 times as long (docs/RESULTS.md, Messages).
+  /// One byte there and back leaves the last rank waiting, as after a previous message.
   [[nodiscard]] bool lines_up() const override { return true; }
   void line_up() override {
     std::array<std::byte, 1> word{};
@@ -92,7 +92,7 @@ class PingPong : public PairTraffic {
   }
 
  private:
-  /// Where what comes lies: in whole lines of its own.
+  /// Offset of received data, on its own cache lines.
   [[nodiscard]] std::size_t arrival() const {
     return (bytes() + line_bytes - 1) / line_bytes * line_bytes;
   }
@@ -113,8 +113,8 @@ class PingPong : public PairTraffic {
   }
 };
 
-/// Many messages at once, each from and to memory of its own, and a byte back when all are there,
-/// which lies in memory of the host wherever they do.
+/// Many messages in flight, each with its own memory, then one byte back as an acknowledgement,
+/// which is always in host memory.
 class Window : public PairTraffic {
  public:
   enum class Direction { one, both };
@@ -162,14 +162,14 @@ class Window : public PairTraffic {
     return direction_ == Direction::both ? messages_ * bytes() : 0;
   }
 
-  /// Of the host's memory also a rank that takes no part: who cannot do this refuses it to all. Of
-  /// a device's it would have nothing that shows where it lies.
+  /// Ranks outside the pair also call exchange() for host memory, so that all ranks throw if it is
+  /// unsupported. For device memory such a rank has no buffer to show its place.
   void carry_out() override {
     if (takes_part() || place() == DataPlace::host) ranks().exchange(out_, in_);
     acknowledge();
   }
 
-  /// A sent message may still be under way: rank 0 waits until the last rank has all.
+  /// Acknowledges arrival: rank 0 waits for the last rank, as sent messages may still be in flight.
   void acknowledge() {
     std::array<std::byte, 1> word{};
     if (is_first()) ranks().receive(word, peer(), tag);
@@ -185,7 +185,8 @@ class Window : public PairTraffic {
 class Barrier : public Traffic {
  public:
   explicit Barrier(Communicator& ranks) : ranks_(&ranks) {}
-  [[nodiscard]] std::size_t memory() const override { return 1; }  // none, but buffers hold some
+  // one byte, as buffers must not be empty
+  [[nodiscard]] std::size_t memory() const override { return 1; }
   void write_numbers(std::span<std::byte>) const override {}
   void use(std::span<std::byte>) override {}
   [[nodiscard]] Mismatch compare(std::span<const std::byte>) const override { return {}; }

@@ -20,7 +20,7 @@ std::size_t buffers_for(std::size_t stride, Bytes size) {
   return static_cast<std::size_t>(std::ceil(size.si() / static_cast<double>(stride))) + 1;
 }
 
-/// The pattern over and over, in whole lines.
+/// The repeated pattern in whole cache lines.
 std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
   std::vector<std::byte> lines(std::lcm(line_bytes, pattern.size()));
   for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = pattern[i % pattern.size()];

@@ -12,24 +12,23 @@
 
 namespace dlscale::bench {
 
-/// Memory for messages of one size. In training a gradient was written long before it travels, or
-/// has never been in the cache of the core that sends it: buffers taken in turn are as cold. A
-/// single buffer is hot.
+/// Memory for messages of one size. In training a gradient was written long before it is sent, or
+/// was never in the cache of the sending core. Rotated buffers are as cold; a single buffer is hot.
 class RotatingBuffers {
  public:
   enum class Filled { every_turn, once };
-  /// One buffer of `bytes` if `size` is zero, else as many as fill it: flush_size() for cold ones.
-  /// `pattern`, of at least a byte, fills them again and again. They lie in memory of `device`,
-  /// which outlives them, or of the host's where that is null.
+  /// Makes one buffer of `bytes` if `size` is zero, else enough to fill `size`: flush_size() for
+  /// cold ones. The repeated `pattern`, at least one byte, fills them. They are in memory of
+  /// `device`, which must outlive them, or of the host if it is null.
   RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
                   Filled filled = Filled::every_turn, backend::ComputeDevice* device = nullptr);
-  /// The next buffer. When all had their turn all are filled anew, in the same order, so that the
-  /// next to be used is the one touched longest ago; or else they are as they were left.
+  /// Returns the next buffer. Filled::every_turn refills all buffers in order after each cycle, so
+  /// that the next to be used was touched longest ago; `once` does not.
   std::span<std::byte> next();
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  /// Memory that begins with a page: where messages lie in lines and pages is no matter of chance.
+  /// Alignment to a page, so that the position in cache lines and pages does not vary.
   static constexpr std::align_val_t page{4096};
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, page); }
@@ -44,8 +43,8 @@ class RotatingBuffers {
   std::size_t turn_ = 0;
   Filled filled_;
   bool is_filled_ = false;
-  std::vector<std::byte> line_;                ///< of cache, or several, filled with the pattern
-  std::unique_ptr<std::byte[], Free> memory_;  ///< null where they lie on a device
+  std::vector<std::byte> line_;                ///< one or more cache lines filled with the pattern
+  std::unique_ptr<std::byte[], Free> memory_;  ///< null if the buffers are on a device
   std::optional<DeviceMemory> there_;
 };
 

@@ -11,7 +11,7 @@
 namespace dlscale::bench {
 namespace {
 
-/// The same from every rank, which have equally many: all[rank][i].
+/// Gathers equally many stays from every rank: all[rank][i].
 std::vector<std::vector<CommonStay>> all_gather(backend::Communicator& ranks,
                                                 const std::vector<CommonStay>& mine) {
   const auto size = static_cast<std::size_t>(ranks.size());
@@ -25,12 +25,12 @@ std::vector<std::vector<CommonStay>> all_gather(backend::Communicator& ranks,
   return all;
 }
 
-/// A series of what is of all ranks together.
+/// A series with one list for all ranks together.
 Series of_all(std::vector<double> values) {
   return make_series("s", {std::move(values)});
 }
 
-/// Two entries may each be off by it, but rank 0's, whose clock is the common one.
+/// Largest error of the difference of two entries. Rank 0's clock, the common one, is exact.
 Seconds joint_uncertainty(const std::vector<RankClock>& clocks) {
   std::vector<Seconds> worst;
   worst.reserve(clocks.size());
@@ -69,7 +69,7 @@ std::vector<CommonStay> StartWatch::common_stays(const RankClock& mine, std::siz
 
 void StartWatch::report(const Traffic& traffic, Measurement& measurement) {
   const auto time = measurement.series.find("time");
-  if (time == measurement.series.end()) return;  // as on all ranks
+  if (time == measurement.series.end()) return;  // likewise on all ranks
   const std::vector<ClockOffset> after = clock_.look();
   std::vector<RankClock> involved;
   std::vector<std::vector<double>> offsets;

@@ -10,38 +10,38 @@
 
 namespace dlscale::bench {
 
-/// When a rank was in a call, on the clock that is common to all.
+/// When a rank was in a call, by the common clock.
 struct CommonStay {
   Seconds entry;
   Seconds exit;
 };
 
-/// Of one call: stays[rank], at least one.
+/// All ranks of one call: stays[rank], at least one.
 using CallStays = std::span<const CommonStay>;
 
-/// From when the first rank entered to when the last one did.
+/// Time from the first rank's entry to the last one's.
 Seconds start_skew(CallStays stays);
 
-/// From when the last rank entered, so that all were there, to when the last one left. As a rank
-/// leaves after it entered by its own clock, this is never negative.
+/// Time from the last rank's entry, when all are present, to the last exit. It is never negative,
+/// as a rank exits after its own entry by its own clock.
 Seconds last_entry_to_last_exit(CallStays stays);
 
-/// Notes when this rank enters and leaves calls, between two looks at all clocks.
+/// Records when this rank enters and leaves calls, between two measurements of all clocks.
 class StartWatch {
  public:
   /// Collective.
   explicit StartWatch(backend::Communicator& ranks);
   void note(const Stay& stay) { stays_.push_back(stay); }
-  /// Collective. Adds to a measurement of `traffic` with the series "time", each of whose samples
-  /// was noted (others before them may have been, too), the series
-  ///   start_skew               of each sample; of the ranks that the traffic involves, as all here
+  /// Collective. Adds series to a measurement of `traffic` with the series "time". Each of its
+  /// samples must have been recorded, possibly after others. All are in seconds:
+  ///   start_skew               per sample; among the ranks that the traffic involves
   ///   start_skew_p95           its 95th percentile, alone
-  ///   last_entry_to_last_exit  of each sample, divided by parts() as the time is
-  ///   clock_uncertainty        what entries of two ranks may be apart without being told, alone
+  ///   last_entry_to_last_exit  per sample, divided by parts() as the time is
+  ///   clock_uncertainty        largest undetectable difference of two ranks' entries, alone
   ///   clock_offset             of each rank: before the first sample, and after the last
-  /// all in seconds. The first four have one list, as they are of all ranks together.
+  /// The first four have one list for all ranks together.
   void report(const Traffic& traffic, Measurement& measurement);
-  /// Of every rank in the samples that were reported, [rank][i]; none if there were none.
+  /// Stays of every rank in the reported samples, [rank][i]; empty before report().
   [[nodiscard]] const std::vector<std::vector<CommonStay>>& reported() const { return reported_; }
 
  private:

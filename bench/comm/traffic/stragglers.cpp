@@ -13,11 +13,11 @@
 namespace dlscale::bench {
 namespace {
 
-// Of two ranks that take turns at random, one is last in nine of ten samples once in a hundred
-// cells, and rarer the more ranks or samples there are.
+// One of two ranks in random order is last in nine of ten samples in about one of a hundred cells;
+// more rarely for more ranks or samples.
 constexpr std::size_t least_samples = 10;
 constexpr double least_share = 0.9;
-/// Less than this changes no conclusion about the cell.
+/// A smaller lead does not change conclusions about the cell.
 constexpr double least_lead = 0.05;
 
 std::size_t last_of(const RankSamples& samples, std::size_t i) {
@@ -28,7 +28,7 @@ std::size_t last_of(const RankSamples& samples, std::size_t i) {
   return last;
 }
 
-/// How much more the rank has than all others.
+/// Excess of the rank over all others.
 double lead(const RankSamples& samples, std::size_t rank, std::size_t i) {
   double others = std::numeric_limits<double>::lowest();
   for (std::size_t other = 0; other < samples.size(); ++other) {
@@ -37,7 +37,7 @@ double lead(const RankSamples& samples, std::size_t rank, std::size_t i) {
   return samples[rank][i] - others;
 }
 
-/// A part of every stay, in seconds.
+/// One member of every stay, in seconds.
 template <class Part>
 RankSamples parts_of(const RankStays& stays, Part part) {
   RankSamples parts;
@@ -48,7 +48,7 @@ RankSamples parts_of(const RankStays& stays, Part part) {
   return parts;
 }
 
-/// "90 % of the samples, by 7 % of their time"
+/// Text such as "90 % of the samples, by 7 % of their time".
 std::string extent(const Straggler& found) {
   return fmt::format("{:.0f} % of the samples, by {:.0f} % of their time", 100 * found.share,
                      100 * found.lead);

@@ -13,14 +13,13 @@ namespace {
 
 using backend::Reduction;
 
-/// After so many elements a sequence repeats: a prime, so that no stride of an algorithm hides.
+/// Period of a sequence in elements: a prime, so that wrong strides of an algorithm show.
 constexpr std::size_t period = 1021;
 
-/// Enough to tell elements apart, and below 255, to which memory is set that nothing was written
-/// to.
+/// Number of different values, all below 255, the fill value of unwritten memory.
 constexpr double most_numbers = 251;
 
-/// A mix of both, as by the multiplications and shifts of a random number generator.
+/// Hash of rank and index, by multiplications and shifts as in a random number generator.
 std::uint64_t mixed(Rank rank, std::size_t place) {
   std::uint64_t bits = (static_cast<std::uint64_t>(rank) << 32U) + place + 1;
   bits *= 0x9E3779B97F4A7C15U;
@@ -41,8 +40,8 @@ double numbers_for(backend::ElementType type, Reduction op, int ranks) {
                   ranks, to_string(type)));
 }
 
-/// Calls use(place in the sequence, offset in the message, bytes) for the pieces of a message that
-/// begins with element `first` of a sequence that repeats.
+/// Calls use(index in the sequence, offset in the message, bytes) for the pieces of a message that
+/// begins with element `first` of the periodic sequence.
 template <class Use>
 void for_each_piece(std::size_t element, std::size_t first, std::size_t bytes, Use use) {
   std::size_t place = first % period * element;

@@ -16,121 +16,120 @@
 
 namespace dlscale::bench {
 
-/// Where the result of a collective goes: elsewhere, or over what was given.
+/// Destination of a collective's result: other memory, or over the input.
 enum class Placement { out_of_place, in_place };
 
-/// What the ranks of one cell do with messages of one size.
+/// The collective or pattern that one cell measures, with its message size.
 struct Message {
-  std::string collective;  ///< or a pattern of messages between two ranks: traffic_names()
-  std::size_t bytes = 0;   ///< of a whole message, as core/results/bandwidths.hpp counts; 0 of a barrier
+  std::string collective;  ///< or a pattern of point-to-point messages: traffic_names()
+  /// Size of a whole message, as core/results/bandwidths.hpp counts; 0 for a barrier.
+  std::size_t bytes = 0;
   backend::ElementType type = backend::ElementType::f32;
   backend::Reduction op = backend::Reduction::sum;
   backend::Mode mode = backend::Mode::blocking;
   std::string algorithm = "library";  ///< or one of core/collective for the collective
-  int segments = 1;                   ///< for an algorithm that reads them
-  int servers = 1;                    ///< the same; on the ranks, as collective::colocated() says
+  int segments = 1;                   ///< for an algorithm that reads it
+  int servers = 1;  ///< likewise; servers run on the ranks, see collective::colocated()
   Placement placement = Placement::in_place;
-  Rank root = 0;  ///< of a reduce or broadcast
+  Rank root = 0;  ///< for a reduce or broadcast
 };
 
-/// When a rank was at work in a call, by the clock of its host.
+/// When a rank was in a call, by its host's clock.
 struct Stay {
   std::chrono::steady_clock::time_point entry;
   std::chrono::steady_clock::time_point exit;
 };
 
-/// Traffic between the ranks of a communicator, which outlives it. All calls are made by all ranks.
+/// Traffic between the ranks of a communicator, which must outlive it. All calls are collective.
 class Traffic {
  public:
   Traffic() = default;
   virtual ~Traffic() = default;
   Traffic(const Traffic&) = delete;
   Traffic& operator=(const Traffic&) = delete;
-  /// Bytes of memory that this rank works on at once, at least one.
+  /// Bytes of this rank's working memory, at least one.
   [[nodiscard]] virtual std::size_t memory() const = 0;
-  /// Writes numbers of which the result is known. `memory` is of that size, here and below.
+  /// Writes input data whose result is known. `memory` has that size, here and below.
   virtual void write_numbers(std::span<std::byte> memory) const = 0;
-  /// Before once(): the memory to work on from now on. Throws Unsupported, on all ranks alike, for
-  /// what the communicator does not offer.
+  /// Sets the memory to work on, before once(). Throws Unsupported on all ranks if the communicator
+  /// does not support the message.
   virtual void use(std::span<std::byte> memory) = 0;
-  /// After the last once() with that memory, before it is given back. Memory that comes next may
-  /// lie where it lay on one rank and elsewhere on another, and preparing anew is for all or none.
+  /// Releases the memory after its last once(), before it is freed. Memory allocated next may reuse
+  /// the address on one rank and not on another, but either all ranks or none must prepare anew.
   virtual void leave() {}
-  /// Does it. Returns the time on this rank for what bytes_moved() counts: own_time(), or how long
-  /// it took divided by parts().
+  /// Runs once. Returns this rank's time for the bytes that bytes_moved() counts: own_time(), or
+  /// the elapsed time divided by parts().
   Seconds once();
-  /// Whether line_up() brings the ranks that it involves together, more closely than a barrier
-  /// does.
+  /// Whether line_up() synchronises the ranks that it involves more closely than a barrier.
   [[nodiscard]] virtual bool lines_up() const { return false; }
-  /// Before once(), instead of meeting: those ranks begin together.
+  /// Synchronises those ranks before once(), instead of a barrier.
   virtual void line_up() {}
-  /// The two parts of once(), of collectives alone. Where they do not block, others may begin
-  /// between them, which all ranks begin in the same order and finish in that order.
+  /// The two halves of once(), for collectives alone. If they are nonblocking, others may begin
+  /// between them; all ranks begin and finish them in the same order.
   virtual void begin();
   virtual void finish();
   /// When the last once() began and ended on this rank.
   [[nodiscard]] const Stay& stay() const { return stay_; }
-  /// How often once() does what bytes_moved() counts.
+  /// How many times once() moves the bytes of bytes_moved().
   [[nodiscard]] virtual double parts() const { return 1; }
-  /// Whether that rank does anything.
+  /// Whether that rank takes part.
   [[nodiscard]] virtual bool involves(Rank /*rank*/) const { return true; }
-  /// What is wrong with the result of write_numbers() and once().
+  /// Compares the result of write_numbers() and once() with the known one.
   [[nodiscard]] virtual Mismatch compare(std::span<const std::byte> memory) const = 0;
-  /// Nothing for a barrier.
+  /// Bytes moved; empty for a barrier.
   [[nodiscard]] virtual std::optional<Bytes> bytes_moved() const = 0;
-  /// What the algorithm that does it makes of that on the busiest rank, if it is known.
+  /// Work of the algorithm on the busiest rank, if it is known.
   [[nodiscard]] virtual std::optional<Work> algorithmic_work() const { return std::nullopt; }
-  /// Bytes that it works on beside memory().
+  /// Bytes of working memory besides memory().
   [[nodiscard]] virtual std::size_t memory_beside() const { return 0; }
-  /// What does it, in words.
+  /// Name of the implementation.
   [[nodiscard]] virtual std::string implementation() const = 0;
-  /// After use(): what the library says of it, which carries it out once. Nothing where it says
-  /// nothing. Collective.
+  /// Facts that the library reports about the call, which runs it once. Call it after use(). Empty
+  /// where the library reports nothing. Collective.
   [[nodiscard]] virtual std::optional<backend::CallFacts> facts() { return std::nullopt; }
 
  private:
   virtual void carry_out() = 0;
-  /// Of the last carry_out(), where this rank is to be timed alone and not with those it waited
-  /// for.
+  /// Time of the last carry_out() for a rank that is timed without the ranks it waited for; else
+  /// empty.
   [[nodiscard]] virtual std::optional<Seconds> own_time() const { return std::nullopt; }
 
   Stay stay_;
 };
 
-/// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "pairs",
-/// "barrier".
+/// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "pairs", "barrier".
 std::vector<std::string> traffic_names();
 
-/// The collective of that name, if it is one.
+/// The collective with that name; empty for a pattern.
 std::optional<backend::Collective> collective_named(std::string_view name);
 
-/// Throws Unsupported, on all ranks alike, where no result could be told to be right, and where the
-/// algorithm does not fit these ranks.
+/// Throws Unsupported on all ranks if no result can be checked, or if the algorithm does not fit
+/// the number of ranks.
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
 
-/// The same between memories of `device`, which has some of its own and outlives it: use() takes
-/// memory of the device, all else numbers of the host. Collectives by the library, as training
-/// calls them; where the communicator takes memory of the host only, with the copies that training
-/// makes of what it sends. Messages between two ranks, which training does not send, where the
-/// communicator takes memory of devices. Throws Unsupported, on all ranks alike, for the rest.
-/// Collective.
+/// Traffic between memories of `device`, which has its own and must outlive it. use() takes device
+/// memory; all other calls take host memory. Collective.
+///
+/// Collectives are those of the library, called as in training. If the communicator takes only host
+/// memory, they include training's staging copies. Point-to-point messages, which training does not
+/// send, need a communicator that takes device memory. Throws Unsupported on all ranks for the
+/// rest.
 std::unique_ptr<Traffic> make_device_traffic(backend::Communicator& ranks, const Message& message,
                                              backend::ComputeDevice& device);
 
-/// What carries memory of devices between ranks, in words.
+/// Name of the library that moves device memory between ranks.
 std::string device_library(const backend::Communicator& ranks);
 
-/// Whether that is "bandwidth" or "bidirectional".
+/// Whether `name` is "bandwidth" or "bidirectional".
 bool sends_windows(std::string_view name);
 
-/// Messages under way at once when bandwidth is measured: 64, as osu_bw has it, or as many as
-/// 64 MiB hold; at least two.
+/// Number of messages in flight for a bandwidth test: 64, as in osu_bw, or as many as fit in 64
+/// MiB; at least two.
 std::size_t window(std::size_t message_bytes);
 
-/// How a collective is called: prepared once for the memory that it is to work on, or by the very
-/// calls of train/exchange/exchange.hpp and train/exchange/carriages.hpp, which prepare every message anew where they
-/// prepare it at all. So it is for gradients in memory of a device, and for what is copied to the
-/// host to be sent.
+/// How a collective is called. prepared: set up once for its memory. of_training: by the calls of
+/// train/exchange/exchange.hpp and train/exchange/carriages.hpp, which prepare each message anew if
+/// at all. Training uses the latter for gradients in device memory and for staging copies.
 enum class Calls { prepared, of_training };
 
 /// Parts of make_traffic() and make_device_traffic(); `place` is where use() takes memory.
@@ -142,12 +141,12 @@ std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const M
                                            backend::DataPlace place);
 std::unique_ptr<Traffic> make_all_pairs_traffic(backend::Communicator& ranks,
                                                 const Message& message, backend::DataPlace place);
-/// What carries memory of that place, in words.
+/// Name of the library that moves memory of that place.
 std::string library_of(const backend::Communicator& ranks, backend::DataPlace place);
 
-/// Of "pairs": whom a rank meets in each round, nobody where that is the rank itself. Every two
-/// ranks meet in one round, and in a round no rank meets two. Round-robin tournament by the circle
-/// method.
+/// Partner of a rank in each round of "pairs"; the rank itself where it pauses. Every two ranks
+/// meet in exactly one round, and each rank has at most one partner a round. Round-robin tournament
+/// by the circle method.
 std::vector<Rank> partners(Rank rank, int ranks);
 
 }  // namespace dlscale::bench

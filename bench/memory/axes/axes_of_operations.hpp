@@ -6,13 +6,13 @@
 
 namespace dlscale::bench {
 
-/// An axis that has an effect on some operations of a benchmark only.
+/// An axis that affects only some operations of a benchmark.
 struct AxisOfOperations {
   std::string_view name;
   std::vector<std::string_view> operations;
 };
 
-/// Throws ConfigError if an axis was named and none of the operations asked for has it.
+/// Throws ConfigError if an axis was given and none of the requested operations has it.
 void refuse_axes_without_effect(const Context& context, const std::vector<AxisOfOperations>& axes);
 
 }  // namespace dlscale::bench

@@ -5,8 +5,8 @@
 
 namespace dlscale::bench {
 
-/// Throws ConfigError if --isa names neither an instruction set that a build for this kind of
-/// processor knows nor one of `words`.
+/// Throws ConfigError unless --isa is one of `words` or an instruction set that a build for this
+/// kind of processor supports.
 void check_isa(const std::string& isa, std::initializer_list<std::string_view> words);
 
 }  // namespace dlscale::bench

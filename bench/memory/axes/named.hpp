@@ -27,7 +27,8 @@ std::string_view name_of(Value value, std::span<const Named<Value>> all) {
   fail_expectation("the value has a name");
 }
 
-/// Throws ConfigError naming the words there are; `option` is where the user wrote it.
+/// The value with that name. Throws ConfigError listing the names; `option` is the option that the
+/// user wrote.
 template <class Value>
 const Value& value_of(std::string_view name, std::span<const Named<Value>> all,
                       std::string_view option) {

@@ -6,14 +6,14 @@
 
 namespace dlscale::bench {
 
-/// A sample of so little is mostly the clock, and threads that begin one after the other.
+/// Shortest useful sample. A shorter one mostly measures the clock and the staggered start of
+/// threads.
 inline constexpr Seconds least_sample{1e-3};
 
-/// How many passes (over an array, or as many rounds of arithmetic) make a sample that lasts at
-/// least `least_sample`: 1, doubled until they do, on all ranks, at once. `pass`: runs so many
-/// passes and returns the mean time of one, the fastest of a few tries being meant, since an
-/// interruption only makes a sample longer; local to a rank. Collective: all ranks get the same
-/// number, that of the fastest of them.
+/// The number of passes (over an array, or rounds of arithmetic) in a sample of at least
+/// `least_sample`: 1, doubled until samples are long enough on all ranks at once. `pass` runs that
+/// many passes on its rank and returns the mean time of one. The fastest of a few tries counts, as
+/// interruptions only lengthen a sample. Collective: all ranks get the number of the fastest rank.
 int passes_for(backend::Communicator& communicator, const std::function<Seconds(int passes)>& pass);
 
 }  // namespace dlscale::bench

@@ -6,11 +6,11 @@
 
 namespace dlscale::bench {
 
-/// Throws ConfigError if `bytes` of every rank are more than half of the memory of the node they
-/// share: swapping would be measured. `what` asks for them: "--sizes has arrays of 4 GiB".
+/// Throws ConfigError if `bytes` of every rank exceed half of the memory of their shared node, as
+/// it would measure swapping. `what` names their use: "--sizes has arrays of 4 GiB".
 void expect_room(std::string_view what, double bytes, const backend::Communicator& communicator);
 
-/// An eighth of the memory of the node, shared by its ranks; in bytes.
+/// An eighth of the node's memory divided among its ranks, in bytes.
 std::size_t memory_share(const backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

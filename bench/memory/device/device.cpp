@@ -19,11 +19,11 @@ namespace {
 
 constexpr int most_bank_stride = 64;
 
-/// The probes of a backend of this build. Throws Unsupported where it has none.
+/// The probes of a backend of this build. Throws Unsupported if it has none.
 std::unique_ptr<backend::DeviceProbes> open_probes(const std::string& name, int gpu) {
   const backend::ComputeBackend* found = family<backend::ComputeBackend>().find(name);
   if (found == nullptr || found->open_probes == nullptr) {
-    static_cast<void>(open_device(name, 1, gpu));  // says why there is no such backend
+    static_cast<void>(open_device(name, 1, gpu));  // throws if the backend is missing
     throw Unsupported(
         fmt::format("backend {} computes in the memory of the host, so there is no device to "
                     "probe. Use bench memory for it, or choose another with --backend.",
@@ -51,7 +51,8 @@ std::vector<int> bank_strides(const Context& context) {
   return strides;
 }
 
-/// Both ends of a copy and of one the other way, of all ranks of a node, must lie in its memory.
+/// Checks host memory: source and target of a copy and of one the other way must fit, for all ranks
+/// of a node.
 void expect_host_room(const DeviceSelection& selection, const backend::Communicator& communicator) {
   const bool copies = std::any_of(
       selection.operations.begin(), selection.operations.end(),

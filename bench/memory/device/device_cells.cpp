@@ -22,7 +22,7 @@ using backend::Direction;
 using backend::LaunchWay;
 using Axes = std::map<std::string, std::string>;
 
-/// Collects cells with the axes that all have.
+/// Collects cells with their common axes.
 class Cells {
  public:
   Cells(std::shared_ptr<ProbeStand> stand, Axes common)
@@ -41,7 +41,7 @@ class Cells {
          }});
   }
 
-  /// Throws ConfigError if `bytes` in all do not fit into what was free of the device's memory.
+  /// Throws ConfigError if `bytes` in total exceed the free device memory.
   void expect_room(std::string_view option, double bytes) const {
     const Bytes free = stand_->probes->device().memory;
     if (bytes <= 0.9 * free.si()) return;
@@ -63,7 +63,7 @@ Work bytes_moved(double bytes) {
   return {Flops(0), Bytes(bytes)};
 }
 
-/// An operation's part of the cells.
+/// Adds the cells of an operation.
 using AddCells = void (*)(Cells&, const std::string& operation, const DeviceSelection& selection);
 
 template <ArrayPass pass>
@@ -108,7 +108,7 @@ void add_levels(Cells& cells, const std::string& operation, const DeviceSelectio
 
 template <BankLoad load>
 void add_banks(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
-  constexpr double bytes = 32 * 4;  // a word for each thread of a warp
+  constexpr double bytes = 32 * 4;  // one word per thread of a warp
   for (const int stride : selection.bank_strides) {
     cells.probe(
         {{"operation", operation}, {"stride", std::to_string(4 * stride)}}, bytes_moved(bytes),

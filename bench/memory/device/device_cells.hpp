@@ -10,7 +10,7 @@
 
 namespace dlscale::bench {
 
-/// What of a device is to be measured. Each operation uses the lists that concern it.
+/// Measurements of a device. Each operation uses the lists that apply to it.
 struct DeviceSelection {
   std::vector<std::string> operations;
   std::vector<std::size_t> array_bytes;       ///< copy, scale, add, triad
@@ -27,14 +27,14 @@ struct DeviceSelection {
 std::string_view path_name(backend::ChasePath path);
 std::string_view memory_name(backend::HostMemory memory);
 std::string_view company_name(backend::Company company);
-/// They throw ConfigError naming those there are.
+/// These throw ConfigError listing the known names.
 backend::ChasePath parse_path(std::string_view name);
 backend::HostMemory parse_memory(std::string_view name);
 backend::Company parse_company(std::string_view name);
 
-/// One cell for every combination of what concerns an operation. `backend` is the name that the
-/// rows carry. Throws ConfigError for an unknown operation and for what does not fit into the
-/// device's memory.
+/// One cell for every combination of the lists that apply to an operation. `backend` is its name in
+/// the rows. Throws ConfigError for an unknown operation, and for sizes that exceed the device's
+/// memory.
 std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
                                const DeviceSelection& selection,
                                const backend::Communicator& communicator);

@@ -19,11 +19,12 @@ namespace dlscale::bench {
 namespace {
 
 constexpr std::size_t smallest_set = 4096;
-/// Laps of one run are of a thousandth of a large working set; four runs are of different ones.
+/// Runs per size. The laps of one run cover a thousandth of a large working set; runs cover
+/// different parts.
 constexpr int runs_of_each = 4;
 
-/// Beyond a cache one random access in so many finds what it wants there; the last sizes should
-/// tell of the memory behind it.
+/// Largest working set relative to the last-level cache. One random access in that many hits the
+/// cache, so the last sizes show the memory behind it.
 constexpr double largest_set_in_caches = 16;
 constexpr double largest_part_of_memory = 0.25;
 
@@ -34,7 +35,7 @@ std::vector<std::size_t> sizes_for(const backend::ProbedDevice& device, std::siz
   return sweep_sizes(first, std::max(static_cast<std::size_t>(largest), first), stride);
 }
 
-/// What one rank found at one size, and whether it is right.
+/// Latency of one rank at one size, and whether the chase was right.
 struct Visit {
   double latency = 0;
   double wrong = 0;
@@ -54,7 +55,7 @@ Visit visit(backend::DeviceProbes& probes, const backend::ChaseSpec& spec, std::
   return found;
 }
 
-/// The sizes, and this rank's latencies there.
+/// The sizes, and this rank's latencies.
 struct Sweep {
   std::vector<double> bytes;
   std::vector<double> latencies;

@@ -21,13 +21,13 @@ using backend::Reading;
 
 constexpr std::size_t most_laps = 8192;
 
-/// The readings of a rank's runs, the warm-up's first.
+/// The readings of a rank's runs, warm-up first.
 class Readings {
  public:
   void add(Reading reading) { all_.push_back(std::move(reading)); }
   [[nodiscard]] std::size_t count() const { return all_.size(); }
 
-  /// Host times of the last `samples` runs; empty if the probe reads none.
+  /// Host times of the last `samples` runs; empty if the probe has none.
   [[nodiscard]] std::vector<double> host_times(std::size_t samples) const {
     std::vector<double> times;
     for (const Reading& reading : last(samples)) {
@@ -36,7 +36,7 @@ class Readings {
     return times;
   }
 
-  /// The cycles of the last `samples` runs, in order, of as many runs as there is room for.
+  /// Cycles of the last `samples` runs, in order, up to the limit of a series.
   [[nodiscard]] std::vector<double> cycles(std::size_t samples,
                                            std::vector<double> Reading::*member) const {
     const std::size_t each = std::max<std::size_t>(1, (all_.back().*member).size());
@@ -58,7 +58,7 @@ class Readings {
 
 void add_series(Measurement& measurement, const char* name, const char* unit,
                 const std::vector<double>& mine, backend::Communicator& communicator) {
-  if (mine.empty()) return;  // so on all ranks: they run the same probe
+  if (mine.empty()) return;  // likewise on all ranks, which run the same probe
   measurement.series[name] = make_series(unit, gather(communicator, mine));
 }
 
@@ -74,7 +74,7 @@ void add_readings(Measurement& measurement, const Readings& readings,
              readings.cycles(samples, &Reading::empty_cycles), communicator);
 }
 
-/// A probe made and run once by all ranks, and how many elements are wrong on all of them.
+/// A probe that all ranks have made and run once, with the number of wrong elements on all ranks.
 struct CheckedProbe {
   std::unique_ptr<Probe> probe;
   double wrong = 0;
@@ -119,7 +119,7 @@ Measurement check_and_sample(ProbeStand& stand, const MakeProbe& make, const Sam
   const CheckedProbe checked = make_checked(stand, make, sampler.communicator());
   Measurement measurement =
       checked.wrong > 0 ? wrong_result(checked.wrong) : sample(stand, *checked.probe, sampler);
-  if (checked.wrong == 0) measurement.max_relative_error = 0;  // every element was compared
+  if (checked.wrong == 0) measurement.max_relative_error = 0;  // all elements were compared
   measurement.implementation = checked.probe->implementation();
   return measurement;
 }

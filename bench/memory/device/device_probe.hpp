@@ -10,7 +10,7 @@
 
 namespace dlscale::bench {
 
-/// A device to probe, and who watches it meanwhile.
+/// A device to probe, and its monitor.
 struct ProbeStand {
   std::unique_ptr<backend::DeviceProbes> probes;
   DeviceWitness witness;
@@ -18,17 +18,17 @@ struct ProbeStand {
 
 using MakeProbe = std::function<std::unique_ptr<backend::Probe>(backend::DeviceProbes& probes)>;
 
-/// Makes a probe, checks what it does and takes samples of it. Series (where the probe reads them):
-/// "time", "host_time" of each sample; "cycles" and "empty_cycles" of single accesses, the last
-/// 8192 of a rank at most; and the conditions of docs/RESULTS.md. The status is `unsupported` where
-/// the probe cannot be made.
+/// Makes a probe, checks its result and takes samples. Series, if the probe reads them: "time" and
+/// "host_time" of each sample; "cycles" and "empty_cycles" of single accesses, at most the last
+/// 8192 of a rank; and the conditions in docs/RESULTS.md. The status is `unsupported` if the probe
+/// cannot be made.
 Measurement measure_probe(ProbeStand& stand, const MakeProbe& make, std::optional<Work> work,
                           const Sampler& sampler);
 
-/// A sweep of pointer chases over working sets up to sixteen times the last-level cache, `stride`
-/// bytes between the addresses. Series: "working_set" (B) and "latency" (cycles, the median of the
-/// laps there), size by size; "level_capacity" (B) and "level_latency" (cycles) of the levels that
-/// these show (see cache_levels.hpp), the slowest rank's.
+/// A sweep of pointer chases over working sets up to sixteen times the last-level cache, with
+/// `stride` bytes between addresses. Series by size: "working_set" (B) and "latency" (cycles,
+/// median of the laps). Series by level of the slowest rank: "level_capacity" (B) and
+/// "level_latency" (cycles) (see cache_levels.hpp).
 Measurement measure_levels(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
                            const Sampler& sampler);
 

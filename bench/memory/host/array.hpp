@@ -4,8 +4,8 @@
 
 namespace dlscale::bench {
 
-/// Numbers whose pages nobody has touched yet: each comes to lie near the thread that touches it
-/// first. Begins at a multiple of 4096 bytes.
+/// Numbers in untouched pages, which first touch places near the thread that uses them. The array
+/// begins at a multiple of 4096 bytes.
 template <class Number>
 class Array {
  public:
@@ -14,7 +14,7 @@ class Array {
   ~Array() { ::operator delete(values_, alignment); }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  /// Element i and those after it; of an array without any, nothing that may be read.
+  /// Pointer to element i. It must not be read in an empty array.
   [[nodiscard]] Number* from(std::size_t i) const { return n_ == 0 ? values_ : values_ + i; }
 
  private:

@@ -17,7 +17,7 @@ const double shallow_per_doubling = std::log(1.25);
 constexpr double higher = 1.25;
 constexpr double most_of_misses = 2;
 constexpr std::size_t least_sizes = 4;
-constexpr double least_doublings = 2.0 / 3;  // where sizes stand close, four of them are no level
+constexpr double least_doublings = 2.0 / 3;  // where sizes are dense, four of them are not a level
 
 std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
   std::vector<double> doublings;
@@ -31,9 +31,8 @@ std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
   return straight_stretches(doublings, logarithms, least_noise);
 }
 
-/// How much the logarithm of the latency rises from a doubling before the stretch to its start, and
-/// from its end to a doubling after it: the least that the two sizes there agree on. Nothing where
-/// the sizes do not go so far.
+/// Rise of the latency's logarithm in the doubling before the segment, and in the one after its
+/// end: the smaller value of two sizes there. 0 if the sizes do not extend so far.
 double rise_before(std::span<const SizeLatency> latencies, std::size_t first) {
   std::size_t i = first;
   while (i > 0 && 2 * latencies[i].bytes > latencies[first].bytes) --i;
@@ -68,9 +67,9 @@ Summary latency_of(std::span<const SizeLatency> sizes) {
   return summarize(values);
 }
 
-/// Sizes of one latency: one or several flat stretches.
+/// Sizes with one latency: one or several flat segments.
 struct Flat {
-  Stretch longest;  ///< whose latency is that of all
+  Stretch longest;  ///< its latency is that of all
   Stretch last;
   Summary latency;
 };
@@ -84,7 +83,7 @@ std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
       flats.push_back({stretch, stretch, latency});
       continue;
     }
-    Flat& same = flats.back();  // a little slower from here on
+    Flat& same = flats.back();  // slightly slower from here on
     same.last = stretch;
     if (stretch.count <= same.longest.count) continue;
     same.longest = stretch;
@@ -93,7 +92,7 @@ std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
   return flats;
 }
 
-/// The first size from `from` on at which the latency is above the limit, and at the next, too.
+/// The first size at or after `from` whose latency, and the next one's, exceed the limit.
 std::size_t first_above(std::span<const SizeLatency> latencies, std::size_t from, double limit) {
   for (std::size_t i = from; i < latencies.size(); ++i) {
     const bool next_above = i + 1 == latencies.size() || latencies[i + 1].latency > limit;

@@ -8,31 +8,32 @@
 
 namespace dlscale::bench {
 
-/// A part of a chase that was timed on its own.
+/// A separately timed part of a chase.
 struct ChasePiece {
-  Seconds access;            ///< mean time of one
-  bool interrupted = false;  ///< the system ran something else meanwhile, which took its caches
+  Seconds access;  ///< mean time of one access
+  /// The system ran something else meanwhile, which evicted its cache lines.
+  bool interrupted = false;
 };
 
-/// Times chases in pieces, which are short beside the time that a system gives a thread at once,
-/// and counts those that it interrupted.
+/// Times chases in pieces, which are short relative to a scheduler's time slice, and counts
+/// interrupted ones.
 class ChasePieces {
  public:
-  static constexpr int accesses = 4096;  ///< of a piece
+  static constexpr int accesses = 4096;  ///< per piece
 
-  /// Gives back to the caches what others have driven out (HostChase::refresh), then times a piece.
+  /// Restores evicted cache lines (HostChase::refresh), then times a piece.
   ChasePiece time(HostChase& chase);
 
-  /// "the system interrupted 2 of all 72", of all ranks, for the implementation. Collective.
+  /// Text for the implementation, over all ranks: "the system interrupted 2 of all 72". Collective.
   [[nodiscard]] std::string count_text(backend::Communicator& communicator) const;
 
-  /// A warning with advice if the system interrupted pieces of any rank. It has no numbers, so that
-  /// a report of many chases says it once. Collective.
+  /// A warning with advice if the system interrupted pieces on any rank. It has no numbers, so that
+  /// a report of many chases shows it once. Collective.
   [[nodiscard]] std::vector<std::string> warnings(backend::Communicator& communicator) const;
 
  private:
   double pieces_ = 0;
-  double interrupted_ = 0;  ///< of them
+  double interrupted_ = 0;  ///< number of interrupted pieces
 };
 
 }  // namespace dlscale::bench

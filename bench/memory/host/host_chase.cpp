@@ -19,7 +19,7 @@ void* next(void* at) {
   return after;
 }
 
-/// The groups of places in random order.
+/// Shuffles the groups of places.
 std::vector<std::size_t> shuffled(std::span<const std::size_t> places, std::size_t together,
                                   std::uint64_t seed) {
   std::vector<std::size_t> groups(places.size() / together);
@@ -75,7 +75,8 @@ HostChase::HostChase(std::span<const std::size_t> places, std::size_t together,
   spread_walkers();
 }
 
-/// A walk that is back at its start after `count_` steps, and not before, was at as many places.
+/// Counts unvisited places: a walk that returns to its start after `count_` steps, not before, has
+/// visited all.
 std::size_t HostChase::count_wrong() const {
   std::size_t steps = 0;
   void* at = at_;
@@ -117,7 +118,7 @@ Seconds HostChase::run(int accesses) {
     for (int k = 0; k < unrolled; ++k) at = next(at);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  at_ = at;  // so the walk cannot be left out
+  at_ = at;  // keeps the compiler from removing the walk
   return Seconds(took.count() / accesses);
 }
 

@@ -10,42 +10,39 @@
 
 namespace dlscale::bench {
 
-/// Places in a working set of `bytes`, one in every `stride` of them, both ≥ 8. Where the stride is
-/// more than a cache line, the places also go on by a line from one to the next, as far as the
-/// stride allows: all at the same place of their page, say, would share a few sets of the caches,
-/// and the misses there would hide what is looked for.
+/// Addresses in a working set of `bytes`, one per `stride`, both ≥ 8. If the stride exceeds a cache
+/// line, the offset within the stride also advances by a line each time. A fixed offset in the page
+/// would map all addresses to a few cache sets, and conflict misses would hide the levels.
 std::vector<std::size_t> spread_places(std::size_t bytes, std::size_t stride);
 
-/// Places in a working set of `blocks` blocks of `block_bytes`, two in each: its start, and
-/// `distance` bytes on, which follows at once. block_bytes > distance ≥ 8.
+/// Addresses in a working set of `blocks` blocks of `block_bytes`, two in each: its start, and
+/// `distance` bytes later, visited next. block_bytes > distance ≥ 8.
 std::vector<std::size_t> paired_places(std::size_t blocks, std::size_t block_bytes,
                                        std::size_t distance);
 
-/// One thread follows a cycle through the places of a working set, each access waiting for the one
-/// before: the places in random order, `together` of them that stand next to each other in the
-/// list being kept together, over and over [Mei, Chu 2017: pointer chase along a random single
-/// cycle, so that no hardware foresees the next address]. A single access cannot be timed on a
-/// processor, whose clocks take longer to read than its nearest cache.
+/// One thread follows a random cycle through the addresses of a working set, each access dependent
+/// on the previous one [Mei, Chu 2017: pointer chase along a random single cycle, which defeats
+/// prefetching]. Groups of `together` neighbours in the list stay together in the cycle. A
+/// processor cannot time a single access, as reading its clock takes longer than its nearest cache.
 class HostChase {
  public:
-  /// `places`: at least one, multiples of 8, each once; their number is a multiple of `together`.
-  /// Walks through all of them once. Throws Unsupported or ConfigError where there is no such
-  /// memory.
+  /// `places`: at least one, distinct multiples of 8; their number is a multiple of `together`.
+  /// Walks through all of them once. Throws Unsupported or ConfigError if such memory is not
+  /// available.
   HostChase(std::span<const std::size_t> places, std::size_t together, backend::PageSize pages,
             std::uint64_t seed);
 
-  /// How many of the places the cycle does not visit exactly once.
+  /// Number of places that the cycle does not visit exactly once.
   [[nodiscard]] std::size_t wrong_elements() const { return wrong_; }
   [[nodiscard]] std::size_t places() const { return count_; }
 
-  /// Visits all places in the order of the cycle, from 32 of them at the same time, once or, a few
-  /// places, until they were visited 131072 times: what the caches keep afterwards is what a walk
-  /// along the cycle leaves there, in a fraction of its time. The next run goes on from a place
-  /// that was among the first of the last round.
+  /// Visits all places in the cycle's order with 32 parallel walkers: once, or for few places until
+  /// 131072 visits. The caches end up as after a sequential walk, in a fraction of its time. The
+  /// next run starts at one of the first places of the last round.
   void refresh();
 
-  /// Goes on where the last run stopped, for so many accesses, a multiple of 16; the mean time of
-  /// one.
+  /// Continues where the last run stopped, for that many accesses (a multiple of 16). Returns the
+  /// mean time of one.
   Seconds run(int accesses);
 
  private:
@@ -55,7 +52,7 @@ class HostChase {
   backend::PagedMemory memory_;
   std::size_t count_;
   void* at_ = nullptr;
-  std::array<void*, 32> walkers_{};  ///< evenly spread along the cycle
+  std::array<void*, 32> walkers_{};  ///< evenly spaced along the cycle
   std::size_t wrong_ = 0;
 };
 

@@ -22,10 +22,10 @@ using backend::simd::ArrayKernels;
 using backend::simd::IntensityLoop;
 using backend::simd::IntensityStep;
 
-/// So many different elements, over and over: few enough to compute each again.
+/// Number of different element values, which repeat: few enough to recompute each.
 constexpr std::size_t different = 251;
 
-/// What is done to an element in a pass.
+/// Operations on an element in a pass.
 struct Steps {
   int multiply_adds = 0;
   bool addition = false;
@@ -57,7 +57,7 @@ class Passes {
     });
   }
 
-  /// The mean time of a pass.
+  /// Mean time of a pass.
   Seconds run(int passes) {
     const Seconds all = team_.run([this, passes](int thread) {
       const Part part = mine(thread);
@@ -68,8 +68,8 @@ class Passes {
     return all / passes;
   }
 
-  /// The largest relative error of an element after the first pass. Without a fused multiply-add
-  /// there is a rounding more in each.
+  /// Largest relative error of an element after the first pass. Without fused multiply-add each
+  /// step has one more rounding.
   [[nodiscard]] double largest_error() const {
     std::vector<Float> expected(different);
     for (std::size_t i = 0; i < different; ++i) expected[i] = after(steps_, start_value<Float>(i));
@@ -87,7 +87,7 @@ class Passes {
   }
 
  private:
-  /// In whole lines, as part_of() cuts doubles.
+  /// A thread's part in whole cache lines, as part_of() cuts doubles.
   [[nodiscard]] Part mine(int thread) const {
     constexpr std::size_t each = sizeof(double) / sizeof(Float);
     const Part part = part_of(n_ / each, thread, team_.size());
@@ -101,7 +101,7 @@ class Passes {
   Team team_;
 };
 
-/// Every element is loaded and stored.
+/// Operations per element for an intensity; every element is loaded and stored.
 Steps steps_of(const IntensitySpec& spec, std::size_t element) {
   const double operations = spec.intensity * 2 * static_cast<double>(element);
   if (operations >= 1 && operations == std::floor(operations)) {

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::uint64_t seed = 1;
 
-/// A chase that every rank has made and walked through, on a core of its own.
+/// A chase that each rank has made and walked through, bound to its core.
 struct Stand {
   std::unique_ptr<backend::BoundThread> bound;
   std::unique_ptr<HostChase> chase;
-  double wrong = 0;  ///< places, on all ranks
+  double wrong = 0;  ///< wrong places on all ranks
 };
 
 Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator) {
@@ -42,12 +42,12 @@ Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator)
   return stand;
 }
 
-/// Without those of the warm-up.
+/// The last `count` values, without the warm-up.
 std::vector<double> last(const std::vector<double>& values, std::size_t count) {
   return {values.end() - static_cast<std::ptrdiff_t>(count), values.end()};
 }
 
-/// Of a piece that nothing interrupted; where the machine is too busy for that, of the last tried.
+/// Time of an uninterrupted piece; on a busy machine, of the last attempt.
 Seconds undisturbed(HostChase& chase, ChasePieces& pieces) {
   constexpr int most_tries = 8;
   ChasePiece piece = pieces.time(chase);
@@ -64,7 +64,7 @@ Measurement sample(HostChase& chase, const Sampler& sampler, ChasePieces& pieces
     cycles.push_back(time.si() * clocks.back());
     return time;
   });
-  measurement.max_relative_error = 0;  // every place was visited
+  measurement.max_relative_error = 0;  // all places were visited
   const auto time = measurement.series.find("time");
   if (time == measurement.series.end()) return measurement;
   const std::size_t count = time->second.samples.front().size();

@@ -23,13 +23,13 @@ using backend::PageSize;
 
 constexpr std::size_t smallest_set = 4096;
 
-/// This rank's latencies at growing sizes.
+/// This rank's latencies by ascending size.
 struct SizeSweep {
   std::vector<double> bytes;
   std::vector<double> latencies;
 };
 
-/// Visits working sets with a place in every `stride` bytes.
+/// Visits working sets with one place per `stride` bytes.
 void visit(HostSweep& sweep, std::span<const std::size_t> sizes, std::size_t stride, PageSize pages,
            SizeSweep& into) {
   for (const std::size_t bytes : sizes) {
@@ -41,8 +41,8 @@ void visit(HostSweep& sweep, std::span<const std::size_t> sizes, std::size_t str
   }
 }
 
-/// Of what the latency has risen at twice the size of each level but the last, the part that small
-/// pages are to blame for. None where there are no huge pages to compare with. Collective.
+/// Share of the latency rise that small pages cause, at twice the size of each level but the last.
+/// Empty if there are no huge pages to compare with. Collective.
 std::vector<double> shares_of_pages(HostSweep& sweep, std::span<const CacheLevel> levels,
                                     std::size_t stride) {
   std::vector<double> bytes;
@@ -67,7 +67,7 @@ std::vector<double> shares_of_pages(HostSweep& sweep, std::span<const CacheLevel
   return shares;
 }
 
-/// Levels that end because a cache does, or memory; the others are named.
+/// The levels that end because a cache or memory does; a text names the others.
 std::vector<CacheLevel> without_pages(Measurement& measurement, std::span<const CacheLevel> levels,
                                       std::vector<double> shares) {
   std::vector<CacheLevel> caches;

@@ -22,12 +22,11 @@ using backend::PageSize;
 constexpr std::size_t usual_line = 64;
 constexpr std::size_t least_distance = 8;
 constexpr std::size_t largest_distance = 512;
-/// So long that pairs don't meet. An odd multiple of a quarter of a kilobyte, so that the starts of
-/// the blocks, all at the beginning of a line of up to 256 bytes, use as many sets of the caches as
-/// such can.
+/// Large enough that pairs do not overlap, and an odd multiple of 256 B. The starts of blocks, all
+/// at the start of a line of up to 256 bytes, then use as many cache sets as possible.
 constexpr std::size_t block_bytes = 768;
 
-/// Twice as many lines as the nearest cache holds: none of them is there when its turn comes.
+/// Twice the number of lines in the nearest cache, so that each is evicted before its next visit.
 std::size_t blocks_past_nearest_cache(const backend::DataCaches& caches) {
   constexpr std::size_t where_unknown = std::size_t{64} << 10;
   const std::size_t nearest = caches.levels.empty()
@@ -74,7 +73,7 @@ Measurement measure_line(HostSweep& sweep, PageSize pages) {
   return measurement;
 }
 
-/// What the pages add to the latency of the smallest set.
+/// Latency of the smallest set plus the latency that pages add.
 std::vector<SizeLatency> page_latencies(const std::vector<SizeLatency>& spread,
                                         const std::vector<SizeLatency>& packed) {
   std::vector<SizeLatency> all;
@@ -87,7 +86,7 @@ std::vector<SizeLatency> page_latencies(const std::vector<SizeLatency>& spread,
   return all;
 }
 
-/// In which lines next to each other cost no look for pages, if the system has such.
+/// Page size for chases over adjacent lines: huge pages avoid TLB misses, if the system has them.
 PageSize largest_pages() {
   try {
     const backend::PagedMemory one(1, PageSize::huge);
@@ -99,7 +98,7 @@ PageSize largest_pages() {
 
 Measurement measure_reach(HostSweep& sweep, PageSize pages) {
   constexpr std::size_t fewest_pages = 8;
-  constexpr std::size_t enough = std::size_t{256} << 20;  // small pages are 65536 there
+  constexpr std::size_t enough = std::size_t{256} << 20;  // 65536 small pages
   const std::size_t page = backend::page_bytes(pages);
   const std::size_t first = fewest_pages * page;
   const std::size_t wanted = pages == PageSize::small ? enough : fewest_pages * enough;

@@ -27,20 +27,20 @@ class Chains {
   Chains(const PeakKernel& kernel, int threads)
       : kernel_(&kernel), found_(static_cast<std::size_t>(threads)), team_(threads) {}
 
-  /// The time of so many rounds, the mean of `passes`. Remembers which results were wrong.
+  /// Mean time of `passes` passes of that many rounds. Records wrong results.
   Seconds run(std::int64_t rounds, int passes) {
     const double allowed = kernel_->rounding * static_cast<double>(rounds);
     const Seconds all = team_.run([this, rounds, passes, allowed](int thread) {
       Found& mine = found_[static_cast<std::size_t>(thread)];
       for (int pass = 0; pass < passes; ++pass) {
         const double error = kernel_->run(rounds);
-        if (!(error <= allowed)) mine.wrong += 1;  // or no number at all
+        if (!(error <= allowed)) mine.wrong += 1;  // also for a NaN
         mine.largest_error = std::max(mine.largest_error, error);
       }
     });
     return all / passes;
   }
-  /// Passes of all threads so far.
+  /// Wrong passes of all threads so far.
   [[nodiscard]] double wrong() const {
     double sum = 0;
     for (const Found& each : found_) sum += each.wrong;
@@ -51,9 +51,9 @@ class Chains {
   }
 
  private:
-  /// By a thread.
+  /// Results of one thread.
   struct Found {
-    double wrong = 0;  ///< passes
+    double wrong = 0;  ///< wrong passes
     double largest_error = 0;
   };
   const PeakKernel* kernel_;

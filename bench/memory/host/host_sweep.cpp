@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t seed = 1;
 constexpr std::size_t fewest_pieces = 9;
-// Of a working set: a large one takes long to visit, on a busy machine much longer.
+// Usual time for a working set; a large one takes long, and much longer on a busy machine.
 constexpr std::chrono::milliseconds usual_time{250};
 constexpr std::chrono::milliseconds longest_time{2000};
 

@@ -8,13 +8,13 @@
 
 namespace dlscale::bench {
 
-/// Adds the levels that latencies in `unit` show to a measurement: series "level_capacity" (B) and
-/// "level_latency", each with its 95 % interval in "…_low" and "…_high", one value a level; or a
-/// warning if they show none. Returns them.
+/// Finds the levels in latencies of unit `unit`. Adds them to a measurement as series
+/// "level_capacity" (B) and "level_latency", with 95 % intervals in "…_low" and "…_high", one value
+/// per level; or a warning if there are none. Returns them.
 std::vector<CacheLevel> add_levels(Measurement& measurement, std::span<const SizeLatency> latencies,
                                    const std::string& unit);
 
-/// Sizes and latencies side by side.
+/// Combines sizes and latencies.
 std::vector<SizeLatency> paired(std::span<const double> bytes, std::span<const double> latencies);
 
 }  // namespace dlscale::bench

@@ -5,9 +5,9 @@
 
 namespace dlscale::bench {
 
-/// Where threads wait until all of them have come, again and again. Like std::barrier, but whoever
-/// waits looks again and again for a while before it sleeps: to be woken takes some 10 µs, which
-/// those that are awake would be ahead. Meanwhile others may have the core.
+/// A reusable barrier for threads, like std::barrier, but waiting threads spin for a while before
+/// they block. A wake-up takes some 10 µs, by which threads that spin would be ahead. They yield
+/// the core while they spin.
 class MeetingPoint {
  public:
   static constexpr std::chrono::microseconds awake{200};
@@ -24,7 +24,7 @@ class MeetingPoint {
     }
   }
 
-  /// For so many threads that will not wait. Whether all have come.
+  /// Arrives for `threads` threads that do not wait. Returns whether all have arrived.
   bool arrive(int threads) {
     if (missing_.fetch_sub(threads) != threads) return false;
     missing_ = threads_;

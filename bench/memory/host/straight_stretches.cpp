@@ -21,7 +21,7 @@ std::vector<double> running_median(std::span<const double> y) {
   return smooth;
 }
 
-/// The standard deviation of normal noise on a curve that is straight at most points.
+/// Standard deviation of normal noise on a curve that is straight at most points.
 double noise_of(std::span<const double> y, double least) {
   if (y.size() < 3) return least;
   constexpr double normal_deviation_of_mad = 1.4826;
@@ -34,7 +34,7 @@ double noise_of(std::span<const double> y, double least) {
   return std::max(least, normal_deviation_of_mad * median(bends) / of_second_difference);
 }
 
-/// Sums over points, from which those over any stretch follow.
+/// Prefix sums over points, which give the sums of any segment.
 class Sums {
  public:
   Sums(std::span<const double> x, std::span<const double> y) : at_(x.size() + 1) {
@@ -49,7 +49,7 @@ class Sums {
     const Moments m = centred(first, last);
     return m.xx > 0 ? m.xy / m.xx : 0;
   }
-  /// Of the best line through points first, …, last - 1.
+  /// Squared residuals of the best line through points first, …, last - 1.
   [[nodiscard]] double squared_residuals(std::size_t first, std::size_t last) const {
     const Moments m = centred(first, last);
     return std::max(0.0, m.yy - slope(first, last) * m.xy);
@@ -125,8 +125,8 @@ class Cuts {
   const Sums* sums_;
   std::size_t n_;
   double noise_;
-  std::vector<double> before_;  ///< least sum of the points before that one
-  std::vector<double> after_;   ///< least sum of it and those after
+  std::vector<double> before_;  ///< least sum for the points before it
+  std::vector<double> after_;   ///< least sum for it and the points after
   std::vector<std::size_t> previous_;
 };
 

@@ -35,7 +35,7 @@ Team::Team(int threads)
   try {
     start_helpers(threads);
   } catch (const std::system_error& error) {
-    // Those that were made wait for the caller and for those that were not.
+    // Started threads wait for the caller and for the missing threads.
     static_cast<void>(ready_.arrive(threads - static_cast<int>(helpers_.size())));
     throw ConfigError(fmt::format("of {} threads the system makes {} ({}). Give fewer --threads.",
                                   threads, helpers_.size() + 1, error.what()));

@@ -12,22 +12,21 @@
 
 namespace dlscale::bench {
 
-/// Threads that do the same thing on their parts of an array at the same time. The caller is
-/// thread 0; the others wait between two calls. Each stays on a core of its own among those the
-/// caller may use, the caller too as long as the team lives; where there are more threads than
-/// cores, some share one.
+/// Threads that run the same function on their parts of an array at the same time. The caller is
+/// thread 0; the others wait between calls. Each is bound to one of the caller's cores, the caller
+/// too while the team lives. If there are more threads than cores, some share one.
 class Team {
  public:
-  /// Throws ConfigError for more than expect_few_threads() allows, and where the system makes no
-  /// more threads; LibraryError where it refuses a core.
+  /// Throws ConfigError if expect_few_threads() does, or if the system cannot start the threads;
+  /// LibraryError if it refuses a core.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Calls work(thread) on every thread at once; returns the time from when the first began, all
-  /// standing ready, until the last was done, each by its own look at the clock: how long they take
-  /// to tell each other is not in it. `work` must not throw.
+  /// Calls work(thread) on every thread at once. Returns the time from the first thread's start,
+  /// with all threads ready, to the last one's end, each by its own clock reading. Synchronisation
+  /// is not included. `work` must not throw.
   Seconds run(const std::function<void(int)>& work);
   [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
 
@@ -37,7 +36,7 @@ class Team {
   void start_helpers(int threads);
   void help(int thread);
 
-  /// When a thread was at work.
+  /// When a thread ran.
   struct Span {
     Clock::time_point start;
     Clock::time_point end;
@@ -47,10 +46,10 @@ class Team {
 
   MeetingPoint ready_;
   MeetingPoint done_;
-  const std::function<void(int)>* work_ = nullptr;  ///< null: time to go
-  std::vector<int> cores_;                          ///< of each thread
-  std::vector<Span> spans_;                         ///< likewise: the system may keep any waiting
-  std::optional<backend::BoundThread> bound_;       ///< the caller
+  const std::function<void(int)>* work_ = nullptr;  ///< null: the threads end
+  std::vector<int> cores_;                          ///< by thread
+  std::vector<Span> spans_;                         ///< by thread, as the system may delay any
+  std::optional<backend::BoundThread> bound_;       ///< the caller's binding
   std::vector<std::jthread> helpers_;
 };
 
@@ -60,7 +59,7 @@ struct Part {
   std::size_t count = 0;
 };
 
-/// The part of n doubles that is one of `size` threads', in whole cache lines.
+/// Part of n doubles for one of `size` threads, in whole cache lines.
 Part part_of(std::size_t n, int thread, int size);
 
 }  // namespace dlscale::bench

@@ -9,30 +9,29 @@
 
 namespace dlscale::bench {
 
-/// What was measured of a cache that the system describes.
+/// A cache that the system reports, with its measured size.
 struct ToldCache {
   backend::DataCache told;
   std::size_t measured = 0;  ///< bytes; 0: no level of about that size was found
-  std::size_t part = 0;  ///< bytes; of the level that must then be a part of it, if there is one
+  std::size_t part = 0;      ///< bytes; measured level that is a part of this cache, if any
 };
 
-/// Every cache with the measured level nearest in size, within a factor of two; a level belongs to
-/// one cache only. A level whose end was not seen, such as memory, is none of them. Of a cache
-/// without one, the largest level that is larger than the cache before is a part: others use the
-/// rest.
+/// Matches every cache with the measured level nearest in size, within a factor of two; each level
+/// matches one cache at most. A level without a measured end, such as memory, matches none. For an
+/// unmatched cache, the largest level above the previous cache's size is a part of it: others use
+/// the rest.
 std::vector<ToldCache> match(std::span<const backend::DataCache> told,
                              std::span<const CacheLevel> measured);
 
-/// The part of the rise from a level's latency to that of a larger working set which goes away with
-/// huge pages, so that small pages are to blame and no cache: from 0 to 1, and 0 if there is no
-/// rise.
+/// Share of the latency rise, from a level to a larger working set, which disappears with huge
+/// pages. Small pages cause it, not a cache. It is 0 to 1; 0 if there is not a rise.
 double share_of_pages(double level, double larger_in_small, double larger_in_huge);
 
-/// "L1 48.0 KiB measured 46.3 KiB, L3 32.0 MiB not seen"
+/// Text such as "L1 48.0 KiB measured 46.3 KiB, L3 32.0 MiB not seen".
 std::string comparison(std::span<const ToldCache> caches);
 
-/// Why the last cache may be smaller than the system says, and advice, where less than three
-/// quarters of it were seen; else nothing.
+/// Why the last cache may be smaller than reported, with advice, if less than three quarters of it
+/// were measured; else empty.
 std::optional<std::string> last_is_smaller(std::span<const ToldCache> caches);
 
 }  // namespace dlscale::bench

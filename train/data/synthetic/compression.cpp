@@ -22,8 +22,8 @@ double pixel_count(PictureSize size) {
   return double{1} * size.width * size.height;
 }
 
-/// The mean file of a set, extrapolated from the first pictures by their bytes per pixel: sizes in
-/// pixels are known without drawing.
+/// Estimate of a set's mean file size: the bytes per pixel of its first pictures times the mean
+/// number of pixels, which is known without drawing.
 class SizeEstimate {
  public:
   explicit SizeEstimate(const DataSetSpec& spec)

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The manifest of a set in the making: the spec, and no pictures yet.
+/// Path of the manifest of an unfinished set: the spec without pictures.
 fs::path plan_path(const fs::path& root) {
   return root / "manifest.partial.json";
 }
 
 void check_range(const char* name, double value, double low, double high) {
-  if (value >= low && value <= high) return;  // a NaN is not
+  if (value >= low && value <= high) return;  // false for a NaN
   throw ConfigError(
       fmt::format("The data set's {} is {}. Choose {} to {}.", name, value, low, high));
 }
@@ -52,7 +52,7 @@ std::string difference(const DataSetSpec& there, const DataSetSpec& wanted) {
   return text;
 }
 
-/// Throws unless the set that `manifest` describes is the one wanted.
+/// Throws unless `manifest` describes the requested set.
 void check_same(const fs::path& root, const Manifest& manifest, const DataSetSpec& wanted) {
   std::string text =
       manifest.spec ? difference(*manifest.spec, wanted) : "it was not made by dlscale";
@@ -74,7 +74,8 @@ bool holds_something(const fs::path& root) {
   return false;
 }
 
-/// What is in the folder, finished or begun; nothing if it is empty or not there.
+/// Manifest of the finished or unfinished set in the folder; empty if the folder is empty or
+/// absent.
 std::optional<Manifest> read_existing(const fs::path& root) {
   for (const fs::path& path : {manifest_path(root), plan_path(root)}) {
     if (fs::exists(path)) return read_manifest(path);
@@ -101,8 +102,8 @@ Manifest::Entry entry_for(std::int64_t index, const Manifest& plan, const DataSe
   return {fmt::format("{}/{:07}.jpg", plan.classes[label], index), label, 0, 0};
 }
 
-/// A file under its final name was written as a whole; its checksum is known once the set was
-/// finished. Before that, its markers must do.
+/// Whether a picture is undamaged. A file under its final name was written completely. Its checksum
+/// is known only if the set was finished; otherwise its JPEG markers are checked.
 bool is_intact(const std::vector<std::uint8_t>& bytes, const Manifest::Entry* known) {
   if (known != nullptr) {
     return std::ssize(bytes) == known->bytes && checksum(bytes) == known->checksum;
@@ -121,7 +122,7 @@ void make_folder(const fs::path& path) {
   }
 }
 
-/// Makes the pictures that are missing and collects what the manifest says of all.
+/// Makes missing pictures and collects the manifest entries of all.
 class Maker {
  public:
   Maker(fs::path root, const DataSetSpec& spec, Manifest existing)
@@ -129,7 +130,7 @@ class Maker {
     made_.pictures.resize(spec.pictures);
   }
 
-  /// Whether every picture is there and intact.
+  /// Whether every picture exists and is intact.
   bool is_complete() {
     missing_.assign(made_.pictures.size(), 0);
     for_each_index(spec_.pictures, [&](std::int64_t i) {
@@ -185,7 +186,8 @@ DataSet make_or_finish(const fs::path& root, const DataSetSpec& spec) {
   if (existing) check_same(root, *existing, spec);
   Maker maker(root, spec, existing.value_or(Manifest{}));
   if (!maker.is_complete() || !fs::exists(manifest_path(root))) {
-    const Compression compression = choose_compression(spec);  // may refuse: nothing is made yet
+    // May throw, before anything is written.
+    const Compression compression = choose_compression(spec);
     make_folder(root);
     if (!existing) write_manifest(plan_path(root), plan(spec));
     maker.write_missing(compression);

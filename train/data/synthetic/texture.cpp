@@ -12,11 +12,11 @@ using Colour = std::array<double, 3>;
 
 constexpr double turn = 2 * std::numbers::pi;
 
-/// What all pictures of a class share. Multiples of the powers of 1/1.2207… spread over [0, 1)
-/// evenly in three dimensions, however many classes there are   [Roberts 2018, "R3 sequence"]
+/// The look that all pictures of a class share. Multiples of the powers of 1/1.2207… spread over
+/// [0, 1) evenly in three dimensions, for any number of classes   [Roberts 2018, "R3 sequence"]
 struct ClassLook {
-  double hue;          ///< in turns
-  double orientation;  ///< in radians
+  double hue;          ///< turns
+  double orientation;  ///< radians
   double frequency;    ///< stripes per picture width
   explicit ClassLook(std::int64_t label) {
     const auto fraction = [label](double step) {
@@ -37,7 +37,7 @@ Colour colour_of(double hue, double brightness) {
   return colour;
 }
 
-/// sin(phase + across · x + down · y) along a row, by rotation instead of a sine per pixel.
+/// sin(phase + across · x + down · y) along a row, by rotation instead of one sine per pixel.
 class Wave {
  public:
   Wave(double across, double down, double phase)
@@ -62,11 +62,11 @@ Wave stripes(double frequency, double orientation, double width, RandomStream& r
   return {step * std::cos(orientation), step * std::sin(orientation), random.uniform(0, turn)};
 }
 
-/// About normal with deviation 1: the sum of four uniform numbers.
+/// An approximately normal number with deviation 1: the sum of four uniform numbers.
 double noise_value(RandomStream& random) {
   const std::uint64_t bits = random.next();
   const auto part = [bits](int i) { return static_cast<double>((bits >> (16 * i)) & 0xffffU); };
-  constexpr double deviation = 65536.0 / 1.7320508075688772;  // of the sum: sqrt(4 / 12)
+  constexpr double deviation = 65536.0 / 1.7320508075688772;  // deviation of the sum: sqrt(4 / 12)
   return (part(0) + part(1) + part(2) + part(3) - 2 * 65535.0) / deviation;
 }
 
