@@ -15,14 +15,14 @@
 namespace dlscale::report::history {
 namespace {
 
-/// One environment in which a question was asked.
+/// One environment in which a question was measured.
 struct Asked {
   std::int64_t first = 0;
   std::string commit;
   Facts environment;
 };
 
-/// Alerts by the commit they are called by.
+/// Groups changes into alerts by commit.
 class Collector {
  public:
   explicit Collector(const Annotations& annotations) : annotations_(annotations) {}
@@ -41,7 +41,7 @@ class Collector {
     }
     alert.metrics.push_back(change.metric);
   }
-  /// The latest first. Details explain a metric that is judged, and make no alert without one.
+  /// The alerts, latest first. Details explain a judged metric and do not make an alert alone.
   [[nodiscard]] std::vector<Alert> alerts() {
     std::vector<Alert> all;
     for (auto& [commit, alert] : alerts_) {
@@ -57,15 +57,15 @@ class Collector {
   std::map<std::string, Alert> alerts_;
 };
 
-/// Where a suite is measured: a machine, or a number of ranks, may be slower than others to get to
-/// a commit, and what was found there stands until it did.
+/// Where a suite is measured. One machine or number of ranks may reach a commit later than others;
+/// until then its last findings stand.
 using Place = std::tuple<std::string, Facts, Facts>;
 
 Place place_of(const SeriesKey& key) {
   return {key.suite, key.machine, key.launch};
 }
 
-/// Commits by their times, of which a suite is measured somewhere and which may be its latest.
+/// The latest commits at which a suite was measured anywhere, by time.
 class LatestCommits {
  public:
   void add(std::span<const CommitPoint> commits, std::size_t most) {
@@ -74,7 +74,7 @@ class LatestCommits {
       if (!fresh) found->second = std::min(found->second, commit.time);
     }
   }
-  /// When the first of the last `count` was made; nothing if there are not so many.
+  /// Time of the earliest of the last `count` commits; empty if there are fewer.
   [[nodiscard]] std::optional<std::int64_t> start_of_last(std::size_t count) const {
     if (times_.size() < count) return std::nullopt;
     std::vector<std::int64_t> times;
@@ -137,8 +137,8 @@ class Checker {
     report_.series.push_back(std::move(check));
   }
 
-  /// A place that has missed as many commits of its suite as a new baseline takes is measured no
-  /// more, and nobody can be asked to run it again.
+  /// A place counts as abandoned once it has missed as many commits of its suite as a new baseline
+  /// needs. It is not asked for reruns.
   [[nodiscard]] bool is_given_up(const SeriesCheck& check) {
     const auto [found, fresh] = gone_before_.try_emplace(check.key.suite);
     if (fresh) found->second = latest_.at(check.key.suite).start_of_last(rules_.newest.least);
@@ -155,7 +155,7 @@ class Checker {
     found->series.push_back(check.key.name());
   }
 
-  /// The same difference at the same commit, of however many series, is one change.
+  /// The same difference at the same commit is one change, however many series have it.
   [[nodiscard]] std::vector<EnvironmentChange> environment_changes() {
     std::map<std::pair<std::string, std::string>, EnvironmentChange> changes;
     for (auto& [question, environments] : asked_) {

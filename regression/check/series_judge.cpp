@@ -9,8 +9,8 @@
 namespace dlscale::report::history {
 namespace {
 
-/// How many commits before the newest may be part of the same change: one more, and there are as
-/// many as a change point takes.
+/// Number of commits before the newest that may belong to the same change. With one more, a change
+/// point covers them.
 constexpr std::size_t most_before_newest = 4;
 
 Verdict movement_of(Direction direction, double ratio) {
@@ -69,7 +69,7 @@ class SeriesJudge {
     add(place, FoundBy::change_point, found.level_before, found.level_after, found.ratio);
   }
 
-  /// `place`: of the first commit at the new level; ≥ 1.
+  /// `place` is the first commit at the new level, ≥ 1.
   void add(std::size_t place, FoundBy by, double before, double after, double ratio) {
     const CommitPoint& first = commits_[place];
     const CommitPoint& last = commits_[place == 0 ? 0 : place - 1];
@@ -79,14 +79,15 @@ class SeriesJudge {
     judged_.changes.push_back({first.commit, last.commit, first.time, std::move(metric)});
   }
 
-  /// The mode that a value is nearest to, by its ratio; 0 without modes, and of what has no ratio.
+  /// Index of the mode nearest to a value, by ratio; 0 without modes, and for a value without a
+  /// ratio.
   [[nodiscard]] std::size_t mode_of(double value) const {
     const std::vector<double>& modes = judged_.check.modes;
     if (modes.empty() || !(value > 0)) return 0;
     const auto distance = [value](double mode) { return std::abs(std::log(value / mode)); };
     return static_cast<std::size_t>(std::ranges::min_element(modes, {}, distance) - modes.begin());
   }
-  /// What came before a place at the same mode: of a history that jumps, levels are no noise.
+  /// Earlier values at the same mode: if a history jumps, its levels are not noise.
   [[nodiscard]] std::vector<double> history_before(std::size_t place) const {
     const std::size_t mode = mode_of(values_[place]);
     std::vector<double> history;
@@ -98,7 +99,7 @@ class SeriesJudge {
   [[nodiscard]] NewPoint look_at(std::size_t place, std::span<const double> runs) const {
     return judge_new_point(history_before(place), runs, key_.direction, rules_.newest);
   }
-  /// Whether a commit by itself is beyond what came before it: +1 above, -1 below, 0 within.
+  /// Side on which a single commit is beyond the earlier values: +1 above, -1 below, 0 within.
   [[nodiscard]] int side_of(std::size_t place) const {
     const double value = values_[place];
     const NewPoint judged = look_at(place, std::span(&value, 1));
@@ -106,7 +107,7 @@ class SeriesJudge {
     if (value > judged.highest) return 1;
     return value < judged.lowest ? -1 : 0;
   }
-  /// Of the commits in a row up to the newest that are beyond on its side.
+  /// First of the consecutive commits up to the newest that are beyond on the same side.
   [[nodiscard]] std::size_t first_beyond(std::size_t newest) const {
     std::size_t first = newest;
     const int side = side_of(newest);
@@ -138,12 +139,12 @@ class SeriesJudge {
     if (judged.verdict == Verdict::unchanged) return quiet(SeriesState::as_before);
     if (judged.verdict != Verdict::inconclusive) return SeriesState::moved;
     if (judged.runs == 0) return SeriesState::unusable;
-    // A speed-up that nobody confirmed is no reason to measure again.
+    // An unconfirmed speed-up does not justify reruns.
     return movement_of(key_.direction, judged.ratio) == Verdict::improved
                ? quiet(SeriesState::as_before)
                : SeriesState::needs_reruns;
   }
-  /// That a history jumps is what there is to say of it as long as nothing else happened.
+  /// Reports that a history jumps, unless something else happened.
   [[nodiscard]] SeriesState quiet(SeriesState state) const {
     return judged_.check.modes.empty() ? state : SeriesState::bimodal;
   }
@@ -154,7 +155,7 @@ class SeriesJudge {
   std::vector<double> values_;
   const Annotations& annotations_;
   const CheckRules& rules_;
-  std::size_t start_;  ///< place of the first commit of the level that the newest is judged by
+  std::size_t start_;  ///< place of the first commit of the level that judges the newest
   Judgement judged_;
 };
 
@@ -177,7 +178,7 @@ std::size_t Annotations::settle(std::span<const CommitPoint> commits, std::size_
   };
   for (std::size_t distance = 0; distance <= near; ++distance) {
     if (place + distance < commits.size() && is_marked(place + distance)) return place + distance;
-    // The first commit of all can be at no new level.
+    // The first commit of all cannot start a new level.
     if (place > distance && is_marked(place - distance)) return place - distance;
   }
   return place;

@@ -8,19 +8,19 @@
 
 namespace dlscale::report::history {
 
-/// What the annotations of a history say of commits and series.
+/// The annotations of a history, by commit.
 class Annotations {
  public:
-  /// The latest last, as Store::annotations() has them.
+  /// `all` is sorted by time, latest last, as Store::annotations() returns it.
   explicit Annotations(std::span<const Annotation> all);
-  /// The latest of an alert; nullptr: there is none.
+  /// The latest annotation of an alert; nullptr if there is none.
   [[nodiscard]] const Annotation* of(const std::string& commit) const;
-  /// Of which series and a commit at most `near` places from `place` there is one, that commit's
-  /// place; else `place`. A change point may move by a place or two when points are added.
+  /// The place of the nearest commit, at most `near` places from `place`, with an annotation of
+  /// this series; `place` if there is none. A change point may move by a place or two when points
+  /// are added.
   [[nodiscard]] std::size_t settle(std::span<const CommitPoint> commits, std::size_t place,
                                    const std::string& series, std::size_t near = 2) const;
-  /// Where the last epoch of a series begins: the place of the last change that is expected; else
-  /// 0.
+  /// Start of the last epoch of a series: the place of its last expected change, else 0.
   [[nodiscard]] std::size_t epoch(std::span<const CommitPoint> commits,
                                   const std::string& series) const;
 
@@ -28,7 +28,7 @@ class Annotations {
   std::map<std::string, Annotation> last_;  ///< by commit
 };
 
-/// A change of one series that is to go into an alert.
+/// A change of one series that belongs in an alert.
 struct Change {
   std::string commit;
   std::string before;
@@ -41,7 +41,7 @@ struct Judgement {
   std::vector<Change> changes;
 };
 
-/// Judges one series by itself; `commits` as by_commit() orders them, at least one.
+/// Judges one series by itself. Requires at least one commit, in the order of by_commit().
 Judgement judge_series(const SeriesKey& key, std::span<const CommitPoint> commits,
                        const Annotations& annotations, const CheckRules& rules);
 

@@ -16,9 +16,9 @@
 namespace dlscale::report::history {
 namespace {
 
-/// How often a fact of the runs may change within a strip and still be marked each time.
+/// Maximum changes of a fact within a strip that are still marked one by one.
 constexpr std::size_t most_changes_of_a_fact = 4;
-/// Facts of a run that tell machines of one class apart (run_facts()).
+/// Facts of a run that distinguish machines of one class (run_facts()).
 constexpr std::array machine_facts_of_runs{"host", "kernel"};
 
 /// One series of a question.
@@ -28,11 +28,11 @@ struct Part {
   std::vector<CommitPoint> commits;
 };
 
-/// How much there is to see in a series: small numbers first.
+/// Sort key of a series by interest; smaller comes first.
 struct Interest {
   bool detail = false;
   int rank = 0;
-  double change = 0;  ///< −|ln ratio| of the largest in an alert
+  double change = 0;  ///< −|ln ratio| of its largest change in an alert
   auto operator<=>(const Interest&) const = default;
 };
 
@@ -111,7 +111,7 @@ class StripMaker {
     }
   }
 
-  /// Nothing where the series is in a strip that was made before.
+  /// Empty if an earlier strip already shows the series.
   [[nodiscard]] std::optional<Strip> make(const std::string& id, const std::string& question) {
     const auto found = questions_.find(question);
     if (found == questions_.end() || drawn_.contains(id)) return std::nullopt;
@@ -128,8 +128,8 @@ class StripMaker {
   }
 
  private:
-  /// The series and its neighbours in time of other environments, as long as one ended before the
-  /// next began: two that were measured side by side do not follow each other.
+  /// The series and its neighbours in time in other environments, as long as one ended before the
+  /// next began. Two series measured side by side do not follow each other.
   [[nodiscard]] static std::span<const Part> chain(const std::vector<Part>& parts,
                                                    const std::string& id) {
     const auto at = std::ranges::find(parts, id, &Part::id);
@@ -236,7 +236,7 @@ class StripMaker {
   std::map<std::string, Facts> runs_;                   ///< by id
   std::map<std::string, std::vector<Part>> questions_;  ///< by question
   std::set<std::string> drawn_;                         ///< ids
-  Facts environment_;                                   ///< of the part added last
+  Facts environment_;                                   ///< environment of the part added last
 };
 
 }  // namespace
@@ -278,9 +278,9 @@ std::vector<std::string> by_interest(const CheckReport& report) {
 
 std::vector<Strip> make_strips(Store& store, const CheckReport& report, const CheckRules& rules,
                                std::size_t most) {
-  std::map<std::string, std::string> questions;  // of each id
+  std::map<std::string, std::string> questions;  // by id
   for (const SeriesCheck& check : report.series) questions[check.id] = check.key.question();
-  // As many questions as strips; a few of their series may follow each other in one.
+  // Takes as many questions as strips; a strip may join several series.
   std::vector<std::string> ids;
   std::set<std::string> wanted;
   for (const std::string& id : by_interest(report)) {

@@ -69,7 +69,7 @@ Json fields(const GateSide& side) {
   return {{"command", side.command}, {"commit", side.commit}, {"environment", side.environment}};
 }
 
-/// The value that has this name; what is none of them is the file's error.
+/// The enumerator of this name. Throws ConfigError for an unknown name.
 template <class Value, std::size_t n>
 Value named(const Json& json, const char* key, std::string_view (*name)(Value),
             const std::array<Value, n>& values) {
@@ -81,7 +81,7 @@ Value named(const Json& json, const char* key, std::string_view (*name)(Value),
       fmt::format("\"{}\" is \"{}\", which is none of its values", key, shown_text(text)));
 }
 
-/// JSON can hold numbers that no double can (1e999).
+/// JSON can hold numbers that do not fit a double (1e999).
 double finite(const Json& json, const char* key) {
   const double value = json.at(key).get<double>();
   if (!std::isfinite(value)) throw ConfigError(fmt::format("\"{}\" is no finite number", key));
@@ -178,7 +178,7 @@ std::vector<GateMissing> missing_of(const Json& json) {
   return missing;
 }
 
-/// Gates of before these were written have their notes alone.
+/// Files written before these fields existed have only their notes.
 void add_later_fields(const Json& json, GateReport& report) {
   if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
   if (!json.contains("invalid")) return;

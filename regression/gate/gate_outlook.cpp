@@ -20,7 +20,7 @@ double normal_quantile(double p) {
   return student_t_quantile(p, as_good_as_normal);
 }
 
-/// As paired_gate.cpp takes them.
+/// Efficiency of the test that paired_gate.cpp uses at this look.
 double efficiency(const GateLook& look, double margin) {
   constexpr int sign_test_from = 20;
   const bool ranks = look.rounds < sign_test_from && margin > 0;
@@ -33,7 +33,7 @@ std::string kind_name(const GateMetric& metric) {
                                                           : benchmark + ": " + metric.series;
 }
 
-/// Sums of logarithms, until all are there.
+/// Accumulates sums of logarithms; means are taken at the end.
 void add(const GateMetric& metric, GateKind& kind) {
   ++kind.metrics;
   kind.base += std::log(metric.base);

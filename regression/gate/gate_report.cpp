@@ -11,22 +11,22 @@ namespace {
 
 constexpr std::size_t longest_headline = 140;
 constexpr std::size_t most_of_machine = 40;
-/// Less says nothing of the machine.
+/// A shorter text does not identify the machine.
 constexpr std::size_t least_of_machine = 12;
-/// A metric's name that tells it from others is worth more than the machine's.
+/// The name of a metric takes precedence over the machine's.
 constexpr std::size_t least_of_name = 24;
 
 long count(const std::vector<GateMetric>& metrics, Verdict verdict) {
   return std::ranges::count(metrics, verdict, &GateMetric::verdict);
 }
 
-/// Characters, not bytes, of UTF-8.
+/// Number of UTF-8 characters, not bytes.
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-/// The first characters, the last of which is "…" where some are left out.
+/// At most `most` characters; the last is "…" if some are left out.
 std::string shortened(std::string_view text, std::size_t most) {
   if (characters(text) <= most) return std::string(text);
   std::string result;
@@ -65,7 +65,8 @@ std::string counts(const GateReport& report) {
   return fmt::format("{} of {}", text, report.metrics.size());
 }
 
-/// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet", without a machine where there is no room.
+/// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet"; omits the machine if there is not enough
+/// room.
 std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
   std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
   const std::string machine = shortened(shown_text(report.machine), room_of_machine);

@@ -13,7 +13,7 @@
 namespace dlscale::report {
 namespace {
 
-/// From so many rounds on the sign test has the power of the signed rank.
+/// From this number of rounds on, the sign test is as powerful as the signed rank.
 constexpr std::size_t sign_test_from = 20;
 
 GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method) {
@@ -48,9 +48,9 @@ GateEstimate by_sign_test(std::span<const double> differences, double limit, dou
           .p_better = sign_test_p_below(sorted, -limit)};
 }
 
-/// What is carried from look to look of one metric.
+/// State of one metric between looks.
 struct Progress {
-  double p_worse = 1;  ///< sequential
+  double p_worse = 1;  ///< sequential p-value
   double p_better = 1;
 };
 
@@ -72,7 +72,7 @@ void decide(GateDecision& decision, Verdict verdict) {
   decision.decided = true;
 }
 
-/// Takes one look at the metrics that are not decided and have enough rounds.
+/// Takes one look at the metrics that are undecided and have enough rounds.
 class Look {
  public:
   Look(const GateRule& rule, const GateLook& look, double alpha)
@@ -130,7 +130,7 @@ void check(const GateRule& rule) {
   }
 }
 
-/// What there is to say before the first look.
+/// The estimate before the first look.
 void estimate_early(const std::vector<double>& differences, const GateRule& rule,
                     GateDecision& decision) {
   if (decision.rounds > 0 || differences.empty()) return;

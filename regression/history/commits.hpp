@@ -8,17 +8,17 @@
 
 namespace dlscale::report::history {
 
-/// What was measured of one commit in one series: one place of the history, however often and
-/// however late it was measured again.
+/// Measurements of one commit in one series: one place of the history, however often and however
+/// late the commit was measured again.
 struct CommitPoint {
   std::string commit;
   std::int64_t time = 0;     ///< s since 1970: the earliest of its runs
   std::vector<double> runs;  ///< medians, in the order they were added
   double value = 0;          ///< their median
-  std::string run;           ///< the first of them (Point::run)
+  std::string run;           ///< its first run (Point::run)
 };
 
-/// The commits of a series in the order of time, those of one time in the order added.
+/// The commits of a series in the order of time; commits of equal time stay in the order added.
 std::vector<CommitPoint> by_commit(std::span<const Point> points);
 
 }  // namespace dlscale::report::history

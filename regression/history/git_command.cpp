@@ -21,7 +21,7 @@ extern char** environ;
 namespace dlscale::report::history {
 namespace {
 
-/// A file without a name, in memory: unlike pipes, two of them cannot wait for each other.
+/// A nameless file in memory. Unlike pipes, two of them cannot deadlock.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("git", MFD_CLOEXEC)) {
@@ -78,8 +78,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return all;
 }
 
-/// Our environment without the repository that a hook of git works on, where one started us. Git
-/// asks no questions and speaks English.
+/// Our environment without the repository variables that a git hook sets. Git does not prompt, and
+/// it speaks English.
 std::vector<std::string> environment_for_git() {
   constexpr std::array replaced{"GIT_DIR=",    "GIT_INDEX_FILE=",      "GIT_WORK_TREE=",
                                 "GIT_PREFIX=", "GIT_TERMINAL_PROMPT=", "LC_ALL="};

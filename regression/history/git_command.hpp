@@ -12,14 +12,15 @@ struct GitAnswer {
   std::string errors;  ///< standard error, in one line
 };
 
-/// git in a repository, without a shell, a terminal or questions.
+/// Runs git in a repository, without a shell, a terminal or prompts.
 class GitCommand {
  public:
-  /// Throws ConfigError if git is missing, or `folder` is in no repository.
+  /// Throws ConfigError if git is missing, or if `folder` is not in a repository.
   explicit GitCommand(std::filesystem::path folder);
-  /// `git -C FOLDER WORDS…`, with nothing to read.
+  /// Runs `git -C FOLDER WORDS…` with empty standard input.
   [[nodiscard]] GitAnswer run(const std::vector<std::string>& words) const;
-  /// The output of a command that has to succeed, without the last line break. Throws ConfigError.
+  /// Output of a command that has to succeed, without the last line break. Throws ConfigError if it
+  /// fails.
   [[nodiscard]] std::string expect(const std::vector<std::string>& words) const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 

@@ -66,7 +66,7 @@ std::string read_whole(const fs::path& path, const OpenFile& file) {
       throw ConfigError(fmt::format("{} cannot be read ({}). Look at the disk.", path.string(),
                                     std::strerror(errno)));
     }
-    if (count == 0) break;  // cut off meanwhile
+    if (count == 0) break;  // truncated meanwhile
     got += static_cast<std::size_t>(count);
   }
   content.resize(got);
@@ -83,7 +83,7 @@ void sync_folder(const fs::path& folder) {
   if (file.is_open()) (void)::fsync(file.get());
 }
 
-/// Lines at the ends of files, all or none: unless keep() is called, they are taken away again.
+/// Appends lines to files, all or none: unless keep() is called, the lines are removed again.
 class Appending {
  public:
   Appending() = default;
@@ -140,7 +140,7 @@ OpenFile locked(const fs::path& folder) {
   return file;
 }
 
-/// On the disk before the lines that count on it.
+/// Writes a file to disk before the lines that refer to it.
 void put(const fs::path& path, std::string_view content) {
   make_folder(path.parent_path());
   if (const int error = write_whole(path, content); error != 0) refuse(path, error);

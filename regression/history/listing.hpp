@@ -13,26 +13,27 @@
 
 namespace dlscale::report::history {
 
-/// Which series and points to look at.
+/// Selects series and points.
 struct Selection {
   std::function<bool(const SeriesKey&)> wanted;
-  std::optional<std::int64_t> since;  ///< s since 1970: no series without, no point before
-  std::size_t last = 1;               ///< commits of each series, the latest ones
+  /// s since 1970: omits older points, and series without newer ones
+  std::optional<std::int64_t> since;
+  std::size_t last = 1;  ///< commits of each series, the latest
 };
 
-/// A series as it stands.
+/// Summary of one series.
 struct ListedSeries {
   std::string id;
   SeriesKey key;
   std::size_t points = 0;
   std::size_t commits = 0;
-  /// Median of the commits since the last change of level, in the metric's unit; absent where there
-  /// are too few to tell, or values that have no logarithm.
+  /// Median of the commits since the last change of level, in the metric's unit. Absent if there
+  /// are too few commits, or values without a logarithm.
   std::optional<double> level;
-  std::vector<CommitPoint> latest;  ///< the oldest first
+  std::vector<CommitPoint> latest;  ///< oldest first
 };
 
-/// Sorted by name. Throws Error (nothing_measured) if nothing is wanted.
+/// Sorted by name. Throws Error (nothing_measured) if no series is wanted.
 std::vector<ListedSeries> list(Store& store, const Selection& selection);
 
 }  // namespace dlscale::report::history

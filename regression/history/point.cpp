@@ -26,7 +26,7 @@ constexpr std::array summary_fields{
     std::pair{"\"low\":", &Summary::ci95_low},  std::pair{"\"high\":", &Summary::ci95_high},
     std::pair{"\"min\":", &Summary::min},       std::pair{"\"max\":", &Summary::max}};
 
-/// Takes a line apart from its beginning, as long as it is as point_line() wrote it.
+/// Scans a line from its start, as long as it has the form that point_line() writes.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class Scanner {
     return true;
   }
   [[nodiscard]] bool is_done() const { return text_.empty(); }
-  /// A text of plain characters, whose quotes are taken too.
+  /// A text of plain characters; consumes its quotes.
   [[nodiscard]] bool word(std::string_view& value) {
     if (text_.empty() || text_.front() != '"') return false;
     std::size_t end = 1;
@@ -62,7 +62,7 @@ class Scanner {
   std::string_view text_;
 };
 
-/// A sample has no other order, so that another is one of damage.
+/// The order statistics of a sample are sorted; any other order is damage.
 bool is_summary(const Summary& summary) {
   return summary.n > 0 && summary.mad >= 0 && summary.min <= summary.ci95_low &&
          summary.ci95_low <= summary.median && summary.median <= summary.ci95_high &&
@@ -73,7 +73,7 @@ bool is_possible(const Point& point) {
   return point.part >= 0 && !point.commit.empty() && is_summary(point.summary);
 }
 
-/// Why it is not.
+/// Describes why the numbers are not a summary.
 std::string problem_of(const Point& point) {
   if (point.commit.empty()) return "\"commit\" is empty, and a history is one of commits";
   if (point.part < 0) return fmt::format("\"part\" is {}, and parts count from 0", point.part);
@@ -82,8 +82,8 @@ std::string problem_of(const Point& point) {
   return "its numbers are not in the order min, low, median, high, max";
 }
 
-/// False for whatever else may be JSON all the same. What nothing measured can be, and "inf" and
-/// "nan", which from_chars takes, are left to the parser, which says why it refuses them.
+/// Returns false for anything that may still be JSON. Impossible values, "inf" and "nan" (which
+/// from_chars accepts) are left to the parser, which explains the error.
 bool scan_point(std::string_view line, Point& point) {
   Scanner scanner(line);
   std::string_view time;
@@ -138,7 +138,7 @@ Point read_point(const json& value) {
   return point;
 }
 
-/// A text as JSON.
+/// A text as a JSON string.
 std::string quoted(const std::string& text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }

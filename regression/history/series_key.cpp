@@ -33,12 +33,12 @@ json key_json(const SeriesKey& key) {
           {"launch", key.launch}};
 }
 
-/// Bytes that are no UTF-8 become U+FFFD, so that the text is JSON whatever a variable holds.
+/// Invalid UTF-8 becomes U+FFFD, so the text is valid JSON whatever a variable holds.
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// For names of files everywhere: small letters, digits and dashes.
+/// Word for a portable file name: lower-case letters, digits and dashes.
 std::string file_word(std::string_view text) {
   std::string word;
   for (const char letter : text) {

@@ -4,7 +4,7 @@
 
 namespace dlscale::report::history {
 
-/// SHA-256 [FIPS 180-4] as 64 hexadecimal digits: a name of a content that no other content has.
+/// SHA-256 [FIPS 180-4] as 64 hexadecimal digits, which identifies the content.
 std::string sha256(std::string_view content);
 
 }  // namespace dlscale::report::history

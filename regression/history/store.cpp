@@ -31,7 +31,7 @@ std::string format_text() {
   return json{{"schema", history_schema}, {"version", version}}.dump() + "\n";
 }
 
-/// In git every file stays as it is, byte by byte, and merging two branches keeps the lines of both
+/// Git keeps every file unmodified, byte by byte. Merging two branches keeps the lines of both
 /// sides, in any order.
 constexpr const char* git_attributes = "* -text\n*.jsonl merge=union\n";
 constexpr const char* git_ignores = ".lock\n";
@@ -71,7 +71,7 @@ RunRecord parse_record(std::string_view line) {
   }
 }
 
-/// Calls `read` with each line and turns what is wrong with it into a sentence with its place.
+/// Calls `read` with each line and adds the place to its errors.
 template <class Read>
 void each_line(const std::string& file, std::string_view content, const std::string& store,
                Read read) {
@@ -111,8 +111,8 @@ SeriesKey parse_head(std::string_view line) {
   }
 }
 
-/// A point of a series. A median that no file can have added has no ratio to the others, so that
-/// its series would be left out of what is judged.
+/// Parses a point of a series. Rejects a median that no import produces: it has no ratio to the
+/// others, so the series would be excluded from judgement.
 Point parse_point_of(Values values, std::string_view line) {
   Point point = parse_point(line);
   const double median = point.summary.median;
@@ -123,7 +123,7 @@ Point parse_point_of(Values values, std::string_view line) {
                                 point.summary.median));
 }
 
-/// Runs and parts that a series' file has already, be its run recorded or not.
+/// Runs and parts that the file of a series already has, whether or not the run is recorded.
 using Parts = std::set<std::pair<std::string, int>>;
 
 std::string series_file(const SeriesKey& key) {
@@ -134,14 +134,14 @@ std::string kept_file(const std::string& hash) {
   return fmt::format("files/{}/{}", hash.substr(0, 2), hash);
 }
 
-/// What is to be added to one series, and what its file has already.
+/// Lines to add to one series, and the points that its file already has.
 struct Growing {
   std::string lines;
   Parts there;
   bool is_new = false;
 };
 
-/// Merged branches may have the first line of a series twice.
+/// Merged branches may repeat the first line of a series.
 bool is_head(std::size_t number, std::string_view line) {
   return number == 1 || line.starts_with("{\"schema\":");
 }
@@ -164,7 +164,7 @@ Growing look_at(const HistoryFolder& folder, const std::string& file, const Seri
   return growing;
 }
 
-/// Puts together what one update adds.
+/// Collects the changes of one update.
 class Plan {
  public:
   Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there)
@@ -187,7 +187,7 @@ class Plan {
     ++report_.runs;
     report_.points += run.points.size();
   }
-  /// The records go last: a run counts when it stands among them.
+  /// Appends the records last: a run counts only once it is recorded.
   [[nodiscard]] Changes changes() {
     if (records_.empty() && report_.restored == 0 && report_.restored_files == 0) return {};
     for (auto& [file, growing] : series_) {
@@ -200,8 +200,8 @@ class Plan {
   [[nodiscard]] const AddReport& report() const { return report_; }
 
  private:
-  /// A disk may have lost the file of a run that is there, and a writer that was killed may have
-  /// left that of one that is new.
+  /// Writes the file of a run unless it is already there. A disk may have lost it, and a killed
+  /// writer may have left it.
   void keep(const RunRecord& record, const std::string& content, bool fresh) {
     const std::string file = kept_file(record.sha256);
     if (changes_.whole.contains(file) || folder_.read_all(file) == content) return;
@@ -220,7 +220,7 @@ class Plan {
     report_.there_already.push_back(record.file);
     return false;
   }
-  /// Whether it was not there. A writer that was killed may have left it.
+  /// Returns whether the point was missing. A killed writer may have left it.
   bool add(const KeyedPoint& keyed, const std::string& run) {
     const std::string file = series_file(keyed.key);
     auto found = series_.find(file);
@@ -254,7 +254,7 @@ Error none_whole(const std::string& store, std::size_t incomplete) {
 Store::Store(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
 bool Store::is_there() {
-  // Written as a whole, so that it needs no line's end, as lines that are added do.
+  // This file is written as a whole, so it needs no final line break, unlike appended lines.
   const auto format = folder_.read_all(format_file);
   if (!format) {
     for (const std::string& file : folder_.files("")) {
@@ -324,7 +324,7 @@ std::vector<Annotation> Store::annotations() {
   const std::string content = folder_.read(annotations_file).value_or("");
   each_line(annotations_file, content, folder_.name(),
             [&](std::size_t, std::string_view line) { all.push_back(parse_annotation(line)); });
-  // Merging two branches puts the lines of one after those of the other, whichever were made first.
+  // Merging two branches appends the lines of one to those of the other, regardless of time.
   std::ranges::stable_sort(all, {}, &Annotation::time);
   return all;
 }

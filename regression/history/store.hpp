@@ -17,13 +17,13 @@
 
 namespace dlscale::report::history {
 
-/// A line of runs.jsonl: this run was added, whole.
+/// A line of runs.jsonl: a run that was added completely.
 struct RunRecord {
-  std::string sha256;  ///< of the file, which stands below files/ as it was
+  std::string sha256;  ///< hash of the file, which is kept unmodified below files/
   std::string commit;
   std::int64_t time = 0;
   std::string format;
-  std::string file;  ///< as it was named
+  std::string file;  ///< name as given
   std::size_t points = 0;
   Facts facts;
   [[nodiscard]] std::string id() const { return sha256.substr(0, 16); }
@@ -33,29 +33,28 @@ struct RunRecord {
 struct Series {
   SeriesKey key;
   std::vector<Point> points;
-  std::size_t incomplete = 0;  ///< points of runs that were not added whole, which are left out
+  std::size_t incomplete = 0;  ///< points left out, since their runs were not added completely
 };
 
-/// What there is to say where that is all that was found: their runs are not among those that were
-/// added (runs.jsonl).
+/// The error for a selection with such points only, whose runs are not recorded in runs.jsonl.
 Error none_whole(const std::string& store, std::size_t incomplete);
 
-/// What Store::each_series() found.
+/// Result of Store::each_series().
 struct Reading {
-  std::size_t series = 0;  ///< that there are, wanted or not
-  /// Points of runs that were added whole and that no series holds any more: of a file that was
-  /// damaged or taken away. 0 where not all series were wanted, which does not tell.
+  std::size_t series = 0;  ///< all series of the history, wanted or not
+  /// Points of completely added runs that no series holds any more, since a file was damaged or
+  /// removed. 0 if not all series were wanted, where it is unknown.
   std::size_t lost = 0;
 };
 
-/// What became of the files given to Store::add().
+/// Result of Store::add().
 struct AddReport {
-  std::size_t runs = 0;            ///< added
-  std::size_t points = 0;          ///< added
-  std::size_t restored = 0;        ///< points of runs that were there, but not these
-  std::size_t restored_files = 0;  ///< of runs that were there, and not as they were added
+  std::size_t runs = 0;            ///< runs added
+  std::size_t points = 0;          ///< points added
+  std::size_t restored = 0;        ///< points added again for known runs that had lost them
+  std::size_t restored_files = 0;  ///< missing or damaged files of known runs, written again
   std::size_t new_series = 0;
-  std::vector<std::string> there_already;  ///< files whose content is in the history
+  std::vector<std::string> there_already;  ///< files whose content is already in the history
 };
 
 /// A history of measurements:
@@ -66,27 +65,27 @@ struct AddReport {
 ///   annotations.jsonl      a line for each change of an alert's state
 ///   files/AB/SHA256        what was added, as it was
 ///
-/// Lines are only ever added. A run's name is the hash of its file, so that adding it twice is the
-/// same as adding it once, whoever does it. There is no index that could be wrong: what series hold
-/// is read from them.
+/// Lines are only ever appended. The hash of its file names a run, so adding it twice has the
+/// effect of adding it once, by any writer. The store keeps no index that could be wrong; it reads
+/// the series directly.
 class Store {
  public:
-  /// The folder need not exist yet. Throws ConfigError if it is something else than a folder.
+  /// The folder need not exist yet. Throws ConfigError if the path is not a folder.
   explicit Store(std::filesystem::path folder);
 
-  /// All of them or, where one cannot be, none. Of a run that is there what was lost of it is put
-  /// back. Throws ConfigError: as HistoryFolder::update(), or for
-  /// a file that was added as another commit, or a folder that holds something else.
+  /// Adds all runs or, if one cannot be added, none. Restores what a known run has lost. Throws
+  /// ConfigError as HistoryFolder::update() does, for a file that was added as another commit, and
+  /// for a folder with other content.
   AddReport add(std::span<const ImportedRun> runs);
 
-  /// Throws ConfigError, naming file and line, for damage; and where there is no history.
+  /// Throws ConfigError for damage, naming file and line, and for a missing history.
   [[nodiscard]] std::vector<RunRecord> runs();
-  [[nodiscard]] std::vector<Annotation> annotations();  ///< the latest last
-  /// One series after the other, of those that are `wanted`, so that memory holds one at a time.
-  /// Sorted by file.
+  [[nodiscard]] std::vector<Annotation> annotations();  ///< latest last
+  /// Visits the `wanted` series one after the other, so that memory holds one at a time. Sorted by
+  /// file.
   Reading each_series(const std::function<bool(const SeriesKey&)>& wanted,
                       const std::function<void(Series&&)>& visit);
-  /// The file that was added. Throws ConfigError if it is not there, or is not what it was.
+  /// The file that was added. Throws ConfigError if it is missing or damaged.
   [[nodiscard]] std::string content(const RunRecord& run);
   void annotate(const Annotation& annotation);
 

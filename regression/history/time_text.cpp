@@ -16,7 +16,7 @@ constexpr std::int64_t seconds_of_day = 86400;
 /// The first second of the year 10000.
 constexpr std::int64_t end_of_times = 253'402'300'800;
 
-/// `count` digits at the beginning, which are taken away.
+/// Parses `count` leading digits and removes them.
 bool take_number(std::string_view& text, std::size_t count, int& value) {
   if (text.size() < count) return false;
   value = 0;
@@ -63,7 +63,7 @@ bool take_clock(std::string_view& text, std::int64_t& seconds) {
   return true;
 }
 
-/// "Z" or "+01:00".
+/// Parses "Z" or "+01:00".
 bool take_zone(std::string_view& text, std::int64_t& seconds) {
   if (take(text, 'Z')) return true;
   const bool east = take(text, '+');
@@ -78,13 +78,13 @@ bool take_zone(std::string_view& text, std::int64_t& seconds) {
   return true;
 }
 
-/// So many days or months.
+/// A duration in days or months.
 struct Span {
   int days = 0;
   int months = 0;
 };
 
-/// Of one day, week, month or year; of anything else neither.
+/// Duration of one day, week, month or year; 0 of both for any other word.
 Span span_of(std::string_view unit) {
   if (unit.ends_with('s')) unit.remove_suffix(1);
   if (unit == "day") return {.days = 1, .months = 0};
@@ -94,7 +94,7 @@ Span span_of(std::string_view unit) {
   return {};
 }
 
-/// "2 weeks"; nothing if it is no such text.
+/// Parses "2 weeks"; empty for any other text.
 std::optional<Span> read_span(std::string_view text) {
   constexpr std::size_t most_digits = 4;
   std::size_t digits = 0;

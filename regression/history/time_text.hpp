@@ -5,20 +5,20 @@
 
 namespace dlscale::report::history {
 
-/// "2026-01-31T12:00:00Z" of seconds since 1970, UTC. Requires a time from 1970 to 9999.
+/// Seconds since 1970, UTC, as "2026-01-31T12:00:00Z". Requires a time from 1970 to 9999.
 std::string time_text(std::int64_t seconds);
 
-/// The inverse; also "2026-01-31" (its first second) and offsets of a zone, "…+01:00". Throws
-/// ConfigError, beginning with `what`, for anything else: the 30th of February, and
-/// times before 1970 and after 9999.
+/// The inverse of time_text(); also accepts "2026-01-31" (its first second) and zone offsets,
+/// "…+01:00". Throws ConfigError that begins with `what` for anything else, including the 30th of
+/// February and times before 1970 or after 9999.
 std::int64_t parse_time(std::string_view text, std::string_view what);
 
-/// The same, or so long before `now` (s since 1970): "10 days", "2 weeks", "3 months", "1 year", in
-/// singular or plural, with a blank or without. Months and years are those of the calendar, in
-/// UTC; where a month has no such day, its last one. May lie before 1970.
+/// Accepts the same, and a duration before `now` (s since 1970): "10 days", "2 weeks", "3 months",
+/// "1 year", singular or plural, with or without a blank. Months and years follow the calendar in
+/// UTC; a day that the month lacks becomes its last. The result may lie before 1970.
 std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now);
 
-/// parse_time() without words: false if it is no such time.
+/// As parse_time(), but returns false instead of an error for an invalid time.
 bool read_time(std::string_view text, std::int64_t& seconds);
 
 }  // namespace dlscale::report::history

@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Looks at the keys of the outermost object, one after the other, until they tell the kind.
+/// Reads the keys of the outermost object in turn until they identify the kind.
 class KeyReader : public nlohmann::json_sax<json> {
  public:
-  /// What the keys so far tell: of damaged JSON, all that there is.
+  /// Kind identified by the keys so far. For damaged JSON, only these keys exist.
   [[nodiscard]] ContentKind kind() const {
     if (told_) return *told_;
     if (has_context_) return ContentKind::google_benchmark;
@@ -62,7 +62,7 @@ class KeyReader : public nlohmann::json_sax<json> {
   }
   bool end_object() override {
     --depth_;
-    return depth_ > 0 || tell(ContentKind::unknown);  // whole, and nothing that is known in it
+    return depth_ > 0 || tell(ContentKind::unknown);  // complete, without a known key
   }
   bool end_array() override {
     --depth_;
@@ -74,7 +74,7 @@ class KeyReader : public nlohmann::json_sax<json> {
 
  private:
   bool value() { return depth_ > 0 || tell(ContentKind::unknown); }
-  /// Ends the reading.
+  /// Stops reading.
   bool tell(ContentKind kind) {
     told_ = kind;
     return false;
@@ -100,7 +100,8 @@ void rewind(std::istream& content) {
   content.seekg(0);
 }
 
-/// Of JSON that ends or breaks before its keys tell: the schema stands anywhere in a header.
+/// For JSON that ends or breaks before its keys identify it: a header has the schema anywhere in
+/// its first line.
 bool names_results_in_first_line(std::istream& content) {
   rewind(content);
   std::string line;

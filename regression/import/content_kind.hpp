@@ -4,7 +4,7 @@
 
 namespace dlscale::report::history {
 
-/// What a file of measurements is. It is told by its content, and nowhere else than here.
+/// Kind of a file of measurements. Only its content decides, and only here.
 enum class ContentKind {
   result,            ///< result file of dlscale: schema "dlscale.result" in the first line
   validation,        ///< schema "dlscale.validation"
@@ -15,12 +15,12 @@ enum class ContentKind {
   unknown
 };
 
-/// Of JSON no more is read than tells it. Damaged JSON is of the kind that its beginning calls for,
-/// whose reader has the line.
+/// Reads only as much JSON as identifies the kind. Damaged JSON gets the kind that its beginning
+/// suggests; the reader of that kind reports the line.
 ContentKind kind_of_content(std::istream& content);
 
-/// `unknown` for what is no regular file or cannot be read. Looks into gzip; throws ConfigError
-/// where that is damaged.
+/// `unknown` if it is not a regular file or cannot be read. Decompresses gzip; throws ConfigError
+/// if that is damaged.
 ContentKind kind_of_file(const std::filesystem::path& path);
 
 }  // namespace dlscale::report::history

@@ -14,7 +14,7 @@
 namespace dlscale::report::history {
 namespace {
 
-/// Samples by name of the benchmark and metric, in the order of the file.
+/// Samples by benchmark name and metric, in the order of the file.
 struct Samples {
   std::string name;
   const GoogleMetric* metric;
@@ -38,7 +38,7 @@ class Collector {
         break;
     }
     if (row.aggregate.empty()) return add(row, iterations_);
-    // Of a file with --benchmark_report_aggregates_only the median is all there is.
+    // A file with --benchmark_report_aggregates_only has only the median.
     if (row.aggregate == "median") add(row, medians_);
   }
 
@@ -70,8 +70,8 @@ class Collector {
       found->values.push_back(value->second);
     }
   }
-  /// What is no number was not measured, and a time or rate below 0 never is. A clock of the
-  /// processor may tick too seldom, and counters may have counted nothing.
+  /// Drops values that are not numbers, and negative times and rates. A processor's clock may tick
+  /// too seldom, and counters may have counted nothing.
   void keep_measured(Samples& samples) {
     std::vector<double> kept;
     for (const double value : samples.values) {
@@ -101,7 +101,7 @@ std::string said(const Facts& context, const char* name) {
   return found == context.end() ? "" : found->second;
 }
 
-/// The program without its folder: where it was built does not matter.
+/// The program without its folder: its build location does not matter.
 std::string program_of(const Facts& context) {
   const std::string path = said(context, "executable");
   return path.substr(path.rfind('/') + 1);

@@ -10,13 +10,13 @@
 
 namespace dlscale::report::history {
 
-/// A metric that files of Google Benchmark define, and in what it counts.
+/// A metric that Google Benchmark defines, and its unit.
 struct GoogleMetric {
   const char* field;
   const char* unit;
   Direction direction;
 };
-/// Counters of the user's own declare no direction and are none of these.
+/// User counters declare no direction, so they are not listed.
 inline constexpr std::array google_metrics{
     GoogleMetric{"real_time", "s", Direction::smaller_is_better},
     GoogleMetric{"cpu_time", "s", Direction::smaller_is_better},
@@ -26,27 +26,27 @@ inline constexpr std::array google_metrics{
 /// One element of "benchmarks".
 struct GoogleRow {
   enum class Outcome { measured, failed, skipped };
-  std::string name;       ///< of the benchmark, without the aggregate
+  std::string name;       ///< name of the benchmark, without the aggregate
   std::string aggregate;  ///< "median", "cv", …; empty: a repetition
   Outcome outcome = Outcome::measured;
-  std::string message;  ///< of one that failed
-  /// Of what was measured, by the field of its metric, in its unit. What the file says is infinite
-  /// or no number is NaN here.
+  std::string message;  ///< error message of a failed benchmark
+  /// Measured values by the field of their metric, in its unit. Values that the file gives as
+  /// infinite or not a number are NaN.
   std::map<std::string, double, std::less<>> values;
 };
 
 /// A file of Google Benchmark (--benchmark_format=json, version 1.5 or later).
 struct GoogleFile {
-  Facts context;                ///< as text; of "caches" levels and sizes
+  Facts context;                ///< as text; for "caches" the levels and sizes
   std::vector<GoogleRow> rows;  ///< in the order of the file
 };
 
-/// Throws ConfigError without the name of the file: no JSON, with the line; a key is missing or its
-/// value of another type; an unknown time unit or type of row.
+/// Throws ConfigError without the name of the file for invalid JSON (with the line) and a missing
+/// or mistyped key. Likewise for an unknown time unit or type of row.
 GoogleFile read_google_file(std::string_view text);
 
-/// Why such a value of a metric cannot have been measured, or is none to compare: "is -5, which
-/// nothing measured can be". Empty if it can.
+/// Why a metric cannot have this value, or why the value cannot be compared: "is -5, which nothing
+/// measured can be". Empty if it is valid.
 std::string impossible(const GoogleMetric& metric, double value);
 
 }  // namespace dlscale::report::history

@@ -6,28 +6,26 @@
 
 namespace dlscale::report::history {
 
-// Results of other programs. Each function takes what `run.content` holds apart and adds points to
-// the run; it throws ConfigError without the name of the file, with the line where there is one.
-// What a format does not say, of machine, environment and launch, RunOptions has to.
+// Importers of other programs' results. Each function parses `run.content` and adds points to the
+// run. It throws ConfigError without the name of the file, with the line where there is one.
+// RunOptions must supply the machine, environment and launch that a format lacks.
 
-/// What a file says of its origin.
+/// Origin of a file, as it states it.
 struct Origin {
-  std::string commit;  ///< empty: it says none
-  std::string time;    ///< as it stands there; empty: it says none
+  std::string commit;  ///< empty: not stated
+  std::string time;    ///< as written; empty: not stated
 };
 
 /// JSON of Google Benchmark (--benchmark_format=json), version 1.5 or later. Repetitions of a
-/// benchmark are the samples of its points, and aggregates count only where there are no
-/// repetitions. Metrics: real_time and cpu_time (smaller is better), bytes_per_second and
-/// items_per_second (larger); counters of the user's own declare no direction and are left out.
+/// benchmark are the samples of its points; aggregates count only without repetitions. Metrics:
+/// real_time and cpu_time (smaller is better), bytes_per_second and items_per_second (larger is
+/// better). User counters declare no direction and are left out.
 Origin add_google_benchmark(ImportedRun& run);
 
-/// Text of nccl-tests, of any version so far: columns are found by their headings. Metrics of each
-/// size, type, operation and root, out of place and in place: time, algbw, busbw. A row with a
-/// number of wrong results other than 0 is left out and noted. Launchers' prefixes
-/// ("[1,0]<stdout>:") are dropped. Where the text does not name the collective (before
-/// version 2.13), the options must:
-/// --axis collective=all_reduce.
+/// Text of nccl-tests, any version so far; headings identify the columns. Metrics of each size,
+/// type, operation and root, out of place and in place: time, algbw, busbw. A row with wrong
+/// results is left out and noted. Launchers' prefixes ("[1,0]<stdout>:") are dropped. Text before
+/// version 2.13 does not name the collective; then the options must: --axis collective=all_reduce.
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options);
 
 /// JSON of hyperfine (--export-json): the times of each command.
@@ -37,8 +35,9 @@ Origin add_hyperfine(ImportedRun& run);
 /// succeeded.
 Origin add_mllog(ImportedRun& run);
 
-/// JSON "dlscale.validation" of dlscale validate: of each run, predicted over measured time of the
-/// iteration, a series of its own whose shifts tell of the system where the model did not change.
+/// JSON "dlscale.validation" of dlscale validate: predicted over measured iteration time of each
+/// run. Each is a series of its own; with an unchanged model, its shifts reveal changes of the
+/// system.
 Origin add_validation(ImportedRun& run);
 
 }  // namespace dlscale::report::history

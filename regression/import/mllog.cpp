@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::string_view mark = ":::MLLOG ";
 
-/// What one training said of itself.
+/// Facts that one training reports of itself.
 struct Told {
   std::optional<double> start;  ///< ms since 1970
   std::optional<double> stop;
@@ -41,7 +41,7 @@ void read_line(Told& told, std::string_view text) {
     told.stop = line.at("time_ms").get<double>();
     if (line.contains("metadata")) told.status = line.at("metadata").value("status", "");
   }
-  // Not the seed, which makes another training and is no other question.
+  // The seed is omitted: another seed is another training of the same question.
   for (const char* name : {"submission_benchmark", "global_batch_size"}) {
     if (key == name) told.key.axes[name] = text_of(line.at("value"));
   }

@@ -49,7 +49,7 @@ double number_of(const std::string& word, const char* column) {
   return value;
 }
 
-/// Where the columns of a side are, out of place or in place.
+/// Column indices of one side, out of place or in place.
 struct SideColumns {
   const char* in_place;
   std::size_t time = 0;
@@ -59,13 +59,14 @@ struct SideColumns {
 };
 
 struct Columns {
-  std::vector<std::string> headings;  ///< of what a row is about: size, count, type, redop, root
+  /// Headings of the row's parameters: size, count, type, redop, root.
+  std::vector<std::string> headings;
   std::vector<SideColumns> sides;
   std::size_t count = 0;
 };
 
 /// "size count type redop root time algbw busbw #wrong time algbw busbw #wrong". Later versions may
-/// add columns; their headings tell where the known ones are.
+/// add columns; the headings locate the known ones.
 Columns columns_of(const std::vector<std::string>& headings) {
   Columns columns;
   columns.count = headings.size();
@@ -148,8 +149,9 @@ class NcclReader {
     }
   }
 
-  /// "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20
-  /// agg iters: 1 validation: 1 graph: 0". The range of sizes is not what is asked of one size.
+  /// "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg
+  /// iters: 1 validation: 1 graph: 0". The range of sizes is skipped, since each size is judged by
+  /// itself.
   void read_settings(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i] == "nThread") key_.launch["threads"] = words[i + 1];
@@ -180,7 +182,7 @@ class NcclReader {
     devices_.insert(std::string(device));
   }
 
-  /// By the time of the headings all ranks have been listed.
+  /// All ranks are listed before the headings.
   void expect_launch() {
     if (ranks_.empty()) return;
     key_.launch["ranks"] = std::to_string(ranks_.size());
@@ -216,7 +218,7 @@ class NcclReader {
     const std::string& time = words[side.time];
     if (time == "N/A") return;
     const std::string& wrong = words[side.wrong];
-    // Before 2.12 the column had the greatest error, which rounding alone makes more than 0.
+    // Before 2.12 the column had the largest error, which rounding alone makes greater than 0.
     const bool counts = is_whole_number(wrong);
     const std::string row =
         fmt::format("{} B {}", words.front(), *side.in_place == 'y' ? "in place" : "out of place");
@@ -238,7 +240,7 @@ class NcclReader {
         fmt::format("the {} of {} is {}, which nothing measured can be", column, row, word));
   }
 
-  /// Of short messages the text has 0.00, by rounding.
+  /// The text may round the rate of a short message to 0.00.
   static double rate_of(const std::string& row, const char* column, const std::string& word) {
     const double rate = number_of(word, column);
     if (rate < 0) throw impossible(row, column, word);

@@ -25,7 +25,7 @@ constexpr const char* known_formats =
       fmt::format("{} is not in a format that a history reads; it reads {}.", path, known_formats));
 }
 
-/// Where the readers of other programs' files say what is wrong, this adds the file.
+/// Adds the file to the errors of the readers of other programs' files.
 template <class Read>
 Origin read_foreign(const std::string& path, Read read) {
   try {

@@ -18,9 +18,9 @@
 namespace dlscale::report::history {
 namespace {
 
-/// Axes that say how a run was launched, and not what it was asked.
+/// Axes that describe the launch of a run, not its question.
 constexpr std::array<std::string_view, 3> launch_axes{"ranks", "ranks_on_node", "cores_per_rank"};
-/// Series of what was seen beside the times (docs/RESULTS.md, "Conditions of a device").
+/// Series of conditions observed beside the times (docs/RESULTS.md, "Conditions of a device").
 constexpr std::array<std::string_view, 4> condition_series{"processor_clock", "memory_clock",
                                                            "power", "temperature"};
 
@@ -32,7 +32,7 @@ bool is_tracked(const std::string& benchmark, std::string_view name,
   return name != "witness";
 }
 
-/// Words as a JSON array, in which none can be mistaken for two.
+/// Words as an unambiguous JSON array.
 std::string json_text(const std::vector<std::string>& words) {
   return nlohmann::json(words).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -41,7 +41,7 @@ double nanless(double value) {
   return std::isfinite(value) ? value : 0;
 }
 
-/// Medians by rank of the conditions, and the union of the reasons for throttling.
+/// Medians of the conditions by rank, and the union of the throttle reasons.
 std::string extras_of(const Measurement& measurement) {
   nlohmann::json extras = nlohmann::json::object();
   for (const std::string_view name : condition_series) {
@@ -89,7 +89,7 @@ ResultFile result_of(std::string_view content, const std::string& name) {
   std::size_t number = 0;
   while (!content.empty()) {
     const std::size_t end = content.find('\n');
-    if (end == std::string_view::npos) break;  // cut short
+    if (end == std::string_view::npos) break;  // truncated
     const std::string_view line = content.substr(0, end);
     content.remove_prefix(end + 1);
     ++number;
@@ -117,7 +117,7 @@ Facts machine_facts(const ResultHeader& header) {
   constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
   Facts facts{{"cpu", environment.cpu},
               {"cores", std::to_string(environment.cores)},
-              // Kernels of one machine differ in some megabytes that they keep.
+              // Rounded to GiB: kernels of one machine reserve slightly different amounts.
               {"memory", fmt::format("{:.0f} GiB", environment.memory_bytes / gibibyte)}};
   for (const auto& [name, value] : environment.libraries) {
     if (name.starts_with("GPU")) facts[name] = value;

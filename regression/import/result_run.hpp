@@ -7,22 +7,22 @@
 
 namespace dlscale::report::history {
 
-/// Points of a result file of dlscale, one for each measurement and series of times: of "e2e" the
-/// iteration and its phases, of "comm" and replays "time", of all others every time but what only
-/// witnesses how quiet the machine was. Measurements without times are left out and noted.
+/// Adds one point for each measurement and series of times of a dlscale result file. "e2e" yields
+/// the iteration and its phases; "comm" and replays yield "time"; others yield all times except the
+/// witnesses of a quiet machine. Measurements without times are left out and noted.
 void add_points(ImportedRun& run, const ResultFile& file);
 
-/// The result file that a history keeps; `name` stands in messages. Throws ConfigError.
+/// The result file that a history keeps; messages show `name`. Throws ConfigError.
 ResultFile result_of(std::string_view content, const std::string& name);
 
-/// What of a run's environment tells machines, environments and launches apart.
+/// Facts of a run that distinguish machines, environments and launches.
 Facts machine_facts(const ResultHeader& header);
 Facts environment_facts(const ResultHeader& header);
 Facts launch_facts(const ResultHeader& header);
-/// And what is of the run alone.
+/// Facts of the run alone.
 Facts run_facts(const ResultHeader& header);
 
-/// The commit that was measured, with "-dirty" where there were local changes; empty: not known.
+/// The measured commit, with "-dirty" for local changes; empty if unknown.
 std::string measured_commit(const Environment& environment);
 
 }  // namespace dlscale::report::history

@@ -10,7 +10,7 @@ bool is_of_a_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-/// How long the word at the beginning is, if it is one that JSON lacks; else 0.
+/// Length of the leading word if JSON lacks it; else 0.
 std::size_t bare_number(std::string_view text) {
   for (const std::string_view word : {"NaN", "-NaN", "Infinity", "-Infinity"}) {
     if (!text.starts_with(word)) continue;

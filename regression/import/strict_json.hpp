@@ -4,9 +4,9 @@
 
 namespace dlscale::report::history {
 
-/// The same text in strict JSON: null in place of NaN, Infinity and -Infinity, which JSON lacks
-/// (RFC 8259, section 6) and Google Benchmark writes all the same (FormatKV in
-/// src/json_reporter.cc). Strings stay as they are, and lines where they are.
+/// Rewrites the text as strict JSON: null replaces NaN, Infinity and -Infinity. JSON lacks these
+/// (RFC 8259, section 6), but Google Benchmark writes them (FormatKV in src/json_reporter.cc).
+/// Strings and line numbers stay as they are.
 std::string strict_json(std::string_view text);
 
 }  // namespace dlscale::report::history

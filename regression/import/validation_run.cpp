@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a run is launched with, of the fields of a validation's runs.
+/// Whether a field of a validation's run describes its launch.
 bool is_launch(const std::string& field) {
   return field == "ranks" || field == "ranks_per_node" || field == "cores_per_rank";
 }
@@ -36,8 +36,7 @@ SeriesKey key_of_run(const json& run) {
   return key;
 }
 
-/// A ratio and not the error itself: it is positive, and a shift of its logarithm is one of the
-/// error, whatever the error is.
+/// Ratios, not errors: they are positive, and a shift of their logarithm is one of the error.
 std::vector<double> ratios_of(const json& run) {
   std::vector<double> ratios;
   for (const json& error : run.at("errors")) {

@@ -4,11 +4,11 @@
 
 namespace dlscale::report {
 
-/// Adjusted p-values that control the false discovery rate [Benjamini & Hochberg 1995]: in the
-/// order of size, p_(i) becomes min over k ≥ i of min(1, M p_(k) / k). Calling a discovery whatever
-/// has an adjusted value ≤ q keeps the expected share of false ones at or under q if the tests are
-/// independent or positively dependent, as metrics of one session are. In the order given.
-/// Values lie in [0, 1].
+/// Adjusted p-values that control the false discovery rate [Benjamini & Hochberg 1995]: sorted
+/// ascending, p_(i) becomes min over k ≥ i of min(1, M p_(k) / k). Calling every adjusted value ≤ q
+/// a discovery keeps the expected share of false ones at or under q. This holds for independent or
+/// positively dependent tests, as metrics of one session are. Returned in the order given; values
+/// lie in [0, 1].
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 
 }  // namespace dlscale::report

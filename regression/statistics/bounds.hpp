@@ -3,8 +3,8 @@
 
 namespace dlscale::report {
 
-/// One-sided confidence bounds of a location, each at the level 1 − α it was asked for; so the two
-/// together hold with 1 − 2α. Absent where so few values give no bound at that level.
+/// One-sided confidence bounds of a location, each at the level 1 − α; both together hold with 1 −
+/// 2α. Absent if there are too few values for a bound at that level.
 struct Bounds {
   std::optional<double> low;
   std::optional<double> high;

@@ -13,11 +13,11 @@
 namespace dlscale::report {
 namespace {
 
-/// Ends of the segments, the last of which is n: {n} is one level.
+/// Ends of the segments; the last end is n, so {n} is one level.
 using Ends = std::vector<std::size_t>;
 
-/// Differences of logarithms below this are rounding: the objective's logarithm needs a floor,
-/// which constant data reach.
+/// Differences of logarithms below this are rounding errors. The logarithm in the objective needs a
+/// floor, which constant data reach.
 constexpr double rounding = 1e-13;
 
 /// The best segmentations into 1, 2, … segments of at least `least` points each.
@@ -77,7 +77,7 @@ struct Choice {
   double rho = 0;
 };
 
-/// The first of the best: fewer changes, then less autocorrelation.
+/// The best choice; ties go to fewer changes, then to less autocorrelation.
 Choice choose(std::span<const double> x, const std::vector<Ends>& candidates,
               const ChangePointRule& rule) {
   const auto n = static_cast<double>(x.size());
@@ -103,7 +103,7 @@ double shift_at(std::span<const double> x, const Ends& ends, std::size_t change)
   return hodges_lehmann_shift(segment(x, ends, change), segment(x, ends, change + 1));
 }
 
-/// Joins the two levels that differ least, until all differ by the margin.
+/// Merges the two levels that differ least, until all levels differ by the margin.
 void drop_small(std::span<const double> x, double limit, Ends& ends) {
   while (ends.size() > 1) {
     std::size_t smallest = 0;
@@ -120,8 +120,8 @@ void drop_small(std::span<const double> x, double limit, Ends& ends) {
   }
 }
 
-/// Whether so many segments are at a level that was there before, within the margin, that the
-/// history jumps to and fro.
+/// Whether enough segments return to an earlier level, within the margin, that the history jumps to
+/// and fro.
 bool jumps(const std::vector<double>& levels, double limit) {
   constexpr int returns_of_bimodal = 3;
   int returns = 0;
@@ -138,20 +138,20 @@ bool jumps(const std::vector<double>& levels, double limit) {
   return returns >= returns_of_bimodal;
 }
 
-/// How far the median of so many points may lie from their level: three standard errors for normal
-/// data, whose spread the residuals tell.
+/// Largest plausible distance of a median of `points` points from their level: three standard
+/// errors for normal data, with the spread of the residuals.
 double reach_of_median(const std::vector<double>& residual, std::size_t points) {
   constexpr double mad_of_normal = 1.4826;
-  constexpr double error_of_median = 1.2533;  // over that of the mean: √(π / 2)
+  constexpr double error_of_median = 1.2533;  // relative to the error of the mean: √(π / 2)
   std::vector<double> sizes;
   for (const double value : residual) sizes.push_back(std::abs(value));
   return 3 * error_of_median * mad_of_normal * median(sizes) /
          std::sqrt(static_cast<double>(points));
 }
 
-/// The levels between which single points jump, be it more often on one side of the change; empty
-/// if they do not. Near a level: within a quarter of the distance, which noise that wide would not
-/// keep free of points between.
+/// The levels between which single points jump, even if more often on one side of the change; empty
+/// if they do not. "Near a level" is within a quarter of the distance; wider noise would also put
+/// points in between.
 std::vector<double> modes_at(std::span<const double> before, std::span<const double> after) {
   constexpr std::ptrdiff_t enough = 3;
   constexpr std::ptrdiff_t between_of = 10;
@@ -174,14 +174,14 @@ std::vector<double> modes_at(std::span<const double> before, std::span<const dou
   return {low, high};
 }
 
-/// Usable points in the order of time, with the caller's index of each.
+/// Usable points in the order of time, with their indices in the caller's list.
 struct Usable {
   std::vector<double> x;  ///< ln
   std::vector<std::size_t> index;
 };
 
-/// Marks the changes between levels that both are returned to, by a segment that is no neighbour;
-/// returns those levels.
+/// Marks the changes between levels that non-adjacent segments both return to. Returns those
+/// levels.
 std::vector<double> excuse_segments(const std::vector<double>& levels, double limit,
                                     const std::vector<double>& residual, ChangePoints& result) {
   const auto alike = [&](std::size_t i, std::size_t j) {
@@ -190,7 +190,7 @@ std::vector<double> excuse_segments(const std::vector<double>& levels, double li
     return std::abs(levels[i] - levels[j]) <= std::max(limit, reach);
   };
   std::vector<bool> is_mode(levels.size(), false);
-  std::vector<std::size_t> modes;  // a segment of each
+  std::vector<std::size_t> modes;  // one segment of each mode
   for (std::size_t i = 0; i < levels.size(); ++i) {
     for (std::size_t j = 0; j + 1 < i; ++j) {
       if (alike(i, j)) is_mode[i] = is_mode[j] = true;
@@ -208,8 +208,8 @@ std::vector<double> excuse_segments(const std::vector<double>& levels, double li
   return found;
 }
 
-/// Marks the changes on whose sides single points jump between the same two levels, and those
-/// between levels that others jump between; returns those levels.
+/// Marks the changes on whose sides single points jump between the same two levels. Also marks
+/// changes between such levels. Returns those levels.
 std::vector<double> excuse_points(std::span<const double> x, const Ends& ends, double limit,
                                   std::vector<ChangePoint>& changes) {
   std::vector<double> modes;
@@ -273,7 +273,7 @@ ChangePoints find(Usable usable, const ChangePointRule& rule) {
   result.points = usable.x.size();
   if (usable.x.size() < 2 * rule.least_points) return result;
   const double limit = std::log1p(rule.margin);
-  // Around their median the sums of many logarithms keep their digits.
+  // Subtracting the median keeps precision in sums of many logarithms.
   std::vector<double> centred = usable.x;
   const double centre = median(centred);
   for (double& value : centred) value -= centre;

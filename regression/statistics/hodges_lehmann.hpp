@@ -3,14 +3,13 @@
 
 namespace dlscale::report {
 
-/// Estimates of location and shift [Hodges & Lehmann 1963]: as robust as a median against some
-/// outliers (29 %), nearly as exact as a mean on normal data.
+/// Estimates of location and shift [Hodges & Lehmann 1963]: robust against 29 % outliers, nearly as
+/// efficient as a mean on normal data.
 
-/// One sample: median of the Walsh averages (d_i + d_j) / 2, i ≤ j, which come sorted.
-/// Requires ≥ 1.
+/// One sample: median of the Walsh averages (d_i + d_j) / 2, i ≤ j. Requires ≥ 1, sorted.
 double hodges_lehmann(std::span<const double> averages);
 
-/// Two samples: median of all b_j − a_i. Requires ≥ 1 in each; n · m of memory.
+/// Two samples: median of all b_j − a_i. Requires ≥ 1 value in each; uses n · m of memory.
 double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b);
 
 }  // namespace dlscale::report

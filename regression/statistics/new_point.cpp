@@ -11,7 +11,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Logarithms of what can be used.
+/// Logarithms of the usable values.
 std::vector<double> logarithms(std::span<const double> values) {
   std::vector<double> result;
   for (const double value : values) {
@@ -20,7 +20,7 @@ std::vector<double> logarithms(std::span<const double> values) {
   return result;
 }
 
-/// How far a new point may lie from the centre.
+/// Largest distance of a new point from the centre.
 double reach(const Summary& history, const NewPointRule& rule) {
   constexpr double mad_of_normal = 1.4826;
   const auto n = static_cast<double>(history.n);
@@ -28,7 +28,7 @@ double reach(const Summary& history, const NewPointRule& rule) {
   return std::max(std::log1p(rule.margin), student_t_quantile(rule.quantile, n - 1) * spread);
 }
 
-/// Whether so many of the runs beyond the bound are an alarm.
+/// Whether this many runs beyond the bound raise an alarm.
 bool alarms(std::size_t beyond, std::size_t runs, const NewPointRule& rule) {
   return beyond >= rule.needed && beyond * rule.runs >= rule.needed * runs;
 }

@@ -8,46 +8,46 @@
 
 namespace dlscale::report {
 
-/// One new point against the history of its level.
+/// Judges one new point against the history of its level.
 ///
-///   s · (ln y − median(h)) > max( ln(1 + δ), t(p, n − 1) · 1.4826 MAD(h) · (1 + 0.8 / n) · √(1 + 1
-///   / n) )
+///   s · (ln y − median(h)) >
+///     max( ln(1 + δ), t(p, n − 1) · 1.4826 MAD(h) · (1 + 0.8 / n) · √(1 + 1 / n) )
 ///
 /// h = ln of the n points since the last accepted change, s = worse_sign(direction), t = quantile
-/// of Student's distribution: a prediction interval with robust centre and spread; 1.4826 makes the
-/// MAD a standard deviation for normal data, 1 + 0.8 / n mends its bias for few points, √(1 + 1 /
-/// n) is the centre's own error. A hit wants two fresh runs of the same commit; an alarm is raised
-/// if at least two of three are beyond. Where it is wrong: a metric that depends on which processor
-/// it got has no one level; only the key of a series can tell those apart.
+/// of Student's distribution. The bound is a prediction interval with robust centre and spread.
+/// 1.4826 makes the MAD a standard deviation for normal data. 1 + 0.8 / n corrects its bias for few
+/// points, and √(1 + 1 / n) adds the centre's own error. A hit requires two fresh runs of the same
+/// commit; an alarm needs at least two of three runs beyond the bound. Where it is wrong: a metric
+/// that depends on the processor it ran on has several levels; only the key of a series can
+/// separate them.
 struct NewPointRule {
   double margin = 0.02;     ///< δ
   double quantile = 0.995;  ///< p
-  std::size_t least = 10;   ///< points of history, below which nothing is said
-  std::size_t most = 64;    ///< the last of them that are used
-  std::size_t runs = 3;     ///< of the new commit, that decide a hit
-  std::size_t needed = 2;   ///< of those, beyond the bound
+  std::size_t least = 10;   ///< minimum points of history for a verdict
+  std::size_t most = 64;    ///< maximum points of history used, the latest
+  std::size_t runs = 3;     ///< runs of the new commit that decide a hit
+  std::size_t needed = 2;   ///< number of those that must be beyond the bound
 };
 
 struct NewPoint {
-  /// unchanged, regressed, improved, or inconclusive: beyond the bound, and `runs_wanted` more runs
-  /// of the same commit are needed. Nothing: too little history.
+  /// unchanged, regressed, improved or inconclusive. Inconclusive means beyond the bound, and
+  /// `runs_wanted` more runs of the same commit are needed. Absent if the history is too short.
   std::optional<Verdict> verdict;
-  double level = 0;   ///< median of the history, unit of the values
-  double lowest = 0;  ///< values between these two are as before (unit of the values)
-  double highest = 0;
-  double ratio = 1;             ///< median of the runs / level; not turned by the direction
-  std::size_t history = 0;      ///< points used
+  double level = 0;    ///< median of the history, unit of the values
+  double lowest = 0;   ///< lower end of the values that count as unchanged (unit of the values)
+  double highest = 0;  ///< upper end, likewise
+  double ratio = 1;    ///< median of the runs / level, whatever the direction
+  std::size_t history = 0;      ///< points of history used
   std::size_t runs = 0;         ///< usable runs of the new commit
-  std::size_t beyond = 0;       ///< of those, on the side that decided
-  std::size_t runs_wanted = 0;  ///< where it is inconclusive
-  std::size_t unusable = 0;     ///< points and runs that are not finite or not positive: left out
+  std::size_t beyond = 0;       ///< usable runs beyond the bound, on the side that decided
+  std::size_t runs_wanted = 0;  ///< further runs needed if inconclusive
+  std::size_t unusable = 0;     ///< points and runs left out: not finite or not positive
 };
 
 /// `history`: values in the order of time, without the new commit. `runs`: all runs of the new
-/// commit, in any order. With k runs of which b are beyond on one side: alarm if b ≥ needed and
-/// b / k ≥ needed / runs; inconclusive if b ≥ 1 and k < runs; else
-/// unchanged.
-/// Requires ≥ 1 run. If no run is usable the verdict is inconclusive and wants `runs` runs.
+/// commit, in any order. Let b of k runs be beyond the bound on one side. Alarm if b ≥ needed and b
+/// / k ≥ needed / runs. Inconclusive if b ≥ 1 and k < runs; else unchanged. Requires ≥ 1 run. If no
+/// run is usable, the verdict is inconclusive and asks for `runs` runs.
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,
                          Direction direction, const NewPointRule& rule = {});
 

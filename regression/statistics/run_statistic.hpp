@@ -3,7 +3,7 @@
 
 namespace dlscale::report {
 
-/// The statistic that makes one number of the samples of a run.
+/// The statistic that reduces the samples of a run to one number.
 enum class RunStatistic { minimum, median, single };
 /// "minimum", "median", "single".
 std::string_view run_statistic_name(RunStatistic statistic);

@@ -6,7 +6,7 @@
 namespace dlscale::report {
 namespace {
 
-/// The points of one start, sorted, of which the last in time leaves next.
+/// The sorted points from one start on; the last in time is removed next.
 class SortedStretch {
  public:
   SortedStretch(std::span<const double> values, std::span<const std::size_t> order,
@@ -31,7 +31,7 @@ class SortedStretch {
     return std::max(0.0, total_ - 2 * lower_ + centre);
   }
 
-  /// `middle_` stays the lower median, `lower_` the sum of all up to it.
+  /// Keeps `middle_` the lower median, and `lower_` the sum of all values up to it.
   void remove(std::size_t point) {
     const bool odd = count_ % 2 == 1;
     const bool in_lower = rank_[point] <= rank_[middle_];

@@ -11,10 +11,10 @@ namespace dlscale::report {
 ///   S = number of d_i above the tested value, binomial(n, 1/2) if that is the median
 ///   bounds: order statistics d_(c + 1) and d_(n − c), c = the largest with P(S ≤ c) ≤ α
 ///
-/// Assumes independence alone, no symmetry. Differences of exactly the tested value count as not
+/// Assumes independence only, not symmetry. Differences equal to the tested value count as not
 /// beyond it, which errs on the side of no alarm.
 
-/// P(S ≥ s) of n throws of a coin. n ≤ 1000.
+/// P(S ≥ s) for n tosses of a fair coin. Requires n ≤ 1000.
 double coin_at_least(std::size_t n, std::size_t s);
 
 /// Bounds of the median of sorted, finite values.

@@ -10,21 +10,22 @@ namespace dlscale::report {
 /// Wilcoxon's signed rank for one sample [Wilcoxon 1945; Hollander & Wolfe, Nonparametric
 /// Statistical Methods, 3.1–3.3], exact:
 ///
-///   W = Σ ranks of |d_i| over the positive d_i = number of Walsh averages (d_i + d_j) / 2 > 0, i ≤
-///   j P(W = w) = c_n(w) / 2^n;  c_n(w) = c_(n−1)(w) + c_(n−1)(w − n), c_0(0) = 1, 0 ≤ w ≤ n(n + 1)
-///   / 2
+///   W = Σ ranks of |d_i| over the positive d_i
+///     = number of Walsh averages (d_i + d_j) / 2 > 0, i ≤ j
+///   P(W = w) = c_n(w) / 2^n;  c_n(w) = c_(n−1)(w) + c_(n−1)(w − n), c_0(0) = 1,
+///   0 ≤ w ≤ n(n + 1) / 2
 ///
-/// Assumes independent differences that are symmetric about their median; on skewed ones its level
-/// is not kept, which the sign test (regression/statistics/sign_test.hpp) mends. Counting Walsh
-/// averages also defines it for equal values and for differences of exactly the tested value, which
-/// count as not above it. Never a normal approximation.
+/// Assumes independent differences, symmetric about their median. Skewed differences do not keep
+/// its level; use the sign test (regression/statistics/sign_test.hpp) for them. Counting Walsh
+/// averages also defines it for ties and for differences equal to the tested value, which count as
+/// not above it. Never uses a normal approximation.
 class SignedRankDistribution {
  public:
-  /// Of n differences, 1 ≤ n ≤ 1000 (2^−n must be a number).
+  /// The distribution for n differences, 1 ≤ n ≤ 1000 (2^−n must be representable).
   explicit SignedRankDistribution(std::size_t n);
   /// P(W ≥ w); 1 for w = 0.
   [[nodiscard]] double at_least(std::size_t w) const;
-  /// The largest c with P(W ≤ c) ≤ alpha; −1 if there is none.
+  /// The largest c with P(W ≤ c) ≤ alpha; −1 if none exists.
   [[nodiscard]] long critical(double alpha) const;
   [[nodiscard]] std::size_t sample_size() const { return n_; }
 
@@ -33,16 +34,16 @@ class SignedRankDistribution {
   std::vector<double> up_to_;  ///< P(W ≤ w)
 };
 
-/// The n(n + 1) / 2 averages (d_i + d_j) / 2 with i ≤ j, sorted. Values are finite, as in all that
-/// follows.
+/// The n(n + 1) / 2 averages (d_i + d_j) / 2 with i ≤ j, sorted. Values are finite, here and below.
 std::vector<double> walsh_averages(std::span<const double> differences);
 
 /// Bounds of the centre of symmetry, from sorted Walsh averages of `distribution.sample_size()`
-/// differences: the test inverted, low = the (c + 1)-th and high = the (c + 1)-th from the end.
+/// differences. The bounds invert the test: low is the (c + 1)-th average, high the (c + 1)-th from
+/// the end.
 Bounds signed_rank_bounds(std::span<const double> averages,
                           const SignedRankDistribution& distribution, double alpha);
 
-/// p of "the centre is at most `value`" against "it is above". Its duality with the bounds is
+/// p of "the centre is at most `value`" against "it is above". The duality with the bounds is
 /// exact: p ≤ alpha if and only if the bound `low` at alpha is above `value`.
 double signed_rank_p_above(std::span<const double> averages,
                            const SignedRankDistribution& distribution, double value);

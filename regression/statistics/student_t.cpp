@@ -35,7 +35,7 @@ double fraction(double a, double b, double x) {
   return 1 / value;
 }
 
-/// I_x(a, b); the fraction converges fast for x < (a + 1) / (a + b + 2), symmetry does the rest.
+/// I_x(a, b). The fraction converges fast for x < (a + 1) / (a + b + 2); symmetry covers the rest.
 double incomplete_beta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;

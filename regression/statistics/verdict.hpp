@@ -5,15 +5,15 @@
 
 namespace dlscale::report {
 
-/// What became of a quantity from one version to another. Each comparison gives some of these.
+/// Verdict on the change of a quantity between two versions. Each comparison uses a subset.
 enum class Verdict {
-  improved,       ///< by more than the margin
+  improved,       ///< better by more than the margin
   unchanged,      ///< within the margin both ways
-  not_regressed,  ///< worse by less than the margin; whether it is better was not asked
+  not_regressed,  ///< worse by less than the margin; improvement was not tested
   regressed,
-  shifted,       ///< changed, and neither way is better
-  inconclusive,  ///< more has to be measured
-  wrong,         ///< the answer is, so that its speed does not matter
+  shifted,       ///< changed, where neither direction is better
+  inconclusive,  ///< more measurements are needed
+  wrong,         ///< the answer is wrong, so its speed does not matter
 };
 /// "improved", "unchanged", "not regressed", "regressed", "shifted", "inconclusive", "wrong".
 std::string_view verdict_name(Verdict verdict);

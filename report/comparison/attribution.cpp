@@ -22,14 +22,14 @@ constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 constexpr std::size_t part_count = iteration_phases.size();
 constexpr int draws = 400;
 
-/// Total and parts of one iteration, or means of them, s. The last part is the rest.
+/// Total and parts of one iteration, or means of them, s. The last part is the remainder.
 struct Split {
   double total = 0;
   std::array<double, part_count> parts{};
 };
 using SplitIterations = std::vector<Split>;
 
-/// The rank that waited least for gradients is the one that the others waited for.
+/// The critical rank waited least for gradients; the others waited for it.
 std::size_t critical_rank_of(const Series& exposed, std::size_t iteration) {
   const auto found = std::ranges::min_element(
       exposed.samples, {}, [iteration](const auto& rank) { return rank.at(iteration); });
@@ -75,7 +75,7 @@ struct Trained {
 };
 using Sides = std::map<std::string, Trained>;
 
-/// Of one that was timed as a whole there is nothing to tell.
+/// Whether all phases were timed; a training timed as a whole has no parts.
 bool has_all_phases(const Measurement& measurement) {
   return measurement.series.contains("t_iter") &&
          std::ranges::all_of(iteration_phases, [&](const Phase& phase) {
@@ -107,7 +107,7 @@ void add(Split& sum, const Split& more, double weight) {
   }
 }
 
-/// Mean of the middle half by the time of the iterations; of fewer than four of all.
+/// Mean of the middle half by iteration time; of all if there are fewer than four.
 Split middle_mean(SplitIterations launch) {
   std::ranges::sort(launch, {}, &Split::total);
   const std::size_t cut = launch.size() / 4;
@@ -127,7 +127,7 @@ Split mean_of(std::span<const SplitIterations> launches) {
   return mean;
 }
 
-/// As many iterations, in blocks of successive ones: neighbours resemble each other.
+/// Draws as many iterations in blocks of successive ones, since neighbours resemble each other.
 SplitIterations redrawn(const SplitIterations& launch, std::mt19937& generator) {
   const std::size_t n = launch.size();
   const auto block =
@@ -150,7 +150,7 @@ Split redrawn_mean(const std::vector<SplitIterations>& launches, std::mt19937& g
   return mean_of(drawn);
 }
 
-/// Changes of the total, then of the parts, over the total before.
+/// Changes of the total and then of the parts, over the total before.
 using Shares = std::array<double, part_count + 1>;
 
 Shares shares_of(const Split& before, const Split& after) {
@@ -169,7 +169,7 @@ struct Interval {
 
 std::array<Interval, part_count + 1> intervals_of(const std::vector<SplitIterations>& base,
                                                   const std::vector<SplitIterations>& changed) {
-  constexpr unsigned seed = 20240601;  // any: the same data give the same interval
+  constexpr unsigned seed = 20240601;  // arbitrary: the same data give the same interval
   std::mt19937 generator(seed);
   std::array<std::vector<double>, part_count + 1> drawn;
   for (int draw = 0; draw < draws; ++draw) {

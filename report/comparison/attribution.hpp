@@ -14,58 +14,62 @@ namespace dlscale::report {
 
 /// A part of an iteration, before and after a change.
 struct AttributedPart {
-  std::string series;    ///< "t_f"
-  std::string word;      ///< "forward"
-  double before = 0;     ///< s
-  double after = 0;      ///< s
-  double share = 0;      ///< (after - before) / iteration before: parts of an iteration add up
+  std::string series;  ///< "t_f"
+  std::string word;    ///< "forward"
+  double before = 0;   ///< s
+  double after = 0;    ///< s
+  /// (after - before) / iteration before; the shares of an iteration's parts add up
+  double share = 0;
   double share_low = 0;  ///< 95 % interval
   double share_high = 0;
 };
 
-/// What the model says of a part of the machine that was measured by itself: the change of the
-/// predicted iteration if it alone were as in the new machine.
+/// Effect of one separately measured part of the machine: the change of the predicted iteration if
+/// only that part were as in the new machine.
 struct PredictedCause {
   std::string part;   ///< "kernels", "messages", …
-  double share = 0;   ///< of the iteration that the base machine predicts
-  std::string moved;  ///< which of its measurements moved most, "conv3 backward_data +8.1 %"
+  double share = 0;   ///< fraction of the iteration predicted for the base machine
+  std::string moved;  ///< its measurement that moved most: "conv3 backward_data +8.1 %"
 };
 struct PredictedChange {
-  double change = 0;  ///< of the predicted iteration, base to new machine
+  double change = 0;  ///< change of the predicted iteration from the base to the new machine
   std::vector<PredictedCause> causes;
-  /// What the causes do together beyond what each does alone; with it they add up to `change`.
+  /// Interaction: the effect of all causes together minus their sum; with it, the causes add up to
+  /// `change`.
   double together = 0;
 };
 
-/// Where the change of an iteration comes from. All figures are means over the middle half of the
-/// iterations of each launch, by their time, and over launches: unlike medians, those of parts add
-/// up to that of the whole, and stragglers do not count. Phases are those of the rank that each
-/// iteration waited for (report/validation/measured_runs.hpp); what no phase names is in t_other.
+/// Decomposes the change of an iteration into its parts. All figures are means over launches of the
+/// mean of the middle half of their iterations, by time. Unlike medians, those of parts add up to
+/// the whole, and stragglers do not count. Phases are those of the rank that each iteration waited
+/// for (report/validation/measured_runs.hpp); t_other holds the time that no phase covers.
 struct Attribution {
-  std::string key;  ///< of the measurements, without `repeat`
+  std::string key;  ///< key of the measurements, without `repeat`
   std::map<std::string, std::string> axes;
   double before = 0;  ///< iteration, s
   double after = 0;
-  double change = 0;      ///< after / before - 1
-  double change_low = 0;  ///< 95 % interval; a bootstrap that draws launches, and in each blocks of
-  double change_high = 0;             ///< successive iterations. One launch a side: too narrow
+  double change = 0;  ///< after / before - 1
+  /// 95 % interval: a bootstrap draws launches, then blocks of successive iterations within each;
+  /// too narrow with one launch a side
+  double change_low = 0;
+  double change_high = 0;             ///< likewise
   std::vector<AttributedPart> parts;  ///< in the order of an iteration; shares add up to `change`
-  int launches = 0;                   ///< of the side with fewer
+  int launches = 0;                   ///< on the side with fewer launches
   std::optional<PredictedChange> predicted = {};
 };
 
-/// Of each training ("e2e") whose phases were timed in both, by its key. Deterministic.
+/// One attribution for each training ("e2e") whose phases were timed in both, by key.
+/// Deterministic.
 std::vector<Attribution> attribute(std::span<const ResultFile> base,
                                    std::span<const ResultFile> changed);
 
-/// "iteration +4.1 %: +3.9 % exposed communication, +0.2 % other": parts of a tenth of the change
-/// or more, the largest first, and all others as one.
+/// "iteration +4.1 %: +3.9 % exposed communication, +0.2 % other": parts of at least a tenth of the
+/// change, largest first, and the rest as one.
 std::string attribution_sentence(const Attribution& attribution);
 
-/// What the model makes of two machines that were fitted before and after: each family of
-/// measurements (kernels, messages, copies, updates, loaders) of `changed` put into `base` alone,
-/// and the data sheets of its cluster.
-/// Throws ConfigError as predict() does.
+/// Predicted change between two fitted machines. Each family of measurements of `changed` (kernels,
+/// messages, copies, updates, loaders), and the data sheets of its cluster, replaces that of `base`
+/// alone. Throws ConfigError as predict() does.
 PredictedChange predict_change(const Network& network, const model::Machine& base,
                                const model::Machine& changed, const Run& run);
 

@@ -20,7 +20,7 @@ auto question_of(const model::KernelTime& kernel) {
                     kernel.ranks_on_node);
 }
 
-/// The measurement that moved by the longest time, of those that both machines have.
+/// The kernel whose time changed most, among those that both machines have.
 std::string moved_kernel(const Machine& base, const Machine& changed, const Run& run) {
   const model::KernelTime* most = nullptr;
   double most_ratio = 1;
@@ -42,7 +42,7 @@ std::string moved_kernel(const Machine& base, const Machine& changed, const Run&
                      signed_percent(most_ratio - 1));
 }
 
-/// At the size of all gradients of the run.
+/// The change of the all-reduce of all gradients of the run.
 std::string moved_message(const Machine& base, const Machine& changed, const Network& network,
                           const Run& run) {
   constexpr double bytes_of_f32 = 4;
@@ -62,7 +62,7 @@ std::string moved_message(const Machine& base, const Machine& changed, const Net
   return "";
 }
 
-/// A family of what is measured by itself, and how to put it into another machine.
+/// A separately measured family, and how to copy it into another machine.
 struct Family {
   const char* name;
   void (*put)(Machine& into, const Machine& from);

@@ -25,15 +25,15 @@ namespace {
 
 constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
-/// Everything that was measured under one key.
+/// All measurements under one key.
 struct Cell {
   std::string benchmark;
   std::map<std::string, std::string> axes;
-  std::map<std::string, Repeats> series;  ///< of times
+  std::map<std::string, Repeats> series;  ///< series of times
   MeasuredPlace place;
-  std::string trouble;       ///< why there are none
-  bool is_wrong = false;     ///< that is why
-  std::string state = "ok";  ///< what is to be known of the times, if there are some
+  std::string trouble;       ///< why there are no times
+  bool is_wrong = false;     ///< the trouble is a wrong answer
+  std::string state = "ok";  ///< quality of the times, if there are some
 };
 using Cells = std::map<std::string, Cell>;
 
@@ -55,7 +55,7 @@ void add(Cells& cells, const Measurement& measurement, const ResultHeader& heade
           ? std::string(status_name(measurement.status))
           : fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
   if (!is_timed(measurement)) {
-    // Of repeats with several troubles, a wrong answer is the one to tell.
+    // Among several troubles of repeats, a wrong answer takes precedence.
     if (!cell.is_wrong) cell.trouble = state;
     cell.is_wrong |= measurement.status == Status::wrong;
     return;
@@ -95,7 +95,7 @@ Verdict judge(const Ratio& ratio, double margin) {
   return within ? Verdict::unchanged : Verdict::inconclusive;
 }
 
-/// Why there is no ratio of two sides; empty if there is one.
+/// Why two sides have no ratio; empty if they have one.
 std::string why_no_ratio(const Repeats& a, const Repeats& b) {
   for (const Repeats* side : {&a, &b}) {
     for (const std::vector<double>& samples : *side) {
@@ -110,8 +110,8 @@ std::string why_no_ratio(const Repeats& a, const Repeats& b) {
   return "";
 }
 
-/// A row with what is asked of all rows together: p of "no slower" and of "no faster", two-sided as
-/// the interval is; 1 where there is none.
+/// A row with its p-values for the correction over all rows: "not slower" and "not faster",
+/// two-sided as the interval is; 1 without one.
 struct JudgedRow {
   Comparison row;
   double p_worse = 1;
@@ -151,7 +151,7 @@ std::vector<double> adjusted(const std::vector<JudgedRow>& rows, double JudgedRo
   return benjamini_hochberg(p);
 }
 
-/// Of many rows some differ by chance alone.
+/// Withholds verdicts that may be due to chance among many rows.
 void allow_for_many(std::vector<JudgedRow>& rows) {
   constexpr double q = 0.05;
   const std::vector<double> worse = adjusted(rows, &JudgedRow::p_worse);
@@ -166,19 +166,19 @@ void allow_for_many(std::vector<JudgedRow>& rows) {
   }
 }
 
-/// Neither version of the library offers it: that is no difference.
+/// Whether neither version of the library supports the case, which is not a difference.
 bool both_unsupported(const Cell& a, const Cell& b) {
   const std::string_view word = status_name(Status::unsupported);
   return a.trouble.starts_with(word) && b.trouble.starts_with(word);
 }
 
-/// Notes what A measured and B did not.
+/// Records a name that A measured and B did not.
 void add_missing(ComparisonReport& report, const std::string& name) {
   report.only_a.push_back(name);
   report.missing.push_back(name);
 }
 
-/// Keeps what differs between the places of two cells; whether something does.
+/// Records differences between the places of two cells; returns whether there are any.
 bool note_places(ComparisonReport& report, const Cell& a, const Cell& b) {
   const std::vector<std::string> lines = place_differences(a.place, b.place);
   for (const std::string& line : lines) {
@@ -188,15 +188,15 @@ bool note_places(ComparisonReport& report, const Cell& a, const Cell& b) {
   return !lines.empty();
 }
 
-/// A comparison in the making.
+/// State of a comparison under construction.
 struct Making {
   ComparisonReport report;
   std::vector<JudgedRow> rows;
   AcrossPlaces across = AcrossPlaces::refused;
 };
 
-/// A phase that takes no time on either side has no ratio; that is no news, so it has no row. Nor
-/// has one that only A was asked to time.
+/// Compares the series of two cells. A phase without time on either side has no ratio and no row,
+/// nor has one that only A timed.
 void compare_cells(Making& making, const std::string& key, const Cell& a, const Cell& b) {
   ComparisonReport& report = making.report;
   const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
@@ -289,7 +289,7 @@ Verdict overall(const ComparisonReport& report) {
 
 std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
   if (series == "witness") return std::nullopt;
-  if (series == "real_time") return Role::judged;  // of a program that may call it "comm"
+  if (series == "real_time") return Role::judged;  // another program may call its benchmark "comm"
   if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
   if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
   if (benchmark != "comm") return Role::judged;

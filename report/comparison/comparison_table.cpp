@@ -22,7 +22,7 @@
 namespace dlscale::report {
 namespace {
 
-/// How much a row asks for attention; smaller comes first.
+/// Sort key by urgency; smaller comes first.
 int urgency(Verdict verdict) {
   constexpr std::array<Verdict, 5> order{Verdict::wrong, Verdict::regressed, Verdict::improved,
                                          Verdict::inconclusive, Verdict::unchanged};
@@ -34,7 +34,7 @@ std::vector<Comparison> sorted(std::vector<Comparison> rows) {
   return rows;
 }
 
-/// What tells a row from the others: "conv layer=conv1, pass=forward".
+/// The distinguishing properties of a row: "conv layer=conv1, pass=forward".
 std::string row_name(const Comparison& row, const std::vector<std::string>& varying) {
   std::string name = row.benchmark;
   for (const std::string& axis : varying) {
@@ -59,7 +59,7 @@ std::vector<std::string> verdict_words() {
   return words;
 }
 
-/// A row of a comparison; `varying` are the axes that tell rows apart.
+/// Fields of a row; `varying` are the axes that distinguish rows.
 Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {}) {
   using F = Field<Comparison>;
   using enum Meaning;
@@ -134,7 +134,7 @@ std::string named_cause(const PredictedCause& cause) {
                      cause.moved.empty() ? "" : fmt::format(" ({})", cause.moved));
 }
 
-/// What the model says of why, of causes that change the iteration by a thousandth or more.
+/// The model's explanation, from causes that change the iteration by at least a thousandth.
 std::string predicted_sentence(const PredictedChange& predicted) {
   constexpr double least = 1e-3;
   std::string text =
@@ -151,7 +151,7 @@ std::string predicted_sentence(const PredictedChange& predicted) {
   return text;
 }
 
-/// A column a part, a row a training: rows add up.
+/// One column for each part, one row for each training; rows add up.
 Table attribution_table(const ComparisonReport& report) {
   Table table;
   std::vector<Axes> axes;
@@ -189,7 +189,7 @@ long long count(const ComparisonReport& report, Verdict verdict) {
   });
 }
 
-/// What the counts of rows leave out; empty where they are all.
+/// Keys that the counts of rows do not include; empty if there are none.
 std::string left_out(const ComparisonReport& report) {
   std::string text;
   const auto add = [&text](std::size_t number, const char* what) {
@@ -208,7 +208,7 @@ long long held(const ComparisonReport& report, Comparison::Held why) {
   });
 }
 
-/// Why rows whose intervals have a verdict have none.
+/// Why verdicts of rows are withheld although their intervals have one.
 std::string held_back(const ComparisonReport& report) {
   std::string text;
   if (const long long rows = held(report, Comparison::Held::by_family); rows > 0) {
@@ -224,7 +224,7 @@ std::string held_back(const ComparisonReport& report) {
   return text;
 }
 
-/// How far the verdict can be trusted: it takes one row of many to make it "regressed".
+/// Reliability of the verdict: a single row can make it "regressed".
 std::string trust(const ComparisonReport& report) {
   long long rows = 0;
   long long single = 0;
@@ -233,7 +233,7 @@ std::string trust(const ComparisonReport& report) {
     ++rows;
     single += row.launches == 1 ? 1 : 0;
   }
-  // A comment cuts its headline at the end: what was not measured comes before what may be chance.
+  // A comment truncates its headline, so missing measurements precede rows that may be chance.
   std::string text =
       fmt::format(" of {}", counted(rows, "row")) + left_out(report) + held_back(report);
   if (single > 0) {
@@ -252,7 +252,7 @@ std::string lead(const ComparisonReport& report) {
                      count(report, Verdict::inconclusive), trust(report));
 }
 
-/// A record of what has no times to compare.
+/// A record of a key without times to compare.
 void add_without_times(Table& records, const std::string& name, std::string_view verdict,
                        const std::string& why) {
   std::vector<Cell>& cells = records.rows.emplace_back(records.columns.size());

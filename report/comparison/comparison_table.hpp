@@ -4,8 +4,8 @@
 
 namespace dlscale::report {
 
-/// A comparison: the verdict in a sentence, the rows (what changed first), what is missing on
-/// either side and how the environments differ.
+/// A comparison: the verdict in a sentence, the rows (changes first), what is missing on either
+/// side, and how the environments differ.
 Document comparison_document(const ComparisonReport& report);
 
 }  // namespace dlscale::report

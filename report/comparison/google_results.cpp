@@ -22,14 +22,14 @@ namespace {
 
 using history::GoogleRow;
 
-/// The metric that is compared: of the others one says the same and one is of the processor alone.
+/// The compared metric: of the others one repeats it and one covers the processor only.
 constexpr const history::GoogleMetric& real_time = history::google_metrics.front();
 
-/// What the rows of one benchmark say.
+/// Contents of the rows of one benchmark.
 struct Benchmark {
   std::string name;
-  std::vector<double> times;    ///< of repetitions
-  std::vector<double> medians;  ///< of files of aggregates alone
+  std::vector<double> times;    ///< from repetitions
+  std::vector<double> medians;  ///< from files with aggregates only
   Status status = Status::ok;
   std::string reason;
 };
@@ -90,7 +90,7 @@ Environment environment_of(const history::Facts& context) {
 
 ResultFile results_of(const history::GoogleFile& file) {
   std::vector<Benchmark> benchmarks;
-  std::map<std::string_view, std::size_t> places;  // of these, by name
+  std::map<std::string_view, std::size_t> places;  // indices of these, by name
   for (const GoogleRow& row : file.rows) {
     const auto [place, is_new] = places.try_emplace(row.name, benchmarks.size());
     if (is_new) benchmarks.emplace_back().name = row.name;

@@ -5,15 +5,15 @@
 
 namespace dlscale::report {
 
-/// Whether a file begins as JSON of Google Benchmark (--benchmark_format=json). False where it
-/// cannot be read.
+/// Whether a file begins as JSON of Google Benchmark (--benchmark_format=json). False if it cannot
+/// be read.
 bool is_google_benchmark(const std::filesystem::path& path);
 
-/// Such a file as results to compare: a measurement for each benchmark, by its name, whose
-/// repetitions are the samples of "real_time" in seconds; of a file of aggregates alone the median
-/// is the only one. One that failed is wrong, one that was skipped unsupported, and one whose time
-/// is no number has no samples. Throws ConfigError, naming the file, for damage and for times that
-/// nothing takes.
+/// Reads such a file as results to compare: one measurement for each benchmark, by name. The
+/// repetitions of "real_time", in seconds, are its samples; a file of aggregates alone has only the
+/// median. A failed benchmark is wrong and a skipped one unsupported; one whose time is not a
+/// number has no samples. Throws ConfigError that names the file for damage and for impossible
+/// times.
 ResultFile google_results(const std::filesystem::path& path);
 
 }  // namespace dlscale::report

@@ -40,8 +40,8 @@ std::vector<double> log_medians(const Repeats& repeats) {
   return medians;
 }
 
-/// Depends on the samples alone, so that A and B draw independently and each the same way on
-/// whichever side it stands.
+/// A seed from the samples alone: A and B draw independently, and each draws the same on either
+/// side.
 std::uint64_t seed_of(const Repeats& repeats) {
   std::uint64_t hash = seed;
   for (const auto& samples : repeats) {
@@ -52,7 +52,7 @@ std::uint64_t seed_of(const Repeats& repeats) {
   return hash;
 }
 
-/// Not std::uniform_int_distribution, whose numbers differ between standard libraries.
+/// Draws portably: the numbers of std::uniform_int_distribution differ between standard libraries.
 std::size_t draw_below(std::mt19937_64& generator, std::size_t limit) {
   return static_cast<std::size_t>(generator() % limit);
 }
@@ -84,7 +84,7 @@ std::vector<double> bootstrap_log_medians(const Repeats& repeats) {
   return medians;
 }
 
-/// The distribution of Mann-Whitney's U among n and m values that are alike.
+/// The distribution of Mann-Whitney's U for n and m values from one distribution.
 class MannWhitney {
  public:
   MannWhitney(int n, int m) : n_(n), m_(m) {
@@ -110,11 +110,11 @@ class MannWhitney {
   }
 
  private:
-  /// Counting takes (n m)^2 / 4 additions; the normal approximation with its correction for
-  /// continuity is within a hundredth of P here, and counts of 515 and 515 values overflow.
+  /// Counting takes (n m)^2 / 4 additions and overflows for 515 and 515 values. The normal
+  /// approximation with continuity correction is within a hundredth of P here.
   static constexpr int most_exact = 50 * 50;
 
-  /// How many arrangements have U = 0, 1, …
+  /// Counts the arrangements with U = 0, 1, …
   void count_arrangements() {
     // counts[i][u]: arrangements of i first and j second values with U = u, for j = 0 … m in turn.
     const std::size_t top = static_cast<std::size_t>(n_) * m_;
@@ -138,7 +138,7 @@ class MannWhitney {
   std::vector<double> arrangements_;  ///< empty: too many to count
 };
 
-/// How many of the logarithms are not above a limit, and not below its opposite.
+/// Number of logarithms ≤ `limit`; not_below() counts those ≥ −`limit`.
 std::ptrdiff_t not_above(const std::vector<double>& differences, double limit) {
   return std::ranges::count_if(differences, [limit](double each) { return each <= limit; });
 }

@@ -5,35 +5,39 @@
 
 namespace dlscale::report {
 
-/// Times of one cell: samples[repeat][i], each repeat a launch of its own.
+/// Times of one cell: samples[repeat][i], where each repeat is a separate launch.
 using Repeats = std::vector<std::vector<double>>;
 
-/// B / A with a 95 % interval, and how it was found.
+/// B / A with a 95 % interval, and the method that found it.
 struct Ratio {
   double value = 1;
   double low = 1;
   double high = 1;
   std::string method;
-  /// How likely so much is by chance where the true ratio is at most 1 + margin, and where it is at
-  /// least 1 / (1 + margin). Both ≤ 2.5 % if the interval lies beyond that limit; 1 without one.
+  /// p_larger: probability of so large a ratio by chance if the true ratio is at most 1 + margin.
+  /// p_smaller: of so small a one if it is at least 1 / (1 + margin). Both are ≤ 2.5 % if the
+  /// interval lies beyond that limit; 1 without an interval.
   double p_larger = 1;
   double p_smaller = 1;
 };
 
-/// Iterations of one launch resemble each other more than launches do, so launches are what counts:
-/// from 5 repeats on both sides, the median of all ratios of run medians with the exact
-/// distribution-free interval that goes with it (Hodges & Lehmann 1963; Moses' interval from the
-/// Mann-Whitney distribution). With fewer, a bootstrap that draws repeats and, within each, blocks
-/// of successive samples; with one repeat that interval knows nothing of how launches differ and is
-/// too narrow, which `method` says, and p is no less than one draw of the thousand, so that few
-/// rows stand out among many. Deterministic; swapping A and B inverts it. Requires positive
-/// samples, ≥ 1 on each side. Fewer than 5 samples on a side give no interval: low = high = value
-/// and `method` is empty. `margin` ≥ 0.
+/// Ratio of medians with an interval. Iterations of one launch resemble each other more than
+/// launches do, so launches are the samples.
+///
+/// From 5 repeats on both sides: the median of all ratios of run medians (Hodges & Lehmann 1963).
+/// Its interval is exact and distribution-free (Moses' interval from the Mann-Whitney
+/// distribution). With fewer: a bootstrap that draws repeats and, within each, blocks of successive
+/// samples. With one repeat this interval misses the variation between launches and is too narrow,
+/// which `method` says. Its p is at least one draw in a thousand, so few rows stand out among many.
+///
+/// Deterministic; swapping A and B inverts the ratio. Requires positive samples, ≥ 1 on each side.
+/// Fewer than 5 samples on a side give no interval: low = high = value, and `method` is empty.
+/// `margin` ≥ 0.
 Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin = 0);
 
-/// How many of the smallest, and as many of the largest, of n · m pairwise differences lie outside
-/// the interval of at least 95 %: the largest k with P(U ≤ k) ≤ 2.5 % for Mann-Whitney's U. Exact
-/// up to n m = 2500, by the normal approximation beyond. Requires n, m ≥ 4.
+/// Number k of the smallest, and of the largest, among n · m pairwise differences that lie outside
+/// the interval of at least 95 %. It is the largest k with P(U ≤ k) ≤ 2.5 % for Mann-Whitney's U.
+/// Exact up to n m = 2500, normal approximation beyond. Requires n, m ≥ 4.
 int mann_whitney_trim(int n, int m);
 
 }  // namespace dlscale::report

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array<std::string_view, 4> training_question{"network", "batch", "dtype", "ranks"};
 constexpr std::array<std::string_view, 2> kernel_settings{"backend", "repeat"};
 
-/// A time before it has found its row and column.
+/// A time without its row and column yet.
 struct Entry {
   std::size_t source = 0;
   std::string benchmark;
@@ -72,7 +72,7 @@ std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
   return entries;
 }
 
-/// Settings that are the same wherever they are known tell nothing apart.
+/// Settings that distinguish entries: those with more than one known value.
 std::set<std::string> telling_settings(const std::vector<Entry>& entries) {
   std::map<std::string, std::set<std::string>> values;
   for (const Entry& entry : entries) {
@@ -204,7 +204,8 @@ Json side_by_side_object(const SideBySide& all) {
 SideBySide side_by_side(const std::vector<ResultSource>& sources) {
   const std::vector<Entry> entries = entries_of(sources);
   const std::set<std::string> telling = telling_settings(entries);
-  std::map<std::pair<std::size_t, std::string>, std::size_t> place;  // column by source and name
+  // index of a column by source and name
+  std::map<std::pair<std::size_t, std::string>, std::size_t> place;
   for (const Entry& entry : entries) {
     place.try_emplace({entry.source, column_name(entry, sources, telling)}, 0);
   }

@@ -13,7 +13,7 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double character = 6.6;  ///< about the width of one, px
+constexpr double character = 6.6;  ///< approximate width of one character, px
 
 std::string short_number(double value) {
   return fmt::format("{:.6g}", value);

@@ -7,7 +7,7 @@
 
 namespace dlscale::report::figure {
 
-/// How the values of an axis lie.
+/// Spacing of the values along an axis.
 enum class Spacing { linear, logarithmic };
 
 /// Values along one direction of a drawing, from `low` at pixel `from` to `high` at pixel `to`.
@@ -26,33 +26,34 @@ struct Tick {
   std::string text;
 };
 
-/// About five values at steps of 1, 2 or 5 times a power of ten.
+/// About five ticks at steps of 1, 2 or 5 times a power of ten.
 std::vector<Tick> linear_ticks(const Scale& scale);
-/// Powers of ten, with 2 and 5 times them where these are few.
+/// Ticks at powers of ten, with 2 and 5 times them if there are few.
 std::vector<Tick> decade_ticks(const Scale& scale);
-/// Sizes in bytes at powers of 16: "1 KiB", "16 KiB", "256 KiB".
+/// Ticks of sizes in bytes at powers of 16: "1 KiB", "16 KiB", "256 KiB".
 std::vector<Tick> size_ticks(const Scale& scale);
-/// Each whole number of the list once.
+/// One tick for each distinct number of the list.
 std::vector<Tick> count_ticks(const std::vector<int>& counts);
 
-/// Where a diagram draws: its box, both scales.
+/// The two scales of a diagram.
 struct Frame {
   Scale x;
   Scale y;
 };
 
-/// The frame that fills a box; ranges of equal ends or without an extent are widened.
+/// The frame that fills a box. Widens ranges that are empty.
 Frame frame_in(const Box& box, Scale x, Scale y);
 
-/// Lines of the grid, ticks with their texts, and what the axes are.
+/// Draws the grid, the ticks with their texts, and the names of the axes.
 void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ticks,
                const std::vector<Tick>& y_ticks, std::string_view x_name, std::string_view y_name);
 
-/// A coloured mark and its text for each entry, in a row that begins at `at`; returns the y below.
+/// An entry of a legend: a coloured mark and its text.
 struct LegendEntry {
   std::string text;
   std::string classes;
 };
+/// Draws the entries in a row that begins at `at`; returns the y below it.
 double draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries);
 
 /// A part of a stacked bar.
@@ -61,9 +62,9 @@ struct StackPart {
   double seconds = 0;
 };
 
-/// A bar of parts one behind the other along `x`, which is in ms, in their order the colours of
-/// fill_class(), with the sum behind it. `at`: its corner and height. `owner` names the bar where
-/// a pointer rests. Returns the x where it ends.
+/// Draws a stacked bar along `x` (in ms), with the sum behind it. The parts take the colours of
+/// fill_class() in their order. `at` gives corner and height; `owner` names the bar in its tooltip.
+/// Returns the x where the bar ends.
 double draw_stack(Canvas& canvas, const Scale& x, const Box& at,
                   const std::vector<StackPart>& parts, std::string_view owner);
 

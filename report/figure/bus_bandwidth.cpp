@@ -25,7 +25,7 @@ namespace {
 constexpr double width = 860;
 constexpr double height = 400;
 
-/// Ranks, ranks on a node, and where messages lie.
+/// Ranks, ranks per node, and location of the messages.
 using Setting = std::tuple<int, int, model::MessageMemory>;
 
 struct Measured {
@@ -49,7 +49,7 @@ int count_of(const Measurement& row, const std::string& axis) {
   return error == std::errc{} && end == text.data() + text.size() ? value : 0;
 }
 
-/// As training sends its gradients, and with a time.
+/// Whether a row sends messages as training sends its gradients, and has a time.
 bool counts(const Measurement& row) {
   return is_timed(row) && is_of_messages(row) && is_sent_as_in_training(row) &&
          axis_or_empty(row, "collective") == "all_reduce" && row.series.contains("time");
@@ -90,14 +90,14 @@ void append_fits(Curves& curves, std::span<const model::CollectiveFit> fits) {
   }
 }
 
-/// GB/s that the fit says of a message; 0 where it says no time.
+/// Bus bandwidth in GB/s that the fit predicts for a message; 0 if it predicts no time.
 double fitted_rate(const model::CollectiveFit& fit, double bytes) {
   const Seconds time = fit.time(Bytes(bytes));
   const auto factor = bus_factor("all_reduce", fit.ranks);
   return time.si() > 0 && factor ? *factor * bytes / time.si() * 1e-9 : 0;
 }
 
-/// The sizes to draw a line over: of its own points, else of its segments.
+/// The range of sizes of the line: that of the measured points, else that of the fit's segments.
 std::pair<double, double> sizes_of(const Curve& curve) {
   if (!curve.points.empty()) {
     const auto [least, most] = std::ranges::minmax_element(curve.points, {}, &Measured::bytes);

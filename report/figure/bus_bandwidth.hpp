@@ -9,10 +9,10 @@
 
 namespace dlscale::report::figure {
 
-/// "allreduce": bus bandwidth (core/results/bandwidths.hpp) of all-reduces as training sends them against
-/// the size of the message, a colour a number of ranks: measured medians with the 95 % interval of
-/// the median from rows of "comm", and the lines that the fits say, where there are any. Both axes
-/// logarithmic. Nothing without two sizes measured or a fit.
+/// "allreduce": bus bandwidth (core/results/bandwidths.hpp) of all-reduces as training sends them,
+/// against message size; one colour for each number of ranks. Shows measured medians of "comm" rows
+/// with 95 % intervals, and the fitted lines if any. Both axes are logarithmic. Absent without two
+/// measured sizes or a fit.
 std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
                                     std::span<const model::CollectiveFit> fits);
 

@@ -45,7 +45,7 @@ std::string_view anchor_word(Anchor anchor) {
   return "start";
 }
 
-/// The end of a shape: with a title in it, or none.
+/// The end of a shape, with its title if it has one.
 std::string closed(std::string_view tag, std::string_view title) {
   if (title.empty()) return "/>\n";
   return fmt::format("><title>{}</title></{}>\n", escape_html(title), tag);

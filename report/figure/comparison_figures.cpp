@@ -19,7 +19,7 @@ constexpr std::size_t most_forest_rows = 60;
 constexpr std::size_t most_panels = 12;
 constexpr std::string_view axis_name = "change (+ = worse)";
 
-/// Ticks of ratios as signed percent.
+/// Ticks of ratios as signed percentages.
 std::vector<Tick> change_ticks(const Scale& percents) {
   std::vector<Tick> ticks = linear_ticks(percents);
   for (Tick& tick : ticks) tick.text = fmt::format("{:+g} %", tick.value);

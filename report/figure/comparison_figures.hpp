@@ -10,53 +10,53 @@
 
 namespace dlscale::report::figure {
 
-/// One metric of a comparison. Ratios with the sign "+ = worse": above 1 is worse.
+/// One metric of a comparison. A ratio above 1 is worse.
 struct ForestRow {
   std::string name;
   double ratio = 1;
-  std::optional<double> low;  ///< absent: the interval has no end on this side
+  std::optional<double> low;  ///< absent: the interval is unbounded on this side
   std::optional<double> high;
-  std::string verdict;  ///< a word beside the mark, so that colour is not all that tells
+  std::string verdict;  ///< a word beside the mark, so that the verdict does not depend on colour
   bool worse = false;
   bool better = false;
 };
 
-/// "forest": a row a metric, its ratio and interval, the band of changes up to `margin`, which do
-/// not matter, shaded. At most 60 rows, those farthest from 1 first. Nothing without a row.
+/// "forest": one row for each metric with ratio and interval; the band up to `margin`, which does
+/// not matter, is shaded. At most 60 rows, those farthest from 1 first. Absent without a row.
 std::optional<Figure> forest(std::span<const ForestRow> rows, double margin);
 
 /// One metric round by round.
 struct PairedRow {
   std::string name;
-  std::vector<double> ratios;  ///< in the order of time, + = worse
+  std::vector<double> ratios;  ///< in the order of time; above 1 is worse
 };
 
-/// "paired": the ratio of each round, a panel a metric, the margin shaded: drifts and outliers show
-/// at a glance. At most 12 panels. Nothing without a row of two rounds.
+/// "paired": the ratio of each round, one panel for each metric, the margin shaded; it shows drifts
+/// and outliers. At most 12 panels. Absent without a row of two rounds.
 std::optional<Figure> paired(std::span<const PairedRow> rows, double margin);
 
-/// What happened at a point of a history: an alert, an annotation, another machine.
+/// An event at a point of a history: an alert, an annotation, another machine.
 struct StripNote {
-  std::size_t at = 0;  ///< index of the first value that it is true of
-  std::string label;   ///< a few letters: "A1", which a table explains
-  std::string text;    ///< all of it, where a pointer rests
+  std::size_t at = 0;  ///< index of the first value that it applies to
+  std::string label;   ///< a short label that a table explains: "A1"
+  std::string text;    ///< the full text, shown as a tooltip
 };
 
-/// One series of a history, oldest first, and the levels that were found in it.
+/// One series of a history, oldest first, and the levels found in it.
 struct StripRow {
   std::string name;
   std::string unit;
   std::vector<double> values;
-  std::vector<std::string> labels;  ///< of the points: commits; as many as values, or none
+  std::vector<std::string> labels;  ///< commits of the points; as many as values, or none
   ChangePoints found;
-  std::string remark = {};              ///< beside the unit: "smaller is better"
-  std::vector<StripNote> notes = {};    ///< in the order of the values
-  std::optional<double> reported = {};  ///< a value that is in no history yet: drawn after the last
+  std::string remark = {};            ///< shown beside the unit: "smaller is better"
+  std::vector<StripNote> notes = {};  ///< in the order of the values
+  /// A value that no history holds yet; drawn after the last point.
+  std::optional<double> reported = {};
 };
 
-/// "history": the last 100 points of each series with the levels of its segments, a mark where the
-/// level changed and another for each note. At most 24 strips. Nothing without a series of two
-/// points.
+/// "history": the last 100 points of each series, the levels of its segments, and marks at changes
+/// of level and at notes. At most 24 strips. Absent without a series of two points.
 inline constexpr std::size_t most_strips = 24;
 std::optional<Figure> history_strips(std::span<const StripRow> rows);
 

@@ -7,20 +7,20 @@ namespace dlscale::report {
 
 struct ReportInput;
 
-/// A drawing of a page. report/figure/ draws it.
+/// A drawing on a page, drawn by report/figure/.
 struct Figure {
-  std::string name;  ///< "phases", "roofline": its FigureSlot
+  std::string name;  ///< name of its FigureSlot: "phases", "roofline"
   std::string title;
-  std::string alt;  ///< what it shows, for those who cannot see it
+  std::string alt;  ///< description for screen readers
   std::string svg;
-  std::filesystem::path file;  ///< of the SVG, relative to the page
+  std::filesystem::path file;  ///< path of the SVG, relative to the page
 };
 using Figures = std::vector<Figure>;
 
-/// The figures of a report that its results allow.
+/// The figures of a report for which the results suffice.
 Figures report_figures(const ReportInput& input);
 
-/// The files that figures of a report have.
+/// The names of all figure files that a report may have.
 std::vector<std::string> figure_files();
 
 }  // namespace dlscale::report

@@ -16,7 +16,8 @@ namespace {
 constexpr double width = 860;
 constexpr double strip = 140;
 constexpr std::size_t most_points = 100;
-constexpr std::size_t longest_heading = 116;  ///< characters of bold text that a strip is wide
+/// Characters of bold text that fit the width of a strip.
+constexpr std::size_t longest_heading = 116;
 
 bool usable(double value) {
   return std::isfinite(value) && value > 0;
@@ -26,7 +27,7 @@ bool is_drawn(const std::optional<double>& reported) {
   return reported && usable(*reported);
 }
 
-/// The part of a strip that is drawn: its last points.
+/// First of the last points of a strip, which are drawn.
 std::size_t first_point(const StripRow& row) {
   return row.values.size() > most_points ? row.values.size() - most_points : 0;
 }
@@ -57,7 +58,7 @@ void draw_points(Canvas& canvas, const Frame& frame, const StripRow& row, std::s
   }
 }
 
-/// Between the points before and from there on; labels of one place stand beside each other.
+/// Draws notes between their point and the one before; puts labels of one place side by side.
 void draw_notes(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
   std::size_t before = row.values.size();
   double shift = 0;
@@ -71,7 +72,7 @@ void draw_notes(Canvas& canvas, const Frame& frame, const StripRow& row, std::si
   }
 }
 
-/// What a page tells of, where the history does not have it: a ring after the last point.
+/// Draws the reported value, if the history lacks it, as a ring after the last point.
 void draw_reported(Canvas& canvas, const Frame& frame, const StripRow& row) {
   if (!is_drawn(row.reported)) return;
   const auto after = static_cast<double>(row.values.size());
@@ -80,7 +81,7 @@ void draw_reported(Canvas& canvas, const Frame& frame, const StripRow& row) {
                             significant(*row.reported, 4), row.unit));
 }
 
-/// "metric (ms, smaller is better), changed"; the name as far as there is room.
+/// "metric (ms, smaller is better), changed", with the name shortened to fit.
 std::string heading(const StripRow& row) {
   const std::string remark = row.remark.empty() ? "" : ", " + row.remark;
   const std::string rest =
@@ -102,7 +103,7 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top) {
                 consider);
   if (row.reported) consider(*row.reported);
   canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
-  const double room = (most - least) * 0.3;  // for words above and below the points
+  const double room = (most - least) * 0.3;  // for texts above and below the points
   const Frame frame =
       frame_in({80, top + 20, width - 100, strip - 62},
                {static_cast<double>(first) - 1,

@@ -23,11 +23,12 @@ constexpr double panel_height = 300;
 struct Sweep {
   std::string name;
   std::vector<Point> points;  ///< bytes, ns
-  std::vector<double> found;  ///< capacities of the levels that end within the sizes, bytes
-  std::vector<double> told;   ///< as the system names them, bytes
+  /// Capacities of the levels that end within the range of sizes, bytes.
+  std::vector<double> found;
+  std::vector<double> told;  ///< capacities that the system reports, bytes
 };
 
-/// One value a size or level; empty where the row has no such series.
+/// One value for each size or level; empty if the row lacks the series.
 std::vector<double> values(const Measurement& row, const std::string& series) {
   const auto found = row.series.find(series);
   return found == row.series.end() ? std::vector<double>{} : found->second.samples.front();
@@ -59,7 +60,7 @@ Sweep sweep_of(const Measurement& row) {
   return sweep;
 }
 
-/// All sweeps of an operation that have latencies in seconds.
+/// All sweeps of an operation with latencies in seconds.
 std::vector<Sweep> sweeps_of(std::span<const ResultFile> results, std::string_view operation) {
   std::vector<Sweep> sweeps;
   for (const ResultFile& file : results) {

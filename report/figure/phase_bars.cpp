@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t most_runs = 48;
 constexpr double bar = 13;
-constexpr double of_run = 2 * bar + 22;  ///< its name, both bars, and room below
+constexpr double of_run = 2 * bar + 22;  ///< its name, both bars, and space below
 constexpr double left = 90;
 constexpr double right = 130;
 constexpr double width = 860;
 
 using Runs = std::vector<const RunValidation*>;
 
-/// The runs of one network, batch and data type: they share an axis.
+/// The runs of one network, batch and data type, which share an axis.
 std::map<std::string, Runs> by_network(const Validation& validation) {
   std::map<std::string, Runs> networks;
   for (const RunValidation& run : validation.runs) {
@@ -35,7 +35,7 @@ std::map<std::string, Runs> by_network(const Validation& validation) {
   return networks;
 }
 
-/// Keeps `most_runs` of them; returns how many were left out.
+/// Keeps `most_runs` of them and returns the number left out.
 std::size_t drop_surplus(std::map<std::string, Runs>& networks) {
   std::size_t kept = 0;
   std::size_t dropped = 0;

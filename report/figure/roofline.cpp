@@ -27,7 +27,7 @@ double gflops(FlopsPerSecond rate) {
   return 1e-9 * rate.si();
 }
 
-/// Those in the state of caches that most have.
+/// Kernels in the most common state of the caches.
 Kernels under_one_condition(std::span<const PlacedKernel> placed) {
   std::map<std::string, Kernels> by_cache;
   for (const PlacedKernel& each : placed) by_cache[each.sample->what.way.cache].push_back(&each);
@@ -36,7 +36,8 @@ Kernels under_one_condition(std::span<const PlacedKernel> placed) {
       ->second;
 }
 
-/// The index of each algorithm's colour: those with most marks have one, all others share one.
+/// Index of each algorithm's colour. The algorithms with most marks have their own; all others
+/// share one.
 std::map<std::string, std::size_t> colours_of(const Kernels& kernels) {
   std::map<std::string, std::size_t> marks;
   for (const PlacedKernel* each : kernels) ++marks[each->sample->what.way.algorithm()];
@@ -58,7 +59,7 @@ std::vector<LegendEntry> legend_of(const std::map<std::string, std::size_t>& cho
   return legend;
 }
 
-/// The same axes for all panels, so that passes can be compared.
+/// All panels have the same axes, so that passes can be compared.
 Frame frame_of(const Kernels& kernels, const HierarchicalRoofline& roofline, const Box& box) {
   double left = 1e300;
   double right = 0;
@@ -76,7 +77,7 @@ Frame frame_of(const Kernels& kernels, const HierarchicalRoofline& roofline, con
                   {low / 1.5, gflops(roofline.peak()) * 2, 0, 1, Spacing::logarithmic});
 }
 
-/// Slopes of memory up to the peak, the peak, and the ceilings of arithmetic below it.
+/// Draws the slopes of memory up to the peak, the peak, and the lower ceilings of arithmetic.
 void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRoofline& roofline) {
   const double peak = gflops(roofline.peak());
   const auto flat = [&](double rate, const std::string& name, const char* classes) {

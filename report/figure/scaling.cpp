@@ -23,7 +23,7 @@ double rate(const Run& run, Seconds time) {
   return run.ranks * run.batch / time.si();
 }
 
-/// Whether a run was measured in the setting of the curve, but for the number of workers.
+/// Whether a run was measured in the setting of the curve, except for the number of workers.
 bool belongs(const RunValidation& measured, const Run& predicted) {
   Run run = measured.run;
   return run.network == predicted.network && run.batch == predicted.batch &&

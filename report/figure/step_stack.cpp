@@ -27,7 +27,7 @@ std::vector<StackPart> parts_of(const StepTimes& times) {
   return parts;
 }
 
-/// How many groups have a bar among the first `bars`.
+/// Number of groups with a bar among the first `bars`.
 std::size_t groups_drawn(const std::vector<StepParts>& groups, std::size_t bars) {
   std::size_t drawn = 0;
   for (std::size_t left_over = bars; left_over > 0 && drawn < groups.size(); ++drawn) {

@@ -16,15 +16,15 @@ namespace dlscale::report::figure {
 namespace {
 
 constexpr std::size_t most_maps = 6;
-constexpr std::size_t most_rows = 64;    ///< of a map; more ranks share rows
-constexpr std::size_t most_cells = 120;  ///< of a row; more steps share cells
+constexpr std::size_t most_rows = 64;    ///< rows of a map; more ranks share rows
+constexpr std::size_t most_cells = 120;  ///< cells of a row; more steps share cells
 constexpr double width = 860;
 constexpr double left = 70;
 
 using Matrix = std::vector<std::vector<double>>;  ///< [rank][step]
 
-/// The own work of each rank over the median of all in that step, minus 1. Empty where the series
-/// do not go together.
+/// Own work of each rank over the median of all ranks in that step, minus 1. Empty if the series do
+/// not match.
 Matrix lateness(const Measurement& row) {
   const auto total = row.series.find("t_iter");
   const auto waited = row.series.find("t_comm_exposed");
@@ -52,7 +52,7 @@ struct Map {
   Matrix late;
 };
 
-/// Of each network that of the run with most ranks.
+/// For each network, the map of the run with most ranks.
 std::vector<Map> maps_of(std::span<const ResultFile> results) {
   std::map<std::string, Map> best;
   for (const ResultFile& file : results) {
@@ -76,7 +76,7 @@ std::vector<Map> maps_of(std::span<const ResultFile> results) {
   return maps;
 }
 
-/// Joins neighbours until at most so many rows and cells are left: of each the greatest deviation.
+/// Merges neighbours until at most this many rows and cells are left; keeps the greatest deviation.
 Matrix joined(const Matrix& late, std::size_t rows, std::size_t cells) {
   const std::size_t per_row = (late.size() + rows - 1) / rows;
   const std::size_t per_cell = (late.front().size() + cells - 1) / cells;
@@ -101,7 +101,7 @@ double greatest(const std::vector<Map>& maps) {
   return all;
 }
 
-/// Cells of a map below `y`; returns the y below.
+/// Draws the cells of a map below `y`; returns the y below them.
 double draw_map(Canvas& canvas, const Map& map, double y, double most) {
   canvas.text({4, y + 10}, map.name, Anchor::start, "bold");
   y += 18;

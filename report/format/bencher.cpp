@@ -26,33 +26,33 @@ namespace {
 using nlohmann::json;
 
 // Bencher Metric Format, https://bencher.dev/docs/reference/bencher-metric-format:
-// {BENCHMARK: {MEASURE: {"value": 1, "lower_value": 1, "upper_value": 1}}}. Its two measures that
-// every project has are "latency", in ns, and "throughput", in operations a second
-// (lib/bencher_json/src/project/measure/built_in.rs). Of any other Bencher knows no unit, so that
-// the name says it.
+// {BENCHMARK: {MEASURE: {"value": 1, "lower_value": 1, "upper_value": 1}}}. Every project has two
+// measures: "latency", in ns, and "throughput", in operations per second
+// (lib/bencher_json/src/project/measure/built_in.rs). Bencher does not know the unit of any other
+// measure, so its name includes the unit.
 constexpr std::size_t longest_benchmark = 1024;  ///< bytes; lib/bencher_valid/src/benchmark_name.rs
 constexpr std::size_t longest_measure = 64;      ///< lib/bencher_valid/src/lib.rs
 constexpr double ns_per_s = 1e9;
 
-/// What a row is about: its unit says all.
+/// Main columns of a row: their unit identifies the measure.
 constexpr std::array<std::string_view, 4> answers{"time_s", "b_s", "new", "value"};
-/// Numbers of the other side of a comparison, which are of another version than a report is of, and
-/// those that tell how it was judged.
+/// Numbers of the other side of a comparison, since a report covers one version, and numbers that
+/// explain the verdict.
 constexpr std::array<std::string_view, 14> beside_the_answer{
     "a_s",    "base",    "before_value", "after_value", "level", "p",    "p_adjusted",
     "rounds", "repeats", "runs",         "windows",     "fits",  "rank", "within_limits"};
-/// What a row is called by; of all other keys the name is said, too.
+/// Keys whose value names a row; for other keys the name is added.
 constexpr std::array<std::string_view, 4> names{"benchmark", "key", "name", "measurement"};
-/// Of what has no answer, whatever number stands beside it: the time until a crash is no latency.
+/// States without an answer, whatever number the row has: the time until a crash is not a latency.
 constexpr std::array<std::string_view, 9> not_measured{
     "wrong",       "failed", "crashed",          "timeout",     "interrupted",
     "unsupported", "left",   "nothing measured", "not measured"};
 
-/// A heading without its unit and, of an end of an interval, what it is the interval of.
+/// A heading without its unit, and for an end of an interval the name of the value.
 struct Heading {
   std::string stem;
-  std::string_view unit;  ///< in full; empty without one
-  std::string of;         ///< empty: no end of an interval
+  std::string_view unit;  ///< full name; empty without a unit
+  std::string of;         ///< empty: not an end of an interval
   bool is_low = false;
 };
 
@@ -64,7 +64,7 @@ Heading parsed(const std::string& heading) {
   while (result.stem.ends_with('_')) result.stem.pop_back();
   for (const std::string_view end : {"low", "high"}) {
     const std::string after = fmt::format("_{}", end);
-    // Where it stands alone, it is that of a prediction beside a measurement.
+    // A bare end belongs to the interval of a prediction beside a measurement.
     if (result.stem == end) result.of = "predicted";
     if (result.stem.ends_with(after)) {
       result.of = result.stem.substr(0, result.stem.size() - after.size());
@@ -77,7 +77,7 @@ Heading parsed(const std::string& heading) {
   return result;
 }
 
-/// Small letters and digits, and "-" between them, as Bencher makes slugs.
+/// Lower-case letters and digits with "-" in between, as Bencher makes slugs.
 std::string slug_of(std::string_view text) {
   std::string slug;
   for (const char c : text) {
@@ -92,7 +92,7 @@ std::string slug_of(std::string_view text) {
   return slug;
 }
 
-/// A measure's name, and what a number in SI is multiplied by for it.
+/// A measure's name, and the factor from SI.
 struct Measure {
   std::string name;
   double scale = 1;
@@ -113,7 +113,7 @@ Measure answer_in(std::string_view unit) {
   return in_si(unit);
 }
 
-/// A column of numbers and, where there are such columns, the ends of its interval.
+/// A column of numbers and, if present, the columns of its interval.
 struct Numbers {
   std::size_t value = 0;
   std::optional<std::size_t> low;
@@ -149,7 +149,7 @@ class Metrics {
   [[nodiscard]] const std::string& text(std::size_t row, std::size_t column) const {
     return table_.rows[row].at(column).text;
   }
-  /// A project of Bencher has a testbed for the machine.
+  /// Whether a column has a single value. A Bencher project has a testbed for the machine.
   [[nodiscard]] bool is_of_one(std::size_t column) const {
     return std::ranges::all_of(table_.rows, [&](const auto& row) {
       return row.at(column).text == table_.rows.front().at(column).text;
@@ -181,7 +181,7 @@ class Metrics {
     std::erase_if(numbers_, [&](const Numbers& each) { return joined.contains(each.value); });
   }
 
-  /// Whether a state of a row says that there is no answer.
+  /// Whether a row has an answer, according to its state.
   [[nodiscard]] bool has_answer(std::size_t row) const {
     for (std::size_t i = 0; i < meanings_.size(); ++i) {
       if (meanings_[i] == Meaning::state && is_among(not_measured, text(row, i))) return false;
@@ -189,7 +189,7 @@ class Metrics {
     return true;
   }
 
-  /// What is the same in every run: "conv batch=8 layer=conv1".
+  /// Key columns of a row: "conv batch=8 layer=conv1".
   [[nodiscard]] std::string benchmark(std::size_t row) const {
     std::string result = name_ ? text(row, *name_) : "";
     for (std::size_t i = 0; i < meanings_.size(); ++i) {
@@ -236,8 +236,8 @@ class Metrics {
     add(benchmark(row), measures, metrics);
   }
 
-  /// Rows of the same question are told apart by their number among those, so that other rows do
-  /// not change their names, but for those of several commits.
+  /// Rows of the same question get a number among themselves, so other rows do not change their
+  /// names. Rows of several commits are refused.
   void add(std::string name, json& measures, json& metrics) {
     const auto has_one = [&](const std::string& benchmark) {
       if (!metrics.contains(benchmark)) return false;
@@ -273,7 +273,7 @@ class Metrics {
   std::optional<std::size_t> unit_;
   std::optional<std::size_t> name_;
   std::optional<std::size_t> left_out_;  ///< a key that all rows share
-  std::map<std::string, int> repeated_;  ///< how many rows of a name came after the first
+  std::map<std::string, int> repeated_;  ///< number of further rows with the same name
 };
 
 std::string write_bencher(const Document& document, const Terminal&) {

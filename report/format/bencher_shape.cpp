@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Follows the levels: benchmarks, their measures, the numbers of each.
+/// Tracks the levels: benchmarks, their measures, the numbers of each.
 class Shape : public nlohmann::json_sax<json> {
  public:
   bool null() override { return false; }
@@ -23,7 +23,7 @@ class Shape : public nlohmann::json_sax<json> {
   bool start_array(std::size_t) override { return false; }
   bool end_array() override { return false; }
   bool start_object(std::size_t) override {
-    is_filled_ = depth_ == 0;  // of the whole nothing is expected
+    is_filled_ = depth_ == 0;  // the outermost object may be empty
     return ++depth_ <= deepest;
   }
   bool key(string_t& name) override {
@@ -34,7 +34,7 @@ class Shape : public nlohmann::json_sax<json> {
   bool end_object() override {
     --depth_;
     const bool was_filled = is_filled_;
-    is_filled_ = true;  // by what ended here
+    is_filled_ = true;  // by the object that ended here
     return was_filled;
   }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override {
@@ -46,7 +46,7 @@ class Shape : public nlohmann::json_sax<json> {
   [[nodiscard]] bool number() const { return depth_ == deepest; }
 
   int depth_ = 0;
-  bool is_filled_ = false;  ///< whether the innermost object has what it must have
+  bool is_filled_ = false;  ///< whether the innermost object has its required members
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace dlscale::report::format {
 namespace {
 
-/// OpenMetrics wants base units in full. In this order: the longest first.
+/// OpenMetrics wants full names of base units. Longest first.
 constexpr std::array<UnitName, 7> heading_units{{{"bytes_per_s", "bytes_per_second"},
                                                  {"flops_per_s", "flops_per_second"},
                                                  {"images_per_s", "images_per_second"},
@@ -18,7 +18,7 @@ constexpr std::array<UnitName, 7> heading_units{{{"bytes_per_s", "bytes_per_seco
                                                  {"_flops", "flops"},
                                                  {"_s", "seconds"}}};
 
-/// A plain number has none.
+/// A plain number has an empty name.
 constexpr std::array<UnitName, 7> metric_units{{{"s", "seconds"},
                                                 {"B", "bytes"},
                                                 {"B/s", "bytes_per_second"},
@@ -27,14 +27,14 @@ constexpr std::array<UnitName, 7> metric_units{{{"s", "seconds"},
                                                 {"images/s", "images_per_second"},
                                                 {"1", ""}}};
 
-// Columns of which nothing was declared, and whose headings mean the same in all documents.
+// Undeclared columns whose headings mean the same in all documents.
 constexpr std::array<std::string_view, 10> plain_values{
     "ratio",      "ratio_low", "ratio_high", "max_relative_error", "speedup",
     "efficiency", "error",     "bias",       "median_abs",         "ratio_to_first"};
 constexpr std::array<std::string_view, 2> states{"verdict", "status"};
 constexpr std::array<std::string_view, 1> remarks{"reason"};
 
-/// Whether every text of a column is a number or none, and one is.
+/// Whether a column has at least one number, and otherwise only numbers and empty texts.
 bool has_numbers(const Table& table, std::size_t column) {
   bool any = false;
   for (const auto& row : table.rows) {

@@ -9,27 +9,27 @@
 
 namespace dlscale::report::format {
 
-// What formats that follow numbers from run to run know of a column of records.
+// Knowledge about columns of records, for formats that track numbers from run to run.
 
-/// A unit, and how it is called in full: "bytes_per_second".
+/// A unit and its full name: "bytes_per_second".
 struct UnitName {
-  std::string_view unit;  ///< in a heading the end of it: "_s" of "t_iter_s"
+  std::string_view unit;  ///< as the suffix of a heading: "_s" of "t_iter_s"
   std::string_view name;  ///< empty: a plain number
 };
 
-/// The unit that a heading ends with; null without one.
+/// The unit that a heading ends with; nullptr without one.
 const UnitName* unit_of_heading(std::string_view heading);
-/// Of metrics, as a column "unit" tells it: "B/s"; null where it has no name.
+/// The unit of a metric as its column "unit" states it, "B/s"; nullptr if it has no name.
 const UnitName* unit_of_metric(std::string_view unit);
 
-/// What was declared or is known of a column. Numbers alone make a value: a column of words whose
+/// The declared or known meaning of a column. Only numbers make a value: a column of words whose
 /// name ends like a unit is a key.
 Meaning meaning_of(const Table& table, std::size_t column);
 
-/// Whether a heading, a verdict or a status is one of those.
+/// Whether a word is one of these headings, verdicts or statuses.
 bool is_among(std::span<const std::string_view> words, std::string_view word);
 
-/// The whole text as a number; nothing for any other text, and for what is not finite.
+/// The whole text as a number; empty for any other text and for values that are not finite.
 std::optional<double> finite_number(const std::string& text);
 
 }  // namespace dlscale::report::format

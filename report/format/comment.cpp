@@ -19,11 +19,12 @@
 namespace dlscale::report::format {
 namespace {
 
-/// A comment of a code host holds 65 536 characters; none has more characters than bytes. What is
-/// kept free closes the comment and names its kind.
+/// A comment of a code host holds 65 536 characters; a text never has more characters than bytes.
+/// The reserve closes the comment and names its kind.
 constexpr std::size_t largest_comment = 65'536;
 constexpr std::size_t kept_free = 512;
-/// What open tables leave to those that follow, so that each can at least say how many rows it has.
+/// Bytes that open tables reserve for later ones, so that each can at least state its number of
+/// rows.
 constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
@@ -39,7 +40,7 @@ std::string headline(const std::string& lead) {
   return text + "…";
 }
 
-/// How large a change is that a cell tells as "+3.2 %"; 0 where it tells none.
+/// Size of the change in a cell such as "+3.2 %"; 0 if it has none.
 double size_of_change(const std::string& text) {
   double value = 0;
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
@@ -63,8 +64,8 @@ bool is_change(const std::string& verdict) {
 
 enum class Rows { changed, other };
 
-/// The rows of a table that changed or did not, the largest change first. Notes stand below the
-/// first part that there is.
+/// The rows of a table that changed or that did not, largest change first. Notes follow the first
+/// non-empty part.
 Table part_of(const Table& table, std::size_t verdict, Rows rows) {
   const bool changes = rows == Rows::changed;
   Table part{table.title, table.columns, {}, {}};
@@ -80,7 +81,7 @@ Table part_of(const Table& table, std::size_t verdict, Rows rows) {
   return part;
 }
 
-/// "12 unchanged, 3 inconclusive": the verdicts of a table, in the order in which they come.
+/// "12 unchanged, 3 inconclusive": the verdicts of a table, in order of appearance.
 std::string counts(const Table& table, std::size_t verdict) {
   std::vector<std::pair<std::string, int>> words;
   for (const auto& row : table.rows) {
@@ -96,8 +97,8 @@ std::string counts(const Table& table, std::size_t verdict) {
   return text;
 }
 
-/// The table with as many rows as fit in `room` bytes, or notes where it has no rows, and how many
-/// more there are.
+/// The table with as many rows as fit in `room` bytes and the number of rows left out; its notes if
+/// it has no rows.
 std::string fitted(Table table, std::size_t room) {
   const bool is_list = table.rows.empty();
   const std::size_t all = is_list ? table.notes.size() : table.rows.size();

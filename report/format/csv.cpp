@@ -3,7 +3,7 @@
 namespace dlscale::report::format {
 namespace {
 
-/// RFC 4180: quoted where it holds a comma, a quote or a line break; quotes doubled.
+/// A field by RFC 4180: quoted if it holds a comma, a quote or a line break; quotes doubled.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

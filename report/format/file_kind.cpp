@@ -11,7 +11,7 @@
 namespace dlscale::report::format {
 namespace {
 
-/// The last line of a file for people; empty for formats that tell their kind in another way.
+/// The last line of a file for people; empty for formats that state their kind elsewhere.
 std::string closing_line(std::string_view format, const Document& document) {
   if (format == "table") return fmt::format("({})\n", kind_of(document));
   if (format == "markdown" || format == "comment")
@@ -39,7 +39,7 @@ bool starts_with(std::istream& content, std::string_view opening) {
   return content && first == opening;
 }
 
-/// How a file begins in the formats whose first words tell the kind.
+/// Start of a file in formats whose first words name the kind.
 std::string junit_opening(const Document& document) {
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\"",
                      kind_of(document));

@@ -7,17 +7,17 @@
 
 namespace dlscale::report::format {
 
-/// The document as a file of its own: tables for people end with a line that names the kind, a
-/// comment in Markdown, by which is_of_kind() knows the file again.
+/// The document as a file of its own. Tables for people end with a line that names the kind (a
+/// comment in Markdown), by which is_of_kind() recognises the file.
 std::string file_text(const Format& format, const Document& document);
 
-/// Whether a file holds a document of this kind: JSON of the schema, CSV with the columns of the
-/// records, JUnit XML or OpenMetrics that name it, or tables that file_text() made. A text that
-/// only quotes one does not.
+/// Whether a file holds a document of this kind. Accepts JSON of the schema, CSV with the columns
+/// of the records, JUnit XML or OpenMetrics that name it, and tables from file_text(). A text that
+/// only quotes one does not count.
 bool is_of_kind(std::istream& content, const Document& document);
 
-/// Whether a file that holds this may become the document in a format: it is of the same kind, or
-/// both are Bencher Metric Format, which has no place to say of what kind it is.
+/// Whether the document in this format may overwrite a file with this content. The kinds agree, or
+/// both are Bencher Metric Format, which cannot record its kind.
 bool may_replace(std::istream& content, const Document& document, const Format& format);
 
 }  // namespace dlscale::report::format

@@ -7,32 +7,33 @@
 
 namespace dlscale::report::format {
 
-/// What a terminal can show.
+/// Capabilities of a terminal.
 enum class Colour { none, ansi };
 enum class Charset { ascii, utf8 };
 
-/// What the reader's terminal can show; only the format "table" looks at it.
+/// Capabilities of the reader's terminal; only the format "table" uses them.
 struct Terminal {
   Colour colour = Colour::none;
   Charset charset = Charset::utf8;
 };
 
-/// What was asked for on the command line. `automatic`: colour on a terminal whose TERM is not
-/// "dumb" and where NO_COLOR is unset or empty, which a command line overrides (no-color.org).
+/// Colour choice on the command line. `automatic` means colour on a terminal whose TERM is not
+/// "dumb", if NO_COLOR is unset or empty (no-color.org). The command line overrides NO_COLOR.
 enum class ColourChoice { automatic, always, never };
 
-/// The terminal behind a file descriptor. UTF-8 by LC_ALL, LC_CTYPE or LANG, whichever is set
-/// first.
+/// The terminal behind a file descriptor. UTF-8 according to the first of LC_ALL, LC_CTYPE and LANG
+/// that is set.
 Terminal detect_terminal(int file_descriptor, ColourChoice choice = ColourChoice::automatic);
 
-/// A way to print a document: the word after --format.
+/// A way to print a document; its name is the word after --format.
 struct Format {
   std::string_view name;
   std::string_view doc;
-  std::string (*write)(const Document& document, const Terminal& terminal);  ///< ends in a newline
+  /// Output ends in a newline.
+  std::string (*write)(const Document& document, const Terminal& terminal);
 };
 
-/// The format called `name`; throws ConfigError that lists the names there are.
+/// The format called `name`. Throws ConfigError that lists the known names.
 const Format& find_format(std::string_view name);
 
 }  // namespace dlscale::report::format

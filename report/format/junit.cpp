@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 7> left_open{
     "inconclusive", "unsupported", "nothing measured", "left", "not measured",
     "new baseline", "ended"};
 
-/// Of a row by its verdict, or by the status of a measurement or of a cell of a suite.
+/// Outcome of a row by its verdict, or by the status of a measurement or of a cell of a suite.
 Outcome outcome_of(std::string_view word) {
   if (is_among(failures, word)) return Outcome::failed;
   if (is_among(no_answers, word)) return Outcome::broken;
@@ -64,7 +64,7 @@ struct Case {
   std::string name;
   std::string word;     ///< verdict or status
   std::string details;  ///< "ratio=1.05, …"
-  std::string seconds;  ///< of a measurement; may be empty
+  std::string seconds;  ///< time of a measurement; may be empty
   Outcome outcome = Outcome::passed;
 };
 
@@ -73,7 +73,7 @@ std::string text_at(const Table& table, const std::vector<Cell>& row, std::strin
   return column ? row.at(*column).text : std::string{};
 }
 
-/// "key: series", or what stands before the outcome: axes of a measurement.
+/// "key: series", or the columns before the outcome: axes of a measurement.
 std::string name_of(const Table& table, const std::vector<Cell>& row, std::size_t outcome) {
   if (const std::string key = text_at(table, row, "key"); !key.empty()) {
     const std::string series = text_at(table, row, "series");
@@ -89,13 +89,13 @@ std::string name_of(const Table& table, const std::vector<Cell>& row, std::size_
   return name;
 }
 
-/// The column that tells what became of a row.
+/// The column with the outcome of a row.
 std::optional<std::size_t> outcome_column(const Table& table) {
   const auto verdict = column_of(table, "verdict");
   return verdict ? verdict : column_of(table, "status");
 }
 
-/// What more than usual fails in a document.
+/// Additional outcomes that count as failures in a document.
 struct Strictness {
   bool improvement = false;
   bool missing = false;
@@ -127,7 +127,7 @@ std::vector<Case> cases_of(const Table& table, const Strictness& fails) {
   return cases;
 }
 
-/// Readers tell test cases apart by their names alone: the second of a name gets a number.
+/// Readers identify test cases by name only, so repeated names get a number.
 void number_repeated(std::vector<Case>& cases) {
   std::map<std::string, int> seen;
   for (Case& one : cases) {

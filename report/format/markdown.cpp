@@ -12,7 +12,8 @@ bool is_word(std::string_view text, std::size_t index) {
   return index < text.size() && std::isalnum(static_cast<unsigned char>(text[index])) != 0;
 }
 
-/// An underscore inside a word, as in wait_free, is no emphasis.
+/// Whether Markdown would interpret the character. An underscore inside a word, as in wait_free,
+/// does not mean emphasis.
 bool needs_backslash(std::string_view text, std::size_t index) {
   if (text[index] == '_')
     return index == 0 || !is_word(text, index - 1) || !is_word(text, index + 1);

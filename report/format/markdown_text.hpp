@@ -6,10 +6,10 @@
 
 namespace dlscale::report::format {
 
-/// Text that Markdown (CommonMark with tables) shows as it is, on one line.
+/// Escapes text for Markdown (CommonMark with tables), on one line.
 std::string escape_markdown(std::string_view text);
 
-/// A title in bold, a pipe table and its notes as a list.
+/// A title in bold, a pipe table, and its notes as a list.
 std::string markdown_table(const Table& table);
 
 }  // namespace dlscale::report::format

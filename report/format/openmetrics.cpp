@@ -18,7 +18,7 @@
 namespace dlscale::report::format {
 namespace {
 
-/// Metrics of one name, which stand together.
+/// Metrics of one name, which the format groups.
 struct Family {
   std::string name;
   std::string_view type;
@@ -53,7 +53,7 @@ void append_label(std::string& labels, const std::string& one) {
   labels += (labels.empty() ? "" : ",") + one;
 }
 
-/// A table with the families that it becomes.
+/// A table and its metric families.
 class Exposition {
  public:
   Exposition(const Document& document, const Table& table, std::string kind)
@@ -75,8 +75,7 @@ class Exposition {
     return meanings_[column] == Meaning::key && column != unit_;
   }
 
-  /// The labels of each row: what its question is. Rows of the same one are told apart by their
-  /// number.
+  /// The labels of each row, from its question. Rows of the same question get a number.
   void name_rows(const Document& document) {
     std::set<std::string> own;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
@@ -93,7 +92,7 @@ class Exposition {
         if (!is_key(i) || row[i].text.empty()) continue;
         append_label(labels, label(plain_name(table_.columns[i].heading), row[i].text));
       }
-      // Rows of other units are of other families.
+      // Rows of other units belong to other families.
       const std::string unit = unit_ < row.size() ? row[unit_].text : "";
       if (!met.insert(labels + '\n' + unit).second) {
         append_label(labels, label("row", std::to_string(labels_.size())));
@@ -161,7 +160,7 @@ class Exposition {
     }
   }
 
-  /// One sample a word: 1 for what it is, 0 for what it could be.
+  /// One sample for each possible word: 1 for the current state, 0 for all others.
   void append_states(std::size_t column) {
     std::vector<std::string> words = table_.columns[column].states;
     for (const auto& row : table_.rows) {
@@ -185,7 +184,7 @@ class Exposition {
   const Table& table_;
   std::string kind_;
   std::vector<Meaning> meanings_;
-  std::size_t unit_ = 0;  ///< the column that tells units; past the last: none does
+  std::size_t unit_ = 0;  ///< column of units; one past the last if there is none
   std::vector<std::string> labels_;
   std::vector<Family> families_;
 };
@@ -197,7 +196,7 @@ std::string family_text(const Family& family) {
   return out;
 }
 
-/// What the document is, with its headline as help: that is another in every run.
+/// Kind of the document. The headline is its help text, since it differs in every run.
 std::string info_text(const Document& document, const std::string& kind) {
   std::string labels;
   for (const auto& [name, text] : document.labels) append_label(labels, label(name, text));
@@ -208,7 +207,7 @@ std::string info_text(const Document& document, const std::string& kind) {
 
 std::string write_openmetrics(const Document& document, const Terminal&) {
   const std::string kind = plain_kind_of(document);
-  // Where things are judged, each is in every document; records may be of what changed alone.
+  // Verdicts cover every item; records may cover changes only.
   const Table& judged = document.verdicts.columns.empty() ? document.records : document.verdicts;
   const Exposition records(document, judged, kind);
   const Exposition cells(document, document.cells, kind + "_cell");

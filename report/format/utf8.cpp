@@ -8,7 +8,7 @@
 namespace dlscale::report::format {
 namespace {
 
-/// A character at the begin of a text: how many bytes it has; 0 for what is none.
+/// Bytes of the character at the start of a text; 0 if it is not valid.
 std::size_t character_size(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);

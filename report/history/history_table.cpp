@@ -30,7 +30,7 @@ std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
 }
 
-/// Regressions first, the largest on top; what only explains them last.
+/// Regressions first, largest first; details last.
 std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
   std::ranges::stable_sort(metrics, std::ranges::greater{}, [](const AlertMetric& metric) {
     return std::abs(std::log(metric.ratio));

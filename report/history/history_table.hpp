@@ -8,17 +8,16 @@
 
 namespace dlscale::report {
 
-/// What a check of a history found, alerts first: "dlscale.history_check".
+/// Findings of a check of a history, alerts first: "dlscale.history_check".
 Document history_check_document(const history::CheckReport& report);
 
-/// Series as they stand: "dlscale.history_list".
+/// Current state of series: "dlscale.history_list".
 Document history_list_document(std::span<const history::ListedSeries> series);
 
-/// A commit as git shortens it; any other text as it is.
+/// A commit as git abbreviates it; any other text unchanged.
 std::string short_commit(const std::string& commit);
 
-/// A value of a series for people: "1.5 ms", "12.3 GB/s", "+3.2 %" of a prediction over a
-/// measurement.
+/// A value of a series for people: "1.5 ms", "12.3 GB/s", or "+3.2 %" for predicted over measured.
 std::string history_value(const history::SeriesKey& key, double value);
 
 }  // namespace dlscale::report

@@ -23,13 +23,13 @@ using history::CheckReport;
 using history::SeriesCheck;
 using history::SeriesState;
 
-/// How much the word of a series' verdict asks for attention; more is worse.
+/// Urgency of a verdict; more is worse.
 int urgency(const Alert& alert, const AlertMetric& metric) {
   if (metric.movement == Verdict::improved) return 1;
   return alert.state == AlertState::raised ? 3 : 2;
 }
 
-/// The change that tells most of a series, and the alert that it is in.
+/// The most significant change of a series, and its alert.
 struct Moved {
   const Alert* alert = nullptr;
   const AlertMetric* metric = nullptr;
@@ -49,7 +49,7 @@ std::map<std::string, Moved> moved_series(const CheckReport& report) {
   return moved;
 }
 
-/// Of a series without an alert.
+/// Verdict on a series without an alert.
 std::string quiet_verdict(SeriesState state) {
   switch (state) {
     case SeriesState::needs_reruns:
@@ -106,7 +106,7 @@ Table check_verdicts(const CheckReport& report) {
     const std::string state(series_state_name(check.state));
     const auto found = moved.find(check.id);
     const std::string open = quiet_verdict(check.state);
-    // What ended was not measured of the newest commit.
+    // An ended series has no value for the newest commit.
     const std::string value =
         check.state == SeriesState::ended ? std::string{} : exact(check.newest.value);
     if (found == moved.end()) {

@@ -6,14 +6,13 @@
 
 namespace dlscale::report {
 
-/// What became of a metric of an alert: "regressed", "improved", "shifted"; of an alert that people
-/// have dealt with, what they made of it, too: "regressed (acknowledged)"; of what only explains
-/// another metric "regressed (detail)".
+/// Verdict on a metric of an alert: "regressed", "improved", "shifted". Adds the state that people
+/// gave the alert, "regressed (acknowledged)", or "(detail)" if the metric only explains another.
 std::string verdict_word(const history::Alert& alert, const history::AlertMetric& metric);
 
-/// One row a series that is judged, which phases are not: the value of the newest commit, and what
-/// became of it, by the alert that tells most. A row has failed where, and only where, an alert
-/// fails the check; one is inconclusive where fresh runs are wanted.
+/// One row for each judged series (phases are not judged): the newest value, and its verdict by the
+/// most significant alert. A row fails exactly if an alert fails the check; it is inconclusive if
+/// fresh runs are needed.
 Table check_verdicts(const history::CheckReport& report);
 
 }  // namespace dlscale::report

@@ -17,7 +17,8 @@ namespace {
 using history::SeriesCheck;
 using history::SeriesKey;
 
-/// What the history has of the reported series, and in what it differs from what it does not have.
+/// Attaches the state of each reported series from the history, or the environment's difference
+/// from the latest series of the same question.
 void compare(std::vector<ReportedValue>& reported, const history::CheckReport& report) {
   std::map<std::string, const SeriesCheck*> by_id;
   std::map<std::string, const SeriesCheck*> latest;  // by question
@@ -82,7 +83,7 @@ HistoryView look_at_history(history::Store& store, std::string place,
   try {
     view.report = history::check(store, is_shown, rules);
   } catch (const Error& error) {
-    // A history that knows other things has nothing to say of these results, which is no error.
+    // A history of other series is not an error; it does not cover these results.
     const bool of_others = any_wanted && !any_reported;
     if (error.code() != ExitCode::nothing_measured || !of_others) throw;
     view.report.store = store.name();

@@ -14,16 +14,16 @@
 
 namespace dlscale::report {
 
-/// What a page tells of a series of a history: the median that its results have.
+/// A reported series of a history: the median that the results have.
 struct ReportedValue {
   std::string series;  ///< id
   history::SeriesKey key;
-  double value = 0;  ///< in the metric's unit; of several measurements their median
+  double value = 0;  ///< in the metric's unit; median of several measurements
   std::string commit;
-  /// Of the same series in the history; nothing: it is not there.
+  /// State of the same series in the history; absent if the history lacks it.
   std::optional<history::SeriesCheck> kept;
-  /// How the environment differs from the latest in which the history has the same question
-  /// ("oneDNN: 2.6 → 3.0"); empty: it has none, or `kept`.
+  /// Difference from the environment of the latest series of the same question in the history
+  /// ("oneDNN: 2.6 → 3.0"). Empty if there is none, or if `kept` is set.
   std::string differs;
 };
 
@@ -32,15 +32,15 @@ struct HistoryView {
   std::string store;  ///< as `--store` of dlscale history takes it
   history::CheckReport report;
   std::vector<history::Strip> strips;
-  std::vector<ReportedValue> reported;  ///< in the order of their names; empty: of a history alone
+  std::vector<ReportedValue> reported;  ///< by name; empty on a page of a history alone
 };
 
 /// The series of results: each metric that a history would keep, once.
 std::vector<ReportedValue> reported_values(std::span<const ResultFile> results);
 
-/// What a history says of the series that are `wanted` and, where there are any, of those that are
-/// reported. Nothing where it has none of the latter; throws Error (nothing_measured) where none is
-/// wanted at all.
+/// View of the series that are `wanted` and, if `reported` is not empty, are reported. Empty if the
+/// history has none of the reported ones. Throws Error (nothing_measured) if no series is wanted at
+/// all.
 HistoryView look_at_history(history::Store& store, std::string place,
                             const std::function<bool(const history::SeriesKey&)>& wanted,
                             const history::CheckRules& rules, std::vector<ReportedValue> reported);

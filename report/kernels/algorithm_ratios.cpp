@@ -21,22 +21,22 @@ namespace {
 
 using lowering::Method;
 
-constexpr std::int64_t large_filter = 25;  ///< R · S; filters of 3 × 3 are those of Winograd
+constexpr std::int64_t large_filter = 25;  ///< R · S; filters of 3 × 3 belong to Winograd
 
-/// What an implementation took at a case, of all measurements of it.
+/// Time of an implementation for a case, over all its measurements.
 struct Pooled {
   std::string algorithm;  ///< algorithm_of()
   Seconds time;           ///< the median of their medians
   double low, high;       ///< s, from the least to the greatest end of their 95 % intervals
 };
 
-/// Whether a row is of the same implementation, by the words of the backend.
+/// Whether a row belongs to the same implementation, by the backend's words.
 bool is_same(const Measurement& row, const Measurement& other) {
   return !row.implementation.empty() && row.implementation == other.implementation &&
          axis_or_empty(row, "backend") == axis_or_empty(other, "backend");
 }
 
-/// `row`: one of the case, with a time.
+/// Pools the times of the implementation of `row`, a timed row of the case.
 Pooled pooled(const Found& found, const Measurement& row) {
   Pooled result{algorithm_of(row), {}, std::numeric_limits<double>::infinity(), 0};
   std::vector<double> times;
@@ -60,14 +60,14 @@ bool tie(const Pooled& one, const Pooled& other) {
   return one.low <= other.high && other.low <= one.high;
 }
 
-/// Nothing where the algorithm has no time.
+/// Empty if the algorithm has no time.
 std::optional<Pooled> pooled_by(const Found& found, const std::string& algorithm) {
   const Measurement* row = timed_by(found.by, algorithm);
   if (row == nullptr) return std::nullopt;
   return pooled(found, *row);
 }
 
-/// The faster of those that have a time; else nothing.
+/// The faster of those with a time; else empty.
 std::optional<Pooled> faster_of(const std::optional<Pooled>& one,
                                 const std::optional<Pooled>& other) {
   if (!one || !other) return one ? one : other;
@@ -89,10 +89,10 @@ double geometric_mean(const std::vector<double>& ratios) {
   return std::exp(sum / static_cast<double>(ratios.size()));
 }
 
-/// Winograd by both libraries.
+/// Winograd times of both libraries.
 struct WinogradCase {
   const Found* found;
-  std::optional<Pooled> plain;  ///< nothing: not measured, or refused
+  std::optional<Pooled> plain;  ///< empty: not measured, or refused
   std::optional<Pooled> fused;
   std::optional<Pooled> direct;  ///< likewise
   Pooled theirs;
@@ -115,7 +115,7 @@ std::vector<WinogradCase> winograd_cases(const std::vector<Found>& all) {
   return cases;
 }
 
-/// The fastest but our own transforms; by those of libraries they are others.
+/// The fastest algorithm except our own transforms; those of libraries count as others.
 std::optional<Pooled> fastest_other(const Found& found) {
   std::optional<Pooled> fastest;
   for (const Measurement* row : ranking(found.by)) {

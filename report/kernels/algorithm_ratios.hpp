@@ -7,26 +7,26 @@
 
 namespace dlscale::report {
 
-// Ratios of times that were measured under one condition, so that the machine's own speed cancels
-// out. Results of one host. Of several measurements of one implementation the median counts: of
-// repeats, and of what a backend chose by itself where it is what an algorithm asked for by name
-// is, too.
+// Ratios of times measured under the same condition, so that the machine's own speed cancels out.
+// Results come from one host. Of several measurements of one implementation the median counts; they
+// are repeats, and backends' own choices that equal an algorithm requested by name.
 
-/// Our Winograd F(4×4,3×3), the better of fused and not, over oneDNN's Winograd, where both ran:
-/// a row for whatever was measured together and each pass. Without rows where there is none.
+/// Our Winograd F(4×4,3×3), the better of fused and not fused, over oneDNN's Winograd, where both
+/// ran. One row for each group measured together and pass. Empty without such a case.
 Table winograd_summary(std::span<const ResultFile> results);
-/// The same case by case, with oneDNN's direct convolution beside them.
+/// The same case by case, beside oneDNN's direct convolution.
 Table winograd_ratios(std::span<const ResultFile> results);
 
-/// The fastest other algorithm over our convolution by Fourier transforms, the better of whole and
-/// tiled, at filters of 5 × 5 and larger.
+/// The fastest other algorithm over our convolution by Fourier transforms (the better of whole and
+/// tiled), for filters of 5 × 5 and larger.
 Table fourier_ratios(std::span<const ResultFile> results);
 
-/// Speed of our im2col as a share of that of matrix products which bench gemm measured, where m, n
-/// and k of the product of all images are 256 or more. Of three: its own products by the very call
-/// that it makes (backend native, caches hot, as its patches are; on one thread); the same products
-/// by the fastest backend under the condition of the convolution; and the product of all images,
-/// likewise. A dash where one was not measured: notes have the commands that do it.
+/// Speed of our im2col as a share of the speed of matrix products from bench gemm. Covers layers
+/// where m, n and k of the product of all images are at least 256. The first reference is its own
+/// products by the same call (backend native, hot caches as its patches are, one thread). The
+/// second is the same products by the fastest backend under the condition of the convolution. The
+/// third is the product of all images, likewise. A dash marks a missing measurement; notes give the
+/// commands for it.
 Table product_shares(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

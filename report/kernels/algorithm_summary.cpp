@@ -20,16 +20,16 @@
 namespace dlscale::report {
 namespace {
 
-/// What is said of an algorithm over all cases.
+/// Counts and speeds of an algorithm over all cases.
 struct Tally {
   long long ran = 0, fastest = 0, tied = 0, refused = 0, failed = 0, not_measured = 0;
   bool competes = true;
   std::vector<double> over_fastest;
   std::vector<double> effective;  ///< operations/s
-  std::vector<double> shares;     ///< of the roofline
+  std::vector<double> shares;     ///< fractions of the roofline
 };
 
-/// `leading`: leaders() of its case.
+/// Adds a row of a case to the tally; `leading` are the leaders() of the case.
 void count(Tally& tally, const Measurement& row, const Rows& leading, const KernelStudy& study) {
   tally.competes = !keeps_filters(row);
   if (!is_timed(row)) {
@@ -47,15 +47,15 @@ void count(Tally& tally, const Measurement& row, const Rows& leading, const Kern
   if (const auto share = study.share(row)) tally.shares.push_back(*share);
 }
 
-/// A condition but for the network and the batch: the algorithms measured under one of them can be
-/// measured at all its cases.
+/// A condition without network and batch. Algorithms measured in one setting can be measured at all
+/// its cases.
 Axes setting_of(Axes condition) {
   condition.erase("network");
   condition.erase("batch");
   return condition;
 }
 
-/// Algorithms that compete, by settings at some case of which they were measured.
+/// Competing algorithms that were measured at some case of each setting.
 using Rivals = std::map<Axes, std::set<std::string>>;
 
 Rivals rivals_of(const std::vector<Found>& cases) {
@@ -69,7 +69,7 @@ Rivals rivals_of(const std::vector<Found>& cases) {
   return rivals;
 }
 
-/// Those of which nothing was found at the case.
+/// Rivals without a row at the case.
 std::vector<std::string> not_measured_at(const Found& found, const Rivals& rivals) {
   std::vector<std::string> absent;
   std::ranges::copy_if(
@@ -124,7 +124,7 @@ struct Errors {
   std::vector<double> largest, mean;
 };
 
-/// Backends that have an algorithm which competes.
+/// Backends with a competing algorithm.
 std::set<std::string> backends_of(const std::vector<Found>& cases) {
   std::set<std::string> backends;
   for (const Found& found : cases) {
@@ -135,13 +135,13 @@ std::set<std::string> backends_of(const std::vector<Found>& cases) {
   return backends;
 }
 
-/// What a backend alone takes.
+/// Results of staying with one backend.
 struct Alone {
   Seconds least;
   long long behind = 0;  ///< cases where none of its algorithms is among the leaders()
 };
 
-/// The least times of the cases that all backends ran.
+/// Sums of the least times over the cases that all backends ran.
 struct Totals {
   long long cases = 0;
   Seconds fastest;
@@ -167,13 +167,13 @@ void add(Totals& totals, const Found& found, std::size_t backends) {
   }
 }
 
-/// "1.05", behind which " (tie)" says that nothing is known to be lost.
+/// "1.05"; " (tie)" after it means that a loss is not certain.
 std::string ratio_text(const Alone& alone, Seconds fastest) {
   const bool tied = alone.behind == 0 && alone.least > fastest;
   return significant(alone.least / fastest, 3) + (tied ? " (tie)" : "");
 }
 
-/// A layer over its passes.
+/// A layer, by pass.
 using Passes = std::map<std::size_t, Rows>;
 
 std::string lead_text(const Rows& rows) {
@@ -212,7 +212,7 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
   return table;
 }
 
-/// What qualifies a comparison of `all` cases; empty if nothing does.
+/// A qualification of a comparison of `all` cases; empty if it is complete.
 std::string incomplete_text(long long incomplete, long long all) {
   if (incomplete == 0) return "";
   return fmt::format(

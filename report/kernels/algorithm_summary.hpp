@@ -9,24 +9,24 @@
 
 namespace dlscale::report {
 
-/// At how many layers, passes and batches each algorithm is the fastest, and at how many none is
-/// known to be, since intervals overlap; and at how many not all algorithms were measured, so that
-/// the fastest is that of some.
+/// The number of layers, passes and batches at which each algorithm is the fastest, and at which
+/// overlapping intervals leave this open. Also the number with only some algorithms measured, so
+/// that the fastest is only of those.
 std::string fastest_sentence(std::span<const ResultFile> results);
 
-/// Each algorithm over all measured cases: at how many it ran, was the fastest, tied with it or
-/// was refused or was not measured though others were, and its speed in the median.
+/// Each algorithm over all measured cases, with its median speed. Counts the cases at which it ran,
+/// was fastest, tied with the fastest, was refused, or was not measured although others were.
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study);
 
 /// The largest and the typical error of each algorithm against double precision, by pass.
 Table answers_table(std::span<const ResultFile> results);
 
-/// What choosing among all algorithms gains over staying with one backend: a row for whatever was
-/// measured together. Without rows where there is one backend only.
+/// Gain from choosing among all algorithms over staying with one backend. One row for each group
+/// measured together; empty if there is only one backend.
 Table backends_table(std::span<const ResultFile> results);
 
-/// The fastest algorithm of each layer and its lead, a column a pass; a table a network, batch and
-/// whatever else they were measured under.
+/// The fastest algorithm of each layer and its lead, one column for each pass. One table for each
+/// network, batch and other condition.
 std::vector<Table> fastest_tables(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

@@ -89,7 +89,7 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
   return table;
 }
 
-/// A column of the table of a layer, left out where it is empty in all rows.
+/// A column of a layer's table; left out if it is empty in all rows.
 struct Field {
   Column column;
   std::function<std::string(const Measurement&)> text;
@@ -162,7 +162,7 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
   return fields;
 }
 
-/// Passes in their order, then the rest as axes are read, the fastest algorithm first.
+/// Sorts by pass, then by the remaining axes, fastest algorithm first.
 void sort_rows(Rows& rows) {
   const auto place = [](const Measurement* row) {
     Axes rest = condition_of(*row);
@@ -173,7 +173,7 @@ void sort_rows(Rows& rows) {
   std::ranges::stable_sort(rows, {}, place);
 }
 
-/// "vgg16 conv1_2", and how many layers more there are.
+/// "vgg16 conv1_2", and the number of further layers.
 std::string layers_text(const Rows& rows) {
   std::set<std::string> names;
   for (const Measurement* row : rows)
@@ -182,7 +182,7 @@ std::string layers_text(const Rows& rows) {
   return *names.begin() + (more > 0 ? " and " + counted(more, "layer") + " more" : "");
 }
 
-/// All that was measured of a kernel.
+/// All measurements of a kernel.
 Table details(const std::string& title, Rows rows, const KernelStudy& study) {
   sort_rows(rows);
   const std::vector<Field> fields = detail_fields(rows, study);
@@ -199,7 +199,7 @@ Table details(const std::string& title, Rows rows, const KernelStudy& study) {
   return table;
 }
 
-/// All that was measured of a kernel, and the first set that it stands in.
+/// All measurements of a kernel, and the first set that contains it.
 struct KernelTable {
   std::string set;
   Table table;
@@ -207,7 +207,7 @@ struct KernelTable {
 
 std::vector<KernelTable> kernel_tables(std::span<const ResultFile> results,
                                        const KernelStudy& study) {
-  std::map<std::string, Rows> kernels;  // of all passes and batches
+  std::map<std::string, Rows> kernels;  // kernels of all passes and batches
   for (const Measurement* row : algorithm_rows(results))
     kernels[axis_or_empty(*row, "kernel")].push_back(row);
   std::vector<KernelTable> tables;

@@ -19,7 +19,7 @@
 namespace dlscale::report {
 namespace {
 
-/// A network as load_network() is given it, and how it was fused.
+/// A network as passed to load_network(), and its fusion.
 using Source = std::pair<std::string, std::string>;
 
 std::string option(const ResultHeader& header, const std::string& name) {

@@ -6,9 +6,9 @@
 
 namespace dlscale::report {
 
-/// What results of bench conv say of choices beside times: questions that they answer in full, and
-/// how many steps run each kernel, in one iteration of each network that they were made of, as it
-/// is configured now. Networks that cannot be read any more do not count.
+/// Evidence on choices beyond times, from results of bench conv. It lists the questions that they
+/// answer completely. It also counts the steps that run each kernel in one iteration of each of
+/// their networks, as configured now. Networks that can no longer be read do not count.
 model::ChoiceEvidence choice_evidence(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

@@ -19,14 +19,14 @@ namespace {
 
 using model::Candidate;
 
-/// The best that fits; none: null.
+/// The best candidate that fits; nullptr if none does.
 const Candidate* best_of(const LayerChoice& choice) {
   const bool there = !choice.candidates.empty() && choice.candidates.front().fits;
   return there ? &choice.candidates.front() : nullptr;
 }
 
-/// What would fit first, were the limit raised: the one that takes the least workspace, of those of
-/// which it is not the formula alone that says so; none: null.
+/// The candidate that fits first if the limit is raised: the one with the least workspace. Ignores
+/// workspaces known only from a formula; nullptr if none is left.
 const Candidate* least_of(const LayerChoice& choice) {
   const Candidate* least = nullptr;
   for (const Candidate& each : choice.candidates) {
@@ -62,7 +62,7 @@ Cell workspace_cell(const model::Workspace& workspace) {
   fail_expectation("basis is one of WorkspaceBasis");
 }
 
-/// What stands in place of an algorithm, a time, its interval and a workspace.
+/// Cells in place of an algorithm, a time, its interval and a workspace.
 std::vector<Cell> cells_of_none(const LayerChoice& choice) {
   if (choice.candidates.empty()) {
     const bool none = choice.untold.empty();
@@ -100,7 +100,7 @@ std::vector<Cell> cells_of(const LayerChoice& choice) {
   return cells;
 }
 
-/// Which ways were left out for want of measurements, at how many passes of layers.
+/// Notes the algorithms left out for lack of measurements, with their number of passes of layers.
 void note_untold(Table& table, const std::vector<LayerChoice>& choices) {
   std::map<std::string, int> passes;
   for (const LayerChoice& choice : choices) {
@@ -144,11 +144,11 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
   return table;
 }
 
-/// A way to run a step, among others.
+/// One of the algorithms for a step.
 struct CandidateRow {
   const LayerChoice* choice;
   const Candidate* candidate;
-  std::size_t rank;  ///< from 1, the best
+  std::size_t rank;  ///< 1 is the best
 };
 
 std::vector<CandidateRow> rows_of(const LayerChoice& choice) {
@@ -235,7 +235,7 @@ std::string lead_of(const std::string& network, int batch, std::optional<Bytes> 
       limit ? "no algorithm is known that fits" : "no model tells a time");
 }
 
-/// Rounded up to what parse_quantity() reads as no less.
+/// Rounded up, so that parse_quantity() does not read less.
 std::string enough_text(Bytes size) {
   return fmt::format("{:.0f} KiB", std::ceil(size.si() / 1024));
 }
@@ -246,7 +246,7 @@ std::string nothing_fits(const std::string& network, int batch, Bytes limit,
                          const std::vector<LayerChoice>& choices) {
   const LayerChoice* where = nullptr;
   Bytes least;
-  Bytes most;  // of the least of each: with it all of them have one that fits
+  Bytes most;  // largest of the least requirements: with it, every choice has a candidate that fits
   std::size_t known = 0;
   for (const LayerChoice& choice : choices) {
     if (best_of(choice) != nullptr) return "";

@@ -7,21 +7,21 @@
 
 namespace dlscale::report {
 
-/// Which kernel a row is of, and by which algorithm: "backend", "algorithm", "pass", "kernel",
-/// "batch", "threads" and "cache". People see no threads and caches, and the backend with the
-/// algorithm.
+/// Kernel and algorithm of a row: "backend", "algorithm", "pass", "kernel", "batch", "threads" and
+/// "cache". The table for people omits threads and caches, and joins backend and algorithm.
 Fields<model::KernelCase> kernel_fields();
 
 /// "predicted_s", "low_s", "high_s" and "naive_s" of records; people see the first in ms.
 Fields<model::KernelPrediction> predicted_fields();
 
-/// The sizes outside of the range fitted, joined by `separator`.
+/// The sizes outside the fitted range, joined by `separator`.
 std::string beyond_text(const model::KernelPrediction& prediction, const char* separator);
 
 /// {"backend": …, "algorithm": …, "pass": …, "threads": …, "cache": …}
 Json way_object(const model::Way& way);
 
-/// A predicted time, its interval and its stages, which with "start_and_tensors_s" add up to it.
+/// A predicted time, its interval and its stages; the stages and "start_and_tensors_s" add up to
+/// it.
 Json kernel_prediction_object(const model::KernelPrediction& prediction);
 
 }  // namespace dlscale::report

@@ -16,7 +16,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Fewer leave halves of which errors say little.
+/// Minimum shapes: the errors of smaller halves say little.
 constexpr std::size_t least_shapes = 20;
 
 using Key = std::vector<std::string>;
@@ -31,7 +31,7 @@ Key key_of(const model::KernelCase& what) {
           std::to_string(what.batch)};
 }
 
-/// Nothing where it is not a convolution that a model knows.
+/// Key of a measurement; empty if it is not a convolution that a model covers.
 std::optional<Key> key_of(const Measurement& measurement) {
   const auto method = lowering::method_of(measurement.implementation);
   const auto axis = [&](const char* name) { return axis_or_empty(measurement.axes, name); };
@@ -45,7 +45,7 @@ std::optional<Key> key_of(const Measurement& measurement) {
              axis("batch")};
 }
 
-/// The number of threads that most samples were measured with; of several the smallest.
+/// The most common number of threads among the samples; the smallest of equals.
 int usual_threads(std::span<const model::KernelSample> samples) {
   EXPECT(!samples.empty());
   std::map<int, int> counts;
@@ -130,7 +130,7 @@ void KernelStudy::find_roofline(std::span<const ResultFile> results) {
         "no convolution was measured on the processor, whose ceilings these are. Measure some: "
         "dlscale bench conv --backend native --algorithms all.");
   }
-  const std::vector<model::KernelSample> all = samples_;  // any of them may be the fastest
+  const std::vector<model::KernelSample> all = samples_;  // any of these may be the fastest
   unbounded_ = static_cast<int>(std::erase_if(samples_, is_unbounded));
   if (samples_.empty()) {
     throw ConfigError(

@@ -11,23 +11,23 @@
 
 namespace dlscale::report {
 
-/// A convolution measured by an algorithm that was asked for by its name: what `bench conv
-/// --algorithms` adds to what training runs.
+/// Whether a convolution was measured by an algorithm requested by name: the rows that `bench conv
+/// --algorithms` adds to those of training runs.
 bool names_algorithm(const Measurement& measurement);
 
-/// Whether any of the results does.
+/// Whether any of the results names an algorithm.
 bool compares_algorithms(std::span<const ResultFile> results);
 
-/// The processor that all results were measured on. Requires at least one; throws ConfigError if
-/// they name two hosts.
+/// The processor of all results. Requires at least one; throws ConfigError if they come from two
+/// hosts.
 std::string processor_of(std::span<const ResultFile> results);
 
-/// Convolutions among results under the ceilings that were measured beside them, and how well their
-/// times are predicted from each other.
+/// Measured convolutions under the measured ceilings, and how well models predict their times from
+/// each other.
 class KernelStudy {
  public:
-  /// Never throws ConfigError: where there is no roofline, obstacle() says why, and where no
-  /// judgement, judgement_obstacle(). Fitting takes seconds.
+  /// Never throws ConfigError: obstacle() says why the roofline is missing, and
+  /// judgement_obstacle() why the judgement is. Fitting takes seconds.
   explicit KernelStudy(std::span<const ResultFile> results);
   KernelStudy(const KernelStudy&) = delete;  // placed() points into it
   KernelStudy& operator=(const KernelStudy&) = delete;
@@ -38,26 +38,25 @@ class KernelStudy {
   [[nodiscard]] const std::optional<model::HierarchicalRoofline>& roofline() const {
     return roofline_;
   }
-  /// Those with the number of threads that most were measured with; none without a roofline.
+  /// Kernels with the most common number of threads; empty without a roofline.
   [[nodiscard]] std::span<const model::PlacedKernel> placed() const { return placed_; }
-  /// One sentence; empty where there is a roofline.
+  /// One sentence; empty if there is a roofline.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
-  /// The share of the measured roofline that a measured convolution reached; nothing where that is
-  /// not known.
+  /// The share of the measured roofline that a measured convolution reached; empty if unknown.
   [[nodiscard]] std::optional<double> share(const Measurement& measurement) const;
-  /// Operations and bytes of the algorithm, as its row says; but of a direct convolution on the
-  /// processor as this version counts them: rows of earlier ones count taps on the padding.
+  /// Operations and bytes of the algorithm, as its row says. For a direct convolution on the
+  /// processor this version counts them anew, since earlier rows include taps on the padding.
   [[nodiscard]] std::optional<Work> executed(const Measurement& measurement) const;
 
-  /// Models fitted to one half of the shapes, judged on the other.
+  /// Models fitted to one half of the shapes and judged on the other half.
   [[nodiscard]] const std::optional<model::KernelJudgement>& judgement() const {
     return judgement_;
   }
   [[nodiscard]] const std::string& judgement_obstacle() const { return judgement_obstacle_; }
-  /// What of the results neither roofline nor models tell of.
+  /// Results that neither the roofline nor the models cover.
   [[nodiscard]] const model::LeftOut& not_modelled() const { return not_modelled_; }
-  /// Kernels that the roofline leaves out for being measured with other numbers of threads, for
-  /// running on a GPU, and for a state of the caches that no ceiling bounds (model::is_bounded).
+  /// Kernels that the roofline leaves out: measured with other numbers of threads, on a GPU, or in
+  /// a state of the caches that no ceiling bounds (model::is_bounded).
   [[nodiscard]] int other_threads() const { return other_threads_; }
   [[nodiscard]] int on_devices() const { return on_devices_; }
   [[nodiscard]] int unbounded() const { return unbounded_; }
@@ -66,11 +65,11 @@ class KernelStudy {
   void judge(std::span<const ResultFile> results);
   void find_roofline(std::span<const ResultFile> results);
   void place_all();
-  std::map<std::vector<std::string>, Work> executed_;  ///< of direct ones
+  std::map<std::vector<std::string>, Work> executed_;  ///< for direct convolutions
   std::vector<model::KernelSample> samples_;
   std::optional<model::HierarchicalRoofline> roofline_;
   std::vector<model::PlacedKernel> placed_;
-  std::map<std::vector<std::string>, Seconds> bounds_;  ///< by what is computed, and how
+  std::map<std::vector<std::string>, Seconds> bounds_;  ///< by kernel and algorithm
   std::string obstacle_;
   std::optional<model::KernelJudgement> judgement_;
   std::string judgement_obstacle_;

@@ -18,7 +18,7 @@
 namespace dlscale::report {
 namespace {
 
-/// How names of algorithms end whose filters are transformed once and kept.
+/// Suffix of algorithms whose filters are transformed once and kept.
 constexpr std::string_view kept_filters = "_kept_filters";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> not_worth_a_word{
@@ -33,7 +33,7 @@ struct Interval {
   double high = 0;
 };
 
-/// Of all measurements with times by that algorithm; all times where one has no interval.
+/// Interval over all timed measurements by that algorithm; all times if one has no interval.
 Interval interval_of(const Rows& rows, const std::string& algorithm) {
   Interval interval;
   for (const Measurement* row : rows) {

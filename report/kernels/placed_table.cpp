@@ -61,13 +61,13 @@ Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
   return table;
 }
 
-/// "memory" or "arithmetic"; of nominal work null.
+/// "memory" or "arithmetic"; null for nominal work.
 Json bound_by(const PlacedKernel& kernel) {
   if (kernel.is_nominal()) return nullptr;
   return kernel.bound_by_memory ? "memory" : "arithmetic";
 }
 
-/// What is known of all kernels but those of nominal work.
+/// A property of all kernels except those with nominal work.
 template <class Get>
 auto unless_nominal(Get get) {
   return [get](const PlacedKernel& kernel) {
@@ -75,12 +75,12 @@ auto unless_nominal(Get get) {
   };
 }
 
-/// Of the hierarchical roofline.
+/// Share of the hierarchical roofline.
 double overlapped_share(const PlacedKernel& kernel) {
   return kernel.overlapped_bound / kernel.sample->time;
 }
 
-/// Of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
+/// Intensity of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
 FlopsPerByte effective_intensity(const PlacedKernel& kernel) {
   const ConvolutionShape& shape = kernel.sample->what.shape;
   return direct_flops(shape) / least_bytes(shape);
@@ -206,7 +206,7 @@ Document placed_document(const HierarchicalRoofline& roofline,
   }
   std::vector<Table> tables = ceiling_tables(roofline, kernels);
   tables.push_back(kernels_table(roofline, kernels, data_sheet_peak, unbounded));
-  // The kernels refer to samples of the caller's, which the text of the answer may outlive.
+  // The kernels refer to samples of the caller, which the text may outlive.
   const Json object = placed_object(roofline, kernels, data_sheet_peak);
   return {lead_of(static_cast<long long>(kernels.size()), shares), std::move(tables),
           records_of(placed_fields(roofline, data_sheet_peak), kernels),

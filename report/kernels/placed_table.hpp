@@ -8,15 +8,15 @@
 
 namespace dlscale::report {
 
-/// Where measured convolutions stand under the measured ceilings, and with `data_sheet_peak` what
-/// share of that they execute. `unbounded`: how many others no ceiling bounds (model::is_bounded).
+/// Measured convolutions under the measured ceilings. With `data_sheet_peak` also the share of it
+/// that they execute. `unbounded`: number of others that no ceiling bounds (model::is_bounded).
 /// JSON: {"schema": "dlscale.roofline", "version": 1, …}.
 Document placed_document(const model::HierarchicalRoofline& roofline,
                          std::span<const model::PlacedKernel> kernels,
                          std::optional<FlopsPerSecond> data_sheet_peak, int unbounded);
 
-/// Its first tables: what memory and arithmetic allow. `kernels` are those under the roofline, of
-/// which there is at least one.
+/// The first tables of that document: limits of memory and arithmetic. Requires at least one kernel
+/// under the roofline.
 std::vector<Table> ceiling_tables(const model::HierarchicalRoofline& roofline,
                                   std::span<const model::PlacedKernel> kernels);
 

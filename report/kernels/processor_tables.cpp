@@ -31,13 +31,13 @@ Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
   return rows;
 }
 
-/// One value a level; nothing where the row has no such series.
+/// One value for each level; empty if the row lacks the series.
 std::vector<double> values(const Measurement& measurement, const std::string& series) {
   const auto found = measurement.series.find(series);
   return found == measurement.series.end() ? std::vector<double>{} : found->second.samples.front();
 }
 
-/// "46.0 KiB (44.0 KiB – 48.0 KiB)", or that it goes on.
+/// "46.0 KiB (44.0 KiB – 48.0 KiB)", or a note that the level continues.
 std::string capacity_text(double value, double low, double high) {
   if (!(high > value)) return fmt::format("beyond {}", to_text(Bytes(value)));
   return fmt::format("{} ({} – {})", to_text(Bytes(value)), to_text(Bytes(low)),
@@ -71,7 +71,7 @@ Table levels_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// Bytes of a series of one value; nothing where the row has none.
+/// Bytes of a series with one value; empty if the row lacks it.
 std::optional<Bytes> single(const Measurement& row, const std::string& series) {
   const std::vector<double> all = values(row, series);
   return all.empty() ? std::nullopt : std::optional(Bytes(all.front()));
@@ -147,7 +147,7 @@ Table peaks_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// What a row of intensities is of, and the bytes of its array.
+/// Key of a row of intensities, and the bytes of its array.
 std::pair<std::vector<std::string>, double> array_key(const Measurement& measurement) {
   return {{axis_or_empty(measurement, "dtype"), axis_or_empty(measurement, "isa"),
            axis_or_empty(measurement, "threads"), axis_or_empty(measurement, "ranks_on_node")},
@@ -194,7 +194,7 @@ bool passes_over_arrays(const Measurement& measurement) {
   return std::ranges::find(operations, axis_or_empty(measurement, "operation")) != operations.end();
 }
 
-/// What a row of bandwidths is of: everything but the size of the arrays.
+/// Key of a row of bandwidths: everything except the size of the arrays.
 std::vector<std::string> pass_key(const Measurement& measurement) {
   const std::string isa = axis_or_empty(measurement, "isa");
   const std::string stores = axis_or_empty(measurement, "stores");

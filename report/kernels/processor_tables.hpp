@@ -7,17 +7,17 @@
 
 namespace dlscale::report {
 
-/// What a processor can do, of results of bench latency, peak and memory: levels of its caches with
-/// their sizes and latencies, and how well these repeat; their lines beside what the system says of
-/// them; how far pages reach; multiply-adds a second by instruction set and precision, and
-/// arithmetic by its intensity; bandwidth by the size of arrays. Tables without a row are left out.
+/// Capabilities of a processor, from results of bench latency, peak and memory. Covers cache levels
+/// with sizes, latencies and repeatability; measured and reported cache lines; and the reach of
+/// pages. Also covers multiply-adds per second by instruction set and precision, arithmetic by
+/// intensity, and bandwidth by array size. Tables without a row are left out.
 std::vector<Table> processor_tables(std::span<const ResultFile> results);
 
-/// Of levels that were measured more than once how far the runs are from each other, and their
-/// sizes from what the system says.
+/// Spread between runs of levels measured more than once, and the distance of their sizes from
+/// those the system reports.
 Table repeated_levels(std::span<const ResultFile> results);
 
-/// Whether those tables or the figure of latencies tell of a measurement of that kind.
+/// Whether those tables or the latency figure show a measurement of that kind.
 bool is_of_processor(const Measurement& measurement);
 
 }  // namespace dlscale::report

@@ -26,15 +26,15 @@ namespace {
 
 using lowering::LoweredProduct;
 
-constexpr std::int64_t least_size = 256;  ///< of m, n and k, for a product at its full speed
+constexpr std::int64_t least_size = 256;  ///< minimum of m, n and k for a product at full speed
 
-/// As --sizes takes it.
+/// A size in the form of --sizes.
 std::string size_word(const GemmShape& product) {
   const char* transposed = product.transpose_a ? ":tn" : product.transpose_b ? ":nt" : "";
   return fmt::format("{}x{}x{}{}", product.m, product.n, product.k, transposed);
 }
 
-/// What must be the same of a product and a convolution.
+/// Axes that a product and a convolution must share.
 using Setting = std::map<std::string, std::string>;
 
 Setting setting_of(const Axes& axes) {
@@ -45,7 +45,7 @@ Setting setting_of(const Axes& axes) {
   return setting;
 }
 
-/// Rates of products by setting, key and backend: of repeats the median.
+/// Rates of products by setting, key and backend: the median over repeats.
 using ProductRates =
     std::map<std::pair<Setting, std::string>, std::map<std::string, FlopsPerSecond>>;
 
@@ -69,10 +69,10 @@ ProductRates product_rates(std::span<const ResultFile> results) {
   return found;
 }
 
-/// Whose speed counts as that of a product.
+/// The measurement that gives the speed of a product.
 enum class Measured {
-  same_call,  ///< that of the call which im2col makes, from hot caches, as it has its patches
-  fastest,    ///< the fastest of all backends, from caches as the convolution has them
+  same_call,  ///< the same call as im2col makes, with hot caches as its patches are
+  fastest,    ///< the fastest backend, with caches as for the convolution
 };
 
 std::optional<FlopsPerSecond> speed_of(const GemmShape& product, Setting setting, Measured how,
@@ -93,11 +93,11 @@ std::optional<FlopsPerSecond> speed_of(const GemmShape& product, Setting setting
 struct LoweredCase {
   const Found* found;
   std::vector<LoweredProduct> products;
-  LoweredProduct whole;  ///< of all pixels, a group at a time
+  LoweredProduct whole;  ///< product of all pixels, one group at a time
   FlopsPerSecond rate;
 };
 
-/// Whether the product of the whole batch, all of whose blocks are those of the layer, is large.
+/// Whether the product of the whole batch is large; the layer splits it into blocks.
 bool is_large(const GemmShape& product) {
   return std::min({product.m, product.n, product.k}) >= least_size;
 }
@@ -128,8 +128,8 @@ Flops flops_of(const LoweredProduct& product) {
   return static_cast<double>(product.count) * work(product.shape, DType::f32).flops;
 }
 
-/// Of products one after the other, each at the speed it has alone. Nothing if one was not
-/// measured, which is then among `missing`.
+/// Rate of products in sequence, each at its own speed. Empty if one was not measured; `missing`
+/// then lists it.
 std::optional<FlopsPerSecond> rate_of(const std::vector<LoweredProduct>& products,
                                       const Setting& setting, Measured how,
                                       const ProductRates& speeds, std::set<std::string>& missing) {
@@ -156,14 +156,14 @@ std::int64_t count_of(const std::vector<LoweredProduct>& products) {
   return count;
 }
 
-/// What im2col is put beside, and its shares of it by layer.
+/// A reference for im2col, and its shares of it by layer.
 struct Comparison {
   std::string name;
   std::string what;
   std::vector<std::pair<double, std::string>> shares = {};
 };
 
-/// A few by their sizes. `options`: how they are to be measured.
+/// Notes missing products, by size if they are few. `options`: how to measure them.
 void note_missing(Table& table, std::string_view how, std::string_view options,
                   const std::set<std::string>& missing) {
   constexpr std::ptrdiff_t few = 12;
@@ -186,7 +186,7 @@ void note_shares(Table& table, const Comparison& comparison) {
                                     comparison.what));
 }
 
-/// The speed, and the share of im2col in it; dashes where it is not known.
+/// The speed, and im2col's share of it; dashes if unknown.
 void add_share(const LoweredCase& each, const std::optional<FlopsPerSecond>& other,
                Comparison& comparison, std::vector<Cell>& cells) {
   if (!other) {
@@ -220,7 +220,7 @@ Table product_shares(std::span<const ResultFile> results) {
   std::set<std::string> missing_hot, missing;
   for (const LoweredCase& each : lowered_cases(cases)) {
     const Setting setting = setting_of(each.found->condition);
-    // A product of the backend native is one thread's.
+    // A product of the backend native uses one thread.
     const bool alone = setting.at("threads") == "1";
     const auto by_call =
         alone ? rate_of(each.products, setting, Measured::same_call, speeds, missing_hot)

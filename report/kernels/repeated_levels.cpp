@@ -17,7 +17,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Chases over growing working sets by what they were measured under, in the order of the results.
+/// Pointer chases over growing working sets by condition, in the order of the results.
 std::map<Axes, Rows> level_rows(std::span<const ResultFile> results) {
   std::map<Axes, Rows> rows;
   for (const ResultFile& file : results) {
@@ -34,14 +34,14 @@ std::map<Axes, Rows> level_rows(std::span<const ResultFile> results) {
   return rows;
 }
 
-/// The least and the greatest of a level's values, of all runs that have the level.
+/// The least and the greatest value of a level over all runs that have it.
 struct Range {
   double least = 0;
   double greatest = 0;
   [[nodiscard]] double apart() const { return greatest / least - 1; }
 };
 
-/// Nothing where a run has not that many.
+/// Empty if a run has fewer levels.
 std::optional<Range> range_of(const Rows& runs, const std::string& series, std::size_t level) {
   std::vector<double> values;
   for (const Measurement* run : runs) {
@@ -53,7 +53,7 @@ std::optional<Range> range_of(const Rows& runs, const std::string& series, std::
   return Range{least, greatest};
 }
 
-/// What the system says of the cache that is nearest to both, if its size is within a factor of 2.
+/// The reported size of the cache nearest to both ends, if it is within a factor of 2.
 std::optional<double> told_size(const Measurement& run, const Range& capacity) {
   const auto told = run.series.find("told_capacity");
   if (told == run.series.end()) return std::nullopt;
@@ -69,12 +69,12 @@ std::optional<double> told_size(const Measurement& run, const Range& capacity) {
   return nearest;
 }
 
-/// How far the run farthest from it is.
+/// Relative distance of the farthest run from the reported size.
 double farthest(const Range& capacity, double told) {
   return std::max(std::abs(capacity.least / told - 1), std::abs(capacity.greatest / told - 1));
 }
 
-/// Whether all runs have that many.
+/// Appends a level and returns true, if all runs have it.
 bool append_level(Table& table, const Rows& runs, std::size_t level) {
   const auto capacity = range_of(runs, "level_capacity", level);
   const auto latency = range_of(runs, "level_latency", level);

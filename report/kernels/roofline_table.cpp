@@ -25,7 +25,7 @@ bool passes(const AlgorithmErrors& errors, const RooflineLimits& limits) {
   return errors.median <= limits.median && errors.p90 <= limits.p90;
 }
 
-/// Those that limits speak of: all but the last, which is of all together.
+/// Algorithms that the limits apply to: all except the last entry, which covers all together.
 std::vector<const AlgorithmErrors*> judged_algorithms(const KernelJudgement& judgement) {
   std::vector<const AlgorithmErrors*> all;
   for (const AlgorithmErrors& errors : judgement.algorithms) {
@@ -57,7 +57,7 @@ std::string sentence(const KernelJudgement& judgement, const RooflineLimits& lim
   return text;
 }
 
-/// The errors of an algorithm, in the order of JSON.
+/// Errors of an algorithm, in the order of JSON.
 Fields<AlgorithmErrors> error_fields() {
   using enum Meaning;
   const auto threads = [](const AlgorithmErrors& errors) {
@@ -79,7 +79,7 @@ Fields<AlgorithmErrors> error_fields() {
   };
 }
 
-/// What both tables of errors begin with.
+/// The first columns of both tables of errors.
 Fields<AlgorithmErrors> first_errors() {
   return picked(error_fields(),
                 {"algorithm", "threads", "kernels", "samples", "bias", "median_abs", "p90_abs"});
@@ -131,7 +131,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
   return table;
 }
 
-/// Of all shapes, those of each half by the fit to the other.
+/// Errors over all shapes: each half by the fit to the other.
 Table both_halves_table(const std::vector<AlgorithmErrors>& algorithms) {
   Table table = table_of(first_errors(), algorithms);
   table.title = "The same over both halves, each predicted by a fit to the other";
@@ -238,7 +238,7 @@ Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limit
   return table;
 }
 
-/// A time held against its prediction.
+/// A measured time and its prediction.
 Fields<JudgedSample> sample_fields() {
   using F = Field<JudgedSample>;
   using enum Meaning;
@@ -274,7 +274,7 @@ Fields<JudgedSample> sample_fields() {
   });
 }
 
-/// The worst predictions, to see what the model does not know.
+/// The worst predictions, which show the gaps of the model.
 Table worst_table(const KernelJudgement& judgement) {
   constexpr std::size_t shown = 10;
   std::vector<JudgedSample> worst = judgement.samples;
@@ -289,8 +289,8 @@ Table worst_table(const KernelJudgement& judgement) {
   return table;
 }
 
-/// Whether every measured algorithm has an error: not where the fit has seen too few shapes of one,
-/// or none that is like those to be judged.
+/// Whether every measured algorithm has an error. False if the fit has too few shapes of one, or
+/// none similar to the shapes to judge.
 bool judges_all(const KernelJudgement& judgement) {
   const auto is_judged = [&](const auto& left_out) {
     return std::ranges::find(judgement.algorithms, left_out.first, &AlgorithmErrors::algorithm) !=
@@ -323,7 +323,7 @@ Json parts_list(const model::ChoiceJudgement& choice) {
   return parts;
 }
 
-/// How often, by algorithm.
+/// Number of occurrences by algorithm.
 Json times_object(const auto& counts) {
   Json times = Json::object();
   for (const auto& [algorithm, count] : counts) times[algorithm] = count;

@@ -10,43 +10,43 @@
 
 namespace dlscale::report {
 
-/// What a model of kernels must reach to pass.
+/// Limits that a model of kernels must meet.
 struct RooflineLimits {
-  double median = 0.10;  ///< of the absolute error, of every algorithm
-  double p90 = 0.25;     ///< its 90 % quantile
-  double choice = 0.05;  ///< of the time lost by choosing by prediction
+  double median = 0.10;  ///< median absolute error, for every algorithm
+  double p90 = 0.25;     ///< 90 % quantile of the absolute error
+  double choice = 0.05;  ///< fraction of time lost by choosing by prediction
 };
 
-/// Errors at shapes that were not fitted, by algorithm, beside the naive roofline's; what choosing
-/// by prediction loses; and the errors one by one. JSON: {"schema": "dlscale.roofline_validation",
-/// "version": 1, …}.
+/// Errors at shapes that were not fitted, by algorithm, beside those of the naive roofline; the
+/// loss from choosing by prediction; and all errors. JSON: {"schema":
+/// "dlscale.roofline_validation", "version": 1, …}.
 Document roofline_document(const model::KernelJudgement& judgement, const model::LeftOut& left_out,
                            const RooflineLimits& limits);
 
-/// ok: every limit is kept; regression: one is missed; inconclusive: some measured ways had no
-/// model, or no shape was measured by two ways.
+/// ok if every limit is met; regression if one is missed; inconclusive if a measured algorithm has
+/// no model, or if no shape was measured by two algorithms.
 ExitCode exit_code(const model::KernelJudgement& judgement, const RooflineLimits& limits);
 
-/// The ways to run one step of a network, best first.
+/// The algorithms for one step of a network, best first.
 struct LayerChoice {
   std::string layer;
   std::string kernel;
   Pass pass = Pass::forward;
   std::vector<model::Candidate> candidates;
-  std::vector<model::Way> untold = {};  ///< ways of which no model tells the time
+  std::vector<model::Way> untold = {};  ///< algorithms whose time no model predicts
 };
 
-/// Where no algorithm fits under the limit though it is known of some what they take: one sentence
-/// that names what needs least, and what to do; else empty.
+/// If no algorithm fits under the limit, although models predict some: one sentence that names the
+/// least requirement and a remedy. Else empty.
 std::string nothing_fits(const std::string& network, int batch, Bytes limit,
                          const std::vector<LayerChoice>& choices);
 
-/// ok; inconclusive: of no pass it is known that an algorithm fits.
+/// ok, or inconclusive if no pass has an algorithm known to fit.
 ExitCode exit_code(const std::vector<LayerChoice>& choices);
 
-/// The fastest algorithm of every layer that fits, with its interval, and the one after it.
-/// JSON: {"schema": "dlscale.choice", "version": 1, …}, with every candidate, best first.
-/// Requires candidates for some, and that nothing_fits() has nothing to say.
+/// The fastest algorithm of every layer that fits, with its interval, and the runner-up. JSON:
+/// {"schema": "dlscale.choice", "version": 1, …}, with every candidate, best first. Requires some
+/// candidates, and an empty nothing_fits().
 Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
                          const std::vector<LayerChoice>& choices);
 

@@ -23,7 +23,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::ranges::find(names, name) != names.end();
 }
 
-/// How many nodes the ranks were on; empty where a row does not say.
+/// Number of nodes of the ranks; empty if a row does not state it.
 std::string nodes_of(const Axes& axes) {
   const std::string ranks = axis_or_empty(axes, "ranks");
   const std::string on_node = axis_or_empty(axes, "ranks_on_node");
@@ -38,7 +38,7 @@ MessageRow message_row(const Measurement& measured, const ResultFile& file,
   row.axes["nodes"] = nodes_of(row.axes);
   row.axes["file"] = file_name;
   row.axes.erase("ranks_on_node");
-  row.axes.erase("window");  // follows from the size
+  row.axes.erase("window");  // a function of the size
   if (model::is_between_hosts(measured)) {
     std::string links = model::links_between_hosts(file.header.environment);
     if (!links.empty()) row.axes["links"] = std::move(links);
@@ -46,7 +46,7 @@ MessageRow message_row(const Measurement& measured, const ResultFile& file,
   return row;
 }
 
-/// The folder that all lie below; empty where there is none.
+/// The common folder of all files; empty if there is none.
 fs::path common_folder(std::span<const ResultFile> results) {
   fs::path common = results.empty() ? fs::path() : results.front().path.parent_path();
   for (const ResultFile& file : results) {
@@ -59,7 +59,7 @@ fs::path common_folder(std::span<const ResultFile> results) {
   return common;
 }
 
-/// Without their folders where that tells them apart, else without those that all share.
+/// File names without folders if they are unique, else without the common folder.
 std::vector<std::string> file_names(std::span<const ResultFile> results) {
   std::map<std::string, int> count;
   for (const ResultFile& file : results) ++count[file.path.filename().string()];
@@ -96,13 +96,14 @@ std::string summary_text(const Series& series) {
   return significant(series.summary.median, 3);
 }
 
-/// Why rows have no times, how many are unstable, and what they warn of.
+/// Reasons for missing times, the number of unstable rows, and warnings.
 std::vector<std::string> remarks_of(const MessageRows& rows) {
   std::vector<Measurement> all;  // without their samples
   for (const MessageRow& row : rows) {
     Measurement& one = all.emplace_back();
     one.status = row.measured->status;
-    if (!is_timed(*row.measured)) one.reason = row.measured->reason;  // else its number of samples
+    // otherwise the number of samples
+    if (!is_timed(*row.measured)) one.reason = row.measured->reason;
     one.warnings = row.measured->warnings;
   }
   return remarks(all, most_remarks);

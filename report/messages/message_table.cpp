@@ -71,7 +71,7 @@ std::string sentence(const MessageJudgement& judgement) {
   return fmt::format("Of messages that were not fitted, {}.", fmt::join(parts, "; "));
 }
 
-/// Messages of a family that were not fitted, of one kind.
+/// Errors of the messages of a family that were not fitted, of one kind.
 struct ErrorsRow {
   const FamilyJudgement* family;
   Unseen unseen;
@@ -79,7 +79,7 @@ struct ErrorsRow {
   MessageErrors errors;
 };
 
-/// In the order of JSON.
+/// Errors, in the order of JSON.
 Fields<MessageErrors> error_fields() {
   using enum Meaning;
   return {
@@ -174,7 +174,7 @@ std::vector<Cell> range_row(const FamilyJudgement& family, const model::LinkRang
   return row;
 }
 
-/// Of a fit that did not foresee the largest number of ranks that it was given.
+/// A warning if the fit did not foresee the largest number of ranks given to it.
 std::optional<std::string> warning_of(const FamilyJudgement& family) {
   const auto& foresight = family.fit.foresight;
   if (!foresight || !foresight->is_poor()) return std::nullopt;
@@ -186,7 +186,7 @@ std::optional<std::string> warning_of(const FamilyJudgement& family) {
       percent(foresight->median));
 }
 
-/// What a byte costs more that meets another one, range by range.
+/// Extra cost of a byte that meets another one, range by range.
 std::string costs_both_ways(const model::AlgorithmFit& fit) {
   std::vector<std::string> costs;
   for (const model::LinkRange& range : fit.ranges) {
@@ -198,7 +198,7 @@ std::string costs_both_ways(const model::AlgorithmFit& fit) {
   return fmt::format("{}", fmt::join(costs, ", "));
 }
 
-/// What of messages between nodes counts by itself in a fit, or does not.
+/// Terms of messages between nodes that the fit counts separately, or does not.
 std::vector<std::string> between_nodes(const FamilyJudgement& family) {
   const model::AlgorithmFit& fit = family.fit;
   const bool any =
@@ -252,7 +252,7 @@ Table fits_table(const MessageJudgement& judgement) {
   return table;
 }
 
-/// A message held against its prediction.
+/// A measured message and its prediction.
 struct MessageRow {
   const FamilyJudgement* family;
   const JudgedMessage* judged;

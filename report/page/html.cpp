@@ -17,7 +17,7 @@ std::string list(const std::vector<std::string>& lines) {
   return out + "</ul>\n";
 }
 
-/// The drawing with a role and a label for those who cannot see it.
+/// The drawing with a role and a label for screen readers.
 std::string inline_svg(const Figure& figure) {
   constexpr std::string_view opening = "<svg";
   EXPECT(figure.svg.starts_with(opening));
@@ -75,8 +75,8 @@ std::string contents(const std::vector<Section>& sections) {
   return out + "</ul></nav>\n";
 }
 
-/// Nothing may be loaded or sent, and no script run but that of the page itself. Styles are in
-/// attributes of figures, too, where a digest cannot allow them.
+/// Forbids all loading, sending and scripts except the page's own script. Figures use style
+/// attributes, which a digest cannot allow.
 std::string policy() {
   return fmt::format(
       "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; "

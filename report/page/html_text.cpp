@@ -34,7 +34,7 @@ std::string heading_row(const Table& table) {
   return out + "</tr></thead>\n";
 }
 
-/// The first cell names the row.
+/// A row of the body; its first cell is the row's heading.
 std::string body_row(const Table& table, const std::vector<Cell>& row) {
   std::string out = "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {

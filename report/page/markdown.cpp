@@ -16,12 +16,12 @@ namespace {
 
 using format::escape_markdown;
 
-/// Code hosts stop showing Markdown beyond some hundred kilobytes.
+/// Code hosts do not show Markdown beyond a few hundred kilobytes.
 constexpr std::size_t largest_page = 150'000;
 
-/// The table, or where it is too long for a page its rows in as many as it takes.
+/// Appends the table; if it is too long for a page, splits its rows among several.
 void append_texts(std::vector<std::string>& texts, const Table& table) {
-  std::vector<Table> parts{table};  // the first is the last
+  std::vector<Table> parts{table};  // the first becomes the last
   while (!parts.empty()) {
     const Table part = std::move(parts.back());
     parts.pop_back();
@@ -36,7 +36,7 @@ void append_texts(std::vector<std::string>& texts, const Table& table) {
   }
 }
 
-/// Table by table, as many on a page as it holds.
+/// Packs tables into pages, as many as fit on each.
 std::vector<std::string> packed(const std::vector<Table>& tables) {
   std::vector<std::string> texts;
   for (const Table& table : tables) append_texts(texts, table);
@@ -48,7 +48,7 @@ std::vector<std::string> packed(const std::vector<Table>& tables) {
   return pages;
 }
 
-/// A name of a file that needs no quoting anywhere.
+/// A file name that needs no quoting.
 std::string file_name(const std::string& name) {
   std::string plain = name;
   const auto odd = [](char c) {
@@ -98,7 +98,7 @@ struct MarkdownBlock {
     return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
                        escape_html(folded.table.title), format::markdown_table(untitled));
   }
-  /// A page of text is no place for thousands of rows.
+  /// Thousands of rows do not belong on a page of text.
   std::string operator()(const RawRows& raw) const {
     return escape_markdown(raw.table.title) + ": in index.html, or by dlscale with --format csv.\n";
   }

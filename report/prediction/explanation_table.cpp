@@ -25,7 +25,7 @@ using model::Explanation;
 using model::PartOfIteration;
 using model::Sensitivity;
 
-/// Of the iteration below which a change counts as none.
+/// Fraction of the iteration below which a change counts as none.
 constexpr double nothing = 0.00005;
 
 double change_to(const Explanation& explanation, Seconds iteration) {
@@ -48,7 +48,7 @@ std::string title_of(const Explanation& explanation, std::string_view what) {
   return fmt::format("{}: {}, {}", what, run_title(run), counted(run.ranks, "rank"));
 }
 
-/// The change of the iteration to a time.
+/// The change of the iteration as a time.
 template <class Row>
 auto change_by(const Explanation& explanation, Seconds Row::*iteration) {
   return
@@ -153,7 +153,7 @@ Table advice_table(const Explanation& explanation) {
   return table;
 }
 
-/// What helps most, of what helps at all.
+/// The most effective change, if any helps.
 std::string best_of(const Explanation& explanation) {
   std::string text;
   if (!explanation.inputs.empty()) {
@@ -182,7 +182,7 @@ std::string lead_of(const Explanation& explanation) {
                      best_of(explanation));
 }
 
-/// A record of an explanation: of the iteration itself, a part, an input or another way to run.
+/// A record of an explanation: the iteration itself, a part, an input or another way to run.
 struct Told {
   const Explanation* explanation;
   const char* kind;

@@ -6,13 +6,13 @@
 
 namespace dlscale::report {
 
-/// Explanations of predictions, three tables for each: what each part of the iteration takes and
-/// what the iteration would be without it; how it follows each input, what changes it most first;
-/// other ways to run, most images a second first. Led by a sentence on what bounds the last of them
-/// and what helps most. JSON: {"schema": "dlscale.explanation", "version": 1, "step": 1.1,
-/// "explanations": [{"prediction": ..., "parts": [...], "inputs": [...], "advice": [...]}, ...]};
-/// null stands where a change cannot be predicted, and for the reason why not where it can.
-/// Requires ≥ 1.
+/// Explanations of predictions, three tables each. The first has the time of each part of the
+/// iteration, and the iteration without it. The second has the sensitivity to each input, largest
+/// first. The third has other ways to run, most images per second first. The lead sentence names
+/// the bottleneck of the last prediction and what helps most. JSON: {"schema":
+/// "dlscale.explanation", "version": 1, "step": 1.1, "explanations": [{"prediction": ..., "parts":
+/// [...], "inputs": [...], "advice": [...]}, ...]}. A change that cannot be predicted is null, and
+/// so is the reason where it can. Requires ≥ 1.
 Document explanation_document(std::span<const model::Explanation> explanations);
 
 }  // namespace dlscale::report

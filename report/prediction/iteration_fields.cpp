@@ -40,7 +40,7 @@ constexpr std::array<TimeOfPhase, 6> phases{{
 
 struct SourceOfPhase {
   const char* name;  ///< in JSON
-  const char* key;   ///< of records
+  const char* key;   ///< in records
   const char* word;  ///< for people
   std::optional<TimeSource> PhaseSources::*source;
 };
@@ -64,7 +64,7 @@ Fields<IterationTime> time_fields() {
   return fields;
 }
 
-/// One of these times in records and for people.
+/// One of these times, for records and for people.
 Field<Prediction> record_of(const TimeOfPhase& phase) {
   auto field = Field<Prediction>::record(
       phase.key, Meaning::value, [time = phase.time](const auto& row) { return row.time.*time; });

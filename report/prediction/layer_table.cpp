@@ -45,7 +45,7 @@ std::string explain(TimeSource source) {
   fail_expectation("source is a TimeSource");
 }
 
-/// A line for each source in the table.
+/// One line for each source in the table.
 std::vector<std::string> legend(const LayerTimes& times) {
   std::set<TimeSource> sources;
   for (const LayerTime& layer : times.layers) {
@@ -62,14 +62,14 @@ std::vector<std::string> legend(const LayerTimes& times) {
   return lines;
 }
 
-/// A layer and the run it is part of.
+/// A layer and its run.
 struct LayerRow {
   const Run* run;
   const Layer* layer;
   const LayerTime* time;
 };
 
-/// A time, which people see where something is done, and where it comes from.
+/// A time and its source; people see the time only if something is done.
 Fields<LayerRow> time_fields(const std::string& name, const char* header, Seconds LayerTime::*time,
                              Source LayerTime::*source) {
   using enum Meaning;

@@ -23,14 +23,14 @@ using model::PlannedTraining;
 using model::PlanNeighbour;
 using model::TrainingPlan;
 
-/// Beyond rounding.
+/// Differences below this are rounding errors.
 constexpr double differs = 1e-9;
 
 bool has_price(const TrainingPlan& plan) {
   return plan.question.price.has_value();
 }
 
-/// That an interval may or may not reach: the global batch is as it is.
+/// Whether an interval may or may not meet limits. The global batch has none.
 bool has_limits(const TrainingPlan& plan) {
   return plan.question.limits.time || plan.question.limits.budget;
 }
@@ -64,7 +64,7 @@ auto end_of(Seconds model::IterationInterval::*which) {
   };
 }
 
-/// What a training is, up to the time of its iteration.
+/// The choices of a training, before the time of its iteration.
 Fields<PlannedTraining> choice_fields() {
   using F = Field<PlannedTraining>;
   using enum Meaning;
@@ -89,7 +89,7 @@ Fields<PlannedTraining> choice_fields() {
   };
 }
 
-/// What comes of it.
+/// The outcome of the choices.
 Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
   using F = Field<PlannedTraining>;
   using enum Meaning;
@@ -209,12 +209,12 @@ Cell closed_form_cell(const CheckedTraining& one) {
   return {signed_percent(off), Tone::caution};
 }
 
-/// "+1.6 %", or that nothing but rounding is between them.
+/// "+1.6 %", or a note that the difference is only rounding.
 std::string change_text(double ratio) {
   return std::abs(ratio - 1) <= differs ? "the same" : signed_percent(ratio - 1);
 }
 
-/// One of the best, as JSON and people have it: as simulated.
+/// One of the best trainings, for JSON and people, as simulated.
 Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
   using F = Field<CheckedTraining>;
   using enum Meaning;
@@ -301,8 +301,8 @@ struct PlanRecord {
   const char* part;
   std::string change;
   PlannedTraining training;
-  std::optional<Seconds> simulated;  ///< of the best
-  bool within = true;                ///< the limits
+  std::optional<Seconds> simulated;  ///< for the best trainings
+  bool within = true;                ///< within the limits
 };
 
 Fields<PlanRecord> record_fields(const TrainingPlan& plan) {
@@ -323,7 +323,7 @@ Fields<PlanRecord> record_fields(const TrainingPlan& plan) {
   });
 }
 
-/// A row each of the best, of time against cost, and of the neighbours.
+/// One row for each of the best, of time against cost, and of the neighbours.
 Table plan_records(const TrainingPlan& plan) {
   std::vector<PlanRecord> rows;
   for (const CheckedTraining& one : plan.best) {

@@ -4,9 +4,9 @@
 
 namespace dlscale::report {
 
-/// A plan of training: the best, held against the simulation; time against cost; and what changes
-/// with each choice made otherwise. JSON: {"schema": "dlscale.plan", "version": 1, "question": ...,
-/// "best": [...], "front": [...], "neighbours": [...], ...}
+/// A plan of training: the best, compared with the simulation; time against cost; and the effect of
+/// changing each choice. JSON: {"schema": "dlscale.plan", "version": 1, "question": ..., "best":
+/// [...], "front": [...], "neighbours": [...], ...}
 Document plan_document(const model::TrainingPlan& plan);
 
 }  // namespace dlscale::report

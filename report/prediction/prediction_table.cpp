@@ -17,11 +17,10 @@ namespace {
 
 using model::Prediction;
 
-/// Numbers the notes of a table: notes that say the same get equal numbers, whatever their
-/// examples.
+/// Numbers the notes of a table. Equal notes get equal numbers, whatever their examples.
 class Footnotes {
  public:
-  /// Those of a row.
+  /// The marks of a row.
   std::string mark(int ranks, const std::vector<model::Note>& notes) {
     std::vector<std::size_t> numbers;
     for (const model::Note& note : notes) {
@@ -33,7 +32,7 @@ class Footnotes {
     std::ranges::sort(numbers);
     return fmt::format("{}", fmt::join(numbers, ","));
   }
-  /// One for each note, with the ranks of its rows unless they are all `rows`.
+  /// One line for each note, with the ranks of its rows unless it applies to all `rows`.
   [[nodiscard]] std::vector<std::string> lines(std::size_t rows) const {
     std::vector<std::string> lines;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -54,7 +53,7 @@ double closed_form_difference(const Prediction& prediction) {
   return std::abs((prediction.closed_form->total - total) / total);
 }
 
-/// What the closed form says, in at most one line for the rows where it applies and one for each
+/// Results of the closed form: at most one line for the rows where it applies, and one for each
 /// reason why it does not.
 std::vector<std::string> closed_form_notes(std::span<const Prediction> predictions) {
   double largest = 0;
@@ -80,7 +79,7 @@ std::vector<std::string> closed_form_notes(std::span<const Prediction> predictio
   return notes;
 }
 
-/// Where the times come from, a line for rows that have all of them alike.
+/// Sources of the times, one line for all rows with the same sources.
 std::vector<std::string> basis_notes(std::span<const Prediction> predictions) {
   std::vector<std::pair<std::string, std::vector<int>>> rows;
   for (const Prediction& prediction : predictions) {

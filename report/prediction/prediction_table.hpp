@@ -7,17 +7,17 @@
 
 namespace dlscale::report {
 
-/// Predictions as a table a run (network, cluster, batch, precision, schedule) with a row for each
-/// number of ranks: phases in ms, total, interval, images/s, speed-up, efficiency and what bounds
-/// it; notes below. JSON: {"schema": "dlscale.prediction", "version": 1, "predictions": [...]}.
-/// Requires ≥ 1 prediction.
+/// Predictions, one table for each run (network, cluster, batch, precision, schedule) with one row
+/// for each number of ranks. Columns: phases in ms, total, interval, images/s, speed-up, efficiency
+/// and the bottleneck; notes below. JSON: {"schema": "dlscale.prediction", "version": 1,
+/// "predictions": [...]}. Requires ≥ 1 prediction.
 Document prediction_document(std::span<const model::Prediction> predictions);
 
 /// The tables of that document.
 std::vector<Table> prediction_tables(std::span<const model::Prediction> predictions);
 
 /// "resnet50 on local, 8 images and 1 loader thread per rank, f32, wait_free by parameter server":
-/// all that a curve over ranks has in common.
+/// the settings that a curve over ranks shares.
 std::string run_title(const Run& run);
 
 }  // namespace dlscale::report

@@ -6,8 +6,8 @@
 
 namespace dlscale::report {
 
-/// Predicted iterations as a file that Chrome and Perfetto show (core/results/trace_event.hpp): a process
-/// for each number of ranks, a row for each thing that works beside others.
+/// Predicted iterations as a trace file for Chrome and Perfetto (core/results/trace_event.hpp): one
+/// process for each number of ranks, one row for each concurrent resource.
 std::string prediction_trace(std::span<const model::IterationTrace> traces);
 
 }  // namespace dlscale::report

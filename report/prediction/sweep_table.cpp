@@ -18,9 +18,9 @@ namespace {
 
 using model::Prediction;
 
-/// Differences of this size are rounding.
+/// Differences below this are rounding errors.
 constexpr double rounding = 1e-12;
-/// So many notes, and so much of what was left out, are told to people.
+/// Maximum number of notes, and of omitted combinations, shown to people.
 constexpr std::size_t most_told = 10;
 
 bool has_links(const std::vector<SweepRow>& rows) {
@@ -53,7 +53,7 @@ std::vector<MarkedRow> marked(const std::vector<SweepRow>& rows,
   return all;
 }
 
-/// What of the link between nodes was stated; nothing where it was not.
+/// A property of the link between nodes; empty if it was not stated.
 template <class Quantity>
 auto link_value(Quantity LinkSpec::*which) {
   return [which](const MarkedRow& row) {
@@ -115,7 +115,7 @@ Fields<MarkedRow> people_fields(bool links) {
                             {F::table("best", best_cell, Align::left)}});
 }
 
-/// Each once, with how many rows it concerns unless that is all.
+/// Each note once, with the number of its rows unless it applies to all.
 std::vector<std::string> notes_of(const std::vector<SweepRow>& rows) {
   model::Notes notes;
   std::vector<std::size_t> counts;
@@ -135,7 +135,7 @@ std::vector<std::string> notes_of(const std::vector<SweepRow>& rows) {
   return lines;
 }
 
-/// The first lines, each after `word`, and how many more there are.
+/// The first lines, each after `word`, and the number of further ones.
 void add_lines(std::string_view word, const std::vector<std::string>& lines,
                std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < std::min(lines.size(), most_told); ++i) {
@@ -160,7 +160,7 @@ Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
   return table;
 }
 
-/// What makes rows comparable: ranks, bandwidth and latency.
+/// Rows are comparable if these agree: ranks, bandwidth and latency.
 auto group_of(const SweepRow& row) {
   const LinkSpec link = row.link.value_or(LinkSpec{});
   return std::tuple(row.prediction.run.ranks, link.bandwidth.si(), link.latency.si());

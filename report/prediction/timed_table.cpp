@@ -21,7 +21,7 @@ namespace {
 
 using model::Prediction;
 
-/// With the bucket that was asked for.
+/// The schedule, with the requested bucket size.
 std::string how(const Run& run, const std::optional<Bytes>& bucket) {
   std::string text = schedule_text(run);
   if (bucket && run.schedule == Schedule::bucketed) text += fmt::format(" ({})", to_text(*bucket));
@@ -45,7 +45,7 @@ std::vector<std::string> lines_of(std::span<const Prediction> rows) {
   return lines;
 }
 
-/// A row in all forms. What has no effect on a row is null.
+/// A row in all forms. Fields without effect on a row are null.
 Fields<Prediction> fields_of(const TimedPredictions& predictions) {
   using F = Field<Prediction>;
   using enum Meaning;

@@ -10,17 +10,17 @@
 
 namespace dlscale::report {
 
-/// Predictions from layers that somebody timed (model/sgd_iter/timed_iteration.hpp).
+/// Predictions from measured layer times (model/sgd_iter/timed_iteration.hpp).
 struct TimedPredictions {
   TimedLayers layers;
-  std::string messages;         ///< where the times of messages come from: "messages.csv", "p40x16"
-  std::optional<Bytes> bucket;  ///< where buckets are closed, if it was asked for
-  std::span<const model::Prediction> rows;  ///< ≥ 1; of one batch
+  std::string messages;         ///< source of the message times: "messages.csv", "p40x16"
+  std::optional<Bytes> bucket;  ///< requested size at which buckets are closed
+  std::span<const model::Prediction> rows;  ///< ≥ 1; all with one batch
 };
 
-/// As a table with a row for each number of ranks and schedule: phases in ms, images/s, speed-up,
-/// efficiency and what bounds it; notes below. For programs: a row a prediction, and strict JSON,
-/// {"schema": "dlscale.timed_prediction", "version": 1, "rows": [...]}.
+/// A table with one row for each number of ranks and schedule: phases in ms, images/s, speed-up,
+/// efficiency and the bottleneck; notes below. Records have one row for each prediction. Strict
+/// JSON: {"schema": "dlscale.timed_prediction", "version": 1, "rows": [...]}.
 Document timed_document(const TimedPredictions& predictions);
 
 }  // namespace dlscale::report

@@ -21,7 +21,7 @@ struct Training {
   Prediction prediction;
   double batch;  ///< global
   double epochs;
-  bool covered;  ///< whether the epochs are by batches like it
+  bool covered;  ///< whether the epochs come from similar batches
   Seconds time;
   std::optional<Seconds> low;
   std::optional<Seconds> high;
@@ -80,7 +80,7 @@ std::vector<std::string> notes_of(std::span<const Training> trainings, const Tra
   return notes;
 }
 
-/// Of one batch per rank, or of one global batch.
+/// The title, by batch per rank or by global batch.
 std::string title_of(std::span<const Training> trainings) {
   const Run& run = trainings.front().prediction.run;
   const auto as_first = [&](const Training& training) {

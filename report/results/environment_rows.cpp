@@ -12,7 +12,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Whether a property differs from run to run and changes the meaning of no number.
+/// Whether a property varies from run to run without affecting any number.
 bool is_of_the_moment(const std::string& property) {
   return property == "date" || property == "load";
 }

@@ -8,7 +8,7 @@
 namespace dlscale::report {
 namespace {
 
-/// What files say where they do not know, as those of Google Benchmark.
+/// False for placeholders of unknown values, as in files of Google Benchmark.
 bool is_known(const std::string& value) {
   return !value.empty() && value != "unknown" && value != "0" && value != "0 GiB";
 }

@@ -8,14 +8,14 @@
 
 namespace dlscale::report {
 
-/// Where measurements were made, as far as their files say: the class of the machine, and ranks and
-/// cores of the launch, by name; of files from several places all values. What joined the ranks, as
-/// libraries and compilers, is no place: it may be what a comparison is about.
+/// Place of measurements, as far as their files record it: the class of the machine, and ranks and
+/// cores of the launch, by name. Files from several places contribute all values. Excludes
+/// libraries, compilers and what joined the ranks, since a comparison may be about these.
 using MeasuredPlace = std::map<std::string, std::set<std::string>>;
 
 void add_place(MeasuredPlace& place, const ResultHeader& header);
 
-/// In what two places differ, of what both know: "cpu: X | Y".
+/// Properties in which two places differ, if both know them: "cpu: X | Y".
 std::vector<std::string> place_differences(const MeasuredPlace& a, const MeasuredPlace& b);
 
 }  // namespace dlscale::report

@@ -11,7 +11,7 @@ namespace dlscale::report {
 
 namespace {
 
-/// Work or times that nothing can have (1e308 operations) make no number of a rate.
+/// Drops a rate that is not finite, from impossible work or times (1e308 operations).
 template <class Rate>
 std::optional<Rate> if_finite(std::optional<Rate> rate) {
   return rate && std::isfinite(rate->si()) ? rate : std::nullopt;

@@ -7,8 +7,8 @@
 
 namespace dlscale::report {
 
-/// What is to be said about measurements (why one is not ok, its warnings), each text once with the
-/// number of cells it is about, the most frequent first. Beyond `most` lines the rest is counted.
+/// Remarks about measurements (reasons for a status, warnings), each text once with its number of
+/// cells, most frequent first. Beyond `most` lines only counts the rest.
 std::vector<std::string> remarks(std::span<const Measurement> measurements, std::size_t most);
 
 }  // namespace dlscale::report

@@ -29,7 +29,7 @@ std::vector<Axes> all_axes(const Measurements& measurements) {
   return all;
 }
 
-/// Cells are measured in a shuffled order; they are read in that of their axes.
+/// Sorts by axes, since cells are measured in shuffled order.
 Measurements sorted(Measurements measurements) {
   const std::vector<std::string> names = varying_axes(all_axes(measurements));
   std::ranges::stable_sort(measurements, [&names](const Measurement& a, const Measurement& b) {
@@ -77,7 +77,7 @@ void append_axes(Fields<Measurement>& fields, const Measurements& measurements) 
   }
 }
 
-/// The series a benchmark is about comes first, then the phases as they follow each other.
+/// Position of a series: the benchmark's main series first, then the phases in time order.
 std::size_t place_of(const std::string& series, const Measurements& measurements) {
   for (const Measurement& measurement : measurements) {
     const auto* main = main_series(measurement);
@@ -108,7 +108,7 @@ Field<Measurement> rate_field(const char* header, std::optional<Rate> Rates::*wh
   return F::table(header, [which](const Measurement& each) { return giga(rates(each).*which); });
 }
 
-/// Columns that are shown if any measurement has something in them.
+/// Columns that are shown if any measurement has a value for them.
 Fields<Measurement> fields_of(const Measurements& measurements) {
   using F = Field<Measurement>;
   Fields<Measurement> fields;

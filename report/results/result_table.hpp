@@ -6,9 +6,9 @@
 
 namespace dlscale::report {
 
-/// Benchmark results, a table a file: the axes that vary, median and interval, rates, what ran, its
-/// error against the reference, and why a cell has no time. Axes that are the same everywhere stand
-/// below the table.
+/// Benchmark results, one table for each file: varying axes, median and interval, rates, what ran,
+/// its error against the reference, and why a cell has no time. Constant axes are listed below the
+/// table.
 Document results_document(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

@@ -9,37 +9,37 @@
 
 namespace dlscale::report {
 
-/// What became of one cell of a suite (docs/SUITES.md).
+/// Outcome of one cell of a suite (docs/SUITES.md).
 struct CellOutcome {
   std::string cell;
-  std::string status;   ///< "ok", "crashed", …; "left": planned and not carried out yet
-  bool is_fine = true;  ///< it did what it was to do, be that to say why it cannot
-  std::string reason;   ///< why not ok
+  std::string status;   ///< "ok", "crashed", …; "left": planned and not yet run
+  bool is_fine = true;  ///< the cell did its job, even if that was to report why it cannot run
+  std::string reason;   ///< why the status is not ok
   int exit_code = 0;    ///< 128 + signal if a signal ended it
   double seconds = 0;
   std::string started;  ///< UTC, ISO 8601
-  std::string command;  ///< as a shell takes it, with its launcher
+  std::string command;  ///< as a shell command, with its launcher
   std::string shape;    ///< "2 nodes, 4 ranks a node, …"
-  std::string job;      ///< of a scheduler, and its nodes; empty outside
+  std::string job;      ///< scheduler job and its nodes; empty outside a scheduler
   int measurements = 0;
-  int unstable = 0;  ///< of them
-  int wrong = 0;     ///< of them
-  std::string load;  ///< before it
+  int unstable = 0;  ///< unstable ones among them
+  int wrong = 0;     ///< wrong ones among them
+  std::string load;  ///< load before the cell
   std::string clocks;
-  std::int64_t slowed_by_heat = 0;  ///< how much the kernel's count of it grew meanwhile
+  std::int64_t slowed_by_heat = 0;  ///< increase of the kernel's throttle count meanwhile
 };
 
-/// The canary of one call: a kernel beside itself, where every ratio should be 1.
+/// The A/A control of one call: a kernel against itself, where every ratio should be 1.
 struct CanaryOutcome {
   std::string started;  ///< UTC, ISO 8601
   std::string host;     ///< hash of its name
   bool is_stable = true;
-  std::string first;  ///< "+0.1 % [-0.2 %, +0.3 %]", when the call began
-  std::string last;   ///< when it ended
-  std::string drift;  ///< from the one to the other
+  std::string first;  ///< at the start of the call: "+0.1 % [-0.2 %, +0.3 %]"
+  std::string last;   ///< at its end
+  std::string drift;  ///< change from first to last
 };
 
-/// What a suite of cells has kept beside its results.
+/// Records of a suite of cells besides its results.
 struct SuiteRecord {
   std::string folder;
   std::string suite;
@@ -50,7 +50,7 @@ struct SuiteRecord {
   std::vector<CanaryOutcome> canaries;
 };
 
-/// What a study of the noise of a machine found (dlscale noise).
+/// Finding of a study of a machine's noise (dlscale noise).
 struct NoiseFinding {
   std::string file;
   std::string machine;
@@ -58,7 +58,7 @@ struct NoiseFinding {
   std::string sentence;  ///< "changes of 3.0 % or more (10 rounds, margin 1.0 %)"
 };
 
-/// The same as a list in JSON.
+/// The cells of the suites as a list in JSON.
 nlohmann::ordered_json cells_json(std::span<const SuiteRecord> suites);
 
 }  // namespace dlscale::report

@@ -29,8 +29,8 @@ JudgedItem without_value(double measured) {
   return {measured, {}, {}, {}, {}};
 }
 
-/// As the other unit has it: what is fast in one is slow in the other. An interval that begins at
-/// zero has no end there, and counts as none.
+/// The value in the other unit: fast in one is slow in the other. An interval that begins at zero
+/// would have no end, and counts as absent.
 PredictedValue converted(const PredictedValue& value, double global_batch) {
   PredictedValue other{global_batch / value.value, {}, {}};
   if (value.low && value.high && *value.low > 0) {
@@ -46,7 +46,7 @@ std::map<std::string, const CasePrediction*> by_id(std::span<const CasePredictio
   return known;
 }
 
-/// "None" as Python writes it, where the case has no such field.
+/// "None", as in Python, if the case lacks the field.
 std::string group_of(const Outcome& outcome, const std::string& field) {
   const auto found = outcome.fields.find(field);
   return found == outcome.fields.end() ? "None" : found->second;

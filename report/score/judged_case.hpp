@@ -11,64 +11,65 @@
 
 namespace dlscale::report {
 
-/// A number that was measured, and what was predicted of it in the same unit.
+/// A measured number and its prediction, in the same unit.
 struct JudgedItem {
   double measured = 0;                   ///< > 0
-  std::optional<double> predicted = {};  ///< > 0; none: missing
-  std::optional<double> low = {};        ///< both or neither: the interval
-  std::optional<double> high = {};
-  std::optional<Bytes> bytes = {};  ///< the size, of a number of a curve
+  std::optional<double> predicted = {};  ///< > 0; absent: missing
+  std::optional<double> low = {};        ///< interval, as `high`; both or neither
+  std::optional<double> high = {};       ///< likewise
+  std::optional<Bytes> bytes = {};       ///< message size of a number of a curve
   /// (predicted − measured) / measured; −1 where the prediction is missing.
   [[nodiscard]] double error() const;
   [[nodiscard]] bool has_interval() const { return predicted && low && high; }
-  /// Whether the measured number lies in the interval; not without one.
+  /// Whether the measured number lies in the interval; false without one.
   [[nodiscard]] bool is_covered() const;
 };
 
-/// A case that was measured beside its prediction: one item, or of a curve one for each size.
+/// A measured case with its prediction: one item, or one item for each size of a curve.
 struct JudgedCase {
   std::string id;
   std::string group;
-  cases::CaseUnit unit = cases::CaseUnit::samples_per_s;  ///< of all items: that of the measured
+  /// Unit of all items: that of the measurement.
+  cases::CaseUnit unit = cases::CaseUnit::samples_per_s;
   std::vector<JudgedItem> items = {};
   cases::PredictionStatus status = cases::PredictionStatus::ok;
-  std::string reason = {};  ///< why there is no prediction, or a doubtful one
+  std::string reason = {};  ///< why the prediction is missing or doubtful
   std::vector<cases::PredictedTerm> terms = {};
   [[nodiscard]] bool is_missing() const;
 };
 
-/// The numbers of one case. A prediction of a training in the other unit is converted through the
-/// global batch, by which the ends of its interval change places. A prediction that is absent, of
-/// another kind or of another number of sizes is missing. `prediction` may be null.
+/// The numbers of one case. A training prediction in the other unit is converted with the global
+/// batch; this swaps the ends of its interval. A prediction is missing if it is absent, of another
+/// kind, or has another number of sizes. `prediction` may be null.
 std::vector<JudgedItem> judged_items(const cases::ScalingCase& training,
                                      const cases::Measured& measured,
                                      const cases::CasePrediction* prediction);
 std::vector<JudgedItem> judged_items(const cases::CurveCase& curve, const cases::Measured& measured,
                                      const cases::CasePrediction* prediction);
 
-/// Cases of how many nodes are scored. A curve that does not tell is of neither.
+/// Selects cases by their number of nodes. A curve that does not state it belongs to neither.
 enum class NodeChoice { any, one, several };
 std::string_view to_string(NodeChoice choice);
 
-/// Which cases are scored, and how they are grouped.
+/// Selection and grouping of the cases to score.
 struct CaseChoice {
   std::string by = "set";    ///< dotted name of a field: "run.overlap", "nodes"
-  std::string quality = {};  ///< letters of the qualities that are kept; empty: all
+  std::string quality = {};  ///< letters of the accepted qualities; empty: all
   NodeChoice nodes = NodeChoice::any;
 };
 
-/// The cases of a file that were measured and are of the qualities and nodes chosen, each beside
-/// the prediction with its id. Throws ConfigError where no case is left, or none has the field.
+/// The measured cases of a file with the chosen qualities and nodes, each with the prediction of
+/// its id. Throws ConfigError if no case is left, or if none has the field.
 std::vector<JudgedCase> judge_cases(const cases::CaseFile& file,
                                     std::span<const cases::CasePrediction> predictions,
                                     const CaseChoice& choice);
 
-/// The same, but that there may be none. Requires a field that cases have.
+/// The same, but the result may be empty. Requires a field that cases have.
 std::vector<JudgedCase> chosen_cases(const cases::CaseFile& file,
                                      std::span<const cases::CasePrediction> predictions,
                                      const CaseChoice& choice);
 
-/// Ids of predictions that are of no case of the file, in the order of the predictions.
+/// Ids of predictions without a case in the file, in the order of the predictions.
 std::vector<std::string> unknown_ids(const cases::CaseFile& file,
                                      std::span<const cases::CasePrediction> predictions);
 

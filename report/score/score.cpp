@@ -10,7 +10,7 @@
 namespace dlscale::report {
 namespace {
 
-/// A measured number and how much it counts.
+/// A measured number and its weight.
 struct Weighted {
   JudgedItem item;
   double weight = 1;
@@ -56,7 +56,7 @@ double weighted_median(Pairs pairs) {
   return 0.5 * (pairs[middle - 1].first + pairs[middle].first);
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Ranks from 1; equal values share their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -10,26 +10,28 @@
 
 namespace dlscale::report {
 
-/// How good predictions are over a group of measured numbers; errors are relative, a missing
-/// prediction counts as −100 % and as not covered. Quantiles are the smallest value at which the
-/// weight up to it reaches the fraction; the median of equal weights is the mean of the middle two.
+/// Accuracy of predictions over a group of measured numbers. Errors are relative; a missing
+/// prediction counts as −100 % and as not covered. A quantile is the smallest value at which the
+/// cumulative weight reaches the fraction; the median of equal weights is the mean of the middle
+/// two.
 struct Score {
-  std::size_t items = 0;             ///< measured numbers
-  std::size_t missing = 0;           ///< of them: without a prediction
-  double mean = 0;                   ///< of the absolute error
-  double median = 0;                 ///< of the absolute error
-  double bias = 0;                   ///< mean of the error with its sign
-  double p90 = 0;                    ///< 90 % quantile of the absolute error
-  double max = 0;                    ///< of the absolute error
-  double coverage = 0;               ///< weight of the numbers in their interval
-  std::optional<double> width = {};  ///< median of (high − low) / predicted; none without intervals
-  /// Rank correlation (Spearman) of measured and predicted; none of fewer than 3, or where all of
-  /// either are equal.
+  std::size_t items = 0;    ///< measured numbers
+  std::size_t missing = 0;  ///< items without a prediction
+  double mean = 0;          ///< mean absolute error
+  double median = 0;        ///< median absolute error
+  double bias = 0;          ///< mean signed error
+  double p90 = 0;           ///< 90 % quantile of the absolute error
+  double max = 0;           ///< largest absolute error
+  double coverage = 0;      ///< weight of the numbers inside their interval
+  /// Median of (high − low) / predicted; absent without intervals.
+  std::optional<double> width = {};
+  /// Spearman's rank correlation of measured and predicted. Absent for fewer than 3 numbers, or if
+  /// either side is constant.
   std::optional<double> rank_correlation = {};
 };
 
-/// By group, and over all with equal weight for each group; the overall rank correlation is the
-/// mean of the groups'.
+/// Scores by group, and over all with equal weight for each group. The overall rank correlation is
+/// the mean over the groups.
 struct GroupedScore {
   std::map<std::string, Score> groups = {};
   Score overall = {};

@@ -16,14 +16,14 @@
 
 namespace dlscale::report {
 
-/// What one predictor says of the cases of a file.
+/// Predictions of one predictor for the cases of a file.
 struct NamedPredictions {
   std::string name;  ///< "bsp_ring"
-  std::string doc;   ///< what it does, in words
+  std::string doc;   ///< description in words
   std::vector<cases::CasePrediction> predictions = {};
 };
 
-/// Predictions beside what was measured, and how good they are.
+/// Predictions with the measured numbers, and their score.
 struct ScoredPredictions {
   std::string name;
   std::string doc;
@@ -31,24 +31,25 @@ struct ScoredPredictions {
   GroupedScore score = {};
 };
 
-/// The score of cases of so many nodes, each set weighing the same.
+/// Score of the cases with this choice of nodes; each set has the same weight.
 struct NodeScore {
   NodeChoice nodes = NodeChoice::any;
   Score score = {};
 };
 
-/// Predictions of a case file scored, with the baselines beside them.
+/// Scored predictions of a case file, with the baselines for comparison.
 struct ScoreReport {
   std::filesystem::path cases = {};
   CaseChoice choice = {};
   bool of_curves = false;
   ScoredPredictions predictions = {};
-  std::vector<ScoredPredictions> baselines = {};  ///< those that cover a case of the file at least
-  /// Of one node, then of several, whatever the cases are grouped by; none where all are of either,
-  /// or only some were chosen.
+  /// Baselines that cover at least one case of the file.
+  std::vector<ScoredPredictions> baselines = {};
+  /// Scores for one node, then for several, whatever the grouping. Empty if all cases are of one
+  /// kind, or if only some were chosen.
   std::vector<NodeScore> by_nodes = {};
-  std::size_t not_measured = 0;           ///< cases that can be predicted only
-  std::vector<std::string> unknown = {};  ///< ids of predictions of no case of the file
+  std::size_t not_measured = 0;           ///< cases without a measurement
+  std::vector<std::string> unknown = {};  ///< ids of predictions without a case in the file
   /// Ids of cases with a number that has no prediction, in the order of the file.
   [[nodiscard]] std::vector<std::string> missing() const;
 };
@@ -57,15 +58,16 @@ struct ScoreReport {
 ScoreReport score_report(const cases::CaseFile& file, const NamedPredictions& predictions,
                          std::span<const NamedPredictions> baselines, const CaseChoice& choice);
 
-/// What the overall score must keep to pass; fractions.
+/// Limits that the overall score must meet to pass; fractions.
 struct ScoreLimits {
-  std::optional<double> median = {};                       ///< most of the absolute error
-  std::optional<double> mean = {};                         ///< most of the absolute error
-  std::optional<double> bias = {};                         ///< most of its absolute value
-  std::optional<std::pair<double, double>> coverage = {};  ///< least and most
+  std::optional<double> median = {};  ///< largest allowed median absolute error
+  std::optional<double> mean = {};    ///< largest allowed mean absolute error
+  std::optional<double> bias = {};    ///< largest allowed absolute bias
+  /// Smallest and largest allowed coverage.
+  std::optional<std::pair<double, double>> coverage = {};
 };
 
-/// A limit that was set, and what stands against it.
+/// A limit that was set, and the value it applies to.
 struct JudgedLimit {
   std::string name;  ///< "median"
   double value = 0;
@@ -75,21 +77,22 @@ struct JudgedLimit {
 };
 std::vector<JudgedLimit> judged_limits(const Score& overall, const ScoreLimits& limits);
 
-/// regression: a limit is missed; ok otherwise.
+/// regression if a limit is missed; ok otherwise.
 ExitCode exit_code(const ScoreReport& report, const ScoreLimits& limits);
 
-/// The ten numbers with the largest errors, the largest first.
+/// An entry among the ten numbers with the largest errors.
 struct WorstItem {
   const JudgedCase* judged;
   const JudgedItem* item;
 };
+/// The ten worst entries, largest error first.
 std::vector<WorstItem> worst_items(const std::vector<JudgedCase>& judged);
 
-/// The largest of the terms; nothing where there are none.
+/// The largest of the terms; nullptr if there are none.
 const cases::PredictedTerm* largest_term(const JudgedCase& judged);
 
-/// The term to blame for an error: the largest of those that do not come from a measurement of the
-/// same training; the largest of all where all do; nothing where there are none.
+/// The term to blame for an error: the largest that was not measured on the same training. If all
+/// were, the largest of all; nullptr if there are none.
 const cases::PredictedTerm* blamed_term(const JudgedCase& judged);
 
 /// Scores by group and overall, beside those of the baselines, and the worst cases. JSON:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view absent = "–";
 
-/// In the order of JSON.
+/// Fields in the order of JSON.
 Fields<Score> score_fields() {
   using enum Meaning;
   const auto missing = [](const Score& score) {
@@ -42,7 +42,7 @@ Fields<Score> score_fields() {
   };
 }
 
-/// A score and whose it is.
+/// A score and its owner.
 struct ScoreRow {
   std::string name;
   Score score;
@@ -62,7 +62,7 @@ std::string overall_name(const ScoreReport& report) {
   return fmt::format("overall (each {} weighs the same)", report.choice.by);
 }
 
-/// Some ids, the first of many.
+/// The first of the ids.
 std::string ids_text(const std::vector<std::string>& ids) {
   constexpr std::size_t shown = 5;
   if (ids.size() <= shown) return fmt::format("{}", fmt::join(ids, ", "));
@@ -119,7 +119,7 @@ Table nodes_table(const ScoreReport& report) {
 
 using Pick = std::function<const Score&(const ScoredPredictions&)>;
 
-/// Median and mean of all predictors, and which has the least median.
+/// Median and mean of all predictors, and the name of the one with the least median.
 std::vector<Cell> beside_cells(const ScoreReport& report, const std::string& group,
                                const Pick& score_of) {
   std::vector<Cell> cells{{group}};
@@ -174,8 +174,8 @@ Table overall_table(const ScoreReport& report) {
   return table;
 }
 
-/// By how much the iteration of a rate was predicted too long, by its terms; nothing where it was
-/// too short, or is no rate.
+/// Excess of the predicted iteration time of a rate, as a share of its terms. Empty if it is too
+/// short, or if the value is not a rate.
 std::optional<Seconds> too_long_by(const JudgedCase& judged, const JudgedItem& item) {
   const bool is_rate = judged.unit == cases::CaseUnit::samples_per_s;
   if (!is_rate || !item.predicted || *item.predicted >= item.measured) return std::nullopt;
@@ -184,8 +184,8 @@ std::optional<Seconds> too_long_by(const JudgedCase& judged, const JudgedItem& i
   return (1 - *item.predicted / item.measured) * all;
 }
 
-/// The term to blame, with its time; that it is not enough, where the iteration would be too long
-/// without it, too.
+/// The term to blame, with its time. Adds a note if the iteration would be too long even without
+/// it.
 std::string term_text(const JudgedCase& judged, const JudgedItem& item) {
   const cases::PredictedTerm* term = blamed_term(judged);
   if (!judged.items.empty() && judged.is_missing() && !judged.reason.empty()) return judged.reason;
@@ -204,7 +204,7 @@ Json name_of(const cases::PredictedTerm* term) {
   return term == nullptr ? Json(nullptr) : Json(term->name);
 }
 
-/// A measured number of a case beside its prediction; people see sizes where `has_sizes`.
+/// A measured number of a case and its prediction; people see sizes if `has_sizes`.
 Fields<WorstItem> item_fields(bool has_sizes) {
   using F = Field<WorstItem>;
   using enum Meaning;
@@ -274,7 +274,7 @@ std::string sentence(const ScoreReport& report, const ScoreLimits& limits) {
   return text;
 }
 
-/// A record: a number that a predictor was to predict.
+/// A record: a number to predict.
 struct ScoredItem {
   std::string predictor;
   WorstItem item;

@@ -21,7 +21,7 @@ namespace {
 
 using Profiles = std::vector<CommunicationProfile>;
 
-/// A profile and what its messages add up to.
+/// A profile and the sums over its messages.
 struct Sent {
   const CommunicationProfile* profile;
   std::vector<SizeBucket> buckets;
@@ -74,7 +74,7 @@ std::string megabytes(Bytes bytes) {
   return significant(bytes.si() * 1e-6, 4);
 }
 
-/// Names of the axes that tell the runs apart; network and schedule in any case.
+/// Names of the axes that distinguish the runs, and always network and schedule.
 std::vector<std::string> telling_axes(const Profiles& profiles) {
   std::vector<Axes> all;
   for (const CommunicationProfile& each : profiles) all.push_back(each.axes);
@@ -92,14 +92,14 @@ double sum_of(const Sent& sent, Value value) {
   return sum;
 }
 
-/// Calls of an iteration; empty where files of earlier versions do not tell.
+/// Calls of an iteration; empty for files of earlier versions, which do not record them.
 std::string fused_text(const Sent& sent) {
   const double untold = sum_of(sent, [](const auto& b) { return static_cast<double>(b.untold); });
   const double fused = sum_of(sent, [](const auto& b) { return static_cast<double>(b.fused); });
   return untold > 0 ? "" : counted_text(sent.each(fused));
 }
 
-/// Why sums over its messages may be less than a training sends, or of fewer iterations.
+/// Reasons why the sums over its messages may be too small, or cover fewer iterations.
 std::vector<std::string> doubts_of(const CommunicationProfile& profile) {
   std::vector<std::string> doubts;
   const std::string run = fmt::format("{}, {}", axis_or_empty(profile.axes, "network"),
@@ -146,14 +146,14 @@ Table runs_table(const Profiles& profiles) {
   return table;
 }
 
-/// What two runs must share to stand side by side.
+/// Axes that two runs must share to appear side by side.
 Axes without_schedule(const CommunicationProfile& profile) {
   Axes axes = profile.axes;
   for (const std::string_view name : schedule_axis_names) axes.erase(std::string(name));
   return axes;
 }
 
-/// The schedule, and how it was tuned where others have the same.
+/// The schedule, and its tuning if other runs have the same schedule.
 std::string name_of(const Sent& sent, const std::vector<Sent>& others) {
   const auto schedule_of = [](const Sent& each) {
     return axis_or_empty(each.profile->axes, "schedule");

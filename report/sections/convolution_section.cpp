@@ -8,7 +8,7 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  ///< of a table that is not folded
+constexpr std::size_t most_rows = 40;  ///< rows of an unfolded table
 
 void append_folded(Section& section, Table table) {
   if (!table.rows.empty()) section.blocks.emplace_back(Folded{std::move(table)});

@@ -28,7 +28,7 @@ bool changed(const GateMetric& metric) {
   return metric.verdict == Verdict::regressed || metric.verdict == Verdict::improved;
 }
 
-/// "[+4.0 %, +8.3 %]", an end that was not found as "…".
+/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
 std::string interval_text(const GateMetric& metric) {
   const auto end = [](const std::optional<double>& ratio) {
     return ratio ? signed_percent(*ratio - 1) : std::string("…");
@@ -104,7 +104,7 @@ Table table_of(const GateReport& gate, std::string title, Verdict verdict) {
                        }));
 }
 
-/// About so many rounds more, where further rounds can tell at all.
+/// Estimated further rounds, if further rounds can decide at all.
 std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
   if (!is_trusted(gate)) return "";
   const std::optional<int> more = more_rounds(metric, gate.margin);
@@ -113,7 +113,7 @@ std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
                                                : "not known yet";
 }
 
-/// With what it would take to decide them.
+/// Inconclusive metrics, with the rounds needed to decide them.
 Table inconclusive_table(const GateReport& gate, std::string title) {
   Table table = table_of(gate, std::move(title), Verdict::inconclusive);
   if (!is_trusted(gate)) return table;
@@ -133,7 +133,7 @@ Table not_regressed_table(const GateReport& gate) {
   return table_of(gate, "Not regressed", Verdict::not_regressed);
 }
 
-/// Of metrics of one kind, so that many small changes in one direction are seen.
+/// Means over metrics of one kind, which reveal many small changes in one direction.
 Table means_table(const GateReport& gate) {
   Table table;
   table.title = "Geometric means of metrics of one kind";
@@ -154,7 +154,7 @@ Table changes_table(const GateReport& gate) {
   return table;
 }
 
-/// What the two versions say of where they ran, one row a fact that differs.
+/// Environment of the two versions, one row for each fact that differs.
 Table differences_table(const GateReport& gate) {
   Table table;
   table.title = "What differs in where the versions ran";
@@ -170,7 +170,7 @@ Table differences_table(const GateReport& gate) {
   return table;
 }
 
-/// "2.1 % in the middle metric, 4.0 % at most"; empty without a value.
+/// "2.1 % in the middle metric, 4.0 % at most"; empty without values.
 std::string middle_and_most(std::vector<double> values) {
   if (values.empty()) return "";
   std::ranges::sort(values);
@@ -187,7 +187,7 @@ std::string over_metrics(const GateReport& gate, Estimate estimate) {
   return middle_and_most(std::move(values));
 }
 
-/// How steady the machine was, and what a change is hidden in.
+/// Steadiness of the machine, and the noise that hides changes.
 std::vector<std::string> steadiness(const GateReport& gate) {
   std::vector<std::string> lines;
   const std::string noise = over_metrics(gate, noise_of_base);
@@ -217,7 +217,7 @@ std::vector<std::string> steadiness(const GateReport& gate) {
   return lines;
 }
 
-/// Half an interval's width: what the verdicts could tell apart.
+/// Half the width of the intervals: the resolution of the verdicts.
 std::string interval_sentence(const GateReport& gate) {
   std::vector<double> spreads;
   for (const GateMetric& metric : gate.metrics) {
@@ -288,7 +288,7 @@ Table rounds_table(const GateReport& gate) {
   return table;
 }
 
-/// Ratio of a round with the sign "+ = worse".
+/// Ratio of a round; above 1 is worse.
 double worse_ratio(const GateMetric& metric, const GatePair& pair) {
   return metric.direction == Direction::larger_is_better ? pair.base / pair.changed
                                                          : pair.changed / pair.base;
@@ -348,7 +348,7 @@ Document gate_document(const GateReport& gate) {
   Document document;
   document.lead = gate_headline(gate);
   Table changes = changes_table(gate);
-  changes.notes.clear();  // among all notes, also where nothing changed
+  changes.notes.clear();  // they are among all notes, also if nothing changed
   for (Table table : {std::move(changes), inconclusive_table(gate, "Inconclusive"),
                       not_regressed_table(gate), means_table(gate)}) {
     if (!table.rows.empty()) document.tables.push_back(std::move(table));

@@ -9,15 +9,15 @@
 
 namespace dlscale::report {
 
-/// A gate as people and programs read it: the headline, a table of what changed, the largest change
-/// first, and tables of what did not. Records: one row a metric, with its verdict.
+/// A gate for people and programs: the headline, a table of changes (largest first), and tables of
+/// unchanged metrics. Records: one row for each metric, with its verdict.
 Document gate_document(const GateReport& gate);
 
-/// The figures of a gate: all metrics, and those that changed round by round.
+/// The figures of a gate: all metrics, and the changed ones round by round.
 Figures gate_figures(const GateReport& gate);
 
-/// In the order in which it is read: verdict, what changed, whether it can be trusted, how it was
-/// made, everything measured. For html_page() and markdown_pages().
+/// Sections in reading order: verdict, changes, reliability, method, all measurements. Input of
+/// html_page() and markdown_pages().
 std::vector<Section> gate_sections(const GateReport& gate);
 
 /// "dlscale: regressed …".

@@ -22,10 +22,10 @@ using history::SeriesCheck;
 using history::SeriesKey;
 using history::Strip;
 
-constexpr std::size_t most_rows = 40;          ///< of a table that is not folded
-constexpr std::size_t most_in_markdown = 300;  ///< of one that stands on a page of text
+constexpr std::size_t most_rows = 40;          ///< rows of an unfolded table
+constexpr std::size_t most_in_markdown = 300;  ///< rows of a table on a page of text
 
-/// A unit in which the values of a strip are numbers of a few digits.
+/// A unit in which the values of a strip have few digits.
 struct StripUnit {
   std::string name;
   double factor = 1;
@@ -40,7 +40,7 @@ StripUnit unit_of(const Strip& strip) {
   return {"s", 1};
 }
 
-/// What is the same in all strips tells none of them apart.
+/// Names of the strips without the parts that all share.
 std::vector<std::string> short_names(std::span<const Strip> strips) {
   std::map<std::string, std::set<std::string>> values;
   for (const Strip& strip : strips) {
@@ -108,7 +108,7 @@ ChangePoints scaled(ChangePoints found, double factor) {
   return found;
 }
 
-/// The median that results have of a strip's series, unless the history has that very run.
+/// The median that results have for a strip's series, unless the history already has that run.
 std::optional<double> reported_in(const HistoryView& view, const Strip& strip) {
   const auto found = std::ranges::find(view.reported, strip.series.back(), &ReportedValue::series);
   if (found == view.reported.end()) return std::nullopt;
@@ -148,7 +148,7 @@ std::string change_text(const Strip& strip, std::size_t first) {
   return "";
 }
 
-/// The segments of all strips: what their lines show.
+/// The segments of all strips, which their lines show.
 Table levels_table(const HistoryView& view, const std::vector<std::string>& names) {
   Table table;
   table.title = "Levels of the strips: the median of each segment";
@@ -217,7 +217,7 @@ Tone tone_of(const ReportedValue& value) {
   return larger == (value.key.direction == Direction::larger_is_better) ? Tone::good : Tone::bad;
 }
 
-/// Results beside the level of their series, the largest difference first; details last.
+/// Results beside the levels of their series, largest difference first, details last.
 Table reported_table(const HistoryView& view) {
   std::vector<const ReportedValue*> values;
   for (const ReportedValue& value : view.reported) {
@@ -251,7 +251,7 @@ Table reported_table(const HistoryView& view) {
   return table;
 }
 
-/// What of the results has no history, and in what the environment differs.
+/// Results without a history, and the differences of their environment.
 Items unknown_items(const HistoryView& view) {
   std::map<std::string, long long> by_difference;
   long long never = 0;
@@ -282,7 +282,7 @@ Items unknown_items(const HistoryView& view) {
   return items;
 }
 
-/// How to find the commit within the range of an alert that nobody has looked at.
+/// Commands that search the range of an unreviewed alert for its commit.
 Items bisect_items(const HistoryView& view) {
   Items items;
   for (const history::Alert& alert : view.report.alerts) {
@@ -320,7 +320,7 @@ void append(Section& section, Table table) {
   }
 }
 
-/// All that was checked, what there is most to see of first.
+/// All checked series, most interesting first.
 Table series_table(const HistoryView& view) {
   Table table;
   table.title = "The series, as they stand";

@@ -10,15 +10,15 @@
 
 namespace dlscale::report {
 
-/// "history": a strip a question, as figure::history_strips() draws them; nothing without one of
-/// two points.
+/// "history": one strip for each question, as drawn by figure::history_strips(). Absent if no strip
+/// has two points.
 std::optional<Figure> history_figure(const HistoryView& view);
 
-/// What a history says: alerts with the range of commits to look at, what results are beside their
-/// level, strips, and as tables the levels and marks that these show.
+/// Section of a history: alerts with the commits to search, results beside their levels, strips,
+/// and tables of the levels and marks in the strips.
 Section history_section(const HistoryView& view);
 
-/// A page of a history and of nothing else.
+/// A page of a history alone.
 inline constexpr std::string_view history_title = "dlscale: history, ";
 std::string history_page_title(const HistoryView& view);
 std::vector<Section> history_page(const HistoryView& view);

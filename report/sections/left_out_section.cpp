@@ -27,8 +27,8 @@ void for_each_measurement(const ReportInput& input, Visit visit) {
   }
 }
 
-/// By what a page without training runs does not show: "conv, other layers". What it shows has
-/// none.
+/// Reason why a page without training runs does not show a measurement: "conv, other layers". Empty
+/// if it does.
 std::string not_shown(const Measurement& each) {
   if (each.benchmark == profile_benchmark || is_of_messages(each)) return "";
   if (each.benchmark == "e2e") return "e2e, which a machine.json beside them would predict";
@@ -58,7 +58,7 @@ void append_unchecked(Items& items, const ReportInput& input) {
   }
 }
 
-/// Rows of algorithms without a time that counts as any other.
+/// Appends counts of algorithm rows without a regular time.
 void append_states(Items& items, const ReportInput& input) {
   std::map<Status, long long> counts;
   for (const Measurement* row : algorithm_rows(input.results)) ++counts[row->status];

@@ -23,13 +23,13 @@ std::string bandwidth_text(SecondsPerByte cost) {
   return cost > SecondsPerByte{} ? to_text(1.0 / cost) : "no limit";
 }
 
-/// A cost per byte as the bandwidth it is the inverse of.
+/// A cost per byte, shown as a bandwidth.
 std::string inverse_text(const model::Estimate<SecondsPerByte>& cost) {
   return fmt::format("{} ({} – {})", bandwidth_text(cost.value), bandwidth_text(cost.high),
                      bandwidth_text(cost.low));
 }
 
-/// A row for each segment of a fit: what it is of, and the segment.
+/// A row for each segment of a fit: its subject, and the segment.
 void append_segments(Table& table, const std::vector<Cell>& what, const model::Piecewise& cost) {
   for (const model::Segment& segment : cost.segments()) {
     std::vector<Cell> cells = what;

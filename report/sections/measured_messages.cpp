@@ -20,7 +20,7 @@
 namespace dlscale::report {
 namespace {
 
-/// More rows of messages than a page holds beside all else.
+/// Rows of messages beyond which a page becomes too long.
 constexpr std::size_t most_rows_on_page = 200;
 
 bool is_of_replay(const Measurement& measurement) {
@@ -35,12 +35,12 @@ bool is_alone(const Measurement& measurement) {
   return !is_of_replay(measurement) && !is_beside_work(measurement);
 }
 
-/// Of whole iterations.
+/// Whether the measurement covers whole iterations.
 bool is_of_all_messages(const Measurement& measurement) {
   return axis_or_empty(measurement, "message") == "all";
 }
 
-/// 0 of what has no size, as a barrier.
+/// Size of the message; 0 if it has none, as a barrier.
 double bytes_of(const Measurement& measurement) {
   const std::string text = axis_or_empty(measurement, "bytes");
   return is_number(text) ? std::stod(text) : 0;
@@ -50,7 +50,7 @@ std::string rate_text(const MessageRow& row, std::optional<BytesPerSecond> Rates
   return giga(rates(*row.measured).*rate);
 }
 
-/// One size of a setting: measured once, or several times in one file.
+/// One size of a setting, measured once or several times in one file.
 struct Size {
   const Measurement* measured = nullptr;
   std::vector<double> times;  ///< medians, in seconds; ≥ 1
@@ -61,10 +61,10 @@ struct Size {
   }
 };
 
-/// All sizes of a collective by an algorithm under one setting.
+/// All sizes of a collective by one algorithm in one setting.
 struct Curve {
-  MessageRow any;                ///< of its rows, with the size taken out of the axes
-  std::map<double, Size> sizes;  ///< that have times, by bytes
+  MessageRow any;                ///< any of its rows, without the axis of size
+  std::map<double, Size> sizes;  ///< sizes with times, by bytes
   int unstable = 0;
   int without_time = 0;
 
@@ -80,7 +80,7 @@ struct Curve {
   }
 };
 
-/// Rows of a setting follow each other in the order of message_rows().
+/// Groups rows into curves: rows of a setting are adjacent in the order of message_rows().
 std::vector<Curve> curves_of(const MessageRows& rows) {
   std::vector<Curve> curves;
   for (const MessageRow& row : rows) {
@@ -94,7 +94,7 @@ std::vector<Curve> curves_of(const MessageRows& rows) {
   return curves;
 }
 
-/// Cells of the smallest size and of that with the largest bus bandwidth.
+/// Cells of the smallest size and of the size with the largest bus bandwidth.
 std::vector<Cell> size_cells(const Curve& curve) {
   if (curve.sizes.empty()) return {{""}, {""}, {""}, {""}};
   const auto& [smallest, first] = *curve.sizes.begin();
@@ -188,7 +188,7 @@ Table beside_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// How many times as long as recorded.
+/// Measured time over recorded time.
 std::string over_recorded(const MessageRow& row) {
   const auto time = row.measured->series.find("time");
   const auto recorded = row.measured->series.find("recorded");
@@ -236,7 +236,7 @@ std::vector<Table> replayed_tables(std::span<const ResultFile> results) {
   }
   std::vector<Table> tables;
   for (auto& [replay, rows] : replays) {
-    // Their places in the iteration count, not their collectives.
+    // Their positions in the iteration count, not their collectives.
     std::ranges::stable_sort(
         rows, in_order, [](const MessageRow& row) { return axis_or_empty(row.axes, "message"); });
     MessageFields fields{axis_field("message", Align::right), axis_field("collective"),
@@ -250,7 +250,7 @@ std::vector<Table> replayed_tables(std::span<const ResultFile> results) {
   return tables;
 }
 
-/// By size: of one collective by one algorithm.
+/// Sizes of one collective by one algorithm.
 Table sizes_table(const std::string& collective, const std::string& algorithm,
                   const MessageRows& rows) {
   MessageFields fields{axis_field("bytes", Align::right), axis_field("ranks", Align::right),

@@ -9,17 +9,18 @@
 
 namespace dlscale::report {
 
-/// What bench comm measured, in short: how long the smallest message takes and how much the largest
-/// moves, a row a collective, algorithm and setting; what messages and other work cost each other;
-/// replays of trainings beside what was recorded. Tables without a row are left out.
+/// Summary of bench comm. The first table has the time of the smallest message and the bandwidth of
+/// the largest, one row for each collective, algorithm and setting. Others have the mutual slowdown
+/// of messages and other work, and replays of trainings with the recorded times. Tables without a
+/// row are left out.
 std::vector<Table> message_summary(std::span<const ResultFile> results);
 
-/// By collective, all that was measured of it by itself: a table an algorithm, a row a size, ranks
-/// and setting, with its time, algbw, busbw and wirebw (core/results/bandwidths.hpp); and by "replay" the
-/// messages of replays, a table a replay.
+/// All measurements of messages by collective: one table for each algorithm, one row for each size,
+/// ranks and setting. Columns: time, algbw, busbw and wirebw (core/results/bandwidths.hpp). Key
+/// "replay" holds the messages of replays, one table for each replay.
 std::map<std::string, std::vector<Table>> message_details(std::span<const ResultFile> results);
 
-/// Whether two sizes of an all-reduce as training sends it have times: enough for a curve.
+/// Whether an all-reduce as training sends it has times at two sizes: enough for a curve.
 bool has_all_reduce_curve(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

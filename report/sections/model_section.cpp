@@ -21,8 +21,8 @@ namespace {
 using lowering::Method;
 using model::JudgedSample;
 
-/// The faster by prediction of our Winograd F(4×4,3×3), fused and not, beside oneDNN's direct
-/// convolution, at a shape that neither was fitted to.
+/// Two rivals at a shape that neither was fitted to: the faster by prediction of our Winograd
+/// F(4×4,3×3), fused or not, and oneDNN's direct convolution.
 struct Rivals {
   const JudgedSample* ours = nullptr;
   const JudgedSample* direct = nullptr;
@@ -31,12 +31,12 @@ struct Rivals {
   [[nodiscard]] bool ahead() const {
     return ours->prediction.time.value < direct->prediction.time.value;
   }
-  /// Beyond both intervals.
+  /// Ahead by more than both intervals.
   [[nodiscard]] bool surely_ahead() const {
     return ours->prediction.time.high < direct->prediction.time.low;
   }
   [[nodiscard]] double measured() const { return ours->sample.time / direct->sample.time; }
-  /// The intervals of what was measured overlap, as in tie() of measured_cases.hpp.
+  /// The measured intervals overlap, as in tie() of measured_cases.hpp.
   [[nodiscard]] bool tied() const {
     return ours->sample.low <= direct->sample.high && direct->sample.low <= ours->sample.high;
   }
@@ -67,7 +67,7 @@ std::vector<Rivals> all_rivals(const model::KernelJudgement& judgement) {
   return all;
 }
 
-/// "vgg16 conv1_2", of a sample's "vgg16 conv1_2" or "list_L1 L1".
+/// "vgg16 conv1_2", from a sample's "vgg16 conv1_2" or "list_L1 L1".
 std::string layer_text(const std::string& where) {
   const std::size_t space = where.find(' ');
   const std::string layer = where.substr(space + 1);

@@ -21,12 +21,12 @@ namespace {
 using enum QualityKind;
 using enum QualityResult;
 
-/// Fixed work may take this much longer than at its best (docs/RESULTS.md, "A quiet machine").
+/// Tolerated slowdown of the fixed work over its best time (docs/RESULTS.md, "A quiet machine").
 constexpr double quiet_tolerance = 0.08;
-/// A difference of some percent between two rows means nothing above this noise.
+/// Above this noise, differences of a few percent between two rows are not significant.
 constexpr double much_noise = 0.05;
-/// Slowdowns, sync boost, limits of temperature and brakes: nvmlClocksEventReason… of the NVML API
-/// Reference Guide. A limit of power (0x04) is normal under load.
+/// Slowdowns, sync boost, temperature limits and brakes: nvmlClocksEventReason… of the NVML API
+/// Reference Guide. A power limit (0x04) is normal under load.
 constexpr std::uint64_t slowdowns = 0x08 | 0x10 | 0x20 | 0x40 | 0x80;
 
 template <class Visit>
@@ -43,7 +43,7 @@ void for_each_cell(const ReportInput& input, Visit visit) {
   }
 }
 
-/// All samples of a series, of every rank; empty where the row has no such series.
+/// All samples of a series, of every rank; empty if the row lacks the series.
 std::vector<double> samples_of(const Measurement& row, const std::string& name) {
   const auto found = row.series.find(name);
   if (found == row.series.end()) return {};
@@ -98,7 +98,7 @@ QualityCheck canary_check(const ReportInput& input) {
   return check;
 }
 
-/// Counts rows with a witness, and those beside which it was slow, against the best of the file.
+/// Counts rows with a witness, and those with a slow one, relative to the best of the file.
 void count_witnesses(const ResultFile& file, QualityCheck& check) {
   std::vector<double> worst;
   double best = INFINITY;
@@ -115,7 +115,7 @@ void count_witnesses(const ResultFile& file, QualityCheck& check) {
 }
 
 bool is_throttled(const std::vector<double>& readings) {
-  constexpr double most = 9007199254740992.0;  // a double holds every whole number below it
+  constexpr double most = 9007199254740992.0;  // a double holds every whole number below this
   return std::ranges::any_of(readings, [](double reading) {
     return reading >= 0 && reading < most && (static_cast<std::uint64_t>(reading) & slowdowns) != 0;
   });
@@ -140,7 +140,7 @@ QualityCheck slowdown_check(const ReportInput& input) {
   return check;
 }
 
-/// The times that a row is about; null where it has none.
+/// The main times of a row; nullptr if it has none.
 const Series* times_of(const Measurement& row) {
   if (!is_timed(row)) return nullptr;
   const auto found = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
@@ -148,7 +148,7 @@ const Series* times_of(const Measurement& row) {
   return found->second.summary.median > 0 ? &found->second : nullptr;
 }
 
-/// The median of some relative spreads and their 90 % quantile.
+/// The median and the 90 % quantile of relative spreads.
 QualityCheck spread_check(QualityKind kind, const std::vector<double>& spreads) {
   if (spreads.empty()) return {kind};
   const double middle = median(spreads);
@@ -159,7 +159,7 @@ QualityCheck spread_check(QualityKind kind, const std::vector<double>& spreads) 
            {"p90", quantile(spreads, 0.9)}}};
 }
 
-/// Half the 95 % interval of each median; of fewer samples there is no such interval.
+/// Checks half the 95 % interval of each median; fewer than 6 samples do not give one.
 QualityCheck noise_check(const ReportInput& input) {
   constexpr std::size_t least = 6;
   std::vector<double> spreads;
@@ -171,7 +171,8 @@ QualityCheck noise_check(const ReportInput& input) {
   return spread_check(noise, spreads);
 }
 
-/// The range of the medians of each question that one version measured on one host repeatedly.
+/// Checks the range of the medians of each question that one version measured repeatedly on one
+/// host.
 QualityCheck repeats_check(const ReportInput& input) {
   std::map<std::string, std::vector<double>> medians;  // by question
   for_each_row(input, [&](const ResultFile& file, const Measurement& row) {
@@ -216,7 +217,7 @@ QualityCheck build_check(const ReportInput& input) {
   return check;
 }
 
-/// How a sentence shows a number.
+/// Form of a number in a sentence.
 struct Phrase {
   QualityKind kind;
   std::string_view number;

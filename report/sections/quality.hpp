@@ -10,12 +10,12 @@
 
 namespace dlscale::report {
 
-/// Property of the measurements on a page that decides whether they can be used.
+/// A property of the measurements on a page that decides whether they are usable.
 enum class QualityKind {
   validity,  ///< statuses of measurements, incomplete files, failed cells
   answers,   ///< results compared with a reference
   canary,    ///< A/A tests of suites of cells
-  slowdown,  ///< witnesses of --wait-quiet, throttling of GPUs and processors
+  slowdown,  ///< slow witnesses of --wait-quiet, throttling of GPUs and processors
   noise,     ///< within a run
   repeats,   ///< between runs of one version on one host
   build,     ///< sanitizers, optimisation, local changes
@@ -23,14 +23,15 @@ enum class QualityKind {
 
 enum class QualityResult { pass, warn, fail };
 
-/// One check and the numbers that its sentence shows.
+/// One check, and the numbers in its sentence.
 struct QualityCheck {
   QualityKind kind = QualityKind::validity;
   QualityResult result = QualityResult::pass;
   std::map<std::string, double, std::less<>> numbers = {};
 
-  [[nodiscard]] double number(std::string_view name) const;  ///< 0 where it has none
-  [[nodiscard]] bool any(std::initializer_list<std::string_view> names) const;  ///< above 0
+  [[nodiscard]] double number(std::string_view name) const;  ///< 0 if absent
+  /// Whether any is above 0.
+  [[nodiscard]] bool any(std::initializer_list<std::string_view> names) const;
 };
 
 /// All checks that the results allow, in the order of QualityKind.
@@ -39,7 +40,7 @@ std::vector<QualityCheck> quality_checks(const ReportInput& input);
 /// "3 measurements: 1 ok, 2 unstable".
 std::string sentence(const QualityCheck& check);
 
-/// A badge (good, usable or doubtful, with the reasons) and the table of checks, folded.
+/// A badge (good, usable or doubtful, with reasons) and the folded table of checks.
 Section quality_section(const ReportInput& input);
 
 }  // namespace dlscale::report

@@ -27,7 +27,7 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::size_t most_remarks = 5;  ///< of a benchmark
+constexpr std::size_t most_remarks = 5;  ///< per benchmark
 constexpr std::size_t most_step_rows = 500;
 
 using Curve = std::vector<model::Prediction>;
@@ -102,7 +102,7 @@ Table measured_speedups(const Validation& validation) {
   return table;
 }
 
-/// Only what differs, and which files have what.
+/// Differing properties only, with the files of each value.
 Table differences_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "In what the result files differ";
@@ -131,7 +131,7 @@ Table environment_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// Axes of a row in words, without an empty one.
+/// Axes of a row in words; omits empty ones.
 std::string question_of(const Measurement& measurement) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : measurement.axes) {
@@ -140,7 +140,7 @@ std::string question_of(const Measurement& measurement) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// A row a measurement: the median of what it is about, and its interval.
+/// One row for each measurement: its main median and interval.
 Table measurements_table(std::span<const ResultFile> results) {
   Table table;
   table.columns = {{"benchmark", Align::left},
@@ -356,7 +356,7 @@ Section processor_section(const ReportInput& input) {
   return section;
 }
 
-/// Verdict, what changed, whether to believe it: what stands before everything else.
+/// The first sections: verdict, changes, and reliability.
 std::vector<Section> first_sections(const ReportInput& input) {
   std::vector<Section> sections;
   if (input.trained) sections.push_back(verdict_section(input));

@@ -13,38 +13,37 @@
 
 namespace dlscale::report {
 
-/// The kinds of blocks a section is made of.
+/// The kinds of blocks in a section.
 struct Paragraph {
   std::string text;
 };
 struct Items {
   std::vector<std::string> lines;
 };
-/// Where the figure of that name goes if it was drawn.
+/// Place of the figure of that name, if it was drawn.
 struct FigureSlot {
   std::string name;
 };
-/// One word and the reasons for it.
+/// One word and its reasons.
 struct Badge {
   Tone tone = Tone::plain;
   std::string word;
   std::string reasons;
 };
-/// A table of which only the title shows until it is opened.
+/// A table that shows only its title until it is opened.
 struct Folded {
   enum class In { all_forms, html };
   Table table;
-  In in = In::all_forms;  ///< html: Markdown shows the table
+  In in = In::all_forms;  ///< html: Markdown shows the table unfolded
 };
-/// Tables too long for a page that people read through: folded in HTML; beside Markdown in pages of
-/// their own, which it links.
+/// Tables too long to read within a page: folded in HTML; separate linked pages in Markdown.
 struct Appendix {
   enum class Of { layers, messages };
-  std::string name;  ///< what they are of; names the pages, too
+  std::string name;  ///< subject of the tables; also names the pages
   std::vector<Table> tables;
   Of of = Of::layers;
 };
-/// All rows, as many as there are: folded in HTML; Markdown only tells where they stand.
+/// All rows, however many: folded in HTML; Markdown only says where they are.
 struct RawRows {
   Table table;
 };
@@ -56,17 +55,17 @@ struct Section {
   std::vector<Block> blocks;
 };
 
-/// The report in the order in which it is read, without a form: what html() and markdown() write.
+/// The report in reading order, independent of the format: the input of html() and markdown().
 std::vector<Section> report_sections(const ReportInput& input);
 
-/// Sections as a page, and as pages of Markdown: what html() and markdown() of any report are.
+/// Sections as an HTML page, and as Markdown pages.
 std::string html_page(const std::string& title, const std::vector<Section>& sections,
                       const Figures& figures);
 std::vector<Page> markdown_pages(const std::string& title, const std::vector<Section>& sections,
                                  const Figures& figures);
 
-/// "dlscale: training on local, predicted and measured" or, where nothing was trained, "dlscale:
-/// measured on AMD …".
+/// "dlscale: training on local, predicted and measured"; without training "dlscale: measured on AMD
+/// …".
 std::string report_title(const ReportInput& input);
 
 // The sections, one function each.
@@ -89,19 +88,20 @@ Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input);
 
-/// A page of results side by side and of nothing else: predictions need one machine.
+/// A page of results side by side alone: predictions need one machine.
 std::vector<Section> side_by_side_sections(const ReportInput& input);
 inline constexpr std::string_view side_by_side_title = "dlscale: side by side";
 
-// What is printed on the screen, too; these two require input.kernels.
+// Tables that are also printed on the screen; these two require input.kernels.
 std::vector<Table> convolution_summary(const ReportInput& input);
 std::vector<Table> ratio_tables(const ReportInput& input);
 
 /// "quick, 20 cells: 17 ok, 1 crashed, 2 left"; empty without suites.
 std::string suites_sentence(const ReportInput& input);
-/// What became of each cell of suites, as records (Document::cells).
+/// Outcome of each cell of suites, as records (Document::cells).
 Table cell_records(const ReportInput& input);
-/// Cells of suites that have no result, which are printed, too: a table a suite that has some.
+/// Cells of suites without a result, also printed on the screen: one table for each suite that has
+/// any.
 std::vector<Table> suite_troubles(const ReportInput& input);
 
 }  // namespace dlscale::report

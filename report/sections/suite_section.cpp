@@ -26,7 +26,7 @@ Tone tone_of(const CellOutcome& cell) {
   return Tone::caution;
 }
 
-/// Every status that a cell can have (docs/SUITES.md).
+/// All possible statuses of a cell (docs/SUITES.md).
 std::vector<std::string> cell_states() {
   return {"ok",    "unstable", "throttled", "nothing measured", "unsupported",
           "wrong", "failed",   "crashed",   "timeout",          "left"};
@@ -46,7 +46,7 @@ std::string seconds_text(const CellOutcome& cell) {
   return cell.started.empty() ? "" : to_text(Seconds(cell.seconds));
 }
 
-/// A cell of a suite. Before it began there is neither a time nor an exit code.
+/// A cell of a suite. Before its start it has neither a time nor an exit code.
 struct SuiteCell {
   const SuiteRecord* suite;
   const CellOutcome* cell;
@@ -64,7 +64,7 @@ auto of_cell(auto member) {
   return via(&SuiteCell::cell, member);
 }
 
-/// In the order of records.
+/// Fields of a cell, in the order of records.
 Fields<SuiteCell> cell_fields() {
   using enum Meaning;
   const auto if_begun = [](auto member) {
@@ -93,7 +93,7 @@ Field<SuiteCell> time_field(const char* header) {
                                  [](const SuiteCell& row) { return seconds_text(*row.cell); });
 }
 
-/// What failed and what is left, with all there is to find out why.
+/// Failed and remaining cells, with all information for finding the cause.
 Table trouble_table(const SuiteRecord& suite) {
   std::vector<SuiteCell> cells = cells_of({&suite, 1});
   std::erase_if(

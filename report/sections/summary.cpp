@@ -28,7 +28,7 @@ using model::Machine;
 
 constexpr Bytes all_reduce_shown(25 * 1024.0 * 1024.0);  ///< the large bucket of `bucketed`
 
-/// Numbers of ranks on a node that something was measured with.
+/// Numbers of ranks on a node with measurements.
 std::set<int> settings(const Machine& machine) {
   std::set<int> ranks;
   for (const KernelTime& kernel : machine.kernels) ranks.insert(kernel.ranks_on_node);
@@ -36,11 +36,11 @@ std::set<int> settings(const Machine& machine) {
   return ranks;
 }
 
-/// The conditions a table of one number a part is of; everything else is left out of it.
+/// The conditions of a table with one number for each part; omits all others.
 struct Conditions {
   DType dtype = DType::f32;
   int threads = 0;  ///< the fewest measured in this precision; 0: none
-  int height = 0;   ///< the largest crop of pictures
+  int height = 0;   ///< largest crop of images
   int width = 0;
 };
 
@@ -63,7 +63,7 @@ Conditions conditions(const Machine& machine) {
   return found;
 }
 
-/// What was measured beside so many ranks under the conditions.
+/// The measurement with this many ranks under the conditions.
 template <class Measured>
 bool matches(const Measured& measured, const Conditions& conditions, int ranks_on_node) {
   return measured.ranks_on_node == ranks_on_node && measured.dtype == conditions.dtype &&
@@ -81,7 +81,7 @@ std::string fastest_convolution(const Machine& machine, const Conditions& condit
   return fastest > FlopsPerSecond{} ? to_text(fastest) : "–";
 }
 
-/// The rate at which large arrays are worked on.
+/// The rate for large arrays.
 std::string large_array_rate(const std::vector<AffineFit>& fits, const Conditions& conditions,
                              int ranks_on_node) {
   const auto fit = std::ranges::find_if(
@@ -101,7 +101,7 @@ std::string pictures_per_second(const Machine& machine, const Conditions& condit
   return significant(1 / loader->picture().value.si(), 3) + " a second";
 }
 
-/// Between the ranks of one node.
+/// Time of an all-reduce between the ranks of one node.
 std::string all_reduce(const Machine& machine, int ranks_on_node) {
   for (const model::CollectiveFit& fit : machine.collectives) {
     const bool wanted = fit.collective == "all_reduce" && fit.waiting == "spin" &&
@@ -135,7 +135,7 @@ Table empty_worker_table(const Conditions& conditions, const std::set<int>& rank
   return table;
 }
 
-/// Every number of ranks of any curve.
+/// All numbers of ranks of all curves.
 std::set<int> ranks_of(const ReportInput& input) {
   std::set<int> ranks;
   for (const auto& curve : input.curves) {
@@ -158,14 +158,14 @@ std::vector<Cell> speedup_cells(const std::vector<model::Prediction>& curve,
   return cells;
 }
 
-/// What became of cells comes first: a result that is not there cannot be seen elsewhere.
+/// Outcomes of cells come first: a missing result is not visible elsewhere.
 void add_suites(Document& document, const ReportInput& input) {
   if (input.suites.empty()) return;
   document.cells = cell_records(input);
   document.lead = suites_sentence(input) + (document.lead.empty() ? "" : ". " + document.lead);
 }
 
-/// What predictions on several full nodes take the links between them to be.
+/// Links between nodes that predictions on several full nodes assume.
 std::string between_nodes(const Machine& machine) {
   const Cluster& cluster = machine.cluster;
   const bool measured = std::ranges::any_of(machine.collectives, [&](const auto& fit) {

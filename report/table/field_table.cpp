@@ -38,7 +38,7 @@ namespace {
 
 constexpr const char* absent = "–";
 
-/// The text of a number; "–" where there is none.
+/// The text of a number; "–" for null.
 template <class Text>
 std::string text_or_dash(const Json& value, Text text) {
   return value.is_null() ? absent : text(value.get<double>());

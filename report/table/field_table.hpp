@@ -17,18 +17,18 @@
 
 namespace dlscale::report {
 
-// An answer is written once: a list of fields says what is known of a row. The table for people,
-// the records (CSV) and the JSON object of a row are made from it, each in the order of the list.
+// An answer is written once: a list of fields describes a row. The table for people, the records
+// (CSV) and the JSON object of a row are made from it, each in the order of the list.
 
-/// A value of an answer: null, truth value, integer, number, text, or a list or object of these.
-/// Keys keep the order in which they are written.
+/// A value of an answer: null, boolean, integer, number, text, or a list or object of these. Keys
+/// keep their order.
 using Json = nlohmann::ordered_json;
 
-/// A finite number; infinities and NaN are a bug in dlscale, since JSON has none.
+/// A finite number. Infinities and NaN are a bug in dlscale, since JSON has none.
 Json number(double value);
-/// A whole number without ".0", which is how settings stand in JSON.
+/// A whole number without ".0", as settings appear in JSON.
 Json setting(double value);
-/// Null where the text is empty.
+/// Null if the text is empty.
 Json text_or_null(std::string text);
 
 template <class T>
@@ -41,7 +41,7 @@ inline constexpr bool is_list = false;
 template <class T>
 inline constexpr bool is_list<std::vector<T>> = true;
 
-/// What a getter returns as a value: quantities in SI, null for an absent optional.
+/// Converts the result of a getter to a value: quantities in SI, null for an absent optional.
 template <class T>
 Json value_of(const T& it) {
   if constexpr (is_optional<T>) {
@@ -60,7 +60,8 @@ Json value_of(const T& it) {
   }
 }
 
-/// A getter along members, pointers and functions: via(&Prediction::run, &Run::dtype, dtype_name).
+/// A getter through members, pointers and functions: via(&Prediction::run, &Run::dtype,
+/// dtype_name).
 template <class First, class... Rest>
 auto via(First first, Rest... rest) {
   return [=](const auto& row) {
@@ -72,11 +73,11 @@ auto via(First first, Rest... rest) {
   };
 }
 
-/// A value in a record: "" for null, the shortest decimal that reads back as the same number, texts
-/// of a list joined by "; ".
+/// A value in a record: "" for null, the shortest decimal that reads back as the same number, list
+/// items joined by "; ".
 std::string record_text(const Json& value);
 
-/// How people read a value, and how its column stands.
+/// Text and alignment of a value for people.
 struct Look {
   std::string (*text)(const Json& value);
   Align align = Align::right;
@@ -92,43 +93,42 @@ std::string whole_text(const Json& value);
 std::string giga_text(const Json& value);
 std::string significant_text(const Json& value, int digits);
 
-// "–" stands for null in all but the first two.
+// "–" means null in all but the first two.
 inline constexpr Look exact{record_text};                     ///< as in records
 inline constexpr Look words{record_text, Align::left};        ///< a text
 inline constexpr Look words_or_dash{dash_text, Align::left};  ///< a text
 inline constexpr Look exact_or_dash{dash_text};               ///< as in records
-inline constexpr Look milliseconds{milliseconds_text};        ///< of seconds
-inline constexpr Look percent{percent_text};                  ///< "3.2 %" of 0.032
-inline constexpr Look signed_percent{signed_percent_text};    ///< "+3.2 %", of errors
+inline constexpr Look milliseconds{milliseconds_text};        ///< from seconds
+inline constexpr Look percent{percent_text};                  ///< "3.2 %" from 0.032
+inline constexpr Look signed_percent{signed_percent_text};    ///< "+3.2 %", for errors
 inline constexpr Look whole{whole_text};                      ///< without decimals
-inline constexpr Look giga{giga_text};                        ///< 1e9 a second
+inline constexpr Look giga{giga_text};                        ///< 1e9 per second
 template <int digits>
 inline constexpr Look significant{
     [](const Json& value) { return significant_text(value, digits); }};
 }  // namespace as
 
-/// "kept" or "missed", of a limit; "–" where there is none.
+/// "kept" or "missed" for a limit; "–" if there is none.
 Cell kept_cell(std::optional<bool> kept);
 
-/// "passed", "inconclusive" or "failed": the verdict of an answer with that exit code.
+/// "passed", "inconclusive" or "failed": the verdict for an exit code.
 std::string_view verdict_word(ExitCode code);
 
-/// What an answer says of a row under one name: the value that programs read, and what people see
-/// of it.
+/// One named value of a row: the value for programs, and its form for people.
 template <class Row>
 struct Field {
   enum class In { records_and_json, records, json };
 
-  std::string key{};                  ///< with its unit, "t_iter_s"; empty: for people only
-  Meaning meaning = Meaning::remark;  ///< of the column of records
+  std::string key{};                  ///< name with its unit, "t_iter_s"; empty: for people only
+  Meaning meaning = Meaning::remark;  ///< meaning of the column of records
   std::function<Json(const Row&)> value{};
   std::string header{};  ///< with its unit, "iteration ms"; empty: for programs only
   Look look = as::exact;
-  std::function<Cell(const Row&)> cell{};  ///< in place of value and look
+  std::function<Cell(const Row&)> cell{};  ///< replaces value and look
   In in = In::records_and_json;
-  std::vector<std::string> states{};  ///< every word of a Meaning::state
+  std::vector<std::string> states{};  ///< all possible words of a Meaning::state
 
-  /// For programs. `get` is a member or takes the row; value_of() makes a value of what it returns.
+  /// For programs only. `get` is a member or a function of the row; value_of() converts its result.
   template <class Get>
   Field(std::string name, Meaning what, Get get)
       : key(std::move(name)),
@@ -143,7 +143,7 @@ struct Field {
     look = shown;
   }
 
-  /// For programs, and for people in other words: `show` makes a cell of the row.
+  /// For programs, and in other words for people: `show` makes a cell from the row.
   template <class Get, std::invocable<const Row&> Show>
   Field(std::string name, Meaning what, Get get, std::string heading, Show show,
         Align align = Align::right)
@@ -165,14 +165,14 @@ struct Field {
     field.cell = cell_by(std::move(show));
     return field;
   }
-  /// For records only, where JSON says it otherwise.
+  /// For records only; JSON expresses it differently.
   template <class Get>
   static Field record(std::string name, Meaning what, Get get) {
     Field field(std::move(name), what, std::move(get));
     field.in = In::records;
     return field;
   }
-  /// For JSON only: objects, lists, and what records say otherwise.
+  /// For JSON only: objects, lists, and values that records express differently.
   template <class Get>
   static Field json(std::string name, Get get) {
     Field field(std::move(name), Meaning::remark, std::move(get));
@@ -187,7 +187,7 @@ struct Field {
   }
 
  private:
-  /// Of a function that returns a cell or its text.
+  /// Adapts a function that returns a cell or its text.
   template <class Show>
   static std::function<Cell(const Row&)> cell_by(Show show) {
     return [show](const Row& row) -> Cell {
@@ -203,7 +203,7 @@ struct Field {
 template <class Row>
 using Fields = std::vector<Field<Row>>;
 
-/// The lists one after the other.
+/// Concatenates the lists.
 template <class Row>
 Fields<Row> joined(std::initializer_list<Fields<Row>> lists) {
   Fields<Row> all;
@@ -211,7 +211,7 @@ Fields<Row> joined(std::initializer_list<Fields<Row>> lists) {
   return all;
 }
 
-/// Fields of a part of a row, `get`, among those of the row: of a prediction those of its run.
+/// Lifts the fields of a part of a row, `get`, to the row: for example those of a prediction's run.
 template <class Row, class Part, class Get>
 Fields<Row> part_of(const Fields<Part>& fields, Get get) {
   Fields<Row> all;
@@ -231,7 +231,7 @@ Fields<Row> part_of(const Fields<Part>& fields, Get get) {
   return all;
 }
 
-/// The fields of these keys, in the order of the keys.
+/// The fields with these keys, in the order of the keys.
 template <class Row>
 Fields<Row> picked(const Fields<Row>& fields, std::initializer_list<std::string_view> keys) {
   Fields<Row> some;
@@ -243,7 +243,7 @@ Fields<Row> picked(const Fields<Row>& fields, std::initializer_list<std::string_
   return some;
 }
 
-/// All fields but those of these keys.
+/// All fields except those with these keys.
 template <class Row>
 Fields<Row> without(Fields<Row> fields, std::initializer_list<std::string_view> keys) {
   std::erase_if(fields, [keys](const Field<Row>& field) {
@@ -252,7 +252,7 @@ Fields<Row> without(Fields<Row> fields, std::initializer_list<std::string_view> 
   return fields;
 }
 
-/// The same fields without what people see.
+/// The same fields without their form for people.
 template <class Row>
 Fields<Row> for_programs(Fields<Row> fields) {
   std::erase_if(fields, [](const Field<Row>& field) { return field.key.empty(); });
@@ -260,7 +260,7 @@ Fields<Row> for_programs(Fields<Row> fields) {
   return fields;
 }
 
-/// The same fields for people only; those without a header are left out.
+/// The same fields for people only; fields without a header are left out.
 template <class Row>
 Fields<Row> for_people(Fields<Row> fields) {
   std::erase_if(fields, [](const Field<Row>& field) { return field.header.empty(); });
@@ -268,7 +268,7 @@ Fields<Row> for_people(Fields<Row> fields) {
   return fields;
 }
 
-/// The same fields in records only, for rows whose JSON has the part as an object of its own.
+/// The same fields in records only, for rows whose JSON has the part as a separate object.
 template <class Row>
 Fields<Row> in_records(Fields<Row> fields) {
   std::erase_if(fields, [](const Field<Row>& field) { return !field.in_records(); });
@@ -276,7 +276,7 @@ Fields<Row> in_records(Fields<Row> fields) {
   return fields;
 }
 
-/// Adds to a table what people see of a row.
+/// Appends the row's cells for people to a table.
 template <class Row>
 void add_shown(const Fields<Row>& fields, const Row& row, Table& table) {
   std::vector<Cell>& cells = table.rows.emplace_back();
@@ -285,7 +285,7 @@ void add_shown(const Fields<Row>& fields, const Row& row, Table& table) {
   }
 }
 
-/// What people see: a column a field that has a header, without title and notes.
+/// The table for people: one column for each field with a header, without title and notes.
 template <class Row, class Rows>
 Table table_of(const Fields<Row>& fields, const Rows& rows) {
   Table table;
@@ -296,7 +296,7 @@ Table table_of(const Fields<Row>& fields, const Rows& rows) {
   return table;
 }
 
-/// A row a record.
+/// Records, one for each row.
 template <class Row, class Rows>
 Table records_of(const Fields<Row>& fields, const Rows& rows) {
   Table table;
@@ -314,7 +314,7 @@ Table records_of(const Fields<Row>& fields, const Rows& rows) {
   return table;
 }
 
-/// The row as an object.
+/// The row as a JSON object.
 template <class Row>
 Json object_of(const Fields<Row>& fields, const Row& row) {
   Json object = Json::object();
@@ -323,7 +323,7 @@ Json object_of(const Fields<Row>& fields, const Row& row) {
   }
   return object;
 }
-/// Null where there is none.
+/// Null if absent.
 template <class Row>
 Json object_of(const Fields<Row>& fields, const std::optional<Row>& row) {
   return row ? object_of(fields, *row) : Json(nullptr);
@@ -337,11 +337,11 @@ Json list_of(const Fields<Row>& fields, const Rows& rows) {
   return list;
 }
 
-/// Indented by two; bytes that are not UTF-8 become U+FFFD.
+/// Indented by two; invalid UTF-8 becomes U+FFFD.
 std::string dump(const Json& json);
 
 /// The JSON of an answer of version 1: {"schema": …, "version": 1, …}, followed by the fields of
-/// the object that `rest` makes. `rest` owns what it reads.
+/// the object from `rest`. `rest` owns the data it reads.
 JsonText json_answer(std::string schema, std::function<Json()> rest);
 
 }  // namespace dlscale::report

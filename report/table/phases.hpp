@@ -6,11 +6,11 @@
 
 namespace dlscale::report {
 
-/// A phase of an iteration: its name in results, a word for people, and where a prediction has it.
+/// A phase of an iteration: its name in results, a word for people, and its place in a prediction.
 struct Phase {
   std::string_view series;
   std::string_view word;
-  Seconds model::IterationTime::*predicted;  ///< nullptr: a model predicts none, that is 0 s
+  Seconds model::IterationTime::*predicted;  ///< nullptr: not predicted, counts as 0 s
 };
 
 /// The disjoint phases that add up to an iteration, in the order in which they happen.
@@ -28,7 +28,7 @@ inline Seconds predicted_time(const Phase& phase, const model::IterationTime& ti
   return phase.predicted == nullptr ? Seconds{} : time.*phase.predicted;
 }
 
-/// The word for a phase's name, "forward" for "t_f"; the whole iteration for "t_iter".
+/// The word for a phase's name, "forward" for "t_f"; also for the whole iteration, "t_iter".
 std::string_view phase_word(std::string_view series);
 
 }  // namespace dlscale::report

@@ -8,9 +8,9 @@
 
 namespace dlscale::report {
 
-/// Adds columns of records that mean the same to those who follow numbers from run to run. Of every
-/// column of records it is told what it is (tests/report/records_declared.hpp): by its name alone a
-/// number without a unit would be a key, and so another series in every run.
+/// Adds columns of records with a common meaning for tracking numbers from run to run. Every column
+/// of records declares its meaning (tests/report/records_declared.hpp). By its name alone, a number
+/// without a unit would be a key, and so a new series in every run.
 inline void add_columns(std::vector<Column>& columns, Meaning meaning,
                         std::initializer_list<std::string_view> headings) {
   for (const std::string_view heading : headings) {

@@ -16,7 +16,7 @@ bool by_server(const Run& run) {
   return run.synchronisation == Synchronisation::parameter_server;
 }
 
-/// Names and values of the settings of the run that are not as usual.
+/// Names and values of the run's unusual settings.
 std::vector<std::string> unusual_settings(const Run& run) {
   const ScheduleSettings usual;
   const ScheduleSettings& settings = run.settings;

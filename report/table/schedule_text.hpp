@@ -5,8 +5,8 @@
 
 namespace dlscale::report {
 
-/// How the gradients of a run travel, in words: "wait_free", "wait_free by parameter server",
-/// "horovod (cycle 5.000 ms)". Of settings, those that are not as usual.
+/// How a run exchanges gradients, in words: "wait_free", "wait_free by parameter server", "horovod
+/// (cycle 5.000 ms)". Names only unusual settings.
 std::string schedule_text(const Run& run);
 
 }  // namespace dlscale::report

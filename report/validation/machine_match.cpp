@@ -11,9 +11,9 @@
 namespace dlscale::report {
 namespace {
 
-using Differences = std::map<std::string, std::set<std::string>>;  // what differs → files
+using Differences = std::map<std::string, std::set<std::string>>;  // difference → files
 
-/// Values that a side does not know differ from nothing.
+/// Records a difference; values unknown to a side do not differ.
 void compare_value(Differences& differences, const ResultFile& file, const std::string& what,
                    const std::string& run, const std::string& machine) {
   const auto known = [](const std::string& value) { return !value.empty() && value != "unknown"; };
@@ -22,8 +22,8 @@ void compare_value(Differences& differences, const ResultFile& file, const std::
       file.path.string());
 }
 
-/// A run on one rank uses another communicator than the benchmark of messages, and none of its
-/// time.
+/// Whether a library affects the run. On one rank the communicator differs from that of the message
+/// benchmark, and takes no time.
 bool concerns(const Measurement& run, const std::string& library) {
   const auto ranks = run.axes.find("ranks");
   return library != "communicator" || ranks == run.axes.end() || ranks->second != "1";

@@ -8,11 +8,11 @@
 
 namespace dlscale::report {
 
-/// In what the training runs ("e2e") among the results differ from what the machine was fitted to:
-/// processor, host, links between hosts, compute backend, versions of libraries. A sentence a
-/// difference, with the files it is true of; one more if the machine does not say what it was
-/// fitted to. Of a library that only one side names nothing is said. Nothing about a machine that
-/// was not fitted.
+/// Differences between the training runs ("e2e") among the results and the data that the machine
+/// was fitted to. Compares processor, host, links between hosts, compute backend and library
+/// versions. One sentence for each difference, with its files; one more if the machine does not
+/// record its fit. Ignores libraries that only one side names. Empty for a machine that was not
+/// fitted.
 std::vector<std::string> machine_differences(const model::Machine& machine,
                                              std::span<const ResultFile> results);
 

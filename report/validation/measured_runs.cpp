@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
-/// Files from before an axis was recorded: what training did unless told otherwise, and what it did
-/// on every device.
+/// Adds axes that older files lack: the defaults of training then, on every device.
 void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("waiting", "sleep");
   axes.try_emplace("input_copy", "on_path");
@@ -32,7 +31,7 @@ void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("phases", "yes");
 }
 
-/// The same of messages: those that there were then, all-reduces and ping-pongs.
+/// The same for messages of the kinds that existed then, all-reduces and ping-pongs.
 void add_older_messages(std::map<std::string, std::string>& axes) {
   const auto collective = axes.find("collective");
   if (collective == axes.end()) return;
@@ -83,14 +82,14 @@ Run run_of(const Measurement& measurement) {
   return run;
 }
 
-/// The rank that sample `index` waited for. Requires ≥ 1 rank.
+/// The rank that the others waited for in sample `index`. Requires ≥ 1 rank.
 std::size_t critical_rank(const Series& exposed, std::size_t index) {
   const auto earlier = [index](const auto& a, const auto& b) { return a.at(index) < b.at(index); };
   const auto found = std::min_element(exposed.samples.begin(), exposed.samples.end(), earlier);
   return static_cast<std::size_t>(found - exposed.samples.begin());
 }
 
-/// Median over iterations of a phase on the critical rank of each.
+/// Median over iterations of a phase on the critical rank of each iteration.
 double critical_median(const Measurement& measurement, std::string_view phase) {
   const Series& exposed = measurement.at("t_comm_exposed");
   const Series& series = measurement.at(phase);
@@ -108,7 +107,7 @@ double critical_median(const Measurement& measurement, std::string_view phase) {
   return median(samples);
 }
 
-/// Over which it sent its gradients.
+/// The links over which it sent its gradients.
 std::string links_of(const ResultFile& file, const Measurement& measurement) {
   if (!model::is_between_hosts(measurement)) return "";
   return model::links_between_hosts(file.header.environment);
@@ -135,7 +134,7 @@ Seconds joined_median(const Repeats& repeats, std::string_view series) {
   return Seconds(median(medians));
 }
 
-/// 0 where a repeat lacks the series.
+/// The median over repeats; 0 if a repeat lacks the series.
 Seconds median_if_recorded(const Repeats& repeats, std::string_view series) {
   const bool recorded = std::ranges::all_of(repeats, [&](const Measurement* repeat) {
     return repeat->series.contains(std::string(series));
@@ -183,7 +182,7 @@ bool has_phases(const Measurement& measurement) {
   return phases == measurement.axes.end() || phases->second != "no";
 }
 
-/// It was measured for its own sake, so that nothing is missing.
+/// Leaves out a run that was measured only as a whole; nothing is missing.
 void leave_out_whole(MeasuredRuns& collected, const Measurement& measurement) {
   collected.notes.push_back(fmt::format(
       "left out: {} was timed as a whole (--phases no), and predictions are judged phase by phase",

@@ -11,42 +11,41 @@
 
 namespace dlscale::report {
 
-/// All repeats of one training run over the same links as benchmark "e2e" measured it.
+/// All repeats of one training run over the same links, as measured by benchmark "e2e".
 struct MeasuredRun {
-  std::string key;  ///< of the measurements, without `repeat`
+  std::string key;  ///< key of the measurements, without `repeat`
   std::map<std::string, std::string> axes;
-  std::string links;  ///< between hosts, where it says which (model/fits/links.hpp)
+  std::string links;  ///< between hosts, if recorded (model/fits/links.hpp)
   Run run;
   std::vector<Seconds> t_iter;  ///< median of each repeat
-  /// From the least to the greatest end of the 95 % intervals of these medians.
+  /// Least end of the 95 % intervals of these medians; `high` is the greatest.
   Seconds low;
   Seconds high;
-  /// By phase: median over repeats of the median over iterations, on the rank that the iteration
-  /// waited for, which is the one that waited least for gradients itself.
+  /// By phase: median over repeats of the median over iterations, on the rank that each iteration
+  /// waited for. That rank waits least for gradients.
   std::map<std::string, Seconds, std::less<>> phases;
-  Seconds load;         ///< likewise, of IterationTime::load; 0 where it was not recorded
-  Seconds hidden_comm;  ///< likewise, of IterationTime::hidden_comm
+  Seconds load;         ///< likewise, for IterationTime::load; 0 if not recorded
+  Seconds hidden_comm;  ///< likewise, for IterationTime::hidden_comm
 };
 
 struct MeasuredRuns {
   std::vector<MeasuredRun> runs;   ///< by network, batch, ranks and schedule
   std::vector<std::string> notes;  ///< measurements left out, and why
-  /// Measurements that were begun and cannot be judged: wrong, interrupted, or lost with the end of
-  /// their file, or of a network that is not known any more. A note each.
+  /// Measurements that were begun and cannot be judged: wrong, interrupted, lost with the end of
+  /// their file, or of a network that is no longer known. Each has a note.
   int not_judged = 0;
 };
 
-/// Why a measurement cannot be judged, or "". An empty function has no objections.
+/// Why a measurement cannot be judged, or "". An empty function never objects.
 using Objection = std::function<std::string(const ResultFile& file, const Measurement& measured)>;
 
-/// The "e2e" measurements of the results; those with a status other than ok or unstable are left
-/// out, as are those that meet an objection, those whose phases were not timed and what came after
-/// the end of a file that ends early. Throws ConfigError if an axis or a series is missing or no
-/// number.
+/// The "e2e" measurements of the results. Leaves out those with a status other than ok or unstable,
+/// with an objection, without timed phases, or past the end of a truncated file. Throws ConfigError
+/// if an axis or a series is missing or not a number.
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection = {});
 
-/// The key of a measurement without the axes named; axes that older files lack have the value that
-/// was the only one then.
+/// The key of a measurement without the named axes. Axes missing from older files get the only
+/// value that existed then.
 std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);
 
 }  // namespace dlscale::report

@@ -10,12 +10,12 @@ namespace {
 
 using Sources = std::map<std::string, std::shared_ptr<const Network>>;
 
-/// What load_network() reads the network of a run from; older files have it as the axis.
+/// The source that load_network() reads a run's network from; older files have it as the axis.
 std::string source_of(const Measurement& run) {
   return run.network ? run.network->source : run.axis("network");
 }
 
-/// Nothing where it cannot be read; network_objection() asks again and says why.
+/// Empty if it cannot be read; network_objection() retries and says why.
 std::shared_ptr<const Network> read(const std::string& source) {
   try {
     return std::make_shared<const Network>(load_network(source));

@@ -9,17 +9,17 @@
 
 namespace dlscale::report {
 
-/// The networks of training runs ("e2e"), as their configurations describe them now, by name.
+/// The networks of training runs ("e2e") by name, as their configurations describe them now.
 using Networks = std::map<std::string, std::shared_ptr<const Network>>;
 
-/// Reads the networks of the training runs among the results, each from where the run read it. Of
-/// several with one name counts the first that is still what a run of it trained, else the first.
-/// Those that cannot be read any more are not among them.
+/// Reads the networks of the training runs among the results, each from the source that the run
+/// used. If several share a name, the first that still matches a run's network counts, else the
+/// first. Networks that can no longer be read are missing.
 Networks read_networks(std::span<const ResultFile> results);
 
-/// Why a run of the file cannot be held against a prediction for the network of its name, or "":
-/// that network cannot be read any more, or is another than the run trained. Of a run of an older
-/// file, which does not say what it trained, it is taken to be the same.
+/// Why a run cannot be compared with a prediction for the network of its name, or "". Either the
+/// network can no longer be read, or it differs from the trained one. Runs of older files, which do
+/// not record their network, count as matching.
 std::string network_objection(const Networks& networks, const ResultFile& file,
                               const Measurement& run);
 

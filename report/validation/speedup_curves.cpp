@@ -13,7 +13,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Why that many ranks do not fit; empty where they do.
+/// Why that many ranks do not fit; empty if they do.
 std::string obstacle(const Network& as_it_runs, const model::Machine& machine, Run run, int ranks) {
   run.ranks = ranks;
   model::Notes ignored;

@@ -58,8 +58,8 @@ std::string blame(const std::vector<PhaseError>& phases) {
   return std::max_element(phases.begin() + 1, phases.end(), smaller)->phase;
 }
 
-/// What must agree for a run on 1 rank, which waits for no other, to be the baseline of a run on
-/// more.
+/// Axes that must agree for a run on 1 rank, which waits for no other, to be the baseline of a run
+/// on more.
 std::map<std::string, std::string> baseline_axes(const MeasuredRun& measured) {
   std::map<std::string, std::string> axes = measured.axes;
   axes.erase("ranks");
@@ -73,7 +73,7 @@ std::map<std::string, std::string> under_any_schedule(std::map<std::string, std:
   return axes;
 }
 
-/// The phases measured, as those predicted.
+/// The measured phases in the form of predicted ones.
 model::IterationTime measured_time(const MeasuredRun& measured) {
   model::IterationTime time;
   for (const Phase& phase : iteration_phases) {
@@ -94,8 +94,8 @@ std::string training_key(const MeasuredRun& measured) {
   return bare.key();
 }
 
-/// Measured t_iter of the same run on 1 rank; of any schedule where this one was not measured,
-/// since one rank has nothing to schedule.
+/// Measured t_iter of the same run on 1 rank. If this schedule was not measured there, of any
+/// schedule: one rank has nothing to schedule.
 std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
                                         std::span<const MeasuredRun> runs) {
   std::vector<Seconds> other_schedules;
@@ -165,7 +165,7 @@ ErrorSummary summarize_group(const std::string& group, std::span<const RunValida
   return summary;
 }
 
-/// One summary for each value that `property` has among the runs.
+/// One summary for each value of `property` among the runs.
 template <class Property, class Name>
 void append_groups(std::vector<ErrorSummary>& summaries, std::span<const RunValidation> runs,
                    Property property, Name name) {
@@ -205,7 +205,7 @@ std::vector<ErrorSummary> summarize_runs(std::span<const RunValidation> runs) {
   return summaries;
 }
 
-/// On one rank nothing travels, whatever the schedule.
+/// The orders of schedules on several ranks: on one rank nothing is exchanged.
 std::vector<ScheduleOrder> schedule_orders(std::span<const RunValidation> runs) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> trainings;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -231,7 +231,7 @@ bool has_runs(const ResultFile& file) {
                              [](const Measurement& each) { return each.benchmark == "e2e"; });
 }
 
-/// What a prediction is judged on must not have helped to make it.
+/// Refuses results that helped to fit the machine: they cannot judge its predictions.
 void refuse_sources(const model::Machine& machine, std::span<const ResultFile> results) {
   namespace fs = std::filesystem;
   for (const ResultFile& file : results) {

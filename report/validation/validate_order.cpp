@@ -9,14 +9,14 @@
 namespace dlscale::report {
 namespace {
 
-/// Far below what can be measured, far above what rounding makes of equal sums.
+/// Far below measurement resolution, far above the rounding of equal sums.
 constexpr double alike = 1e-9;
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Sum of products of what a and b differ from their means.
+/// Sum of products of the deviations of a and b from their means.
 double co_moment(std::span<const double> a, std::span<const double> b) {
   const double mean_a = mean(a);
   const double mean_b = mean(b);
@@ -29,7 +29,7 @@ bool is_apart(const ScheduleTime& a, const ScheduleTime& b) {
   return a.high < b.low || b.high < a.low;
 }
 
-/// Pairs whose measured order is known, and how many of them are predicted so.
+/// Counts pairs with a known measured order, and those predicted in that order.
 void count_pairs(std::span<const ScheduleTime> schedules, ScheduleOrder& order) {
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     for (std::size_t j = i + 1; j < schedules.size(); ++j) {

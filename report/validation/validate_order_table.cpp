@@ -16,7 +16,8 @@ std::string two_decimals(const Json& value) {
   return value.is_null() ? "–" : fmt::format("{:.2f}", value.get<double>());
 }
 
-/// "alexnet, batch 32, f32, 2 ranks on 2 hosts, links of 1Gb/s by tc tbf": what a training is of.
+/// "alexnet, batch 32, f32, 2 ranks on 2 hosts, links of 1Gb/s by tc tbf": description of a
+/// training.
 std::string training_text(const RunValidation& validated) {
   const Run& run = validated.run;
   const int hosts = (run.ranks + run.ranks_per_node - 1) / run.ranks_per_node;
@@ -25,7 +26,7 @@ std::string training_text(const RunValidation& validated) {
                      validated.links.empty() ? "" : ", ", validated.links);
 }
 
-/// What all orders of a validation come to together.
+/// Sums over all orders of a validation.
 struct Together {
   std::vector<double> correlations;
   int pairs_apart = 0;

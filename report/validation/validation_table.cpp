@@ -21,7 +21,7 @@
 namespace dlscale::report {
 namespace {
 
-/// Whether a table has to say which links a run is over.
+/// Whether a table must name the links of a run.
 bool has_several_links(const Validation& validation) {
   std::set<std::string> links;
   for (const RunValidation& run : validation.runs) {
@@ -30,7 +30,7 @@ bool has_several_links(const Validation& validation) {
   return links.size() > 1;
 }
 
-/// What tells the runs of a validation apart, for people.
+/// Columns that distinguish the runs of a validation, for people.
 Fields<RunValidation> shown_run(const Validation& validation) {
   using F = Field<RunValidation>;
   const auto of_run = [](const char* header, Look look, auto... path) {
@@ -47,8 +47,7 @@ Fields<RunValidation> shown_run(const Validation& validation) {
   return fields;
 }
 
-/// What the model and the measurement say that a run goes at the pace of. Launches of kernels are
-/// compute as far as phases tell.
+/// Bottlenecks according to model and measurement. Phases count kernel launches as compute.
 std::string bounds_text(const RunValidation& run) {
   const std::string& predicted = run.prediction.bound;
   const bool launches = predicted == "kernel launches" && run.measured_bound == "compute";
@@ -61,7 +60,7 @@ std::string spread(const std::vector<double>& errors) {
   return fmt::format("{} to {}", signed_percent(*low), signed_percent(*high));
 }
 
-/// The groups by number of ranks, which have limits.
+/// Visits the groups by number of ranks, which have limits.
 template <class Visit>
 void for_each_limit(const Validation& validation, const Limits& limits, Visit visit) {
   for (const ErrorSummary& summary : validation.summaries) {
@@ -69,7 +68,7 @@ void for_each_limit(const Validation& validation, const Limits& limits, Visit vi
   }
 }
 
-/// The phase that most runs with so many ranks blame.
+/// The phase blamed by most runs with this many ranks.
 std::string common_blame(const Validation& validation, int ranks) {
   std::map<std::string, int> votes;
   for (const RunValidation& run : validation.runs) {
@@ -105,7 +104,7 @@ Fields<PhaseError> phase_fields() {
           {"share_of_error", value, &PhaseError::share_of_error}};
 }
 
-/// A group of runs, in the table of errors and in JSON.
+/// A group of runs, for the table of errors and for JSON.
 Fields<ErrorSummary> summary_fields(const Limits& limits) {
   using enum Meaning;
   const auto limit = [limits](const ErrorSummary& summary) { return limit_of(summary, limits); };
@@ -126,15 +125,15 @@ Fields<ErrorSummary> summary_fields(const Limits& limits) {
   };
 }
 
-/// A phase of a run: what records are of.
+/// A phase of a run: the row type of records.
 struct PhaseRow {
   const RunValidation* run;
   const PhaseError* phase;
-  const ScheduleOrder* order;  ///< that the run is part of; null where it is of none
-  std::size_t place;           ///< there
+  const ScheduleOrder* order;  ///< the order that includes the run; null if there is none
+  std::size_t place;           ///< index in that order
 };
 
-/// The order that a run is part of, and its place there.
+/// The order that includes a run, and its place there.
 std::pair<const ScheduleOrder*, std::size_t> order_with(const Validation& validation,
                                                         std::size_t run) {
   for (const ScheduleOrder& order : validation.orders) {
@@ -227,7 +226,7 @@ Fields<RunValidation> run_validation_fields() {
       F::json("errors", &RunValidation::errors),
       F::json("phases", phases),
       F::json("blame", &RunValidation::blame),
-      F::json("bound", &RunValidation::measured_bound),  // the prediction has what is predicted
+      F::json("bound", &RunValidation::measured_bound),  // the prediction holds the predicted one
       F::json("naive_error", &RunValidation::naive_error),
       F::json("prediction", prediction),
   };
@@ -237,7 +236,7 @@ Json validation_object(const Validation& validation, const Limits& limits) {
   const ExitCode code = exit_code(validation, limits);
   return {{"passed", code == ExitCode::ok},
           {"verdict", verdict_word(code)},
-          {"not_judged", validation.not_judged},  // why: in the notes
+          {"not_judged", validation.not_judged},  // the notes say why
           {"runs", list_of(run_validation_fields(), validation.runs)},
           {"summaries", list_of(summary_fields(limits), validation.summaries)},
           {"schedule_orders", list_of(order_fields(validation, limits), validation.orders)},

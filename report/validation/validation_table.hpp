@@ -6,14 +6,14 @@
 
 namespace dlscale::report {
 
-/// A validation: the verdict in a sentence, predicted against measured per run, phase by phase, and
-/// the errors by group against their limits. JSON: {"schema": "dlscale.validation", "version": 1,
-/// "passed": ..., "runs": [...], "summaries": [...], "schedule_orders": [...], ...} with "verdict":
+/// A validation: the verdict in a sentence, predicted against measured by run and phase, and the
+/// errors by group against their limits. JSON: {"schema": "dlscale.validation", "version": 1,
+/// "passed": ..., "runs": [...], "summaries": [...], "schedule_orders": [...], ...}. "verdict" is
 /// "passed", "failed" or "inconclusive" (some measurements could not be judged).
 Document validation_document(const Validation& validation, const Limits& limits);
 
 /// "Predictions are off by 3.1 % at 1 rank (limit 5.0 %) and 12.0 % at 2 ranks (limit 10.0 %:
-/// missed) …", and what is to blame where a limit is missed.
+/// missed) …", and what is to blame if a limit is missed.
 std::string verdict_sentence(const Validation& validation, const Limits& limits);
 
 Table runs_table(const Validation& validation);
