@@ -57,7 +57,7 @@ class FurtherForms {
   /// Also refuses a format that cannot hold documents like this one, which has one row. It also
   /// refuses an existing file that is not an earlier document of this kind.
   void check(const report::Document& like) const;
-  /// As DocumentOutput::write().
+  /// Writes as DocumentOutput::write() does.
   void write(const report::Document& document) const;
 
  private:

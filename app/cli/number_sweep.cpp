@@ -26,7 +26,7 @@ struct Problem {
 struct Sweep {
   std::string from;
   std::string to;
-  std::string step;  ///< with its sign, "x2" or "+8"
+  std::string step;  ///< step including its sign, "x2" or "+8"
   bool is_range = false;
 };
 

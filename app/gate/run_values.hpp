@@ -39,7 +39,7 @@ struct RunOutcome {
   std::map<std::string, std::string> machine;
   /// Facts that may differ: commit, build, compiler, flags.
   std::map<std::string, std::string> program;
-  /// By file name within the run; empty for other programs.
+  /// Facts by file name within the run; empty for other programs.
   std::map<std::string, FileFacts> files;
   RunConditions conditions;
   std::vector<std::string> without_times;  ///< keys that were not measured, with the reason

@@ -42,7 +42,7 @@ class RowShares {
 
   std::optional<Device> sheet_;                  ///< device of the peaks
   std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
-  /// By precision; has f32 unless empty.
+  /// Rooflines by precision; f32 is present unless empty.
   std::map<std::string, model::HierarchicalRoofline> rooflines_;
   Environment measured_on_;  ///< machine of the rooflines
 };
