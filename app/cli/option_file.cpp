@@ -90,7 +90,7 @@ class OptionFile : public CLI::ConfigTOML {
   }
 
  private:
-  /// Whether the item marks the begin or end of a section.
+  /// Whether the item marks the start or end of a section.
   static bool is_mark(const CLI::ConfigItem& item) {
     return item.inputs.empty() && (item.name == "++" || item.name == "--");
   }

@@ -7,7 +7,7 @@ class Validator;
 namespace dlscale::app {
 
 /// A validator for options that count or measure something. It refuses anything but a finite number
-/// above zero, and says so in words.
+/// above zero, with an explanation.
 CLI::Validator positive();
 
 /// The same for values that are held in an `int`: also refuses fractions and values that exceed it.

@@ -219,7 +219,7 @@ Finding launcher(Hello hello) {
   return hello_of_ranks(program);
 }
 
-/// Open MPI counts cores as slots unless told otherwise (mpirun(1), "slots").
+/// Open MPI counts cores as slots by default (mpirun(1), "slots").
 Finding ranks() {
   std::set<int> slots;
   for (const auto& thread : backend::read_topology().threads) slots.insert(thread.core);

@@ -4,9 +4,9 @@
 
 namespace dlscale::app {
 
-/// Fills in the explanations of alerts: the phases that changed in iterations that changed, from
-/// one run at either level. If the file of such a run is lost, the alert stays without one and the
-/// report says why.
+/// Fills in the explanations of alerts: which phases of a changed iteration changed, from one run
+/// at either level. If the file of such a run is lost, the alert stays without one and the report
+/// says why.
 void explain_alerts(report::history::Store& store, report::history::CheckReport& report);
 
 }  // namespace dlscale::app

@@ -7,11 +7,11 @@
 
 namespace dlscale::app {
 
-/// The A/A control of one call on this machine, at its begin and at its end. The record is
+/// The A/A control of one call on this machine, at its start and at its end. The record is
 /// <out>/canary/<time>-<process>.json.
 class CanaryRecord {
  public:
-  /// Times the pairs at the begin, and reports an alarm on standard error.
+  /// Times the pairs at the start, and reports an alarm on standard error.
   CanaryRecord(std::filesystem::path out, bool quiet);
   /// Times the pairs at the end, writes the record, and reports a machine that differed during the
   /// call. Throws ConfigError if the record cannot be written.
