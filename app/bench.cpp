@@ -1,4 +1,4 @@
-// dlscale bench: runs one benchmark on the ranks this process was launched with.
+// dlscale bench: runs one benchmark on the launched ranks.
 #include "bench/engine/benchmark.hpp"
 
 #include <fmt/format.h>
@@ -57,10 +57,10 @@ struct BenchOptions {
   std::optional<int> warm_ups;
   std::optional<int> samples;
   std::string extra_work;       ///< empty: none
-  std::set<std::string> given;  ///< the axes among them that were named
+  std::set<std::string> given;  ///< names of the axes that were given
 };
 
-/// Versions of what runs: the communicator's library and those of the compute backends.
+/// Versions of the communicator's library and of the compute backends.
 std::map<std::string, std::string> library_versions(const bench::Context& context) {
   std::map<std::string, std::string> versions{{"communicator", context.communicator->library()}};
   if (!context.values.contains("backend")) return versions;
@@ -69,15 +69,15 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
       try {
         versions.merge(found->open({})->libraries());
       } catch (const Unsupported&) {
-        // Its cells say so, in rows where others can be measured.
+        // The cells of that backend report it, while others may be measured.
       }
     }
   }
   return versions;
 }
 
-/// 16 digits that change with the content of a file; none where it cannot be read, which the
-/// benchmark says, or only once.
+/// Hash of a file's content, 16 hexadecimal digits. Empty if it cannot be read (which the benchmark
+/// reports) or can be read only once.
 std::string content_hash(const std::filesystem::path& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent)) return {};
@@ -86,7 +86,7 @@ std::string content_hash(const std::filesystem::path& path) {
   return fmt::format("{:016x}", fnv1a(content));
 }
 
-/// Where the compute backends that are asked for leave what the ranks exchange.
+/// The memory in which the requested compute backends leave the gradients.
 backend::DataPlace gradients(const BenchOptions& options) {
   const bench::Context context{.values = options.values, .communicator = nullptr};
   if (!options.values.contains("backend")) return backend::DataPlace::host;
@@ -120,7 +120,7 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
     header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
   }
   if (shares) header.run["ceilings_hash"] = shares->hash();
-  // What is sent again is as much of the question as the options are.
+  // Replayed messages determine the result as options do.
   if (const auto replay = options.values.find("replay"); replay != options.values.end()) {
     const std::string hash = content_hash(replay->second);
     if (!hash.empty()) header.run["replay_hash"] = hash;
@@ -132,18 +132,18 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);
   header.environment.facts.merge(backend::gpu_facts());
-  // The name of the one host is told as its hash only.
+  // A single host is named only by its hash.
   if (context.communicator->size() > 1) {
     header.environment.facts["ranks_by_host"] = session.ranks_by_host();
   }
   return header;
 }
 
-/// What the measurements of a run add up to.
+/// Counts of the measurements of a run.
 struct Tally {
   int wrong = 0;
   int measured = 0;
-  std::string first_reason;  ///< of what is wrong
+  std::string first_reason;  ///< reason of the first wrong result
   void count(const Measurement& measurement) {
     if (measurement.status == Status::wrong && wrong++ == 0) first_reason = measurement.reason;
     measured += measurement.series.empty() ? 0 : 1;
@@ -160,14 +160,14 @@ bool lists_only(const std::vector<std::string>& flags) {
   });
 }
 
-/// The exit code is decided on rank 0, which sees the measurements, for all.
+/// Rank 0, which sees the measurements, decides the exit code of all ranks.
 ExitCode agree(backend::Communicator& communicator, ExitCode code) {
   int value = static_cast<int>(code);
   communicator.broadcast(std::as_writable_bytes(std::span(&value, 1)), 0);
   return static_cast<ExitCode>(value);
 }
 
-/// `left`: the file whose earlier results stand there as they were; empty if there is none.
+/// `left`: the file that keeps its earlier results; empty if there is none.
 void explain(ExitCode code, const Tally& tally, const std::string& left) {
   if (code == ExitCode::nothing_measured) {
     fmt::print(stderr,
@@ -183,7 +183,7 @@ void explain(ExitCode code, const Tally& tally, const std::string& left) {
   }
 }
 
-/// What is there already counts like what will be measured.
+/// Counts the results that the file already has.
 void go_on_with(const BenchOutput& output, const BenchOptions& options, Tally& tally) {
   if (output.kept().empty()) return;
   for (const Measurement& measurement : output.kept()) tally.count(measurement);
@@ -199,7 +199,7 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
   return RowShares(options.shares);
 }
 
-/// The first rank says it for all, who wait for that: launchers end all when one leaves.
+/// Rank 0 prints the error. The others wait for it, since launchers end all ranks when one leaves.
 ExitCode say_once(Session& session, const Error& error) {
   backend::Communicator& communicator = session.communicator();
   if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", on_one_line(error.what()));
@@ -208,13 +208,13 @@ ExitCode say_once(Session& session, const Error& error) {
   return error.code();
 }
 
-/// The value of an axis, if the benchmark has it; empty where it was not named.
+/// The value of an axis, if the benchmark has it and it was given; else empty.
 std::string value_or_empty(const BenchOptions& options, const std::string& axis) {
   const auto named = options.values.find(axis);
   return named == options.values.end() ? "" : named->second;
 }
 
-/// Those that the ranks will write; the launcher tells how many there are.
+/// The trace files that the ranks will write; the launcher reports the number of ranks.
 std::vector<NamedFile> trace_files(const BenchOptions& options) {
   const std::string trace = value_or_empty(options, "trace");
   if (trace.empty()) return {};
@@ -228,7 +228,7 @@ std::vector<NamedFile> trace_files(const BenchOptions& options) {
   return files;
 }
 
-/// What a run measures must not cost what it reads, or writes elsewhere.
+/// Throws ConfigError if the output is one of the run's inputs or other outputs.
 void check_output_apart(const BenchOptions& options) {
   std::vector<NamedFile> others = trace_files(options);
   const NamedFile profile{"--profile", value_or_empty(options, "profile")};
@@ -239,15 +239,15 @@ void check_output_apart(const BenchOptions& options) {
   refuse_as_output({"-o", options.output}, others);
 }
 
-/// On the first rank.
+/// Checks the ceilings on rank 0.
 void look_at(const RowShares& shares, const BenchOptions& options) {
   shares.expect_measured_here();
   const std::string doubt = shares.doubt(options.session.gradients);
   if (!doubt.empty()) fmt::print(stderr, "dlscale: {}\n", doubt);
 }
 
-/// What the runner calls on its way: the output, which the first rank has, is opened when nothing
-/// that was asked for is in the way of measuring.
+/// Sets the runner's callbacks. Rank 0 opens the output only when all requested parts are
+/// available.
 void prepare_runner(BenchOptions& options, const bench::Context& context, const Session& session,
                     const std::optional<RowShares>& shares, std::optional<BenchOutput>& output,
                     Tally& tally) {
@@ -264,7 +264,7 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
   };
   options.runner.complete = [&](Measurement& row) {
     if (shares) shares->add(row);
-    row = refuse_not_finite(std::move(row));  // to count and show what is written
+    row = refuse_not_finite(std::move(row));  // so that counts and display match the file
   };
   if (!options.resume) return;
   options.runner.is_done = [&](const bench::Cell& cell) {
@@ -381,7 +381,7 @@ void declare_shares(CLI::App& command, ShareOptions& options) {
       ->type_name("FILE");
 }
 
-/// A training run is measured as a whole, so it has nothing to go on with.
+/// Training runs cannot resume, since each is measured as a whole.
 void declare_resume(CLI::App& command, BenchOptions& options) {
   command.add_flag("--resume", options.resume,
                    "Go on with the file of -o: keep what the same build measured on this machine "

@@ -1,4 +1,4 @@
-// dlscale calibrate: results of benchmarks → a machine description.
+// dlscale calibrate: fits a machine description to results of benchmarks.
 #include "model/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -51,13 +51,13 @@ void check_replaceable(const std::string& path) {
   });
 }
 
-/// The text goes to standard output if the path is "-".
+/// Saves the machine; to standard output if the path is "-".
 void save(const std::string& path, const model::Machine& machine) {
   if (path == "-") return write_output(path, model::machine_json(machine));
   model::save_machine(path, machine);
 }
 
-/// What messages and work cost each other, a line a range of sizes.
+/// Prints how much messages and compute slow each other down, one line for each range of sizes.
 void print_contention(std::FILE* to, const model::Machine& machine) {
   for (const model::ContentionFit& fit : machine.contention) {
     for (const model::ContentionRange& range : fit.ranges) {
@@ -66,7 +66,7 @@ void print_contention(std::FILE* to, const model::Machine& machine) {
   }
 }
 
-/// Of those the files that a machine is not fitted to: taken out, and how many there are, in words.
+/// Removes files of benchmarks that a machine is not fitted to. Returns their counts in words.
 std::vector<std::string> take_out_others(std::vector<ResultFile>& files) {
   static constexpr std::array<std::string_view, 5> fitted{"conv", "update", "memory", "io", "comm"};
   static constexpr std::array<std::string_view, 2> judged_on{"e2e", "overhead"};
@@ -87,7 +87,7 @@ std::vector<std::string> take_out_others(std::vector<ResultFile>& files) {
   return left;
 }
 
-/// A machine of nothing is none, and must not take the place of one.
+/// Throws ConfigError for an empty machine, which must not replace a valid one.
 void expect_something(const model::Machine& machine, const std::vector<std::string>& left) {
   if (!model::is_empty(machine)) return;
   const std::string why =
@@ -98,7 +98,8 @@ void expect_something(const model::Machine& machine, const std::vector<std::stri
                   why));
 }
 
-/// "local": the GPUs that the results name, or else this machine, whose processor they are of.
+/// The cluster of the machine. "local" is the node with the GPUs that the results name, or else
+/// this machine, whose processor the results are from.
 Cluster cluster_of(const CalibrateOptions& options, std::span<const ResultFile> files) {
   if (options.cluster != "local") return load_cluster(options.cluster);
   if (auto gpus = measured_gpus(files, options.conditions.backend, options.workers)) return *gpus;
@@ -136,7 +137,7 @@ ExitCode calibrate(const CalibrateOptions& options) {
   return ExitCode::ok;
 }
 
-/// Which of several conditions to fit, where the results hold more than one.
+/// Declares the options that choose the conditions to fit if the results have several.
 void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
   verb.add_option("--cache", conditions.cache,
                   "Kernels: what the caches held when they started, as of bench conv --cache")

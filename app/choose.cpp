@@ -1,4 +1,4 @@
-// dlscale choose: the fastest algorithm for every convolution of a network, by prediction.
+// dlscale choose: predicts the fastest algorithm for every convolution of a network.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

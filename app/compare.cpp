@@ -1,4 +1,4 @@
-// dlscale compare: two sets of results, row by row, with a verdict and its exit code.
+// dlscale compare: compares two sets of results row by row, with a verdict and its exit code.
 #include "report/comparison/compare.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ struct CompareOptions {
   std::string a;
   std::string b;
   double margin = 0.02;
-  std::vector<std::string> machines;  ///< none, or of A and of B
+  std::vector<std::string> machines;  ///< machine files of A and B, or none
   bool across = false;
   bool fail_on_missing = false;
   DocumentOutput output;
@@ -40,7 +40,7 @@ struct CompareOptions {
 
 namespace fs = std::filesystem;
 
-/// Those in a folder and below it, sorted. Other JSON may lie beside results.
+/// The Google Benchmark files in and below a folder, sorted. It may also hold other JSON.
 std::vector<fs::path> google_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -53,7 +53,7 @@ std::vector<fs::path> google_files(const fs::path& folder) {
   return files;
 }
 
-/// Of dlscale, or of Google Benchmark.
+/// Results of dlscale or of Google Benchmark.
 std::vector<ResultFile> results_at(const std::string& path) {
   if (report::is_google_benchmark(path)) return {report::google_results(path)};
   std::vector<ResultFile> results = all_results({path});

@@ -1,4 +1,4 @@
-// dlscale data: makes and describes data sets.
+// dlscale data: creates and describes data sets.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

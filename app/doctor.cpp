@@ -1,4 +1,4 @@
-// dlscale doctor: what this machine and this build lack, and what to do about it.
+// dlscale doctor: reports what this machine and build lack, and what to do about it.
 #include "app/doctor/doctor.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::size_t index(FindingState state) {
   return static_cast<std::size_t>(state);
 }
 
-/// "machine: warning".
+/// The verdict as a text: "machine: warning".
 std::string verdict_text(const FindingGroup& group) {
   return fmt::format("{}: {}", group.name, state_names.at(index(group.verdict())));
 }
@@ -89,7 +89,7 @@ struct DoctorOptions {
 ExitCode doctor(const DoctorOptions& options) {
   const bench::SpeedWitness witness;
   const auto cores = static_cast<int>(backend::usable_cores().size());
-  // The machine comes first, before other checks load it.
+  // Check the machine before other checks load it.
   std::vector<FindingGroup> groups{check_machine("/", cores, [&] { return witness.time(); })};
   groups.push_back(check_software(nvidia_gpus("/")));
   groups.push_back(check_links(options.quick ? Hello::left_out : Hello::tried));

@@ -1,5 +1,5 @@
-// dlscale gate: two versions of a program by interleaved pairs of fresh processes, with a verdict
-// and its exit code.
+// dlscale gate: compares two versions of a program by interleaved pairs of fresh processes, with a
+// verdict and its exit code.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +49,7 @@ struct GateOptions {
   std::string changed_commit;
   CommitBuilds builds;
   std::string suite;
-  std::vector<std::string> words;  ///< after --
+  std::vector<std::string> words;  ///< the command after --
   std::string measure = "auto";
   report::GateRule rule;
   int rounds = 40;
@@ -68,13 +68,13 @@ struct GateOptions {
   std::string colour = "auto";
 };
 
-/// Both versions, and what tells this gate from others.
+/// Both versions, and the facts that identify this gate.
 struct Versions {
   std::vector<Arm> arms;
   report::GateSide base;
   report::GateSide changed;
   std::string fingerprints;
-  bool same_program = false;  ///< of both builds, byte for byte
+  bool same_program = false;  ///< whether both builds are byte-identical
 };
 
 bool writes_out(const std::vector<std::string>& command) {
@@ -99,7 +99,7 @@ Arm foreign_arm(const char* name, const std::string& text, const GateOptions& op
   return {name, command, {}, measure_of(options, command), Arm::Kind::foreign};
 }
 
-/// The words that each version is given, with where it writes.
+/// The words of the command for each version, with its output.
 std::vector<std::string> own_words(const GateOptions& options) {
   if (!options.suite.empty() && !options.words.empty()) {
     throw ConfigError("--suite and a command after -- both say what to run. Leave one out.");
@@ -167,7 +167,7 @@ Versions versions_of(const GateOptions& options) {
     return of_builds(program_in(options.base_build), program_in(options.changed_build), options);
   }
   if (!options.base_commit.empty()) {
-    own_words(options);  // before an hour of building
+    own_words(options);  // check the words before an hour of building
     const BuiltProgram base = program_of_commit(options.base_commit, options.builds);
     return of_builds(base, program_of_commit(options.changed_commit, options.builds), options);
   }
@@ -248,7 +248,7 @@ void refuse_too_few(int rounds) {
                   rounds, std::ldexp(1.0, -rounds), report::least_rounds()));
 }
 
-/// Such as the gate's will be, of a metric, before there is one.
+/// A document with the gate's columns and one empty metric, to validate --format early.
 report::Document document_like_a_gates() {
   report::GateReport report;
   report.metrics.emplace_back();
@@ -266,7 +266,7 @@ void write_further(const report::GateReport& report, const report::Document& doc
   try {
     options.further.write(document);
   } catch (const Error&) {
-    options.folder.keep();  // the rounds are not at fault
+    options.folder.keep();  // a failed write does not invalidate the rounds
     throw;
   }
 }
@@ -344,7 +344,7 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 
-/// What is below 5 is refused with why (refuse_too_few()), and not as a mere range.
+/// refuse_too_few() refuses values below 5 with the reason, so this check accepts them.
 CLI::Validator rounds() {
   return {[](std::string& text) {
             const bool fits = CLI::Range(1, 1000)(text).empty();

@@ -1,4 +1,4 @@
-// dlscale help: what the program, or a verb, takes.
+// dlscale help: prints the arguments of the program or of a verb.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// dlscale history: measurements of many commits, and what changed between them.
+// dlscale history: keeps measurements of many commits and finds changes between them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ namespace {
 
 namespace history = report::history;
 
-/// s since 1970.
+/// The time in seconds since 1970.
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -109,7 +109,8 @@ struct AnnotateOptions {
   std::string note;
 };
 
-/// An alert whose change is expected is raised no more; what was said of it tells which series.
+/// The earlier annotation of a commit, which names the series. An alert that is marked as expected
+/// is not raised again, so it is not in the report.
 std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit) {
   std::optional<history::Annotation> found;
   for (const history::Annotation& annotation : store.annotations()) {
@@ -123,7 +124,7 @@ std::optional<history::Annotation> earlier(history::Store& store, const std::str
   return found;
 }
 
-/// The alert as it stands in the history now.
+/// The annotation of the alert as the history has it now.
 history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& options) {
   const history::CheckReport report =
       history::check(store, options.history.wanted(), options.rules.chosen());
@@ -161,7 +162,7 @@ ExitCode annotate(const AnnotateOptions& options) {
   }
   const std::string before(alert_state_name(annotation.state));
   annotation.state = state;
-  // Where a clock that was ahead marked it before, this is later all the same.
+  // The time must not decrease, even if an earlier mark came from a clock that was ahead.
   annotation.time = std::max(now(), annotation.time);
   if (!options.note.empty()) annotation.note = options.note;
   store.annotate(annotation);

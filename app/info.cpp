@@ -1,4 +1,4 @@
-// dlscale info: what this build holds, what it lacks and why, and the machine it runs on.
+// dlscale info: prints the parts of this build, the missing parts with reasons, and the machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -65,7 +65,7 @@ void print_machine() {
              environment.kernel);
 }
 
-/// Where choices by trial on a GPU are kept between processes.
+/// Prints where algorithm choices by trial on a GPU are kept between processes.
 void print_plan_cache() {
   const auto folder = backend::plan_cache_folder();
   fmt::print("choices of plans by trial on GPUs\n  {}\n",
@@ -79,7 +79,7 @@ struct InfoOptions {
   bool frameworks = false;
 };
 
-/// The tables that were asked for; false if none was.
+/// Prints the requested tables; false if none was requested.
 bool print_sheets(const InfoOptions& options) {
   if (options.devices) print_devices();
   if (options.links) print_links();

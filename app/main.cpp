@@ -1,4 +1,4 @@
-// The program: carries out a command line; every error becomes one sentence and an exit code.
+// The program: runs a command line; every error becomes one sentence and an exit code.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ ExitCode fail_without_memory() {
   return ExitCode::wrong_result;
 }
 
-/// An answer that did not arrive is none. A run that failed has said so already.
+/// Output that could not be written is a failure. A run that failed has already reported it.
 ExitCode check_output(ExitCode code) {
   const bool answered =
       code == ExitCode::ok || code == ExitCode::regression || code == ExitCode::inconclusive;
@@ -55,7 +55,7 @@ ExitCode run(const std::vector<std::string>& words) {
     say_too_large();
     return ExitCode::wrong_result;
   } catch (const std::exception& error) {
-    // fmt throws an error of the system when a full buffer cannot be written.
+    // fmt throws std::system_error if a full buffer cannot be written.
     return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
                                     : fail(ExitCode::wrong_result, error.what());
   }
@@ -65,9 +65,9 @@ ExitCode run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    own_program();  // where it lies now: a rebuild may replace it while a suite runs
+    own_program();  // record the path now, since a rebuild may replace the file during a suite
     return static_cast<int>(run({argv + (argc > 0 ? 1 : 0), argv + argc}));
-  } catch (const std::bad_alloc&) {  // of a sentence on something else
+  } catch (const std::bad_alloc&) {  // while making another error's sentence
     return static_cast<int>(fail_without_memory());
   }
 }

@@ -1,5 +1,5 @@
-// dlscale noise: what a machine's noise hides, from identical runs and known slow-downs that take
-// turns.
+// dlscale noise: finds the smallest change that a machine's noise lets the gate detect, by
+// interleaved runs of identical and slowed kernels.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -76,7 +76,7 @@ Arm arm_of(const NoiseKernel& kernel, const std::string& name, int percent) {
   arm.name = name;
   arm.command = {own_program().string(), "bench"};
   arm.command.insert(arm.command.end(), kernel.words.begin(), kernel.words.end());
-  // Ten repetitions: fewer have no minimum to speak of, and a study wants many runs.
+  // The minimum of fewer than ten repetitions is not reliable, and a study needs many runs.
   arm.command.insert(arm.command.end(),
                      {"--samples", "10", "--warm-ups", "2", "--comm", "local", "--extra-work",
                       fmt::format("{}%", percent), "-o", "{out}"});
@@ -117,8 +117,8 @@ std::string question_of(const std::vector<Arm>& arms, const NoiseOptions& option
   return question.dump();
 }
 
-/// The minutes count what the folder holds already, so that a study that was interrupted ends as
-/// long as it would have been.
+/// The time limit includes rounds that the folder already holds, so an interrupted study ends after
+/// the same time.
 void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
   ProgressLine progress(ProgressLine::kind_for(options.quiet));
   double spent = 0;
@@ -132,7 +132,7 @@ void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
   }
 }
 
-/// Such as the study's will be, of a kernel and a rule, before there is one.
+/// A document with the study's columns, one kernel and one rule, to validate formats early.
 report::Document document_like_a_studys() {
   RuleRates rule;
   rule.windows = 1;

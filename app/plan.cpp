@@ -1,4 +1,4 @@
-// dlscale plan: the best schedule, size of buckets, batch and number of ranks under limits.
+// dlscale plan: finds the best schedule, bucket size, batch and number of ranks within limits.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct Options {
   DocumentOutput output;
 };
 
-/// Of what it can do, where nothing else is asked for.
+/// Applies the framework's profile to options that were not given.
 void follow_framework(const CLI::App& verb, const Network& network, Options& options) {
   if (!options.framework.is_given()) return;
   PlanOptions& plan = options.plan;

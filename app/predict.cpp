@@ -1,4 +1,4 @@
-// dlscale predict: the phases of an iteration on N workers, their speed-up, and what bounds it.
+// dlscale predict: predicts the phases of an iteration on N workers, the speed-up, and its bound.
 #include "app/cli/option_values.hpp"
 #include "model/sgd_iter/predict.hpp"
 
@@ -70,7 +70,7 @@ report::Document layer_document(const Network& network, const model::Machine& ma
   return report::layer_document(as_run(network, run), times);
 }
 
-/// `assumed`: what other hardware was asked about.
+/// Predictions for each number of ranks; reasons for missing ones become notes.
 std::vector<model::Prediction> predictions_of(const PredictOptions& options, const Network& network,
                                               const model::Machine& machine, const Run& run,
                                               const SweptAxes& axes) {
@@ -146,7 +146,8 @@ SweptAxes find_axes(const PredictOptions& options) {
   return axes;
 }
 
-/// What tells of one batch, schedule and link, or of ranks that are alike.
+/// Refuses options that need one batch, schedule and link, or equal ranks, together with a sweep or
+/// stragglers.
 void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes) {
   constexpr std::string_view training = "--epochs, --target or --epochs-at";
   const std::array<std::pair<std::string_view, bool>, 4> details{
@@ -172,7 +173,7 @@ bool wants_details(const PredictOptions& options) {
          options.training.asked();
 }
 
-/// Each number of ranks is told of, or none.
+/// Throws ConfigError if any number of ranks cannot be described.
 void check_details(const Network& network, const model::Machine& machine, const Run& run,
                    const SweptAxes& axes) {
   for (const int ranks : axes.ranks) {
@@ -224,7 +225,7 @@ ExitCode predict(PredictOptions& options, const CLI::App& verb) {
 void declare_predict(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->declare_hardware(verb);
-  verb.get_option("--network")->required(false);  // not with --cases and --layer-times
+  verb.get_option("--network")->required(false);  // not required with --cases and --layer-times
   verb.add_option("--ranks", options->ranks,
                   "Numbers of workers: 1,2,4, or a sweep: 1..1024:x2 (times 2), 1..64:+8 (plus 8)")
       ->delimiter(',')

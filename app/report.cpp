@@ -1,6 +1,6 @@
-// dlscale report: one page that says how fast, what bounds it, and how far the predictions were
-// off; of results without training runs, which convolution is fastest, what the processor can do
-// and what messages take.
+// dlscale report: writes a page on speed, bounds and prediction errors. For results without
+// training runs it shows the fastest convolutions, the limits of the processor and the times of
+// messages.
 #include "report/sections/report.hpp"
 
 #include <fmt/format.h>
@@ -52,18 +52,18 @@ struct ReportOptions {
   report::Limits limits;
   InterNodeOptions inter_node;
   bool side_by_side = false;
-  HistoryOptions history{"", "", ""};  ///< no store: no history
+  HistoryOptions history{"", "", ""};  ///< empty store: no history
   HistoryRules rules;
-  std::string format = "table";  ///< of what is printed
+  std::string format = "table";  ///< format of the printed answer
   FurtherForms further;
 };
 
-/// The machine file named, or the one that lies in a folder of results; none: there is none.
+/// The named machine file, or the one in a folder of results; nothing if there is none.
 std::optional<fs::path> machine_file(const ReportOptions& options) {
   if (!options.machine.empty()) return options.machine;
   for (const std::string& path : options.results) {
     for (const char* name : {"machine.json", "machine.json.gz"}) {
-      std::error_code error;  // what cannot be looked at holds none
+      std::error_code error;  // an unreadable folder has none
       if (fs::exists(fs::path(path) / name, error)) return fs::path(path) / name;
     }
   }
@@ -105,7 +105,7 @@ bool is_page(std::istream& content) {
          (title != std::string::npos && has_title(start.substr(title), "<title>"));
 }
 
-/// A figure does not say who drew it. It belongs to a report if a page of one is beside it.
+/// Figures do not record their author; they belong to a report if its page lies beside them.
 void refuse_foreign_figures(const fs::path& folder) {
   for (const char* page : {"index.html", "README.md"}) {
     if (fs::exists(folder / page)) return;
@@ -116,7 +116,7 @@ void refuse_foreign_figures(const fs::path& folder) {
   }
 }
 
-/// The folder may be somebody's own, with a README.md in it.
+/// Refuses a folder of the user's own, which may have a README.md.
 void refuse_foreign_pages(const fs::path& folder) {
   for (const char* page : {"index.html", "README.md"}) {
     refuse_foreign_file(folder / page, "a page of dlscale report", is_page);
@@ -137,8 +137,8 @@ void add_training(report::ReportInput& input, const ReportOptions& options) {
   input.left_out = std::move(curves.left_out);
 }
 
-/// Whether the tables of parts may stand together: times of two machines have no fastest algorithm
-/// and no roofline in common. A report of training runs has other things to tell, too.
+/// Whether the results are from one machine, so that one table can compare algorithms and one
+/// roofline holds. A report of training runs has other contents and only leaves that table out.
 bool are_of_one_machine(report::ReportInput& input) {
   if (input.results.empty()) return true;
   try {
@@ -151,14 +151,14 @@ bool are_of_one_machine(report::ReportInput& input) {
   }
 }
 
-/// Whether a page without predictions of training tells of the results. Bandwidths of memory belong
-/// to a machine, where there is one.
+/// Whether a page without training predictions has contents. Memory bandwidths belong to a machine
+/// file if there is one.
 bool are_of_parts(const report::ReportInput& input, const ReportOptions& options) {
   return report::tells_of_parts(input.results) ||
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
-/// What the history says of results or, without any, of all that it has.
+/// The history of the results or, without results, the whole history.
 std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& options,
                                                      const std::vector<ResultFile>& results) {
   if (options.history.store.empty()) return nullptr;
@@ -170,13 +170,13 @@ std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& option
   return view;
 }
 
-/// Cells of a suite and a history have a page also where nothing is predicted.
+/// A suite's cells and a history have a page even without predictions.
 bool tells_elsewhere(const report::ReportInput& input, const ReportOptions& options) {
   return (!input.suites.empty() || input.history) && !machine_file(options);
 }
 
-/// Results without training runs can still tell of convolutions, the processor and messages; with
-/// training runs messages are in the machine that predicts these.
+/// Reads the inputs of a page. Without training runs it covers convolutions, the processor and
+/// messages; with them, messages are part of the machine that predicts.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(measured_paths(options.results));
@@ -197,7 +197,7 @@ bool is_page_file(const fs::path& path) {
   return is_page(content);
 }
 
-/// Pages in a folder of an earlier report that this one does not have.
+/// Removes pages of an earlier report that this one lacks.
 void remove_old_pages(const fs::path& folder, const char* below,
                       const std::vector<report::Page>& pages) {
   if (!fs::is_directory(folder / below)) return;
@@ -224,7 +224,7 @@ void print_document(const ReportOptions& options, const report::Document& docume
   options.further.write(document);
 }
 
-/// Both forms of a page, and where it is: for people, so not among what programs read.
+/// Writes both forms of a page: HTML and Markdown.
 void write_forms(const ReportOptions& options, const std::string& html,
                  const std::vector<report::Page>& pages) {
   const fs::path out(options.out);
@@ -266,7 +266,7 @@ ExitCode write_gate_report(const ReportOptions& options) {
   return ExitCode::ok;
 }
 
-/// Of a history alone.
+/// Writes a report of a history without results.
 ExitCode write_history(const ReportOptions& options) {
   const std::shared_ptr<report::HistoryView> view = look_at_history(options, {});
   report::Figures figures;
@@ -281,7 +281,7 @@ ExitCode write_history(const ReportOptions& options) {
   return ExitCode::ok;
 }
 
-/// Pages that tell of one thing only are of no history.
+/// Refuses a history for pages with a single subject.
 void refuse_history(const ReportOptions& options, const char* what) {
   if (options.history.store.empty()) return;
   throw ConfigError(fmt::format(

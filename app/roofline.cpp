@@ -1,4 +1,4 @@
-// dlscale roofline: models of kernel times, fitted to results of bench conv and judged on others.
+// dlscale roofline: fits models of kernel times to results of bench conv and judges them on others.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

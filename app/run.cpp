@@ -1,4 +1,4 @@
-// dlscale run: carries out a suite, one child process a step, and goes on where it stopped.
+// dlscale run: runs a suite, one child process for each step, and resumes where it stopped.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,13 +31,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those of a worker, which is an even share of this machine.
+/// Cores of a worker, by default an even share of this machine.
 int cores_of(const SuiteRun& options) {
   const int usable = static_cast<int>(backend::usable_cores().size());
   return options.cores > 0 ? options.cores : usable / options.workers;
 }
 
-/// One core of a worker is left to the loader and communication threads if it has more than one.
+/// Values of the placeholders. If a worker has several cores, it leaves one to the loader and
+/// communication threads.
 std::map<std::string, std::string> placeholders(const SuiteRun& options) {
   const int cores = std::max(1, cores_of(options));
   return {{"out", options.out},
@@ -47,7 +48,7 @@ std::map<std::string, std::string> placeholders(const SuiteRun& options) {
           {"threads", std::to_string(std::max(1, cores - 1))}};
 }
 
-/// Steps run on this machine; cells say themselves on what.
+/// Checks the workers of steps, which run on this machine; cells state their own shape.
 void check_workers(const SuiteRun& options) {
   const int usable = static_cast<int>(backend::usable_cores().size());
   const int cores = cores_of(options);
@@ -59,7 +60,7 @@ void check_workers(const SuiteRun& options) {
                   counted(usable, "core")));
 }
 
-/// The program that measures, as the marks of steps that are done name it.
+/// The program that measures, as named in the marks of finished steps.
 std::string build_text() {
   const BuildInfo build = build_info();
   return fmt::format("dlscale {}, commit {}{}, build {}, {} {}", build.version, build.commit,
@@ -121,7 +122,7 @@ void refuse_no_folder(const std::string& out) {
                   error ? "cannot be used (" + error.message() + ")" : std::string("is a file")));
 }
 
-/// Options that would have no effect.
+/// Refuses options that would have no effect.
 void check_cell_options(const CellOptions& options, const Suite& suite) {
   if (options.time_budget_s && suite.cells.empty() && !suite.keep_going) {
     throw ConfigError(fmt::format(
@@ -146,7 +147,7 @@ void check_cell_options(const CellOptions& options, const Suite& suite) {
   }
 }
 
-/// All that can be done without one is to say which there are.
+/// Without a suite only --list works.
 ExitCode without_suite(const SuiteRun& options) {
   if (!options.list) {
     throw ConfigError(
@@ -212,7 +213,7 @@ ExitCode run_suite(const SuiteRun& options) {
   refuse_no_folder(options.out);
   if (!suite.cells.empty()) check_cells(cells);
   StepsPlace place(options.out);
-  if (!suite.steps.empty()) place.take();  // what it ends would hold outputs
+  if (!suite.steps.empty()) place.take();  // a process that it ends might hold outputs
   protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);
   if (options.fresh) progress.give_up(suite.steps);
   Steps steps(suite, progress, place, budget, options.quiet);

@@ -1,4 +1,4 @@
-// dlscale validate: predictions held against measured training runs.
+// dlscale validate: compares predictions with measured training runs.
 #include "report/validation/validate.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ ExitCode validate(const ValidateOptions& options) {
   return report::exit_code(validation, options.limits);
 }
 
-/// Refuses what no rank correlation can be.
+/// A validator that refuses values outside the range of a rank correlation.
 CLI::Validator correlation() {
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;

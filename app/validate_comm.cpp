@@ -1,4 +1,4 @@
-// dlscale validate-comm: models of messages, fitted to a part of bench comm and judged on the rest.
+// dlscale validate-comm: fits message models to a part of bench comm and judges them on the rest.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
@@ -25,8 +25,8 @@ struct ValidateCommOptions {
   DocumentOutput output;
 };
 
-/// What was measured here must be of one machine, by the rules of calibrate. Curves of others that
-/// a script imported, whose environment nobody captured, are of many: each is judged by itself.
+/// Throws ConfigError for measurements of several machines, by the rules of calibrate. Imported
+/// curves have no captured environment and come from many machines; each is judged by itself.
 void expect_one_place(const std::vector<ResultFile>& files) {
   std::vector<ResultFile> measured;
   std::ranges::copy_if(files, std::back_inserter(measured), [](const ResultFile& file) {

@@ -1,7 +1,7 @@
-# The CUDA toolkit with cuDNN: target dlscale::cuda, if nvcc and all its libraries are there.
+# The CUDA toolkit with cuDNN: target dlscale::cuda if nvcc and all its libraries are found.
 #
-# Kernels are built for the architectures below, and as PTX for those to come; -D
-# CMAKE_CUDA_ARCHITECTURES=... chooses others. CUDA 13 has none before 7.5.
+# Kernels are built for the architectures below, and as PTX for later ones; -D
+# CMAKE_CUDA_ARCHITECTURES=... chooses others. CUDA 13 supports none before 7.5.
 
 include(CheckLanguage)
 include(DlscaleNvidia)
@@ -13,7 +13,7 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 enable_language(CUDA)
-if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has it
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc 12's option
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()

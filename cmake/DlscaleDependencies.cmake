@@ -1,7 +1,7 @@
-# Every dependency, found once. Optional ones follow DLSCALE_WITH_<X> = AUTO | ON | OFF: AUTO builds
-# what is there, ON stops if it is not, OFF leaves it out.
+# Finds every dependency once. Optional ones follow DLSCALE_WITH_<X> = AUTO | ON | OFF: AUTO uses an
+# installed library, ON fails without it, OFF leaves it out.
 
-# Each optional library, and the target that is there where it was found.
+# Each optional library, and the target that exists if it was found.
 set(DLSCALE_OPTIONAL "ONEDNN|DNNL::dnnl" "HIGHWAY|PkgConfig::HIGHWAY" "MPI|MPI::MPI_CXX" "HWLOC|PkgConfig::HWLOC"
                      "FFTW|PkgConfig::FFTW" "MKL|dlscale::mkl" "CUDA|dlscale::cuda" "NCCL|dlscale::nccl")
 
@@ -63,7 +63,7 @@ endif()
 dlscale_found(CUDA dlscale::cuda "the CUDA toolkit (12 or later) with nvcc on the PATH and a \
 host compiler that it takes, and cuDNN 9 (of the system, or of PyTorch's packages)")
 if(NOT DLSCALE_WITH_NCCL STREQUAL "OFF" AND TARGET dlscale::cuda)
-  # ncclGroupSimulateEnd came with 2.22.
+  # NCCL 2.22 introduced ncclGroupSimulateEnd.
   dlscale_find_nvidia(DLSCALE_NCCL nccl.h nccl 2 nccl 2.22 nccl.h NCCL)
   if(DLSCALE_NCCL_INCLUDE AND DLSCALE_NCCL_LIBRARY)
     add_library(dlscale::nccl UNKNOWN IMPORTED)
@@ -76,7 +76,7 @@ endif()
 dlscale_found(NCCL dlscale::nccl "NCCL 2.22 or later (libnccl-dev, or of PyTorch's packages), and the CUDA toolkit")
 
 if(NOT DLSCALE_WITH_ONEDNN STREQUAL "OFF")
-  # Not by dnnl-config.cmake: Debian's asks for OpenCL headers that the package does not bring.
+  # Debian's dnnl-config.cmake needs OpenCL headers that its package lacks, so it is not used.
   find_package(OpenMP QUIET COMPONENTS CXX)
   find_path(DLSCALE_ONEDNN_INCLUDE dnnl.hpp PATH_SUFFIXES include)
   find_library(DLSCALE_ONEDNN_LIBRARY dnnl)
@@ -106,14 +106,14 @@ if(NOT DLSCALE_WITH_HIGHWAY STREQUAL "OFF" AND TARGET DNNL::dnnl)
 endif()
 dlscale_found(HIGHWAY PkgConfig::HIGHWAY "libhwy-dev and libdnnl-dev")
 
-# FFTW is under the GPL, which then holds for the program where it is distributed: never by default.
+# FFTW is off by default: under its GPL the program may only be distributed under the GPL.
 dlscale_option(FFTW "Convolutions by FFTW's transforms, to compare with ours" OFF)
 if(NOT DLSCALE_WITH_FFTW STREQUAL "OFF" AND TARGET PkgConfig::HIGHWAY)
   pkg_check_modules(FFTW QUIET IMPORTED_TARGET fftw3f)
 endif()
 dlscale_found(FFTW PkgConfig::FFTW "libfftw3-dev, and what DLSCALE_WITH_HIGHWAY needs")
 
-# Intel's oneMKL may be passed on, but is no open-source program: never by default.
+# Intel's oneMKL is off by default: it may be redistributed, but is not open source.
 dlscale_option(MKL "Convolutions by the transforms of Intel's oneMKL, to compare with ours" OFF)
 if(NOT DLSCALE_WITH_MKL STREQUAL "OFF" AND TARGET PkgConfig::HIGHWAY)
   include(DlscaleMkl)

@@ -1,12 +1,12 @@
-# A *family* is a set of interchangeable things of one type: backends, benchmarks, algorithms.
+# A *family* is a set of interchangeable objects of one type: backends, benchmarks, algorithms.
 #
 #   dlscale_family(<family> TYPE <c++ type> NAMESPACE <ns> HEADER <header> [LINK <target>...])
 #   dlscale_add(<family> <member> SOURCES <file>... [REQUIRES <target>...] [LINK <target>...])
 #
-# The first call, in the family's folder, makes the library dlscale_<family>. Each member defines
+# The first call, in the family's folder, creates the library dlscale_<family>. Each member defines
 #   extern const <type> <member>;
-# and no other file is edited: the table is generated from the calls. A member whose REQUIRES are
-# absent is listed with the reason instead of built.
+# and no other file changes, since the table is generated from the calls. A member without its
+# REQUIRES is not built but listed with the reason.
 
 function(dlscale_family family)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TYPE;HEADER;NAMESPACE" "LINK")

@@ -1,5 +1,5 @@
-# Completion of shells, and where help2man is installed the manual, from the options that the verbs of the program declare.
-if(CMAKE_CROSSCOMPILING)  # a program for another machine does not run here
+# Generates shell completion and, with help2man, the manual from the options that the verbs declare.
+if(CMAKE_CROSSCOMPILING)  # the program cannot run on this machine
   return()
 endif()
 

@@ -1,8 +1,8 @@
-# cuDNN and NCCL, which are apart from the CUDA toolkit: beside it, in the system, or in the packages
-# of Python that PyTorch brings (nvidia/cudnn, nvidia/nccl), which hold headers, and libraries with the
-# number of their version only.
+# Finds cuDNN and NCCL, which are not part of the CUDA toolkit: beside it, in the system, or in the
+# Python packages of PyTorch (nvidia/cudnn, nvidia/nccl). Those have headers, and libraries whose
+# names end in the version number only.
 
-# dlscale_nvidia_packages(<result>): folders of Python's packages of NVIDIA, as a list.
+# dlscale_nvidia_packages(<result>): list of the folders of NVIDIA's Python packages.
 function(dlscale_nvidia_packages result)
   find_program(DLSCALE_PYTHON python3 DOC "The Python in whose packages cuDNN and NCCL are looked for")
   mark_as_advanced(DLSCALE_PYTHON)
@@ -16,7 +16,8 @@ function(dlscale_nvidia_packages result)
   set(${result} "${folders}" PARENT_SCOPE)
 endfunction()
 
-# dlscale_library_version(<header> <prefix> <result>): "9.19" of the macros <prefix>_MAJOR and _MINOR.
+# dlscale_library_version(<header> <prefix> <result>): "9.19" from the macros <prefix>_MAJOR
+# and _MINOR.
 function(dlscale_library_version header prefix result)
   set(parts "")
   foreach(part IN ITEMS MAJOR MINOR)
@@ -29,8 +30,8 @@ function(dlscale_library_version header prefix result)
 endfunction()
 
 # dlscale_find_nvidia(<variable> <header> <library> <number> <package> <minimum> <version header> <prefix>):
-# ${variable}_INCLUDE and ${variable}_LIBRARY of one that is new enough. One that is too old is said
-# to be, and not found.
+# sets ${variable}_INCLUDE and ${variable}_LIBRARY if a new enough version is found; warns of one that
+# is too old.
 function(dlscale_find_nvidia variable header library number package minimum version_header prefix)
   dlscale_nvidia_packages(packages)
   set(includes "")

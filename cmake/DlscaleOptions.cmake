@@ -15,24 +15,26 @@ add_library(dlscale_flags INTERFACE)
 target_include_directories(dlscale_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(dlscale_flags INTERFACE cxx_std_20)
 set(DLSCALE_CXX_OPTIONS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-sign-conversion)
-# GCC 12 finds overlaps and overflows at -O3 wherever a short literal is assigned to a string or a struct with one is moved, and
-# there are none (its bugs 105329 and 105651, mended in 13). Which files, any edit changes. Builds with sanitizers keep the warnings.
+# GCC 12 reports false overlaps and overflows at -O3 where a short literal is assigned to a string or a
+# struct with a string is moved (its bugs 105329 and 105651, fixed in 13). Any edit changes the affected
+# files. Builds with sanitizers keep the warnings.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   foreach(warning IN ITEMS restrict stringop-overflow stringop-overread array-bounds)
     list(APPEND DLSCALE_CXX_OPTIONS $<$<CONFIG:Release>:-Wno-${warning}>)
   endforeach()
 endif()
-# nvcc writes code for the host's compiler that is not pedantic.
+# nvcc generates host code that violates -Wpedantic.
 set(DLSCALE_CUDA_OPTIONS -Xcompiler=-Wall,-Wextra,-Wshadow)
 if(DLSCALE_WARNINGS_AS_ERRORS)
   list(APPEND DLSCALE_CXX_OPTIONS -Werror)
   list(APPEND DLSCALE_CUDA_OPTIONS -Werror=all-warnings -Xcompiler=-Werror)
 endif()
 if(DLSCALE_SANITIZE)
-  # Not by dlscale_flags, whose options come last: dlscale_spare_optimiser() adds to these.
+  # Options of dlscale_flags would come last, but dlscale_spare_optimiser() has to add to these.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DLSCALE_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
-  # There are about a hundred test programs, large with sanitizers: mold takes a fifth, gold half of the time of GNU ld.
+  # About a hundred test programs are large with sanitizers: mold links them in a fifth, gold in half
+  # of the time of GNU ld.
   include(CheckLinkerFlag)
   foreach(linker IN ITEMS mold gold)
     check_linker_flag(CXX -fuse-ld=${linker} DLSCALE_HAS_${linker})
@@ -41,19 +43,20 @@ if(DLSCALE_SANITIZE)
       break()
     endif()
   endforeach()
-  # What the checks say has pointers by the million (dlscale: 2.6 million), which are all written at each start of a program
-  # that may lie anywhere in memory; at a fixed address the linker has done it.
+  # The data of the checks has millions of pointers (dlscale: 2.6 million). A position-independent
+  # program relocates all of them at each start; at a fixed address the linker does it once.
   target_link_options(dlscale_flags INTERFACE "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>")
 endif()
-# By which a program knows its own build (core/system/build_id.hpp); of most compilers the default.
+# The build id identifies the build of a program (core/system/build_id.hpp); most compilers set it by
+# default.
 target_link_options(dlscale_flags INTERFACE LINKER:--build-id=sha1)
 target_compile_options(dlscale_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:${DLSCALE_CUDA_OPTIONS}>")
 
-# With sanitizers the compiler takes most of its time to optimise and to check every access to a member for null pointers
-# and alignment. For the folder that calls this: code in which no loop computes for long and no buffer is cast; a null
-# pointer stops it by the address sanitizer, too.
+# With sanitizers the compiler spends most time on optimisation and on null and alignment checks of
+# every member access. dlscale_spare_optimiser() turns both off for the calling folder. It is for code
+# without long loops and without casts of buffers; the address sanitizer still stops at null pointers.
 if(DLSCALE_SANITIZE)
   set(DLSCALE_SPARED_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O0>" "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment>")
 endif()
@@ -62,7 +65,8 @@ macro(dlscale_spare_optimiser)
   set(DLSCALE_HEADERS dlscale_spared_headers)
 endmacro()
 
-# The same for single files of a folder whose other files do compute. The folder's precompiled headers do not fit them.
+# The same for single files of a folder whose other files compute; they cannot use the folder's
+# precompiled headers.
 function(dlscale_spare_optimiser_in)
   if(DLSCALE_SANITIZE)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O0)
@@ -70,7 +74,7 @@ function(dlscale_spare_optimiser_in)
   endif()
 endfunction()
 
-# The opposite: single files with long loops, of a folder that spares the optimiser.
+# The opposite: optimises single files with long loops in a folder that spares the optimiser.
 function(dlscale_optimise_in)
   if(DLSCALE_SANITIZE)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
@@ -78,11 +82,11 @@ function(dlscale_optimise_in)
   endif()
 endfunction()
 
-# The precompiled headers (cmake/DlscalePrecompiled.cmake) of the folder.
+# The folder's precompiled headers (cmake/DlscalePrecompiled.cmake).
 set(DLSCALE_HEADERS dlscale_headers)
 
-# Whether files are compiled in groups (cmake/DlscaleUnity.cmake). AUTO, what CI and the README's test command take, does not
-# ask for ccache: an empty one would cost a whole build of single files, twice the time.
+# Whether files are compiled in groups (cmake/DlscaleUnity.cmake). AUTO, used by CI and the README's
+# test command, does not use ccache: with an empty cache a build of single files takes twice the time.
 set(DLSCALE_UNITY AUTO CACHE STRING "Compile files in groups: AUTO (with sanitizers), ON (kept by ccache, if there is one) or OFF")
 set_property(CACHE DLSCALE_UNITY PROPERTY STRINGS AUTO ON OFF)
 if(NOT DLSCALE_UNITY MATCHES "^(AUTO|ON|OFF)$")

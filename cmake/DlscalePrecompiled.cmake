@@ -1,14 +1,15 @@
-# A third of each file's compile time is headers of the standard library and of fmt, in tests GoogleTest's too. They
-# are compiled once where nothing keeps what was compiled: ccache cannot keep what includes a precompiled header unless
-# it is told to be sloppy, and is worth more. A file must still include what it uses; builds with ccache show it.
+# Headers of the standard library and of fmt, in tests GoogleTest's too, take a third of each file's
+# compile time. They are precompiled only without ccache: it cannot cache files with precompiled headers
+# unless it is set to be sloppy, and saves more. A file must still include what it uses; builds with
+# ccache show violations.
 #
-# GCC only: it reads the headers themselves in files that are compiled with other options; Clang refuses such files.
+# GCC only: in files with other options it reads the headers themselves, but Clang refuses such files.
 
 set(DLSCALE_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
                            <optional> <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
 
-# dlscale_precompiled_headers(<name> HEADERS <header>... [LINK <target>...] [SPARED]): what dlscale_precompile() reuses.
-# SPARED: with the options of dlscale_spare_optimiser().
+# dlscale_precompiled_headers(<name> HEADERS <header>... [LINK <target>...] [SPARED]): precompiles
+# headers for dlscale_precompile(); SPARED: with the options of dlscale_spare_optimiser().
 function(dlscale_precompiled_headers name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SPARED" "" "HEADERS;LINK")
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name}.cpp CONTENT "")
@@ -20,8 +21,8 @@ function(dlscale_precompiled_headers name)
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Lets the files of a target use the precompiled headers of that name, if there are any: with the definitions that these
-# were compiled with, without which GCC would read the headers themselves. With sanitizers it says where it does.
+# Lets a target use the precompiled headers of that name, if they exist, with their definitions;
+# otherwise GCC would read the headers themselves. With sanitizers GCC warns where it does.
 function(dlscale_precompile target headers)
   if(TARGET "${headers}")
     target_precompile_headers(${target} REUSE_FROM ${headers})
@@ -35,7 +36,7 @@ endfunction()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   dlscale_precompiled_headers(dlscale_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
   dlscale_precompiled_headers(dlscale_spared_headers SPARED HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
-  if(TARGET DNNL::dnnl)  # which is used with OpenMP
+  if(TARGET DNNL::dnnl)  # oneDNN is used with OpenMP
     dlscale_precompiled_headers(dlscale_openmp_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt OpenMP::OpenMP_CXX)
   endif()
 endif()

@@ -1,4 +1,4 @@
-# What this build holds, at the end of configuration.
+# Prints the parts of this build at the end of configuration.
 message(STATUS "dlscale ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
 message(STATUS "  files compiled in groups: ${DLSCALE_GROUPS}")
 foreach(row IN LISTS DLSCALE_OPTIONAL)

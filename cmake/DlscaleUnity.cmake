@@ -1,14 +1,14 @@
-# Files that are compiled as one. Most of what a file takes is headers, and what it instantiates of their templates, which
-# other files of its target need as well. Unless asked for only with sanitizers: what is measured is compiled in one way
-# everywhere. DlscaleOptions.cmake says when (DLSCALE_GROUPS).
+# Compiles several files as one (a unity build). Headers and their template instances take most of the
+# compile time, and files of a target share them. By default only builds with sanitizers do this, so
+# that measured code is compiled in one way everywhere (DLSCALE_GROUPS in DlscaleOptions.cmake).
 #
-# Which go together is chosen at configuration (unity_groups.py), so that no name of a file means anything else in another;
-# names that several of them have for themselves are renamed in the group (a debugger shows row_of_report_rows for row).
-# Where the compiler finds a name twice after an edit, configure again. A file must still include what it uses;
-# scripts/lint, which asks for a build without groups, shows it.
+# unity_groups.py chooses the groups at configuration, so that no name of a file changes its meaning in
+# another. File-local names that several files share are renamed in the group: a debugger shows
+# row_of_report_rows for row. If the compiler reports a name twice after an edit, configure again. A
+# file must still include what it uses; scripts/lint needs a build without groups and shows violations.
 
 if(DLSCALE_GROUPS)
-  # A parameter may be called as something that only another file of its group says it uses; builds without groups warn.
+  # A parameter may have a name that only another file of its group uses; builds without groups warn.
   target_compile_options(dlscale_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()
 
@@ -17,7 +17,7 @@ function(dlscale_group target)
   set_property(GLOBAL APPEND PROPERTY dlscale_grouped_targets ${target})
 endfunction()
 
-# Compiles the file of a group in place of its members.
+# Replaces the members of a group by the group's file.
 function(dlscale_replace_sources target group)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
@@ -30,7 +30,7 @@ function(dlscale_replace_sources target group)
   set_property(TARGET ${target} PROPERTY SOURCES ${sources} ${group})
 endfunction()
 
-# Files that a build writes, and those with options of their own, stay alone.
+# Generates the groups. Generated files, and files with their own options, stay alone.
 function(dlscale_generate_groups)
   set(listing "")
   get_property(targets GLOBAL PROPERTY dlscale_grouped_targets)
@@ -46,7 +46,7 @@ function(dlscale_generate_groups)
         string(APPEND listing "${target}\t${source}\n")
       endif()
     endforeach()
-    # Else GCC warns of names that a file has for itself where that is not the file it was told to compile.
+    # GCC would warn of file-local names, since their file is not the compiled one.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     endif()

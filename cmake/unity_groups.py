@@ -18,7 +18,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-# A group ends at so many characters of source: most of what headers cost is saved, and two cores are kept busy to the end.
+# Size limit of a group, in characters of source: large enough to save most of the time for headers,
+# small enough to keep two cores busy to the end.
 LARGEST_GROUP = 120_000
 
 TOKEN = re.compile(
@@ -33,31 +34,31 @@ TOKEN = re.compile(
 )
 WORD = re.compile(r"[^\W\d]\w*")
 MACRO_CALL = re.compile(r"[A-Z][A-Z0-9_]*$")
-TEST_CALL = re.compile(r"(TYPED_)?TEST(_|$)|INSTANTIATE_|REGISTER_")  # macros that make text of the names they get
+TEST_CALL = re.compile(r"(TYPED_)?TEST(_|$)|INSTANTIATE_|REGISTER_")  # macros that use their arguments as text
 BRACKETS = {"(": ")", "{": "}", "[": "]"}
 TYPE_KEYS = {"struct", "class", "union", "enum"}
 
 
 @dataclass
 class Source:
-    """What a file says of names. `own`: how each name of its own is declared, ("using" or "alias", where, the declaration), or
+    """The names in a file. `own`: the declaration of each file-local name, as ("using" or "alias", place, declaration), or
     "function", "object", "type" or "macro"."""
 
     size: int = 0
     alone: bool = False
     own: dict = field(default_factory=dict)
     words: set = field(default_factory=set)
-    said: set = field(default_factory=set)  # words that are no members, nor looked up in a scope that is named
+    said: set = field(default_factory=set)  # words that are neither members nor looked up in a named scope
     called: set = field(default_factory=set)
-    bound: set = field(default_factory=set)  # words that are members, of scopes that are named, in directives or names of tests
-    shared: set = field(default_factory=set)  # names of a namespace that are for other files, too
-    scopes: set = field(default_factory=set)  # words in which it looks names up: `scope` of `scope::name`
-    namespaces: set = field(default_factory=set)  # that it opens, each as its names from the outermost
-    in_classes: bool = False  # it defines members, or derives a class: a word may be a member without looking like one
-    leading: list = field(default_factory=list)  # what it includes, as written
-    conditional: bool = False  # what it includes depends on a condition
-    opened: set = field(default_factory=set)  # namespaces by `using namespace`, and where
-    includes: set = field(default_factory=set)  # headers of the project; of a source file those that these include, too
+    bound: set = field(default_factory=set)  # members, names in named scopes or directives, and names of tests
+    shared: set = field(default_factory=set)  # names of a namespace that other files see, too
+    scopes: set = field(default_factory=set)  # scopes in which it looks names up: `scope` in `scope::name`
+    namespaces: set = field(default_factory=set)  # namespaces that it opens, each as its names from the outermost
+    in_classes: bool = False  # it defines members or derives a class: any word may be a member
+    leading: list = field(default_factory=list)  # its includes, as written
+    conditional: bool = False  # its includes depend on a condition
+    opened: set = field(default_factory=set)  # namespaces of `using namespace`, and their places
+    includes: set = field(default_factory=set)  # headers of the project; for a source file also indirect ones
 
 
 def read_source(text):
@@ -70,7 +71,7 @@ def read_source(text):
         if token.startswith("#"):
             name, _, rest = token[1:].strip().partition(" ")
             if name == "include":
-                # Highway reads such a file again and again, with other macros.
+                # Highway includes such a file several times with different macros.
                 source.alone |= directive_before_include or "foreach_target" in rest
                 source.conditional |= conditions > 0
                 source.leading.append(rest.strip())
@@ -104,7 +105,7 @@ def read_source(text):
             source.bound.update(tokens[at : closing(tokens, at + 1)])
     try:
         source.alone |= read_declarations(tokens, 0, (), False, source) != len(tokens) + 1
-    except (IndexError, ValueError):  # such as brackets that only some branches of #if have
+    except (IndexError, ValueError):  # for example brackets in only some branches of #if
         source.alone = True
     return source
 
@@ -124,7 +125,7 @@ def closing(tokens, at):
 
 
 def after_template(tokens, at):
-    """Index after `template <...>`s at `at`."""
+    """Index after the `template <...>` prefixes at `at`."""
     while at < len(tokens) and tokens[at] == "template":
         depth = 0
         at += 1
@@ -167,7 +168,7 @@ def read_declaration(tokens, at, namespace, unnamed, source):
         if tokens[at] in BRACKETS:
             opened = tokens[at]
             at = closing(tokens, at)
-            # The end of a function: nothing follows its body.
+            # A function ends with its body.
             if opened == "{" and not assigned and (at == len(tokens) or is_function(tokens[begin:body])):
                 break
         else:
@@ -182,7 +183,7 @@ def is_function(head):
 
 
 def declared_at(head):
-    """Index of what ends the declared name: the first bracket or `=` that is in no list of template arguments."""
+    """Index of the end of the declared name: the first bracket or `=` outside template arguments."""
     depth = 0
     at = 0
     while at < len(head):
@@ -230,12 +231,12 @@ def note_declaration(head, has_body, namespace, unnamed, source):
     if at < len(head) and head[at] == "(" and at == 1 and MACRO_CALL.match(name):  # TEST(Suite, Name)
         source.own["_".join(head)] = "type"
         return
-    if at >= 2 and head[at - 2] == "::":  # a member that is defined outside of its class
+    if at >= 2 and head[at - 2] == "::":  # a member defined outside its class
         source.in_classes = True
         return
     kept = {"static", "constexpr", "const", "consteval", "concept", "inline"} & set(head[: at - 1])
     function = has_body and at < len(head) and head[at] == "("  # without one it may be an object: T name(1);
-    if not unnamed and kept <= ({"const"} if function else set()):  # a function for all, or a variable
+    if not unnamed and kept <= ({"const"} if function else set()):  # a function with external linkage, or a variable
         source.shared.add(name)
         return
     if name == "operator":
@@ -253,10 +254,10 @@ def note_using(head, namespace, source):
 
 
 def can_be_renamed(name, source, headers):
-    """Whether all that the file calls so is what it has for itself, and nothing else sees the name."""
+    """Whether the name means only a file-local declaration in the file, and nothing else sees it."""
     if not WORD.fullmatch(name) or source.own[name] == "macro" or source.own[name][0] == "using":
         return False
-    if source.conditional or name in source.bound or name in source.shared:  # such as one that was declared extern
+    if source.conditional or name in source.bound or name in source.shared:  # for example a name declared extern
         return False
     included = [headers[header] for header in source.includes]
     if any(name in header.own or name in header.shared for header in included):
@@ -265,7 +266,7 @@ def can_be_renamed(name, source, headers):
 
 
 def without_renamed(source, headers):
-    """The file as others see it once all its names that can be are called otherwise."""
+    """The file as others see it after all possible renamings."""
     renamed = {name for name in source.own if can_be_renamed(name, source, headers)}
     own = {name: kind for name, kind in source.own.items() if name not in renamed}
     return replace(source, own=own, words=source.words - renamed, said=source.said - renamed, called=source.called - renamed)
@@ -276,8 +277,8 @@ def says(source, name, kind):
 
 
 def apart(one, other, headers):
-    """Whether a name of one's own is said by the other, or by a header that the other alone includes; or one looks names up in
-    a namespace, and these have another of that name."""
+    """Whether the files must stay apart: the other file, or a header that only it includes, uses a file-local name of the
+    first; or it opens another namespace of a name in which the first looks names up."""
     later = [headers[name] for name in other.includes - one.includes]
     opened = one.namespaces.union(*(headers[name].namespaces for name in one.includes))
     for text in (other, *later):
@@ -292,7 +293,7 @@ def apart(one, other, headers):
 
 
 def groups_of(sources, headers):
-    """Lists of names of files, by `sources` and `headers`: name to Source; files that stay alone are in none."""
+    """Groups as lists of file names; files that stay alone are in none. `sources`, `headers`: name to Source."""
     seen = {name: without_renamed(source, headers) for name, source in sources.items()}
     groups = []
     for name, source in seen.items():
@@ -313,7 +314,7 @@ def groups_of(sources, headers):
 
 
 def renamed_in(group, sources, headers):
-    """Of each file of a group the names of its own that others say."""
+    """For each file of a group, its file-local names that others use."""
     renamed = {}
     for name in group:
         source = sources[name]
@@ -326,7 +327,7 @@ def renamed_in(group, sources, headers):
 
 
 def read_headers(source, root, headers):
-    """Adds to what a file includes what that includes, and all of it to `headers`."""
+    """Adds indirect includes of a file to its includes, and all of them to `headers`."""
     left = list(source.includes)
     source.includes = set()
     while left:
@@ -340,7 +341,7 @@ def read_headers(source, root, headers):
 
 
 def include_line(written, path, root):
-    """Of a file in another folder than the one that has this line."""
+    """An include line of a file, as needed in another folder."""
     beside = path.parent / written.strip('"')
     if written.startswith('"') and not (root / written.strip('"')).exists() and beside.exists():
         return f'#include "{beside}"'
@@ -348,7 +349,7 @@ def include_line(written, path, root):
 
 
 def group_text(group, sources, headers, root):
-    """The file that is compiled in place of those of a group, by their paths."""
+    """The text of the file that is compiled in place of a group."""
     lines = ["// Files that are compiled as one: cmake/unity_groups.py."]
     lines += dict.fromkeys(include_line(written, Path(name), root) for name in group if not sources[name].conditional
                            for written in sources[name].leading)
@@ -363,7 +364,7 @@ def group_text(group, sources, headers, root):
 
 
 def write_if_changed(path, text):
-    """What stays as it was is not compiled again."""
+    """Writes only changed text, so that an unchanged file is not compiled again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
@@ -383,7 +384,7 @@ def main(listing, output, root=Path(__file__).resolve().parents[1]):
         for name in names:
             if name not in known:
                 known[name] = read_source(Path(name).read_text(encoding="utf-8"))
-                # A test's own copy of a file stands for the library's only where the library has it by itself.
+                # A test's copy of a library's file replaces it only if the library compiles that file alone.
                 known[name].alone |= targets[name] > 1
                 read_headers(known[name], root, headers)
         for number, group in enumerate(groups_of({name: known[name] for name in names}, headers)):

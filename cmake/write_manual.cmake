@@ -11,7 +11,7 @@ function(run_here variable)
   set(${variable} "${text}" PARENT_SCOPE)
 endfunction()
 
-# `words`: those that call the command, without the program's name.
+# `words`: the words that call the command, without the program's name.
 function(write_pages doc words)
   list(JOIN words " " line)
   list(JOIN words "-" page)

@@ -17,7 +17,7 @@ import pathlib
 import sys
 import time
 
-# scripts/on_gpu sets the library path for dlscale; PyTorch brings libraries of its own.
+# scripts/on_gpu sets the library path for dlscale, but PyTorch has its own libraries.
 if (outside := os.environ.pop("ON_GPU_LIBRARY_PATH", None)) is not None:
     os.environ["LD_LIBRARY_PATH"] = outside
     os.execv(sys.executable, [sys.executable, *sys.argv])
@@ -28,7 +28,7 @@ except ImportError as missing:
     print(f"pytorch_peer: python3 has no PyTorch ({missing}). Install it.", file=sys.stderr)
     sys.exit(6)
 
-BLOCKS = [(3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)]  # of ResNet-50: how many, width, stride
+BLOCKS = [(3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)]  # ResNet-50: count, width, stride
 PARAMETERS = {"resnet50": 25_557_032, "alexnet": 60_965_224}
 
 
@@ -37,7 +37,7 @@ def normalised(inputs, outputs, kernel, stride=1, pad=0):
 
 
 class Bottleneck(nn.Module):
-    """The stride is in the first 1 x 1 convolution, as in configs/networks/resnet50.yaml."""
+    """A block whose first 1 x 1 convolution has the stride, as in configs/networks/resnet50.yaml."""
 
     def __init__(self, inputs, width, stride, projects):
         super().__init__()
@@ -61,7 +61,7 @@ def resnet50():
 
 
 def alexnet():
-    """As configs/networks/alexnet.yaml: with groups and normalisation, of 227 x 227 pixels."""
+    """AlexNet as in configs/networks/alexnet.yaml: with groups and normalisation, for 227 x 227 pixels."""
 
     def block(inputs, outputs, kernel, norm=False, **more):
         layers = [nn.Conv2d(inputs, outputs, kernel, **more), nn.ReLU(inplace=True)]
@@ -97,7 +97,7 @@ class Training:
 
     def forward(self):
         low = contextlib.nullcontext()
-        if self.low is not None:  # a cache of converted weights would outlive a captured graph
+        if self.low is not None:  # autocast's cache of converted weights would outlive a captured graph
             low = torch.autocast(self.device.type, self.low, cache_enabled=not self.captures)
         with low:
             self.loss = nn.functional.cross_entropy(self.model(self.images), self.labels)
@@ -118,7 +118,7 @@ class Training:
                 for phase in self.eager():
                     phase()
         torch.cuda.current_stream().wait_stream(beside)
-        self.optimizer.zero_grad(set_to_none=True)  # so that backward writes, and adds nothing
+        self.optimizer.zero_grad(set_to_none=True)  # so that backward writes instead of adding
         pool, replays = torch.cuda.graph_pool_handle(), []
         for phase in [self.forward, self.backward, self.optimizer.step]:
             graph = torch.cuda.CUDAGraph()
@@ -129,7 +129,7 @@ class Training:
 
 
 def timed(phases, device, iterations):
-    """Seconds of forward, backward and update of each iteration, by the device's own clock."""
+    """Seconds of forward, backward and update for each iteration, by the device's clock."""
 
     def mark():
         if device == "cpu":
@@ -148,7 +148,7 @@ def timed(phases, device, iterations):
 
 
 def measure(row):
-    """The row of the same key, by PyTorch. Nothing in it waits for input or gradients."""
+    """PyTorch's row of the same key. It never waits for input or gradients."""
     axes = row["axes"]
     network, launch = axes["network"], axes.get("launch", "eager")
     device = "cuda" if axes["backend"].startswith("cuda") else "cpu"
@@ -174,7 +174,7 @@ def measure(row):
 
 
 def header_like(header):
-    """The same machine; other software."""
+    """The header with the same machine and other software."""
     libraries = header["environment"]["libraries"] | {
         "PyTorch": torch.__version__, "cuDNN of PyTorch": str(torch.backends.cudnn.version() or "none")}  # fmt: skip
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -37,7 +37,7 @@ std::string version() {
                      build.dirty ? ", with local changes" : "");
 }
 
-/// A file that is not there is refused here; CLI11 reports it in a sentence of its own otherwise.
+/// The reason why a file cannot be read; CLI11 would report it in a sentence of its own.
 std::string why_not_readable(const std::string& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
@@ -63,7 +63,7 @@ CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlsc
   for (const Verb* verb : family<Verb>().members) {
     root_->add_subcommand(std::string(verb->name), std::string(verb->doc));
   }
-  root_->footer(program_footer);  // now, as commands inherit it
+  root_->footer(program_footer);  // before the commands, which inherit it
 }
 
 CommandTree::~CommandTree() = default;
@@ -145,7 +145,7 @@ bool takes_values(const CLI::Option& option) {
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-/// A set of words is shown as "TEXT:{cold,hot}".
+/// CLI11 describes a set of words as "TEXT:{cold,hot}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string kind = option.get_type_name();
   const std::size_t open = kind.find('{');

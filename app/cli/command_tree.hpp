@@ -17,21 +17,21 @@ namespace dlscale::app {
 /// options.
 class CommandTree {
  public:
-  /// The verbs, without what stands below them: to declare that of all takes longer than most
-  /// answers.
+  /// Creates the verbs without their options and subcommands. Declaring those of all verbs takes
+  /// longer than most commands.
   CommandTree();
   ~CommandTree();
   CommandTree(const CommandTree&) = delete;
   CommandTree& operator=(const CommandTree&) = delete;
 
-  /// Carries out a command line, given without the name of the program. Help goes to standard
-  /// output; a usage error is one sentence on standard error. Verbs throw Error.
+  /// Runs a command line, given without the name of the program. Help goes to standard output; a
+  /// usage error is one sentence on standard error. Verbs throw Error.
   ExitCode run(const std::vector<std::string>& words);
 
   [[nodiscard]] CLI::App& root() { return *root_; }
   /// The verb, or null.
   [[nodiscard]] CLI::App* verb(const std::string& name);
-  /// Adds the options of a verb, and the commands below it, unless it has them already.
+  /// Adds the options and subcommands of a verb unless it already has them.
   void declare(CLI::App& verb);
   void declare_all();
 
@@ -41,26 +41,25 @@ class CommandTree {
   std::set<const CLI::App*> declared_;
 };
 
-/// Right below a command, in the order in which they were declared.
+/// The direct subcommands of a command, in the order of their declaration.
 std::vector<CLI::App*> commands_below(CLI::App& command);
 
-/// The words that call a command, without that of the program: "bench conv"; empty for the program.
+/// The words that call a command, without the program's name: "bench conv"; empty for the program.
 std::string path_of(const CLI::App& command);
 
-/// The options that have names, and those that are given by their place; without those that help
-/// hides.
+/// Named options, and positional options; both without those that the help hides.
 std::vector<const CLI::Option*> named_options(const CLI::App& command);
 std::vector<const CLI::Option*> placed_options(const CLI::App& command);
 
-/// "--output", "-o": as they are typed, long ones first.
+/// The names of an option as typed, long ones first: "--output", "-o".
 std::vector<std::string> names_of(const CLI::Option& option);
 
 /// Whether a value follows the name.
 bool takes_value(const CLI::Option& option);
-/// Whether several values may be given, behind one name or behind several.
+/// Whether the option takes several values, after one name or after several.
 bool takes_values(const CLI::Option& option);
 
-/// The words of which CLI11 takes no other (CLI::IsMember); empty where others decide.
+/// The words that CLI11 accepts (CLI::IsMember); empty if CLI11 does not check them.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
 }  // namespace dlscale::app

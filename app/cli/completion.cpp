@@ -21,12 +21,12 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// An option, a positional, or a command below another one.
+/// An option, a positional option or a subcommand.
 struct Entry {
   Texts names;
   std::string doc;
   bool has_value = false;
-  std::string words = {};  ///< that may be its value, with spaces between them
+  std::string words = {};  ///< possible values, separated by spaces
   bool files = false;      ///< whether a file may be its value
 };
 
@@ -41,8 +41,7 @@ std::string summary(const std::string& doc) {
   return replaced(replaced(std::move(text), "\n", " "), "\"", "'");
 }
 
-/// The names of the configurations that a kind of value stands for: NETWORK those in
-/// configs/networks.
+/// The configurations that a kind of value names: for NETWORK those in configs/networks.
 Texts configurations(std::string kind) {
   std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
   kind += 's';
@@ -69,7 +68,7 @@ void add_commands(CLI::App& app, std::vector<Command>& commands) {
   for (CLI::App* below : commands_below(app)) add_commands(*below, commands);
 }
 
-/// The script with the path of each command in it; the one of a verb begins with a space.
+/// The script with the paths of all commands filled in; the path of a verb begins with a space.
 std::string with_paths(std::string_view script, const std::vector<Command>& commands,
                        std::string_view between) {
   Texts paths;
@@ -108,7 +107,7 @@ std::string bash_offer(const std::string& words, bool files) {
 }
 
 std::string in_bash(const std::vector<Command>& commands) {
-  std::map<std::string, Texts> values;  // what to offer, and behind what
+  std::map<std::string, Texts> values;  // offer → the options that it follows
   std::string places;
   for (const Command& command : commands) {
     std::string words;
@@ -153,8 +152,7 @@ _dlscale() {
 if [[ ${funcstack[1]-} == _dlscale ]]; then _dlscale "$@"; else compdef _dlscale dlscale; fi
 )";
 
-/// The name of the value and what offers it, as _arguments reads them. Words may stand behind
-/// others and a comma.
+/// The value of an option in the syntax of _arguments. A word may follow others and a comma.
 std::string zsh_value(const Entry& entry) {
   if (entry.words.empty()) return entry.files ? ":file:_files" : ":value: ";
   return fmt::format(":value:{{compset -P \"*,\"; compadd -- {}{}}}", entry.words,

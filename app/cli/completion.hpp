@@ -4,9 +4,10 @@
 
 namespace dlscale::app {
 
-/// The static completion script of "bash", "fish" or "zsh", from the verbs and options there are:
-/// words that CLI11 checks (CLI::IsMember), files where the kind of value is FILE or FOLDER, and
-/// names in configs/networks, too, where it is NETWORK. Throws ConfigError for another shell.
+/// The static completion script for "bash", "fish" or "zsh", generated from the verbs and options.
+/// It completes words that CLI11 checks (CLI::IsMember), and files if the kind of value is FILE or
+/// FOLDER. If that is NETWORK, it also completes names in configs/networks. Throws ConfigError for
+/// another shell.
 std::string completion_script(std::string_view shell);
 
 }  // namespace dlscale::app

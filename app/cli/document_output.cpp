@@ -28,7 +28,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-/// What goes to a place: all are made, and what lies at each is looked at, before one is written.
+/// The content for one place. All forms are made, and all places checked, before one is written.
 struct Form {
   std::string path;
   std::string text;

@@ -13,27 +13,27 @@ class Option;
 
 namespace dlscale::app {
 
-/// --format, whose default is what `format` holds.
+/// Adds --format; its default is the value of `format`.
 CLI::Option* declare_format(CLI::App& command, std::string& format);
 
-/// --color: auto, always or never, whose default is what `colour` holds.
+/// Adds --color (auto, always or never); its default is the value of `colour`.
 void declare_colour(CLI::App& command, std::string& colour);
 
-/// The terminal of standard output, with colours as such a word says.
+/// The terminal of standard output; `colour` is auto, always or never.
 report::format::Terminal terminal_of_output(const std::string& colour);
 
-/// --format, --color and -o, as every verb that prints an answer has them. -o may be given several
-/// times, each with a format of its own ("junit=gate.xml"): the answer is worked out once.
+/// The options --format, --color and -o of every verb that prints an answer. -o may be given
+/// several times, each with its own format ("junit=gate.xml"); the answer is computed once.
 class DocumentOutput {
  public:
   void declare(CLI::App& command);
-  /// Writes every form, each file whole or not at all. Throws ConfigError, before anything is
-  /// written, for an unknown format, one that nothing is written in, two places that are one, or a
-  /// file that is there and holds anything but an earlier document of this kind; then for a place
-  /// that cannot be written.
+  /// Writes the document in every format, each file completely or not at all. Throws ConfigError
+  /// before it writes anything: for an unknown format, a format that cannot hold this document, or
+  /// two equal places. It also refuses an existing file that is not an earlier document of this
+  /// kind, and then a place that cannot be written.
   void write(const report::Document& document) const;
-  /// The one place, of an answer that has no formats; `what` it is, for the sentence that refuses
-  /// others: "predictions of cases are lines of JSON". Throws ConfigError.
+  /// The single output path of an answer that has no formats. `what` describes the answer in the
+  /// error for other formats: "predictions of cases are lines of JSON". Throws ConfigError.
   [[nodiscard]] std::string only_path(const std::string& what) const;
 
  private:
@@ -41,23 +41,23 @@ class DocumentOutput {
 
   std::string format_ = "table";
   std::string colour_ = "auto";
-  std::vector<std::string> texts_;  ///< as given; none: standard output
+  std::vector<std::string> texts_;  ///< the values of -o; none: standard output
   CLI::Option* format_option_ = nullptr;
 };
 
-/// --write FORMAT=FILE, of verbs that print an answer and whose -o is a folder: further forms of
-/// what they print.
+/// The option --write FORMAT=FILE of verbs whose -o is a folder: writes what they print in further
+/// formats.
 class FurtherForms {
  public:
   void declare(CLI::App& command);
   [[nodiscard]] bool any() const { return !texts_.empty(); }
-  /// Before the work. Throws ConfigError for what is no format and file, two of one file, and a
-  /// place that cannot be written.
+  /// Checks the option before the work starts. Throws ConfigError for a value that is not
+  /// FORMAT=FILE, for two values with one file, and for a place that cannot be written.
   void check() const;
-  /// Also for a format that documents such as this one, of a row, are not written in, and for a
-  /// file that is there and holds anything but an earlier one.
+  /// Also refuses a format that cannot hold documents like this one, which has one row. It also
+  /// refuses an existing file that is not an earlier document of this kind.
   void check(const report::Document& like) const;
-  /// As DocumentOutput::write().
+  /// Writes as DocumentOutput::write() does.
   void write(const report::Document& document) const;
 
  private:

@@ -8,8 +8,8 @@ class Option;
 
 namespace dlscale::app {
 
-/// From now on `option` goes only without all other options that the verb has, except those named
-/// in `beside` and the help.
+/// Makes `option` exclude all other options of the verb, except those named in `beside` and the
+/// help.
 void exclude_others(CLI::App& verb, CLI::Option& option, std::initializer_list<const char*> beside);
 
 }  // namespace dlscale::app

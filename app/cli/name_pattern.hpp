@@ -9,13 +9,13 @@ class RE2;
 
 namespace dlscale::app {
 
-/// A regular expression of RE2, which names are chosen by. The time to find it is proportional to
-/// the length of the name, whatever the expression is.
+/// A regular expression (RE2) that selects names. Matching takes time proportional to the length of
+/// the name, whatever the expression is.
 class NamePattern {
  public:
   /// Throws ConfigError, naming the option, if `text` is not a regular expression.
   NamePattern(std::string_view option, const std::string& text);
-  /// Whether it is found anywhere in a name.
+  /// Whether the expression matches anywhere in a name.
   [[nodiscard]] bool is_in(std::string_view name) const;
 
  private:

@@ -17,16 +17,16 @@ namespace {
 
 constexpr int most = std::numeric_limits<int>::max();
 
-/// What is wrong with an item, as the rest of a sentence after the option.
+/// The problem with an item, as the end of a sentence that begins with the option.
 struct Problem {
   std::string text;
 };
 
-/// "1..64:x2" in parts; of a single value only `from`.
+/// The parts of "1..64:x2"; a single value has only `from`.
 struct Sweep {
   std::string from;
   std::string to;
-  std::string step;  ///< with its sign, "x2" or "+8"
+  std::string step;  ///< step including its sign, "x2" or "+8"
   bool is_range = false;
 };
 
@@ -52,11 +52,11 @@ Sweep split(std::string_view item) {
   return sweep;
 }
 
-/// In the words of positive_count() of app/cli/positive.hpp.
+/// Errors have the words of positive_count() in app/cli/positive.hpp.
 int read_count(const std::string& text) {
   if (text.empty()) throw Problem{"a number is missing. Write such as 8, 1..8 or 1..64:x2"};
   const char* last = text.data() + text.size();
-  double value = 1;  // where it is out of range
+  double value = 1;  // stays if the text is out of range
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error == std::errc::invalid_argument || end != last || !std::isfinite(value)) {
     throw Problem{fmt::format("{} is no finite number above 0. Write such as 1", text)};
@@ -76,7 +76,7 @@ Problem too_many(std::string_view item) {
   return {fmt::format("{} stands for more than {} numbers. Take a larger step", item, most_swept)};
 }
 
-/// 'x' or '+', and how much.
+/// The step of a sweep: a factor ('x') or an increment ('+').
 struct Step {
   bool multiplies = false;
   int by = 1;
@@ -164,7 +164,7 @@ CLI::Validator count_sweep() {
 
 namespace {
 
-/// Texts that read back as the same quantities.
+/// Formats quantities as texts that parse to the same values.
 template <class Q>
 std::string in_si(Q value);
 template <>
@@ -202,7 +202,7 @@ void add_quantities(std::string_view option, std::string_view item,
         "{} goes on by {}, which has no unit. Write a factor, such as x2, or the values themselves",
         item, sweep.step)};
   }
-  // A rounding above the end is the end.
+  // The tolerance keeps an end that rounding exceeds.
   for (Q value = from; value <= (1 + 1e-12) * to; value = static_cast<double>(step.by) * value) {
     texts.push_back(in_si(value));
   }

@@ -39,7 +39,7 @@ CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {
   return *command;
 }
 
-/// The option that the key names: by its long name, or by the name of its place.
+/// The option that a key names, by its long name or its positional name.
 const CLI::Option& option_of(const CLI::App& command, const CLI::ConfigItem& item) {
   Names known;
   for (const CLI::Option* option : command.get_options(
@@ -90,7 +90,7 @@ class OptionFile : public CLI::ConfigTOML {
   }
 
  private:
-  /// The begin or the end of a section.
+  /// Whether the item marks the start or end of a section.
   static bool is_mark(const CLI::ConfigItem& item) {
     return item.inputs.empty() && (item.name == "++" || item.name == "--");
   }

@@ -14,7 +14,7 @@
 namespace dlscale::app {
 namespace {
 
-/// Of the command or one below it; nullptr where it is none.
+/// Finds an option of the command or its subcommands; nullptr if there is none.
 const CLI::Option* find_option(const CLI::App& command, const std::string& name) {
   if (!name.starts_with("--")) return nullptr;
   if (const CLI::Option* const own = command.get_option_no_throw(name)) return own;
@@ -37,7 +37,7 @@ void refuse_empty_values(CLI::App& command) {
   };
   for (CLI::Option* option : command.get_options({})) {
     const bool is_flag = option->get_items_expected_max() == 0;
-    // Without a name of its own, which help would show as the kind of value.
+    // The check has an empty name, since help would show one as the kind of value.
     if (!is_flag) option->check(CLI::Validator(check, ""));
   }
   for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {

@@ -25,7 +25,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-/// A slip of the pen rather than another word.
+/// Whether `word` is probably a misspelt `name`.
 bool is_nearly(std::string_view word, const std::string& name) {
   return edit_distance(word, name) <= (name.size() > 4 ? 2 : 1);
 }

@@ -6,23 +6,23 @@
 
 namespace dlscale::app {
 
-/// Where a form of an answer goes, as "junit=gate.xml", "gate.txt" or "-" name it.
+/// The destination of one output format: "junit=gate.xml", "gate.txt" or "-".
 struct OutputPlace {
-  std::string format;  ///< of its own; empty: that of --format
-  std::string path;    ///< of a file; "-": standard output
+  std::string format;  ///< the place's own format; empty: that of --format
+  std::string path;    ///< path of a file; "-": standard output
   [[nodiscard]] bool is_standard_output() const { return path == "-"; }
 };
 
-/// The name of a format before the first "=" is one; any other word there is a part of a file's
-/// name ("lr=0.1.txt"), and so is a format's behind a slash ("./csv=.txt"). `option` is what it was
-/// given to, for errors. Throws ConfigError for a word without a place, and for one that is
-/// nearly a format's name: a slip would become a file in another format.
+/// Reads a place. A format's name before the first "=" is its format; any other word is part of the
+/// file's name ("lr=0.1.txt"), as is a format's name after a slash ("./csv=.txt"). `option` is
+/// named in errors. Throws ConfigError for a format without a path. It also throws for a word that
+/// is nearly a format's name, since a typing error would become a file in another format.
 OutputPlace parse_place(std::string_view option, const std::string& text);
 
-/// Whether two paths name one file, be it there or not.
+/// Whether two paths name one file, existing or not.
 bool same_place(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Throws ConfigError where two places are one file, or more than one is standard output.
+/// Throws ConfigError if two places are one file, or if more than one is standard output.
 void refuse_shared_places(std::string_view option, std::span<const OutputPlace> places);
 
 }  // namespace dlscale::app

@@ -13,7 +13,7 @@ namespace dlscale::app {
 
 namespace {
 
-/// Empty for a finite number above zero.
+/// The problem with a number; empty if it is finite and above zero.
 std::string why_not_positive(const std::string& text) {
   double value = 0;
   const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
@@ -54,7 +54,7 @@ CLI::Validator positive_seconds() {
 }
 
 CLI::Validator margin_fraction() {
-  // CLI::Range takes what is no number, which no comparison puts outside of it.
+  // CLI::Range accepts NaN, since no comparison puts it out of range.
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
     if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};

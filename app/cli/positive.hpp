@@ -6,22 +6,22 @@ class Validator;
 
 namespace dlscale::app {
 
-/// A check for options that count or measure something: refuses what is not a finite number above
-/// zero, in words ("--batch: -3 is no number above 0. …").
+/// A validator for options that count or measure something. It refuses anything but a finite number
+/// above zero, with an explanation.
 CLI::Validator positive();
 
-/// The same for what is counted by an `int`: refuses fractions and what is too large for it, too.
+/// The same for values that are held in an `int`: also refuses fractions and values that exceed it.
 CLI::Validator positive_count();
 
-/// The same for times in seconds, up to the 1e9 (thirty years) that suites allow: a clock cannot
-/// count to what is far above.
+/// The same for times in seconds, up to the 1e9 (thirty years) that suites allow. A clock cannot
+/// count far beyond that.
 CLI::Validator positive_seconds();
 
-/// A check for margins: a finite fraction from 0 to 10.
+/// A validator for margins: a finite fraction from 0 to 10.
 CLI::Validator margin_fraction();
 
-/// A check for seeds, which are unsigned: the conversion alone would take -1 for 2^64 - 1, and for
-/// a number that is too large the largest there is.
+/// A validator for seeds, which are unsigned. The conversion alone would read -1 as 2^64 - 1, and a
+/// number that is too large as the maximum.
 CLI::Validator seed();
 
 }  // namespace dlscale::app

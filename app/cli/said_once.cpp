@@ -13,8 +13,8 @@
 namespace dlscale::app {
 namespace {
 
-/// By the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and Flux (see
-/// backend/comm/launch.cpp).
+/// Whether this is rank 0 by the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and
+/// Flux (see backend/comm/launch.cpp).
 bool is_first_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
                                "JSM_NAMESPACE_RANK", "PALS_RANKID", "FLUX_TASK_RANK"}) {
@@ -23,7 +23,7 @@ bool is_first_rank() {
   return true;
 }
 
-/// Whether the launcher ends this rank within the time that rank 0 may need to say something.
+/// Whether the launcher ends this rank within the time that rank 0 may need to print.
 bool is_ended() {
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::seconds(3); Clock::now() < end;) {

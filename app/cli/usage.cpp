@@ -17,15 +17,15 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// The command that the words called, as far as they did.
+/// The deepest command that the words named.
 const CLI::App& called_command(const CLI::App& program) {
   const CLI::App* command = &program;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   return *command;
 }
 
-/// "--rank is no option of predict. Did you mean --ranks?", about the first word that the command
-/// does not know; empty where there is none.
+/// A sentence about the first word that the command does not know, with a suggestion ("Did you mean
+/// --ranks?"); empty if there is none.
 std::string not_an_option(const CLI::App& command) {
   const Words unknown = command.remaining();
   const auto first = std::ranges::find_if(
@@ -44,7 +44,7 @@ std::string not_an_option(const CLI::App& command) {
   return near ? fmt::format("{} Did you mean {}?", what, nearest.front()) : what;
 }
 
-/// A subcommand was wanted and not named, or named wrongly: says which there are.
+/// A sentence that lists the subcommands if one is missing or misspelt.
 std::string ask_for_subcommand(const CLI::App& command) {
   Words names;
   for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
@@ -59,8 +59,7 @@ std::string ask_for_subcommand(const CLI::App& command) {
   return fmt::format("A {} is missing. Allowed: {}.", what, fmt::join(names, ", "));
 }
 
-/// About an option of the command that takes one value and was given several times; empty where
-/// there is none.
+/// A sentence about an option with one value that was given several times; empty if there is none.
 std::string given_twice(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const bool one = option->get_items_expected_max() == 1 &&
@@ -74,8 +73,8 @@ std::string given_twice(const CLI::App& command) {
   return {};
 }
 
-/// CLI11's own words, but for a value that is no number of the kind wanted: the checks of options
-/// have refused words and numbers that are not positive.
+/// CLI11's message, except for values of the wrong kind of number. Validators have already refused
+/// words and numbers that are not positive.
 std::string in_our_words(std::string problem) {
   constexpr std::string_view conversion = "Could not convert: ";
   if (problem.starts_with(conversion)) {
@@ -87,8 +86,7 @@ std::string in_our_words(std::string problem) {
   return problem.ends_with('.') ? problem : problem + ".";
 }
 
-/// Where the problem is with an option that only the file of --config gives: "--rounds (in FILE):
-/// …".
+/// Names the file if only --config gives the faulty option: "--rounds (in FILE): …".
 std::string with_place(const CLI::App& program, const CLI::App& command, std::string problem) {
   const std::size_t colon = problem.find(": ");
   const std::string name = problem.substr(0, colon);

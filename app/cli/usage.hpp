@@ -8,7 +8,8 @@ class ParseError;
 
 namespace dlscale::app {
 
-/// A sentence for what is wrong with a command line that CLI11 refused, and where to read more.
+/// A sentence that says what is wrong with a command line that CLI11 refused, and where to read
+/// more.
 std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error);
 
 }  // namespace dlscale::app

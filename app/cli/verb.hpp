@@ -10,15 +10,15 @@ class App;
 
 namespace dlscale::app {
 
-/// A word on the command line: `dlscale <name>`. `declare` adds its options to `command` and sets
-/// a callback that runs it and leaves the exit code in `result`, which outlives the parse.
+/// A verb of the program: `dlscale <name>`. `declare` adds its options to `command` and sets a
+/// callback that runs it and stores the exit code in `result`, which outlives the parse.
 struct Verb {
   std::string_view name;
   std::string_view doc;
   void (*declare)(CLI::App& command, ExitCode& result);
-  /// What SIGINT and SIGTERM do: end the process at once, for verbs that only compute and write at
-  /// their end; or be remembered by those that look for them (core/base/interrupt.hpp), since what they
-  /// have done so far is kept.
+  /// The effect of SIGINT and SIGTERM. Verbs that only compute, and write at their end, end at
+  /// once. Verbs that keep their partial results remember the signal and poll it
+  /// (core/base/interrupt.hpp).
   enum class Signals { end_at_once, are_remembered } signals = Signals::end_at_once;
 };
 

@@ -68,7 +68,7 @@ Finding governor(const fs::path& root) {
           "cpupower frequency-set -g performance."};
 }
 
-/// A line of /proc/meminfo, "MemTotal:  16384 kB", in bytes; 0 if it is not there.
+/// A value of /proc/meminfo ("MemTotal:  16384 kB") in bytes; 0 if it is missing.
 double memory_of(const fs::path& root, std::string_view key) {
   const std::string text = text_of(root / "proc/meminfo");
   const std::size_t at = text.find(key);
@@ -104,7 +104,7 @@ Finding load(const fs::path& root) {
           "Other programs ran. Find them (top) and wait, or measure with --wait-quiet SECONDS."};
 }
 
-/// By the witness and the tolerance of --wait-quiet.
+/// Checks the speed by the witness, with the tolerance of --wait-quiet.
 Finding speed(const std::function<Seconds()>& witness) {
   std::vector<double> times(30);
   std::ranges::generate(times, [&witness] { return witness().si(); });
@@ -134,7 +134,7 @@ Finding build() {
                       info.dirty ? ", with local changes" : "", info.compiler)};
 }
 
-/// Members for GPUs are needed only where there is a GPU.
+/// Members for GPUs are required only if there is a GPU.
 template <class Member>
 void add_family(std::vector<Finding>& findings, const std::string& kind, int gpus) {
   const auto add = [&](std::string_view name, const std::string& why, std::string_view doc) {
@@ -149,10 +149,11 @@ void add_family(std::vector<Finding>& findings, const std::string& kind, int gpu
   };
   const auto members = family<Member>();
   for (const Member* each : members.members) add(each->name, obstacle(*each), each->doc);
-  for (const Absent& each : members.absent) add(each.name, fmt::format("not built: {}", each.reason), "");
+  for (const Absent& each : members.absent)
+    add(each.name, fmt::format("not built: {}", each.reason), "");
 }
 
-/// How a program ended and its output; nothing if it cannot be started.
+/// The exit of a program and its output; nothing if it cannot be started.
 std::optional<std::pair<ChildExit, std::string>> ask(
     const std::vector<std::string>& command,
     const std::vector<std::pair<std::string, std::string>>& variables = {}) {
@@ -183,7 +184,7 @@ Finding configurations() {
   }
 }
 
-/// Two ranks by the launcher, which add numbers.
+/// Lets the launcher start two ranks, which add numbers.
 Finding hello_of_ranks(const std::string& program) {
   const std::string advice = fmt::format(
       "Nothing runs on several ranks without it. Try: {} {} 2 hostname. It must be of "
@@ -218,7 +219,7 @@ Finding launcher(Hello hello) {
   return hello_of_ranks(program);
 }
 
-/// Open MPI counts cores as slots unless told otherwise (mpirun(1), "slots").
+/// Open MPI counts cores as slots by default (mpirun(1), "slots").
 Finding ranks() {
   std::set<int> slots;
   for (const auto& thread : backend::read_topology().threads) slots.insert(thread.core);

@@ -29,7 +29,7 @@ std::string whole_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The value of an entry of CMakeCache.txt; empty if it is not there.
+/// The value of an entry of CMakeCache.txt; empty if missing.
 std::string cached(const fs::path& folder, const std::string& entry) {
   std::ifstream file(folder / "CMakeCache.txt");
   for (std::string line; std::getline(file, line);) {
@@ -51,7 +51,7 @@ fs::path cache_folder(const fs::path& wanted) {
       "one with --cache.");
 }
 
-/// Held by one process at a time; others wait.
+/// A lock that one process holds at a time; others wait.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& path)
@@ -60,7 +60,7 @@ class FolderLock {
       throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
                                     path.string(), std::strerror(errno)));
     }
-    // File systems without locks have none, and would be asked for ever.
+    // A file system without locks returns another error; retrying would never end.
     while (flock(file_, LOCK_EX) != 0 && errno == EINTR) throw_if_interrupted();
   }
   ~FolderLock() { close(file_); }
@@ -115,8 +115,8 @@ bool on_path(const char* program) {
   return false;
 }
 
-/// Options of CMake that choose its generator: Ninja where it is installed, as CMake's usual one
-/// takes make. None where the environment chooses, or an earlier configuration of `folder` did.
+/// CMake options that choose the generator: Ninja if it is installed, since CMake's default is
+/// make. None if the environment chooses one, or an earlier configuration of `folder` did.
 std::vector<std::string> generator_options(const fs::path& folder) {
   if (std::getenv("CMAKE_GENERATOR") != nullptr || fs::exists(folder / "CMakeCache.txt")) return {};
   if (on_path("ninja")) return {"-G", "Ninja"};
@@ -126,8 +126,8 @@ std::vector<std::string> generator_options(const fs::path& folder) {
       "CMAKE_GENERATOR, or gate two build trees with --base-build and --new-build.");
 }
 
-/// Tells builds by another compiler apart, which CMake would go on with in the same folder. What
-/// else changes on a machine, such as headers and libraries, the build itself looks at.
+/// Distinguishes compilers, since CMake would reuse the folder of another one. The build itself
+/// detects other changes of the machine, such as headers and libraries.
 std::string compiler_key(const fs::path& log) {
   const char* named = std::getenv("CXX");
   const std::string compiler = named != nullptr && *named != '\0' ? named : "c++";

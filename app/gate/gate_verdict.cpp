@@ -22,7 +22,7 @@ using report::GatePair;
 using report::GateReport;
 using report::Verdict;
 
-/// Fewer repetitions have no minimum to speak of.
+/// The minimum of fewer repetitions is not reliable.
 constexpr int enough_repetitions = 10;
 
 using Name = std::pair<std::string, std::string>;  ///< key and series
@@ -43,12 +43,12 @@ bool ran_first(const Round& round, const std::string& arm, const std::string& ot
   return at(arm) < at(other);
 }
 
-/// The pairs of two arms, metric by metric, and in how many rounds each side measured a metric.
+/// The pairs of two arms by metric, and the number of rounds in which each side measured it.
 struct Pairs {
   std::map<Name, GateMetric> metrics;
   std::map<Name, int> of_base;
   std::map<Name, int> of_changed;
-  std::map<Name, std::string> units;  ///< of what the base measured
+  std::map<Name, std::string> units;  ///< units of the base's metrics
 };
 
 void add_pair(const Round& round, const std::string& changed, const RunValue& a, const RunValue& b,
@@ -88,8 +88,8 @@ Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
   return pairs;
 }
 
-/// Leaves the metrics of all rounds, and says of the others where they are missing.
-/// `missing` gets those that the base measured in every round.
+/// Keeps metrics that all rounds have, and notes where the others are missing. `missing` receives
+/// those that the base measured in every round.
 void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes,
                    std::vector<report::GateMissing>& missing) {
   std::set<Name> all;
@@ -117,7 +117,7 @@ std::optional<double> maybe_ratio(const std::optional<double>& bound) {
 void fill(const report::GateDecision& decision, GateMetric& metric) {
   std::vector<double> base;
   std::vector<double> changed;
-  // Of the rounds that the change is of, also where others took part afterwards.
+  // The change refers to the rounds of the decision, even if later rounds followed.
   const auto rounds = static_cast<std::size_t>(decision.rounds);
   for (const GatePair& pair : std::span(metric.pairs).first(rounds)) {
     base.push_back(pair.base);
@@ -153,7 +153,7 @@ std::vector<GateMetric> judge(Pairs& pairs, const report::GateRule& rule) {
 
 using Facts = std::map<std::string, std::string>;
 
-/// What of one place differs from another; empty if nothing does.
+/// The first fact that differs, with both values; empty if none does.
 std::string difference(const Facts& a, const Facts& b) {
   for (const auto& [name, value] : a) {
     const auto other = b.find(name);
@@ -163,8 +163,8 @@ std::string difference(const Facts& a, const Facts& b) {
   return "";
 }
 
-/// What of a run's machine differs from another's, file by file where both wrote the same ones:
-/// steps of a suite may have other ranks and cores each.
+/// The first fact that differs between the machines of two runs, file by file if both wrote the
+/// same files. Steps of a suite may differ in ranks and cores.
 std::string difference(const RunOutcome& a, const RunOutcome& b) {
   bool compared = false;
   for (const auto& [name, facts] : a.files) {
@@ -190,7 +190,7 @@ bool was_built_anew(const RunOutcome& before, const RunOutcome& run) {
   return build_of(run) != build_of(before);
 }
 
-/// Or within the run.
+/// Whether files of one run come from different builds.
 bool has_two_builds(const RunOutcome& run) {
   return std::ranges::any_of(run.files, [&run](const auto& file) {
     return file.second.build != run.files.begin()->second.build;
@@ -213,7 +213,7 @@ std::string fault_of_ranks(const RunOutcome& run, const std::string& arm, int ro
       round, arm, world->second, ranks, ranks);
 }
 
-/// Why the rounds tell nothing; empty if they do.
+/// The reason why the rounds yield no verdict; empty if they do.
 std::string fault(std::span<const Round> rounds, int ranks) {
   for (const Round& round : rounds) {
     for (const auto& [arm, run] : round.runs) {
@@ -237,7 +237,7 @@ std::string fault(std::span<const Round> rounds, int ranks) {
   return "";
 }
 
-/// No metric has a verdict where the session tells nothing; what was measured stays.
+/// Makes all metrics inconclusive if the session is invalid; the measured values stay.
 void withdraw(const char* why, GateReport& report) {
   for (GateMetric& metric : report.metrics) {
     metric.verdict = Verdict::inconclusive;
@@ -245,7 +245,8 @@ void withdraw(const char* why, GateReport& report) {
   }
 }
 
-/// How many runs had rows that did not settle. Their minima count all the same: pairs are for that.
+/// Notes the number of runs with rows that did not settle. Their minima still count, since pairing
+/// compensates.
 void tell_unsettled(std::span<const Round> rounds, GateReport& report) {
   std::map<std::string, int> runs;
   int all = 0;
@@ -358,7 +359,7 @@ ExitCode exit_code(const GateReport& report, const GateExit& exits) {
     return ExitCode::regression;
   }
   if (report.verdict == Verdict::inconclusive) {
-    // Where all rounds were set aside, too, there is no metric yet.
+    // Metrics are also missing if all rounds were discarded.
     if (report.metrics.empty() && (report.rounds > 0 || report.set_aside == 0)) {
       return ExitCode::nothing_measured;
     }

@@ -9,28 +9,28 @@
 
 namespace dlscale::app {
 
-/// Names of a gate's arms; the canary runs the base once more.
+/// Names of a gate's arms. The canary is the base once more (an A/A control).
 inline constexpr const char* base_arm = "base";
 inline constexpr const char* changed_arm = "new";
 inline constexpr const char* canary_arm = "canary";
 
-/// What the rounds so far say, by the rule. Metrics are what both versions measured in every round;
-/// what else was measured stands in the notes. `ranks` > 0: how many there must have been. Rounds
-/// in which the machine was slowed or held back are set aside. A round in which the versions ran on
-/// different machines, or with another number of ranks, makes the session invalid; then, if more
-/// rounds are set aside than kept, and if the canary alarms, all metrics are inconclusive and say
-/// why. Fills all of the report but commands, machine and seed.
+/// Judges the rounds so far by the rule. Metrics are the values that both versions measured in
+/// every round; other measurements appear in the notes. `ranks` > 0 is the expected number of
+/// ranks. Rounds with a disturbance() are discarded. If the versions of a round ran on different
+/// machines or numbers of ranks, the session is invalid. All metrics are then inconclusive and say
+/// why; so they are if more rounds are discarded than kept, or if the canary alarms. Fills in all
+/// of the report except commands, machine and seed.
 report::GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule,
                                 int ranks);
 
-/// Whether no further round can change a verdict, or the session tells nothing.
+/// Whether further rounds cannot change a verdict, or the session cannot yield one.
 bool is_decided(const report::GateReport& report);
 
-/// What exit codes depend on beside the verdict.
+/// The options that exit codes depend on, besides the verdict.
 struct GateExit {
   enum class Inconclusive { fails, passes } inconclusive = Inconclusive::fails;
   enum class Improvement { passes, fails } improvement = Improvement::passes;
-  /// What the base measured and the new version did not.
+  /// Metrics that the base measured and the new version did not.
   enum class Missing { passes, fails } missing = Missing::passes;
 };
 ExitCode exit_code(const report::GateReport& report, const GateExit& exits);

@@ -40,7 +40,7 @@ std::string now() {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-/// The end of what a run said, for a message.
+/// The last line of a run's log, for a message.
 std::string last_line(const fs::path& log) {
   std::ifstream file(log);
   std::string last;
@@ -62,7 +62,7 @@ std::string last_line(const fs::path& log) {
 
 [[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
   const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
-  // One of ours that "regressed" or "is inconclusive" measured nothing that could be compared.
+  // A dlscale run that ends as "regression" or "inconclusive" has nothing to compare.
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
   const std::string said = last_line(log);
   throw Error(judged ? ExitCode::wrong_result : code,
@@ -77,18 +77,17 @@ std::string whole_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Whether what a run wrote ends before it can be whole: nothing that is read here ends in anything
-/// but a brace.
+/// Whether the output of a run is truncated: every format that is read here ends in a brace.
 bool ends_early(const fs::path& out) {
   std::error_code error;
-  if (fs::is_directory(out, error)) return true;  // one of its files may
+  if (fs::is_directory(out, error)) return true;  // one of its files may be truncated
   const std::string text = whole_file(out);
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   return last == std::string::npos || text[last] != '}';
 }
 
-/// A sentence on a disk that has almost no room, if that may be why what a run wrote ends early:
-/// few programs say that a write failed. Else empty.
+/// A sentence about an almost full disk if the output of a run is truncated; else empty. Few
+/// programs report failed writes.
 std::string full_disk(const fs::path& out) {
   constexpr double almost_nothing = 1 << 20;  // bytes
   const fs::path folder = out.parent_path();
@@ -100,8 +99,8 @@ std::string full_disk(const fs::path& out) {
                      folder.string());
 }
 
-/// What the run wrote, or why that is none, with what tells the run from others. In the first round
-/// the command or what it is said to write is to blame, later the run.
+/// Reads the output of a run; errors name the run. A bad output in the first round is the fault of
+/// the command, in later rounds that of the run.
 RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs::path& log,
                        Seconds wall) {
   try {
@@ -116,13 +115,13 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
   }
 }
 
-/// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
+/// Syncs a folder, so that the name of a new file survives a crash.
 void sync_folder(const fs::path& folder) {
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) (void)opened.sync();
 }
 
-/// The first number of /proc/loadavg: of the last minute.
+/// The load average of the last minute, from /proc/loadavg.
 std::optional<double> load_of(const Conditions& conditions) {
   std::istringstream text(conditions.load);
   double load = 0;
@@ -146,7 +145,7 @@ std::vector<std::string> order_of_round(const std::vector<Arm>& arms, std::uint6
   std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
                          static_cast<std::uint32_t>(number)};
   std::mt19937 generator(sequence);
-  // std::shuffle leaves its use of the generator to the library: the order must not depend on it.
+  // Libraries differ in std::shuffle, and the order must not depend on them.
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[generator() % i]);
   return order;
 }
@@ -180,7 +179,8 @@ void InterleavedRounds::lock() {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   path.string(), std::strerror(errno)));
   }
-  // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
+  // File systems without locks fail with ENOSYS or ENOLCK; appended lines stay complete there as
+  // well.
   locked_ = flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
   if (locked_ || errno != EWOULDBLOCK) return;
   throw ConfigError(
@@ -193,9 +193,9 @@ std::string InterleavedRounds::place_of_run(std::string_view stem) const {
   return place_of(folder_ / "runs", stem);
 }
 
-/// Of the round that is measured next alone, unless none is kept: what commands have left on
-/// purpose in a round that was done, such as a server, is theirs. Without a lock it might be the
-/// run of another dlscale.
+/// Ends orphans of the next round only, unless no rounds are kept. Processes that a command left in
+/// a finished round on purpose, such as a server, may stay. Without a lock an orphan might belong
+/// to another dlscale.
 void InterleavedRounds::end_orphans(Start start) const {
   if (!locked_) return;
   const std::string stem =
@@ -231,7 +231,7 @@ void InterleavedRounds::begin(const std::string& question) {
   sync_folder(folder_);
 }
 
-/// Some disks of networks tell only here that they are full.
+/// fsync() is called because some network file systems report a full disk only there.
 void InterleavedRounds::append(const std::string& line) {
   int error = write_all(file_.get(), line);
   if (error == 0 && fsync(file_.get()) != 0) error = errno;
@@ -246,7 +246,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const std::string stem = fmt::format("round-{:03}-{}", round, arm.name);
   const fs::path out = fs::absolute(folder_ / "runs" / (stem + ".out"));
   const fs::path log = folder_ / "runs" / (stem + ".log");
-  fs::remove_all(out);  // of a round that was interrupted
+  fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
   ChildOptions options;
   options.variables = {{cell_variable, place_of_run(stem)}};

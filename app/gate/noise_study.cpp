@@ -32,7 +32,8 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Spearman's, of neighbours; ranks keep outliers from deciding it. 0 for fewer than 3 values.
+/// Spearman's rank correlation of neighbouring values, which outliers do not dominate. 0 for fewer
+/// than 3 values.
 double neighbours_likeness(const std::vector<double>& values) {
   if (values.size() < 3) return 0;
   const std::vector<double> ranks = ranks_of(values);
@@ -46,7 +47,7 @@ double neighbours_likeness(const std::vector<double>& values) {
   return together / all;
 }
 
-/// The one row of a kernel's run.
+/// The single row of a kernel's run.
 const RunValue& value_of(const Round& round, const std::string& arm) {
   const auto run = round.runs.find(arm);
   if (run == round.runs.end() || run->second.values.size() != 1) {
@@ -105,7 +106,7 @@ std::optional<double> smallest_seen(const std::vector<double>& twins, const Gate
   return std::nullopt;
 }
 
-/// The differences of each injected size, and of the twins.
+/// The logarithmic ratios of each injected size and of the twins.
 struct Recorded {
   std::vector<double> twins;
   std::vector<std::pair<int, std::vector<double>>> injected;
@@ -166,7 +167,7 @@ KernelNoise study_kernel(std::span<const Round> rounds, const std::string& kerne
   return noise;
 }
 
-/// By the last rule that all kernels have windows of.
+/// Sets the detectable effect by the last rule that has windows on all kernels.
 void conclude(NoiseStudy& study) {
   for (std::size_t i = study.kernels.front().rules.size(); i-- > 0;) {
     if (study.kernels.front().rules[i].windows == 0) continue;

@@ -8,13 +8,14 @@
 namespace dlscale::app {
 namespace {
 
-/// The file is the next word.
+/// Whether the next word is the output file.
 bool is_option(std::string_view word) {
   constexpr std::array<std::string_view, 3> names{"-o", "--output", "--out"};
   return std::ranges::find(names, word) != names.end();
 }
 
-/// "-oFILE", "--output=FILE". No other option of one dash begins with "-o".
+/// Whether the word contains the output file: "-oFILE", "--output=FILE". Other options with one
+/// dash do not begin with "-o".
 bool holds_output(std::string_view word) {
   return !is_option(word) &&
          (word.starts_with("-o") || word.starts_with("--output=") || word.starts_with("--out="));

@@ -4,13 +4,12 @@
 
 namespace dlscale::app {
 
-/// Which words of a command of ours name the file that it writes, in each spelling that the options
-/// -o,--output of its verbs take: "-o FILE", "-oFILE", "--output FILE", "--output=FILE"; and --out,
-/// which `data make` has.
+/// Whether a dlscale command names its output file, in any spelling of -o,--output: "-o FILE",
+/// "-oFILE", "--output FILE", "--output=FILE"; or --out of `data make`.
 
 bool names_output(const std::vector<std::string>& words);
 
-/// The others, in their order.
+/// The other words, in their order.
 std::vector<std::string> without_output(const std::vector<std::string>& words);
 
 }  // namespace dlscale::app

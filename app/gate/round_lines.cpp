@@ -108,7 +108,7 @@ RunConditions conditions_of(const Json& json) {
   return conditions;
 }
 
-/// Rounds of before these were written have neither files nor conditions.
+/// Adds files and conditions, which older files of rounds lack.
 void add_later_fields(const Json& json, RunOutcome& run) {
   if (json.contains("conditions")) run.conditions = conditions_of(json.at("conditions"));
   if (!json.contains("files")) return;

@@ -9,16 +9,16 @@
 
 namespace dlscale::app {
 
-/// The file of rounds: {"schema": "dlscale.rounds", "version": 1, "question": …}, then a line a
-/// round.
+/// The file of rounds: {"schema": "dlscale.rounds", "version": 1, "question": …}, then a line for
+/// each round.
 struct RoundLines {
   std::optional<std::string> question;  ///< as JSON; absent: an empty file
   std::vector<Round> rounds;
-  std::uint64_t whole_bytes = 0;  ///< up to the last line that is whole
+  std::uint64_t whole_bytes = 0;  ///< bytes up to the end of the last complete line
 };
 
-/// A last line without its end, as a crash or a full disk leaves it, is dropped. Throws ConfigError
-/// naming `name` and the line for anything else.
+/// Reads the file. An incomplete last line, as a crash or a full disk leaves it, is dropped. Throws
+/// ConfigError naming `name` and the line for any other damage.
 RoundLines parse_round_lines(std::string_view text, const std::string& name);
 
 /// `question` is JSON.

@@ -18,13 +18,13 @@ bool is_open(const GateMetric& metric) {
   return metric.verdict == report::Verdict::inconclusive;
 }
 
-/// The end of a key tells metrics apart better than its beginning.
+/// The end of a metric's key, which distinguishes metrics better than its beginning.
 std::string short_name(const GateMetric& metric) {
   constexpr std::size_t most = 32;
   const std::string& key = metric.key;
   if (key.size() <= most) return shown_text(key);
   std::size_t from = key.size() - most + 3;
-  while (from < key.size() && (key[from] & 0xC0) == 0x80) ++from;  // within a character
+  while (from < key.size() && (key[from] & 0xC0) == 0x80) ++from;  // do not cut a UTF-8 character
   return fmt::format("...{}", shown_text(key.substr(from)));
 }
 

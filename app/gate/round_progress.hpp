@@ -6,9 +6,9 @@
 
 namespace dlscale::app {
 
-/// "[12/40 rounds] 2 of 8 metrics open, gemm kernel=64x64x64 +0.4 % ±0.9 (at most 3 min left)": the
-/// effect is that of the open metric that looks worst, with half its interval. `round_s` is how
-/// long a round takes; `budget_s`, what is left of a budget of time.
+/// "[12/40 rounds] 2 of 8 metrics open, gemm kernel=64x64x64 +0.4 % ±0.9 (at most 3 min left)". The
+/// effect is that of the worst open metric, with half its interval. `round_s` is the time of a
+/// round, `budget_s` the time left of a budget.
 std::string gate_progress(const report::GateReport& report, double round_s,
                           const std::optional<double>& budget_s);
 

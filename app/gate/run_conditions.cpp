@@ -13,12 +13,12 @@
 namespace dlscale::app {
 namespace {
 
-/// nvmlClocksEventReasonSwPowerCap.
+/// NVML's nvmlClocksEventReasonSwPowerCap.
 constexpr std::uint64_t power_limit = 0x04;
 
-/// The readings of all ranks that are numbers a reading can have.
+/// The readings of all ranks that are valid integers.
 std::vector<double> readings_of(const Measurement& row, const char* series) {
-  constexpr double most = 9007199254740992.0;  // up to which a double holds every whole number
+  constexpr double most = 9007199254740992.0;  // a double holds every integer up to it
   std::vector<double> readings;
   const auto found = row.series.find(series);
   if (found == row.series.end()) return readings;
@@ -50,7 +50,7 @@ void add_clock(double clock, GpuConditions& gpu) {
   gpu.clock_hz = gpu.clock_hz > 0 ? std::min(gpu.clock_hz, clock) : clock;
 }
 
-/// What the runs tell of one key, by their names.
+/// Conditions of one key, by run.
 using OfRuns = std::map<std::string, GpuConditions>;
 
 std::string difference(const OfRuns& runs) {

@@ -9,37 +9,36 @@
 
 namespace dlscale::app {
 
-/// How a GPU was while it measured rows of one key.
+/// The condition of a GPU while it measured rows of one key.
 struct GpuConditions {
-  /// Heat and brakes that slowed it, in words. A limit of power is not among them: it is how a GPU
-  /// works under load.
+  /// Thermal and hardware slowdowns, in words. A power cap is not among them, since GPUs work at it
+  /// under load.
   std::vector<std::string> slowed_by;
-  double power_limited = 0;  ///< share of the readings in which a limit of power held
-  double clock_hz = 0;       ///< median of the readings; 0: not told
+  double power_limited = 0;  ///< share of the readings at the power cap
+  double clock_hz = 0;       ///< median of the readings; 0: unknown
 };
 
-/// How the machine was during a run.
+/// The condition of the machine during a run.
 struct RunConditions {
-  std::map<std::string, GpuConditions> gpus;  ///< by key of the rows that tell
-  std::vector<std::string> unsettled;         ///< keys of rows that did not settle in their time
-  /// How often processors of this host were slowed by heat meanwhile; absent where the kernel does
-  /// not count.
+  std::map<std::string, GpuConditions> gpus;  ///< by the key of the rows that report it
+  std::vector<std::string> unsettled;  ///< keys of rows that did not settle in their time limit
+  /// Number of thermal throttling events of this host's processors during the run; absent if the
+  /// kernel does not count them.
   std::optional<std::int64_t> slowed_by_heat;
-  std::optional<double> load;  ///< of the last minute, before the run
+  std::optional<double> load;  ///< load average of the last minute, before the run
 };
 
-/// Takes up what a row tells of them.
+/// Adds the conditions that a row reports.
 void add_conditions(const Measurement& row, const std::string& key, RunConditions& conditions);
 
-/// Below this share of the fastest clock within a round the slowest was held back.
+/// A round is disturbed if its slowest clock is below this share of its fastest.
 inline constexpr double least_clock_share = 0.75;
-/// Readings with a limit of power in one run and not in another, as a share, from which on the two
-/// are not alike.
+/// A round is disturbed if the share of readings at the power cap differs by this much between
+/// runs.
 inline constexpr double most_power_difference = 0.5;
 
-/// Why runs of one round were not measured on a machine that was itself and the same for all, by
-/// their names: heat or a brake, clocks that were held back in some, or a limit of power in some
-/// only. Empty if they were, as far as they tell.
+/// The reason why the runs of one round (by name) were disturbed: throttling, lower clocks in some
+/// runs, or a power cap in some only. Empty if the reported conditions show none of these.
 std::string disturbance(const std::map<std::string, RunConditions>& runs);
 
 }  // namespace dlscale::app

@@ -125,12 +125,13 @@ Facts program_of(const ResultHeader& header) {
   return program;
 }
 
-/// Numbers by size, also where one is a text that is none.
+/// Whether a number, given as a decimal text, is smaller; also an order of other texts.
 bool is_fewer(const std::string& a, const std::string& b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
-/// Takes up what one more file says: what it says otherwise than those before it is of each file.
+/// Adds the facts of one more file: a fact that differs from earlier files is removed from the
+/// common ones.
 void join(const Facts& machine, RunOutcome& outcome) {
   const std::string ranks =
       std::max(value_in(outcome.machine, "ranks"), value_in(machine, "ranks"), is_fewer);
@@ -220,7 +221,8 @@ RunOutcome google_outcome(const history::GoogleFile& file) {
   return outcome;
 }
 
-/// `asked`: whether it was said to be that, and not found to be no result file of ours.
+/// `asked`: whether --measure chose this format; else the file is just not a result file of
+/// dlscale.
 RunOutcome read_google(const fs::path& out, bool asked) {
   const std::string text =
       read_input(out, "Let the command write {out}, as by --benchmark_out={out}.");

@@ -12,50 +12,53 @@
 
 namespace dlscale::app {
 
-/// One number of one run: what its process measured of one metric.
+/// One number of one run: the measured value of one metric.
 struct RunValue {
-  std::string key;     ///< "gemm kernel=…", without what only tells runs of one case apart
+  std::string key;  ///< "gemm kernel=…", without the parts that only distinguish runs of one case
   std::string series;  ///< "time", "t_iter"; "real_time" of Google Benchmark; "wall"
   std::string unit;
   report::Direction direction = report::Direction::smaller_is_better;
   report::RunStatistic statistic = report::RunStatistic::single;
   double value = 0;
-  int samples = 1;    ///< that it was made from
-  double spread = 0;  ///< 1.4826 · MAD / median of them; 0 for one
+  int samples = 1;    ///< number of samples behind the value
+  double spread = 0;  ///< 1.4826 · MAD / median of the samples; 0 for one
 };
 
-/// What the header of a result file says, one of the several that a suite writes.
+/// The header of one of the result files that a suite writes.
 struct FileFacts {
-  std::map<std::string, std::string> machine;  ///< what must be alike within a pair
-  std::string build;                           ///< of the program that wrote it
+  std::map<std::string, std::string> machine;  ///< facts that must be equal within a pair
+  std::string build;                           ///< build of the program that wrote it
 };
 
-/// What a run wrote.
+/// The output of a run.
 struct RunOutcome {
   std::vector<RunValue> values;  ///< positive, sorted by key and series
-  /// What must be alike within a pair; may be empty. Of several files what all of them say, and of
-  /// their ranks the most: steps of a suite that need no launcher have one.
+  /// Facts that must be equal within a pair; may be empty. For several files, these are the facts
+  /// that all files agree on, and the maximum of their ranks: steps of a suite without a launcher
+  /// have one.
   std::map<std::string, std::string> machine;
-  std::map<std::string, std::string> program;  ///< what may differ: commit, build, compiler, flags
-  std::map<std::string, FileFacts> files;      ///< by name within the run; empty of other programs
+  /// Facts that may differ: commit, build, compiler, flags.
+  std::map<std::string, std::string> program;
+  /// Facts by file name within the run; empty for other programs.
+  std::map<std::string, FileFacts> files;
   RunConditions conditions;
-  std::vector<std::string> without_times;  ///< keys that were not measured, and why
+  std::vector<std::string> without_times;  ///< keys that were not measured, with the reason
 };
 
 /// How a run is measured.
 enum class Measure {
-  automatic,  ///< by what it wrote to {out}
+  automatic,  ///< by the kind of output in {out}
   results,    ///< result files of dlscale, or a folder of them
   google,     ///< JSON of Google Benchmark
-  wall,       ///< its process, from start to end
+  wall,       ///< wall time of its process
 };
-/// Throws ConfigError for another word than auto, results, google, wall.
+/// Throws ConfigError unless the word is auto, results, google or wall.
 Measure parse_measure(std::string_view word);
 
-/// What stands in `out` after a run that took `wall`. Kernels give the minimum of their repetitions
-/// (what disturbs them only ever adds time), training the median iteration, whose spread is its
-/// own. Throws Error (wrong_result) for a row that is wrong, and ConfigError for what is none of
-/// the kinds above.
+/// Reads the values in `out` after a run that took `wall`. A kernel gives the minimum of its
+/// repetitions, since disturbances only add time. Training gives the median iteration with its own
+/// spread. Throws Error (wrong_result) for a row with a wrong answer, and ConfigError for output of
+/// an unknown kind.
 RunOutcome read_run(const std::filesystem::path& out, Measure measure, Seconds wall);
 
 }  // namespace dlscale::app

@@ -9,8 +9,8 @@ class App;
 
 namespace dlscale::app {
 
-/// The folder of a session of rounds: that of -o, where a second call goes on, or a temporary one
-/// that is gone with this object.
+/// The folder of a session of rounds: that of -o, where a second call resumes, or a temporary
+/// folder that this object deletes at its end.
 class SessionFolder {
  public:
   SessionFolder() = default;
@@ -18,11 +18,11 @@ class SessionFolder {
   SessionFolder(const SessionFolder&) = delete;
   SessionFolder& operator=(const SessionFolder&) = delete;
 
-  /// The options -o and --fresh.
+  /// Adds the options -o and --fresh.
   void declare(CLI::App& verb);
-  /// Makes it. Throws ConfigError.
+  /// Creates the folder. Throws ConfigError.
   void open(const std::string& kind);
-  /// A temporary folder stays, and standard error says where: something went wrong in it.
+  /// Keeps a temporary folder after a failure, and prints its path on standard error.
   void keep();
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool is_kept() const { return temporary_.empty(); }

@@ -8,14 +8,13 @@
 
 namespace dlscale::app {
 
-/// The rounds in which the machine was itself (disturbance()), in order, and what is to be told of
-/// the others.
+/// The rounds without a disturbance(), in order, and notes on the discarded ones.
 struct Undisturbed {
   std::vector<Round> kept;
   std::size_t set_aside = 0;
-  std::vector<std::string> notes;  ///< "round 9 was set aside: …" of the first few
-  /// Whether more are set aside than kept, but for a few: the machine is not steady, and measuring
-  /// again has to end.
+  std::vector<std::string> notes;  ///< "round 9 was set aside: …", for the first few
+  /// Whether more rounds are discarded than kept, apart from a few. The machine is then not steady,
+  /// and measuring has to stop.
   [[nodiscard]] bool is_unsteady() const;
 };
 Undisturbed undisturbed(std::span<const Round> rounds);

@@ -30,7 +30,8 @@ ExitCode write_completion(Words words) {
   return ExitCode::ok;
 }
 
-/// That all ranks meet and add shows that launcher, library and links fit together.
+/// Runs a barrier and a sum over all ranks: if both succeed, launcher, library and links fit
+/// together.
 ExitCode say_hello(Words words) {
   constexpr const char* usage = "__hello RANKS";
   expect_one_behind(words, usage);

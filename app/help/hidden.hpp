@@ -7,11 +7,11 @@
 
 namespace dlscale::app {
 
-/// Words that programs call this one by, and no person:
+/// Answers internal commands, which only programs call:
 ///   __completion SHELL  prints the completion script of bash, fish or zsh
-///   __hello RANKS       a rank that dlscale doctor starts to see whether it can
-/// They take their words as they stand, whatever quotes and dashes are in them, before anything
-/// reads options. Nothing if the command line is another; throws Error.
+///   __hello RANKS       a rank that dlscale doctor starts to test the launcher
+/// They take their arguments unchanged, with all quotes and dashes, before options are read.
+/// Returns nothing for any other command line. Throws Error.
 std::optional<ExitCode> answer_hidden(std::span<const std::string> words);
 
 }  // namespace dlscale::app

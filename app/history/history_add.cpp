@@ -1,4 +1,4 @@
-// dlscale history add: results of ours and of other programs become points of a history.
+// dlscale history add: adds results of dlscale and of other programs to a history.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -51,7 +51,7 @@ history::Facts facts_of(const std::vector<std::string>& words, const char* optio
   return facts;
 }
 
-/// With --repository the commit is looked up, and its time is that of the commit.
+/// Looks up the commit and its time if --repository is given.
 void look_up(history::RunOptions& run, const AddOptions& options) {
   if (options.repository.empty()) return;
   if (options.commit.empty()) {
@@ -82,7 +82,7 @@ history::RunOptions run_options(const AddOptions& options) {
   return run;
 }
 
-/// Files as named, and result files of folders; each once.
+/// Named files, and the result files in named folders, each once.
 std::vector<std::string> files_among(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   std::set<fs::path> seen;

@@ -1,4 +1,4 @@
-// dlscale history bisect: which commit of an alert's range it was, by git bisect and the gate.
+// dlscale history bisect: finds the commit in an alert's range by git bisect and the gate.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -38,10 +38,10 @@ struct BisectOptions {
   std::string commit;
   std::string repository = ".";
   bool execute = false;
-  std::vector<std::string> command;  ///< after "--"
+  std::vector<std::string> command;  ///< the command after "--"
 };
 
-/// The metric that moved most of those that fail the alert, or of all.
+/// The metric with the largest change among those that fail the alert, or else among all.
 const history::AlertMetric& worst(const history::Alert& alert) {
   const auto badness = [](const history::AlertMetric& metric) {
     const double change = std::max(metric.ratio, 1 / metric.ratio);
@@ -51,8 +51,8 @@ const history::AlertMetric& worst(const history::Alert& alert) {
   return *std::ranges::max_element(alert.metrics, {}, badness);
 }
 
-/// The command of a rank does not say what launched the ranks: run by itself it is one rank, which
-/// measures something else or refuses.
+/// Throws ConfigError for a run of several ranks. The recorded command lacks the launcher, so it
+/// would measure one rank, which is another case or is refused.
 void expect_one_rank(const history::SeriesKey& key) {
   const auto ranks = key.launch.find("ranks");
   if (ranks == key.launch.end() || ranks->second == "1") return;
@@ -63,7 +63,7 @@ void expect_one_rank(const history::SeriesKey& key) {
       shown_text(key.name()), shown_text(ranks->second)));
 }
 
-/// What was measured at the new level, as the run recorded it.
+/// The command that measured the new level, as the run recorded it.
 std::vector<std::string> recorded_command(history::Store& store, const history::Alert& alert) {
   const history::AlertMetric& metric = worst(alert);
   expect_one_rank(metric.key);
@@ -92,8 +92,8 @@ void expect_commit(const history::GitCommand& git, const std::string& commit) {
       dirty ? "Measure commits." : "Name their repository with --repository."));
 }
 
-/// What git bisect runs for each commit: 0 good, 1 bad, 125 cannot be told; a failure of the gate
-/// itself ends the bisection. `record` is a command to run with what the gate ended with, $code.
+/// The script that git bisect runs for each commit: 0 good, 1 bad, 125 skip; a failure of the gate
+/// itself ends the bisection. `record` is a command that stores the gate's exit code, $code.
 std::string step(const std::string& base, const std::vector<std::string>& command, double margin,
                  std::string_view record) {
   const std::vector<std::string> words = own_command();
@@ -107,11 +107,12 @@ std::string step(const std::string& base, const std::vector<std::string>& comman
       shell_word(here), shell_word(base), margin, shell_line(command), record);
 }
 
-/// git tells of any failure the same. Beside its own files, so that the commit's are as they were.
+/// Stores the code, since git reports all failures alike. The file is in git's folder, so the
+/// commit's files stay unchanged.
 constexpr const char* record_code =
     "echo $code >\"$(git rev-parse --absolute-git-dir)/dlscale-gate\"; ";
 
-/// What the last gate of a bisection ended with; nothing where none ended.
+/// The exit of the last gate of a bisection; nothing if none ended.
 std::optional<ChildExit> last_gate(const history::GitCommand& git) {
   std::ifstream file(fs::path(git.expect({"rev-parse", "--absolute-git-dir"})) / "dlscale-gate");
   ChildExit ended;
@@ -119,13 +120,13 @@ std::optional<ChildExit> last_gate(const history::GitCommand& git) {
   return std::nullopt;
 }
 
-/// The gate could be asked about a commit: 3 is an answer, too.
+/// Whether the gate answered for a commit; 3 (inconclusive) is also an answer.
 bool has_answered(const ChildExit& gate) {
   const ExitCode code = exit_code_of(gate);
   return code == ExitCode::ok || code == ExitCode::regression || code == ExitCode::inconclusive;
 }
 
-/// A work tree of its own, so that nobody's files are moved.
+/// A separate work tree, so that the user's files stay in place.
 class TemporaryWorkTree {
  public:
   TemporaryWorkTree(const history::GitCommand& git, const std::string& commit) : git_(git) {
@@ -137,7 +138,7 @@ class TemporaryWorkTree {
   ~TemporaryWorkTree() {
     try {
       (void)git_.run({"worktree", "remove", "--force", path_.string()});
-    } catch (const Error&) {  // git was there when it was made
+    } catch (const Error&) {  // git existed when the tree was made
     }
   }
   TemporaryWorkTree(const TemporaryWorkTree&) = delete;
@@ -153,7 +154,7 @@ std::string without_break(const std::string& line) {
   return line.substr(0, line.find('\n'));
 }
 
-/// Of one commit there is nothing to bisect, and its build need not be one that can be made here.
+/// A range of one commit needs no bisection, and its build may not be possible here.
 ExitCode answer_alone(const history::GitCommand& git, const history::Alert& alert) {
   fmt::print(stderr, "dlscale: the range has this commit alone, so nothing was measured\n");
   write_output("-", git.expect({"rev-parse", alert.commit + "^{commit}"}) + "\n");
@@ -166,8 +167,8 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
   const history::GitCommand there(tree.path());
   (void)there.expect({"bisect", "start", alert.commit, alert.before});
   ChildOptions options;
-  options.time_to_heed_s *= 2;  // the gate gives its own children as long
-  // What git and the gate say is progress: the answer is the commit alone.
+  options.time_to_heed_s *= 2;  // the gate gives its own children the same time
+  // Output of git and the gate is progress; the answer is only the commit.
   const ChildExit ended = run_child(
       {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
       {}, options);
@@ -212,10 +213,10 @@ ExitCode bisect(const BisectOptions& options) {
   const std::string commits =
       git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
   if (options.execute && commits == "1") return answer_alone(git, alert);
-  // Where it writes is the gate's business.
+  // The gate sets the output file itself.
   const std::vector<std::string> command =
       without_output(options.command.empty() ? recorded_command(store, alert) : options.command);
-  // Between the two levels: a commit with another, smaller change is at the old one.
+  // The margin lies between the two levels, so a commit with another, smaller change counts as old.
   const double change = std::max(moved.ratio, 1 / moved.ratio) - 1;
   const char* record = options.execute ? record_code : "";
   const std::string script = step(alert.before, command, change / 2, record);

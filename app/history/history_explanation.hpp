@@ -4,9 +4,9 @@
 
 namespace dlscale::app {
 
-/// Of iterations that changed, which phases did, by a run at either level: fills in the
-/// explanations of alerts. Where the file of such a run was lost, the alert stands without one, and
-/// the report says why.
+/// Fills in the explanations of alerts: which phases of a changed iteration changed, from one run
+/// at either level. If the file of such a run is lost, the alert stays without one and the report
+/// says why.
 void explain_alerts(report::history::Store& store, report::history::CheckReport& report);
 
 }  // namespace dlscale::app

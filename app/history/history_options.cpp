@@ -34,7 +34,7 @@ void HistoryOptions::declare_selection(CLI::App& command) {
 }
 
 report::history::Store HistoryOptions::open() const {
-  // Such a word named a branch in earlier versions; a folder of that name is hardly meant.
+  // Earlier versions used such a word for a branch; it is hardly meant as a folder.
   if (store.starts_with("git:")) {
     throw ConfigError(
         fmt::format("\"{}\" is not a folder, and a history is one. Check its branch out with git "

@@ -11,7 +11,7 @@ class App;
 
 namespace dlscale::app {
 
-/// Where a history lies, and which of its series to look at.
+/// The location of a history, and the selection of its series.
 struct HistoryOptions {
   std::string store = "history";
   std::string name;     ///< regular expression; empty: all
@@ -19,11 +19,11 @@ struct HistoryOptions {
   void declare_store(CLI::App& command);
   void declare_selection(CLI::App& command);
   [[nodiscard]] report::history::Store open() const;
-  /// Throws ConfigError if one is not a regular expression.
+  /// A predicate of the selected series. Throws ConfigError for an invalid regular expression.
   [[nodiscard]] std::function<bool(const report::history::SeriesKey&)> wanted() const;
 };
 
-/// --margin, --sensitive: the rules a history is judged by.
+/// --margin, --sensitive: the rules by which a history is judged.
 struct HistoryRules {
   bool sensitive = false;
   double margin = 0.02;
@@ -31,7 +31,7 @@ struct HistoryRules {
   [[nodiscard]] report::history::CheckRules chosen() const;
 };
 
-/// The subcommands that have files of their own.
+/// Subcommands with their own source files.
 void declare_history_add(CLI::App& verb, ExitCode& result);
 void declare_history_bisect(CLI::App& verb, ExitCode& result);
 

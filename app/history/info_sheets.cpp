@@ -16,13 +16,13 @@
 namespace dlscale::app {
 namespace {
 
-/// In TFLOP/s; a dash where the sheet has none.
+/// The peak in TFLOP/s; a dash if the sheet has none.
 std::string peak_text(const DeviceSheet& sheet, SheetFormat format) {
   const auto found = sheet.peak.find(format);
   return found == sheet.peak.end() ? "–" : fmt::format("{:.4g}", found->second.si() * 1e-12);
 }
 
-/// Whether somebody compared every figure with a text that can be found.
+/// Whether every figure was compared with a source that can be found.
 template <class Sheet>
 std::string_view checked_text(const Sheet& sheet) {
   const auto checked = [](const DataSource& source) { return source.checked; };

@@ -2,8 +2,8 @@
 
 namespace dlscale::app {
 
-/// What dlscale info --devices, --links and --frameworks print: the files of configs/devices,
-/// configs/links and configs/frameworks, a line or a block each. Throw ConfigError for a file that
+/// Print the files of configs/devices, configs/links and configs/frameworks, each as a line or a
+/// block, for dlscale info --devices, --links and --frameworks. Throw ConfigError for a file that
 /// cannot be read.
 void print_devices();
 void print_links();

@@ -41,7 +41,7 @@ std::string text_of(const fs::path& path) {
       path.string(), what));
 }
 
-/// A command as a shell takes it.
+/// A command in shell syntax.
 std::string command_text(const std::vector<std::string>& words) {
   std::string joined;
   for (const std::string& word : words) joined += word + '\0';
@@ -76,7 +76,7 @@ CellOutcome outcome_of(const CellRow& row) {
   return outcome;
 }
 
-/// Of a cell of the plan: its row, or that it is left.
+/// The outcome of a planned cell: its row, or that it is left.
 CellOutcome read_cell(const fs::path& folder, const json& planned) {
   const std::string cell = planned.at("cell");
   const fs::path path = folder / "cells" / cell / row_file;
@@ -141,7 +141,7 @@ SuiteRecord read_suite(const fs::path& plan) {
   return record;
 }
 
-/// plan.jsonl of a folder and of those below it; those of cells hold none.
+/// The files plan.jsonl in and below a folder; folders of cells have none.
 std::set<fs::path> plans_below(const fs::path& folder) {
   std::set<fs::path> plans;
   std::error_code error;
@@ -153,7 +153,7 @@ std::set<fs::path> plans_below(const fs::path& folder) {
       plans.insert(entry->path());
     }
   }
-  return plans;  // what cannot be looked into is told where its results are read
+  return plans;  // unreadable folders are reported when results are read
 }
 
 report::NoiseFinding noise_of(const fs::path& path) {

@@ -6,14 +6,14 @@
 
 namespace dlscale::app {
 
-/// What suites of cells left in these folders and below them: the plan, a row for each cell that
-/// was carried out, and the canary of each call. Throws ConfigError for damage, naming the file.
+/// The records of suites of cells in and below these folders: the plan, a row for each completed
+/// cell, and the canary of each call. Throws ConfigError naming the file if it is damaged.
 std::vector<report::SuiteRecord> read_suites(const std::vector<std::string>& paths);
 
-/// Studies of noise among these files, and noise.json in these folders. Throws ConfigError.
+/// Noise studies among these files, and noise.json in these folders. Throws ConfigError.
 std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& paths);
 
-/// Whether it is the JSON of a study of noise.
+/// Whether a file is the JSON of a noise study.
 bool is_noise_file(const std::string& path);
 
 }  // namespace dlscale::app

@@ -24,7 +24,7 @@ std::string key_of(const std::string& benchmark, const std::map<std::string, std
   return named.key();
 }
 
-/// A result, be it that the answer is wrong.
+/// Whether the row has a result, which may be a wrong answer.
 bool tells_something(const Measurement& measurement) {
   return !measurement.series.empty() || measurement.status == Status::wrong;
 }

@@ -22,7 +22,7 @@ std::string prefix_of(std::string_view benchmark) {
   return fmt::format("{}_", benchmark);
 }
 
-/// What --suite may name.
+/// The suites that --suite may name.
 std::vector<std::string> suites_of(std::string_view benchmark) {
   std::vector<std::string> names;
   for (const std::string& name : config_names("suites")) {
@@ -32,7 +32,7 @@ std::vector<std::string> suites_of(std::string_view benchmark) {
   return names;
 }
 
-/// The suite in configs/suites, or the path.
+/// The suite's name in configs/suites, or the path.
 std::string full_name(std::string_view benchmark, const std::string& suite) {
   if (is_path(suite)) return suite;
   const std::vector<std::string> known = suites_of(benchmark);

@@ -8,21 +8,21 @@
 
 namespace dlscale::app {
 
-/// The suite that stands in for the options of a benchmark.
+/// The suite that a benchmark runs in place of its options.
 struct SuiteChoice {
-  std::string name;    ///< <benchmark>_<name> is in configs/suites, or a YAML file
-  bool fresh = false;  ///< do every step again
+  std::string name;    ///< <benchmark>_<name> in configs/suites, or a YAML file
+  bool fresh = false;  ///< repeat every step
 };
 
-/// The options --suite and --fresh of a benchmark that has suites.
+/// Adds the options --suite and --fresh to a benchmark that has suites.
 void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite);
 
 /// Whether `command` was given a suite. Throws ConfigError if only --fresh was.
 bool names_suite(const CLI::App& command);
 
-/// Carries out the suite, alone on this machine, into the folder `output` (default:
+/// Runs the suite, alone on this machine, into the folder `output` (default:
 /// results/local/<benchmark>_<name>), with `options` for its steps. Throws ConfigError if `command`
-/// was given others, which would have no effect.
+/// was given other options, which would have no effect.
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
                          const SuiteChoice& suite, const SuiteOptions& options,
                          const std::string& output);

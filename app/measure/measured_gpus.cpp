@@ -16,14 +16,13 @@
 namespace dlscale::app {
 namespace {
 
-/// As the CUDA backends name them in Environment::libraries.
+/// The key of the GPU's name in Environment::libraries, as CUDA backends write it.
 constexpr const char* gpu_key = "GPU";
 constexpr const char* memory_key = "GPU memory";
 constexpr const char* measured = "no data sheet; measured by bench";
 
-/// Whether the GPU that a header names is what `backend` (empty: any) computed on. A file of
-/// several backends has the libraries of all; of these only a GPU is given work by the host
-/// ("give").
+/// Whether `backend` (empty: any) computed on the GPU that a header names. A file of several
+/// backends has the libraries of all; only on a GPU does the host launch work ("give").
 bool computed_on_gpu(const ResultFile& file, const std::string& backend) {
   if (!file.header.environment.libraries.contains(gpu_key)) return false;
   std::set<std::string> backends;
@@ -39,8 +38,7 @@ bool computed_on_gpu(const ResultFile& file, const std::string& backend) {
   return has_rows && (backends.size() == 1 || was_given);
 }
 
-/// The header that names the GPU; nullptr if none does. Whether all of them name the same one is
-/// for the fit to see.
+/// The header that names the GPU; nullptr if none does. The fit checks that all name the same one.
 const Environment* environment_of_gpu(std::span<const ResultFile> files,
                                       const std::string& backend) {
   for (const ResultFile& file : files) {
@@ -49,8 +47,7 @@ const Environment* environment_of_gpu(std::span<const ResultFile> files,
   return nullptr;
 }
 
-/// A number of at most `most` at the start of the text, which it is taken from; -1 if there is
-/// none.
+/// Removes a number of at most `most` from the start of the text; -1 if there is none.
 int take_number(std::string_view& text, int most) {
   int number = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -59,7 +56,7 @@ int take_number(std::string_view& text, int most) {
   return number;
 }
 
-/// Cores in Environment::affinity: 5 of "0-3,8"; 0 of what is no such list.
+/// Number of cores in Environment::affinity: 5 for "0-3,8"; 0 for an invalid list.
 int cores_of(std::string_view text) {
   constexpr int most = 1 << 16;
   int cores = 0;
@@ -79,8 +76,8 @@ int cores_of(std::string_view text) {
   return 0;
 }
 
-/// Cores of the node that training may use: the most that any run with the GPU had, as ranks that
-/// were bound to some see only these.
+/// Cores of the node that training may use: the maximum over runs with the GPU, since bound ranks
+/// see only their own cores.
 int usable_cores(std::span<const ResultFile> files) {
   int most = 1;
   for (const ResultFile& file : files) {
@@ -92,7 +89,7 @@ int usable_cores(std::span<const ResultFile> files) {
   return most;
 }
 
-/// Without a data sheet: its name, and its memory where the results have it (0: not known).
+/// A GPU without a data sheet: its name, and its memory if the results have it (0: unknown).
 Device unlisted(const Environment& environment, const std::string& name) {
   Device device;
   device.name = name;
@@ -111,7 +108,7 @@ Device device_of(const Environment& environment) {
   const DeviceSheet* const sheet = catalogue.find(name);
   if (sheet == nullptr) return unlisted(environment, name);
   Device device = nominal_device(*sheet, 1.0_us);
-  device.launch = Seconds(0);  // on no sheet, and part of every kernel's measured time
+  device.launch = Seconds(0);  // sheets lack it, and it is part of every measured kernel time
   return device;
 }
 

@@ -8,11 +8,11 @@
 
 namespace dlscale::app {
 
-/// The result files among `paths` (files, or folders searched for *.jsonl) of the benchmarks named.
+/// The result files of the named benchmarks among `paths` (files, or folders searched for *.jsonl).
 std::vector<ResultFile> results_of(const std::vector<std::string>& paths,
                                    const std::vector<std::string_view>& benchmarks);
 
-/// All result files among `paths`. One that is named twice, be it by a folder or a link, counts
+/// All result files among `paths`. A file that is named twice, also by a folder or a link, counts
 /// once.
 std::vector<ResultFile> all_results(const std::vector<std::string>& paths);
 

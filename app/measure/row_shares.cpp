@@ -33,7 +33,7 @@ model::HierarchicalRoofline roofline_of(std::span<const ResultFile> files, int t
   return model::measured_roofline(files, samples, threads);
 }
 
-/// Nothing where the results have no arithmetic in that precision.
+/// The roofline of a precision; nothing if the results have no arithmetic in it.
 std::optional<model::HierarchicalRoofline> roofline_in(DType dtype,
                                                        std::span<const ResultFile> files,
                                                        int threads) {
@@ -62,22 +62,22 @@ bool is_convolution(const Measurement& measurement) {
          measurement.axis("pass") != pass_name(Pass::accumulate);
 }
 
-/// Whether it is a convolution of which the stages are known as the papers have them alone.
+/// Whether it is a convolution whose stages are known only as the papers describe them.
 bool is_nominal(const Measurement& measurement) {
   const auto method = lowering::method_of(measurement.implementation);
   return is_convolution(measurement) && method &&
          lowering::is_nominal(*method, lowering::blocking_of(measurement.axis("backend")));
 }
 
-/// Whether the ceilings of the processor bound it, and it is known what they do.
+/// Whether the ceilings of the processor bound it, and its work is known.
 bool is_bounded(const Measurement& measurement) {
   const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
   return !model::on_device(measurement) && !keeps_filters &&
          model::is_bounded(measurement.axis("cache")) && !is_nominal(measurement);
 }
 
-/// What was computed is known: of a convolution by an algorithm that is not, what was asked for
-/// may be several times as much.
+/// Whether the executed work is known. An unknown convolution algorithm may compute only a fraction
+/// of the requested work.
 bool is_known(const Measurement& measurement) {
   return measurement.algorithmic_work || !is_convolution(measurement);
 }
@@ -130,14 +130,14 @@ std::string RowShares::hash() const {
   return fmt::format("{:016x}", fnv1a(text));
 }
 
-/// The stages of an algorithm are the same whatever the values, the layout and the ranks beside it.
+/// The stages of an algorithm do not depend on values, layout or other ranks on the node.
 Seconds RowShares::least_time(const Measurement& measurement) const {
   const std::string& dtype = measurement.axis("dtype");
   const model::HierarchicalRoofline& roofline = rooflines_.at(dtype);
   if (!is_convolution(measurement)) {
     return model::least_time(roofline, *measurement.work, measurement.axis("cache"));
   }
-  if (dtype != dtype_name(DType::f32)) {  // of those only one that has one stage is known
+  if (dtype != dtype_name(DType::f32)) {  // only algorithms with one stage are known there
     return model::least_time(roofline, *measurement.algorithmic_work, measurement.axis("cache"));
   }
   ResultFile alone;

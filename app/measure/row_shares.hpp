@@ -11,39 +11,40 @@
 
 namespace dlscale::app {
 
-/// Where the ceilings of a benchmark's rows come from.
+/// The sources of the ceilings for a benchmark's rows.
 struct ShareOptions {
-  std::string cluster;                ///< whose data sheet; empty: none
-  std::vector<std::string> ceilings;  ///< results, as `roofline show` takes them; empty: none
-  int threads = 1;                    ///< that the rows and the ceilings are of
+  std::string cluster;                ///< cluster with the data sheet; empty: none
+  std::vector<std::string> ceilings;  ///< result files, as `roofline show` takes them; empty: none
+  int threads = 1;                    ///< threads of the rows and of the ceilings
 };
 
-/// Tells of measured kernels how close they came to what the device can do.
+/// Relates measured kernels to the peak and the roofline of their device.
 class RowShares {
  public:
-  /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a ceiling
-  /// or are of several hosts.
+  /// Throws ConfigError if the cluster or the results cannot be read, or if the results lack a
+  /// ceiling or are from several hosts.
   explicit RowShares(const ShareOptions& options);
-  /// Throws ConfigError if the results are of another host or processor than this process runs on:
-  /// rows would have shares of another machine's roofline.
+  /// Throws ConfigError if the results are from another host or processor than this process runs
+  /// on. Rows would have shares of another machine's roofline.
   void expect_measured_here() const;
-  /// What is questionable about the peaks for rows that run in that place: that their data sheet is
-  /// of a GPU and not of a processor, or the other way round. Empty if nothing is.
+  /// A warning if the data sheet is that of a GPU and the rows run on a processor, or the other way
+  /// round; empty otherwise.
   [[nodiscard]] std::string doubt(backend::DataPlace place) const;
-  /// Of all ceilings, 16 hexadecimal digits: they change when a ceiling does.
+  /// Hash of all ceilings, 16 hexadecimal digits; it changes with any ceiling.
   [[nodiscard]] std::string hash() const;
-  /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
-  /// ceilings are known for the row's precision: those of the data sheet, and the rooflines of the
-  /// processor.
+  /// Sets share_of_peak and share_of_roofline of a row with a time and declared work. It uses the
+  /// data sheet's peaks and the processor's rooflines, as far as they are known for the row's
+  /// precision.
   void add(Measurement& measurement) const;
 
  private:
   [[nodiscard]] Seconds least_time(const Measurement& measurement) const;
 
-  std::optional<Device> sheet_;                                   ///< that the peaks are of
-  std::map<std::string, FlopsPerSecond> peaks_;                   ///< by precision
-  std::map<std::string, model::HierarchicalRoofline> rooflines_;  ///< by precision; f32 if any
-  Environment measured_on_;                                       ///< of the rooflines
+  std::optional<Device> sheet_;                  ///< device of the peaks
+  std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
+  /// Rooflines by precision; f32 is present unless empty.
+  std::map<std::string, model::HierarchicalRoofline> rooflines_;
+  Environment measured_on_;  ///< machine of the rooflines
 };
 
 }  // namespace dlscale::app

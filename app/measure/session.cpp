@@ -18,7 +18,7 @@
 namespace dlscale::app {
 namespace {
 
-/// Those of a launcher do not meet by way of "local".
+/// Throws ConfigError under a launcher with several ranks, which "local" cannot join.
 void refuse_launcher() {
   const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
   if (!launch || launch->size <= 1) return;
@@ -28,8 +28,8 @@ void refuse_launcher() {
                   launch->launcher, launch->size, launch->variable, launch->size));
 }
 
-/// The communicator that was named, or the best for what the launcher started. MPI is called after
-/// what it does with memory of GPUs, where there is any.
+/// The named communicator, or the best for the launcher's ranks. MPI is called after its treatment
+/// of GPU memory if there is any.
 backend::Connection connect(const SessionOptions& options) {
   if (options.comm == "auto") return backend::connect_best(options.ranks, options.gradients);
   const auto backends = family<backend::CommBackend>();
@@ -57,14 +57,14 @@ backend::Connection connect(const SessionOptions& options) {
   return connection;
 }
 
-/// Says what was chosen where there was a choice.
+/// Prints the chosen communicator if there was a choice.
 void announce(const backend::Connection& connection) {
   if (connection.why.empty() || connection.communicator->rank() != 0) return;
   fmt::print(stderr, "dlscale: the ranks are joined by {}: {}\n", connection.name, connection.why);
 }
 
-/// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
-/// ranks of a node see different cores, and that binding is kept. Other nodes may have other cores.
+/// Whether the launcher bound each rank to its own cores, as Open MPI does for two ranks. The ranks
+/// of a node then see different cores, and the binding is kept. Other nodes may have other cores.
 bool bound_by_launcher(backend::Communicator& communicator, const backend::Roster& roster,
                        const std::vector<int>& cores) {
   const int first = cores.front();
@@ -78,8 +78,8 @@ bool bound_by_launcher(backend::Communicator& communicator, const backend::Roste
   return false;
 }
 
-/// The file of --config may differ from node to node; ranks with other options wait for messages
-/// that the others never send.
+/// Throws ConfigError if ranks have different options, as the file of --config may differ among
+/// nodes. Such ranks would wait for messages that others never send.
 void expect_same_options(const std::string& set_elsewhere, backend::Communicator& communicator,
                          const backend::Roster& roster) {
   const std::uint64_t hash = fnv1a(set_elsewhere);
@@ -96,7 +96,7 @@ void expect_same_options(const std::string& set_elsewhere, backend::Communicator
       backend::describe(roster, rank)));
 }
 
-/// Several signs of life are due before a rank counts as dead.
+/// Sets the watchdog so that several heartbeats are due before a rank counts as dead.
 backend::WatchdogOptions watching(const SessionOptions& options) {
   backend::WatchdogOptions watching;
   watching.patience = Seconds(options.patience_s);

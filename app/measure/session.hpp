@@ -8,19 +8,19 @@
 
 namespace dlscale::app {
 
-/// How the ranks of this process are joined and bound, as asked for on the command line.
+/// How the command line joins and binds the ranks of this process.
 struct SessionOptions {
   std::string comm = "auto";  ///< auto, or a member of the family of communicators
   backend::DataPlace gradients = backend::DataPlace::host;
-  int ranks = 0;              ///< how many the user expects; 0 = as launched
+  int ranks = 0;              ///< number of ranks that the user expects; 0 = as launched
   int cores_per_rank = 0;     ///< 0 = an even share of the node
-  std::string results;        ///< named if a rank dies
-  std::string set_elsewhere;  ///< options that the command line does not name
+  std::string results;        ///< path that is named if a rank dies
+  std::string set_elsewhere;  ///< options that do not come from the command line
   double patience_s = backend::WatchdogOptions{}.patience.si();  ///< see WatchdogOptions
 };
 
-/// The ranks this process runs with: connected, counted, bound to their cores and watched. They
-/// handle signals on no thread that computes: make one before anything is computed.
+/// The ranks that this process runs with: connected, counted, bound to their cores and watched.
+/// Signals are handled in a thread of their own, so create the session before any computation.
 class Session {
  public:
   explicit Session(const SessionOptions& options);
@@ -29,12 +29,12 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] backend::Communicator& communicator() { return *connection_.communicator; }
-  /// What joins the ranks, as the family calls it.
+  /// The communicator's name in its family.
   [[nodiscard]] const std::string& communicator_name() const { return connection_.name; }
   [[nodiscard]] int cores_per_rank() const { return cores_per_rank_; }
-  /// Which ranks each node has: "n1: 0-3, n2: 4-7".
+  /// The ranks of each node: "n1: 0-3, n2: 4-7".
   [[nodiscard]] const std::string& ranks_by_host() const { return ranks_by_host_; }
-  /// All ranks leave in good order. Collective.
+  /// Ends the connection on all ranks. Collective.
   void close();
 
  private:

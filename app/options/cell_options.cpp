@@ -1,4 +1,4 @@
-// The options of `dlscale run` for suites of cells, and those of steps as well.
+// Options of `dlscale run` for cells, and those that steps share.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ bool CellOptions::any() const {
 
 namespace {
 
-/// Seconds for times with a unit, such as "9min".
+/// Converts a time with a unit, such as "9min", into seconds.
 CLI::Validator with_unit() {
   const auto convert = [](std::string& text) -> std::string {
     if (text.empty() || (std::isalpha(static_cast<unsigned char>(text.back())) == 0)) return {};

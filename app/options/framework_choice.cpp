@@ -49,7 +49,7 @@ class Following {
     bool has_effect;
   };
 
-  /// Unless it was said by hand, which is told then.
+  /// Sets an option unless it was explicit, which a note then says.
   void set(std::string_view property, std::string_view shown, std::string_view option,
            std::string value) {
     if (asked_.has(option)) {
@@ -60,7 +60,7 @@ class Following {
     told_.push_back(fmt::format("{} {}", property, shown));
   }
   void cannot(std::string sentence) { not_followed_.push_back(std::move(sentence)); }
-  /// Unless another way was asked for by hand, which makes it no matter.
+  /// Notes an unknown property, unless an explicit option makes it irrelevant.
   template <class T>
   void note_unknown(std::string_view property, const Fact<T>& fact, bool said_by_hand = false) {
     if (fact.is_unknown() && !said_by_hand) unknown_.emplace_back(property);
@@ -71,7 +71,7 @@ class Following {
                ? std::ranges::count(*asked_.synchronisations, Synchronisation::parameter_server) > 0
                : by_server_;
   }
-  /// Whether by hand the same was asked for, and nothing else.
+  /// Whether exactly this path was requested explicitly.
   [[nodiscard]] bool is_asked(GradientPath path) const {
     const std::vector<Synchronisation>& all = *asked_.synchronisations;
     if (path == GradientPath::all_reduce) return all == std::vector{Synchronisation::all_reduce};
@@ -188,7 +188,7 @@ void Following::follow_schedule() {
   set("schedule", name, "--schedule", name);
 }
 
-/// Buckets that hold all gradients, or a part of them, are messages of as much.
+/// Translates groups into buckets that hold all gradients, or the group's part of them.
 void Following::follow_groups() {
   if (!profile_.groups.is_stated()) return;
   const int messages = profile_.groups.value();
@@ -243,7 +243,7 @@ void Following::follow_sizes() {
   follow_credit();
 }
 
-/// A size by hand, as a --bucket without another first one, is that of all buckets.
+/// Sets the first bucket. An explicit --bucket without --first-bucket is the size of all buckets.
 void Following::follow_first_bucket(bool buckets) {
   if (asked_.has("--bucket")) return;
   follow_size({"first_bucket", "--first-bucket", buckets}, profile_.first_bucket);
@@ -253,7 +253,7 @@ void Following::follow_first_bucket(bool buckets) {
   options_.emplace_back("--first-bucket", fmt::format("{} B", usual.si()));
 }
 
-/// Its bytes in parts.
+/// Converts the credit from bytes to parts.
 void Following::follow_credit() {
   const bool priority = has_schedule(Schedule::priority);
   if (!profile_.credit.is_stated()) {
@@ -291,8 +291,8 @@ void Following::follow_sharding() {
   }
 }
 
-/// Nothing of all-reduces; and messages to servers by a library without a model of its own are
-/// collectives, as follow_libraries() says.
+/// Sets the transport of servers; all-reduces have none. Messages to servers by a library without
+/// its own model are collectives, as follow_libraries() says.
 void Following::follow_transport() {
   if (!by_server() || !profile_.between_nodes.is_stated() ||
       profile_.between_nodes.value() != GradientLibrary::grpc) {
@@ -402,7 +402,7 @@ void Following::follow_negotiation() {
   }
 }
 
-/// The owners of parameters update them; where nobody owns any, all ranks do.
+/// Notes the place of updates: the owners of parameters, or all ranks if there are no owners.
 void Following::follow_update() {
   note_unknown("update_on", profile_.update_on);
   if (!profile_.update_on.is_stated()) return;

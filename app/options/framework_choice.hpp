@@ -13,49 +13,50 @@
 
 namespace dlscale::app {
 
-/// What a command says by hand, and of what, which a framework's profile is to fill up.
+/// The options that a command was given explicitly, and the system that they are for. A framework's
+/// profile fills in the rest.
 struct AskedByHand {
-  /// Of --schedule; absent: it was not given.
+  /// --schedule; absent: not given.
   std::optional<std::vector<Schedule>> schedules = {};
-  /// Of --synchronisation; absent: likewise.
+  /// --synchronisation; absent: not given.
   std::optional<std::vector<Synchronisation>> synchronisations = {};
-  /// Of --transport; absent: likewise.
+  /// --transport; absent: not given.
   std::optional<std::vector<Transport>> transports = {};
-  bool sizes_of_buckets = false;  ///< by another option than --bucket
+  bool sizes_of_buckets = false;  ///< whether another option than --bucket sets bucket sizes
   /// Whether an option, such as "--cycle", was given.
   std::function<bool(std::string_view)> has;
-  std::vector<Schedule> usual_schedules;  ///< where neither says any
+  std::vector<Schedule> usual_schedules;  ///< schedules if neither command nor profile names any
   const Cluster* cluster = nullptr;
-  bool fitted = false;   ///< whether messages were measured there
-  Bytes gradients = {};  ///< of the network, all of them
+  bool fitted = false;   ///< whether messages were measured on that cluster
+  Bytes gradients = {};  ///< bytes of all gradients of the network
 };
 
-/// What a profile makes of the options that were not given by hand: "--cycle" and "0.005 s". And
-/// for people, in sentences: what it set, what a hand's options stand in place of, and what of it
-/// the model cannot follow or does not know.
+/// The values that a profile gives to options that were not explicit: "--cycle" and "0.005 s". The
+/// notes say what it set, which explicit options replace its values, and what the model does not
+/// cover.
 struct FrameworkChoice {
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::string> notes;
 };
 
-/// Throws ConfigError where the model knows nothing like the way that its gradients take, and no
-/// other one was asked for by hand: it says what to ask for.
+/// Translates a profile into options. Throws ConfigError if the model has nothing like the
+/// profile's path of gradients and no other one was given explicitly; the error names alternatives.
 ///   gradients         --synchronisation; reduce_broadcast: of one server
 ///   schedule, groups  --schedule; messages of all gradients: bucketed, in buckets that hold them
 ///   bucket, first_bucket, fusion_threshold, fusion_cycle, partition, credit
-///                     the options that are called so, with a schedule that they have an effect on;
-///                     of credit, in bytes, the parts that it holds
+///                     the options of those names, if the schedule uses them; credit in bytes
+///                     becomes the number of parts that it holds
 ///   sharding          --sharding
 ///   in_node, between_nodes
-///                     --all-reduce nccl where both are NCCL and data sheets tell its costs;
-///                     of servers --transport grpc where it is between nodes
-///   callers           --callers, where servers are called
+///                     --all-reduce nccl if both are NCCL and data sheets give its costs;
+///                     with servers --transport grpc if it is used between nodes
+///   callers           --callers, if servers are called
 ///   input_copy        --input-copy of GPUs: pinned memory is copied ahead, pageable memory is not,
 ///                     as a copy from it waits for the host  [CUDA C++ Programming Guide,
 ///                     asynchronous concurrent execution; not checked]
 ///   launch            --launch: recorded is a graph; the others are eager
-///   negotiation       of horovod and priority the votes that they have; else it is said
-///   update_on         with servers it is said whose update the model counts
+///   negotiation       the votes of horovod and priority; a note for other schedules
+///   update_on         a note with servers: whose update the model counts
 FrameworkChoice framework_choice(const FrameworkProfile& profile, const AskedByHand& asked);
 
 }  // namespace dlscale::app

@@ -26,7 +26,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Of several profiles of one framework the one with the latest first version.
+/// The profile of a framework with the latest first version.
 const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profiles) {
   const auto is_later = [](const FrameworkProfile* one, const FrameworkProfile* other) {
     return one->since && (!other->since || *other->since < *one->since);
@@ -85,7 +85,7 @@ constexpr std::array of_exchange{
     ExchangePlace{"--partition", &ScheduleOptions::partition},
     ExchangePlace{"--credit", &ScheduleOptions::credit}};
 
-/// Whether it is one of these.
+/// Assigns the value if `option` is one of these; returns whether it is.
 bool assign(const std::string& option, const std::string& value, TrainingOptions& options) {
   for (const Place& place : of_training) {
     if (place.option != option) continue;

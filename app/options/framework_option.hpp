@@ -15,23 +15,24 @@ class App;
 
 namespace dlscale::app {
 
-/// The profile of `profiles` that `text` means: by its id, in words too ("horovod 0.19"); by the
-/// beginning of one, and of several the one of the latest versions ("horovod"); or by all of one of
-/// its `match` without a star ("horovod 0.20"). Throws ConfigError with those that are near.
+/// The profile that `text` names: by its id, also in words ("horovod 0.19"), or by the beginning of
+/// an id ("horovod"), where the latest versions win. It may also equal a `match` without a star
+/// ("horovod 0.20"). Throws ConfigError with similar names.
 const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& profiles,
                                         std::string_view text);
 
-/// Whether the command line has the option, if the verb knows it.
+/// Whether the command line has the option; false if the verb lacks it.
 bool is_by_hand(const CLI::App& verb, std::string_view option);
 
-/// --framework of predict and plan: a profile of configs/frameworks says what is not said by hand.
+/// --framework of predict and plan: a profile of configs/frameworks sets the options that are not
+/// explicit.
 struct FrameworkOption {
   std::string name;
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !name.empty(); }
-  /// Sets of `options` what the profile says of them, and what of it is to be told; returns what it
-  /// says of other options. `by_hand` needs schedules, synchronisations and usual_schedules;
-  /// whether another option was given, `verb` knows. Throws ConfigError.
+  /// Sets the values that the profile has for `options`, and its notes; returns its values for
+  /// other options. `by_hand` needs schedules, synchronisations and usual_schedules; `verb` knows
+  /// which other options were given. Throws ConfigError.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> follow(
       const CLI::App& verb, const Network& network, AskedByHand by_hand,
       TrainingOptions& options) const;

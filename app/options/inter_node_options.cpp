@@ -22,7 +22,7 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
-/// An option that was not given stays so.
+/// An option that was not given stays empty.
 template <class Q>
 std::vector<std::string> values(std::string_view option, const std::string& list) {
   if (list.empty()) return {""};

@@ -13,7 +13,7 @@
 namespace dlscale::app {
 namespace {
 
-/// "5%" or "5 %" as 0.05.
+/// Reads "5%" or "5 %" as 0.05.
 std::optional<double> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   text.remove_suffix(1);

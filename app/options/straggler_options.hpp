@@ -9,15 +9,15 @@ class App;
 
 namespace dlscale::app {
 
-/// --stragglers and --straggler-shape: how much the computing of ranks varies, which no machine
-/// file says.
+/// --stragglers and --straggler-shape: the variation of compute times among ranks, which machine
+/// files do not describe.
 struct StragglerOptions {
   std::string deviation;
   std::string shape;
   void declare(CLI::App& command);
-  /// Throws ConfigError if they were given beside what they have no effect on.
+  /// Throws ConfigError if they were given with an option under which they have no effect.
   void refuse_beside(const std::string& option) const;
-  /// No deviation where none was given. Throws ConfigError.
+  /// The spread of ranks; no deviation if none was given. Throws ConfigError.
   [[nodiscard]] model::RankSpread spread() const;
 };
 

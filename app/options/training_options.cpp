@@ -16,22 +16,22 @@
 namespace dlscale::app {
 namespace {
 
-/// Where none are asked for: on GPUs every core of the rank's share of the host reads pictures, on
-/// processors one thread beside compute.
+/// Loader threads, by default as follows. On GPUs every core of the rank's share of the host reads
+/// images; on processors one thread runs beside compute.
 int loader_threads(const TrainingOptions& options, const Cluster& cluster) {
   if (options.run.loader_threads > 0) return options.run.loader_threads;
   if (cluster.device.kind == DeviceKind::cpu) return 1;
   return std::max(1, cluster.host.cores / cluster.devices_per_node);
 }
 
-/// Where none is asked for: as the engine does it.
+/// The input copy; by default that of the training engine.
 InputCopy input_copy(const TrainingOptions& options, const Cluster& cluster) {
   if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
 }
 
-/// Where one is asked for: in place of what was measured of a library. The rules of clusters are
-/// what data sheets are read by.
+/// Replaces the measured or default all-reduce by the requested one. The rules of a cluster
+/// determine how data sheets are read.
 void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) {
   if (options.all_reduce.empty()) return;
   Cluster& cluster = machine.cluster;
@@ -54,7 +54,7 @@ void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) 
       cluster.name));
 }
 
-/// Likewise.
+/// The place of normalisation; by default that of the training engine.
 Normalisation normalisation(const TrainingOptions& options, const Cluster& cluster) {
   if (!options.normalise.empty()) return parse_normalisation(options.normalise);
   return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;

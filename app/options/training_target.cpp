@@ -31,7 +31,7 @@ std::string known_targets() {
 
 namespace {
 
-/// Above 0 and no more than nobody means.
+/// A number above 0 and at most 1e12.
 double number_of(std::string_view text, std::string_view whole) {
   double value = 0;
   const char* const end = text.data() + text.size();

@@ -12,7 +12,7 @@
 namespace dlscale::app {
 namespace {
 
-/// Of an option that may be left out.
+/// The time of an optional option.
 Seconds time_of(const std::string& text, std::string_view option) {
   if (text.empty()) return {};
   const auto time = parse_quantity<Seconds>(text, option);
@@ -21,7 +21,7 @@ Seconds time_of(const std::string& text, std::string_view option) {
                                 option, text));
 }
 
-/// Above 0 and up to `most`, so that what follows from it stays finite.
+/// A validator for numbers above 0 and up to `most`, so that results stay finite.
 CLI::Validator up_to(double most) {
   const auto check = [most](const std::string& text) -> std::string {
     double value = 0;

@@ -12,8 +12,8 @@ class App;
 
 namespace dlscale::app {
 
-/// --epochs, --target or --epochs-at of predict, and what belongs to them: the time to train in
-/// place of phases.
+/// --epochs, --target or --epochs-at of predict, and the options that belong to them: predict the
+/// time to train instead of phases.
 struct TrainingTimeOptions {
   std::optional<double> epochs;
   std::string target;
@@ -22,14 +22,14 @@ struct TrainingTimeOptions {
   std::string evaluation;
   std::optional<double> evaluations_per_epoch;
   std::string start;
-  /// After --layers and --explain, which cannot be had at once.
+  /// Declares the options; call it after --layers and --explain, which they exclude.
   void declare(CLI::App& command);
   [[nodiscard]] bool asked() const {
     return epochs.has_value() || !target.empty() || !epochs_at.empty();
   }
-  /// Throws ConfigError where something is given that belongs to a time nobody asked for.
+  /// Throws ConfigError for an option that belongs to a time to train if none was requested.
   void check() const;
-  /// Of a training of `network`. Requires asked(). Throws ConfigError.
+  /// The goal of a training of `network`. Requires asked(). Throws ConfigError.
   [[nodiscard]] report::TrainingGoal goal(std::string_view network) const;
 };
 

@@ -20,7 +20,7 @@ DeviceSheet find_sheet(const std::string& name) {
   return is_file ? load_device_sheet(name) : DeviceCatalogue::load().at(name);
 }
 
-/// A link is stated once.
+/// Throws ConfigError if a link is stated twice.
 void refuse_both(const model::Machine& machine, const std::vector<model::StatedInput>& inputs) {
   if (!machine.inter_node_stated) return;
   for (const model::StatedInput& input : inputs) {

@@ -11,17 +11,18 @@ class App;
 
 namespace dlscale::app {
 
-/// --set, --device and --sharp of predict: other hardware than the machine's.
+/// --set, --device and --sharp of predict: hardware that differs from the machine's.
 struct WhatIfOptions {
   std::vector<std::string> set;
   std::string device;
   bool sharp = false;
-  /// After --all-reduce and --inter-node-bandwidth, which some of them stand in place of.
+  /// Declares the options; call it after --all-reduce and --inter-node-bandwidth, which some of
+  /// them replace.
   void declare(CLI::App& command);
-  /// Changes `machine` as was asked for: the device first, then what is stated. Returns a sentence
+  /// Changes `machine` as requested: the device first, then the stated values. Returns a sentence
   /// for each change. Throws ConfigError.
   [[nodiscard]] std::vector<std::string> apply(model::Machine& machine, DType dtype) const;
-  /// Throws ConfigError for a run whose gradients are not added by all-reduces, with --sharp.
+  /// Throws ConfigError if --sharp is given for a run that does not add gradients by all-reduce.
   void check(const Run& run) const;
 };
 

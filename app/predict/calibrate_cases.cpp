@@ -38,13 +38,13 @@ cases::CaseFile read_trainings(const std::string& path) {
                   path));
 }
 
-/// Where there is someone to see it.
+/// Shows progress if standard error is a terminal.
 void show_progress(std::size_t done, std::size_t all) {
   if (isatty(STDERR_FILENO) == 0) return;
   fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
 }
 
-/// Least and largest value of a parameter over the fits without one set.
+/// Minimum and maximum of a parameter over the fits that each leave out one set.
 std::pair<double, double> range_of(const scaling::FittedScaling& fitted, std::size_t parameter) {
   const auto value = [&](const auto& each) { return each.second.parameters.values[parameter]; };
   const auto [least, most] = std::ranges::minmax_element(fitted.without, {}, value);
@@ -91,7 +91,7 @@ report::Table parameter_table(const scaling::FittedScaling& fitted) {
   return table;
 }
 
-/// In how many fits each term is.
+/// Number of fits that include each term.
 report::Table terms_table(const scaling::FittedScaling& fitted) {
   report::Table table;
   table.title = "Terms chosen";
@@ -129,7 +129,7 @@ void print_table(std::FILE* to, report::Table table) {
   fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
 }
 
-/// The commit that fitted.
+/// The commit of the build that fitted the model.
 std::string build_text() {
   const BuildInfo build = build_info();
   return build.dirty ? build.commit + " with changes" : build.commit;

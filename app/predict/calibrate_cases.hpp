@@ -9,16 +9,14 @@ class App;
 
 namespace dlscale::app {
 
-/// Options of `calibrate --cases`: fits the model of scaling to trainings that others measured and
-/// published.
+/// Options of `calibrate --cases`: fits the scaling model to published measurements of trainings.
 class CalibrateCases {
  public:
-  /// Adds them to the verb, which has all its other options already: these go only without --cases,
-  /// but for -o.
+  /// Adds the options to the verb, which already has all others. Those exclude --cases, except -o.
   void declare(CLI::App& verb);
   /// Whether --cases was given.
   [[nodiscard]] bool are_given() const { return !cases_.empty(); }
-  /// Fits, writes the model to `output`, a file or - for standard output, and prints its
+  /// Fits the model, writes it to `output` (a file, or - for standard output) and prints its
   /// parameters.
   [[nodiscard]] ExitCode calibrate(const std::string& output) const;
 

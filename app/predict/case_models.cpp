@@ -10,7 +10,7 @@
 namespace dlscale::app {
 namespace {
 
-/// There is nothing fitted that curves could be predicted by.
+/// Refuses a model for curves, since no model is fitted to them.
 void expect_no_model(const cases::CaseFile& file, const std::string& model) {
   if (model == model::scaling::usual_scaling) return;
   throw ConfigError(fmt::format(

@@ -7,9 +7,9 @@
 
 namespace dlscale::app {
 
-/// What the models of this program say of the cases of a file, in their order: of trainings the
-/// model of scaling that `model` names (in configs/models, or a file), of curves of collectives the
-/// curves that are given. Throws ConfigError as load_scaling() does.
+/// Predictions of this program's models for the cases of a file, in their order. Trainings use the
+/// scaling model that `model` names (in configs/models, or a file); collective curves use the given
+/// curves. Throws ConfigError as load_scaling() does.
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
                                                   const std::string& model);
 

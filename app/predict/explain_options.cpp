@@ -11,7 +11,7 @@
 namespace dlscale::app {
 namespace {
 
-/// --batch is refused beside --global-batch.
+/// Converts advice on batches to global batches, since --batch is refused with --global-batch.
 void advise_global_batches(const Run& run, model::Explanation& explanation) {
   for (const std::int64_t batch : {std::int64_t{run.batch} / 2, std::int64_t{run.batch} * 2}) {
     const std::string of_each = fmt::format("--batch {}", batch);

@@ -14,13 +14,14 @@ class App;
 
 namespace dlscale::app {
 
-/// --explain of predict: why an iteration takes so long and what would help, in place of phases.
+/// --explain of predict: explains the time of an iteration and what would reduce it, instead of
+/// phases.
 struct ExplainOptions {
   bool asked = false;
-  /// After --layers, which cannot be had at once.
+  /// Declares the option; call it after --layers, which it excludes.
   void declare(CLI::App& command);
-  /// An explanation for each number of ranks. `assumed` are further notes of each. Where a global
-  /// batch was asked for, other batches are advised as such.
+  /// An explanation for each number of ranks, each with the notes `assumed`. With `global_batch`,
+  /// advice on other batches is given as global batches.
   [[nodiscard]] static report::Document document(const Network& network,
                                                  const model::Machine& machine, Run run,
                                                  const std::vector<int>& ranks,
@@ -28,7 +29,7 @@ struct ExplainOptions {
                                                  bool global_batch);
 };
 
-/// After those that the prediction has.
+/// Adds notes after those of the prediction.
 void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction);
 
 }  // namespace dlscale::app

@@ -45,7 +45,7 @@ bool has(const std::vector<Enum>& all, Enum one) {
   return std::ranges::find(all, one) != all.end();
 }
 
-/// What an option names, each once; where it names nothing, `usual`.
+/// The values that an option names, each once; `usual` if it names none.
 template <class Enum>
 std::vector<Enum> find_words(std::string_view option, const std::vector<std::string>& names,
                              Enum (*parse)(std::string_view), Enum usual) {
@@ -80,14 +80,14 @@ std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
   return found;
 }
 
-/// How servers are reached, and by whom: all pairs of those asked for that go together.
+/// All compatible pairs of the requested transports and callers.
 std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options) {
   const auto transports =
       find_words("--transport", options.transports, parse_transport, Transport::collectives);
   const auto callers = find_words("--callers", options.callers, parse_callers, Callers::ranks);
   std::vector<std::pair<Transport, Callers>> ways;
   for (const Transport transport : transports) {
-    // In collectives all ranks take part, whoever calls where there are calls.
+    // All ranks take part in collectives, whatever --callers says.
     if (transport == Transport::collectives) {
       ways.emplace_back(transport, Callers::ranks);
       continue;
@@ -101,7 +101,7 @@ std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options)
   return ways;
 }
 
-/// 0 stands for all ranks, as in ScheduleSettings.
+/// Numbers of servers; 0 stands for all ranks, as in ScheduleSettings.
 std::vector<int> find_servers(const PlanOptions& options) {
   std::vector<int> found;
   std::vector<std::string> numbers;
@@ -130,7 +130,7 @@ void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& excha
   }
 }
 
-/// Schedules and rules of servers that do not go with servers, or with one another.
+/// Schedules and sharding rules that do not go with servers, or with one another.
 class LeftOut {
  public:
   void add(Schedule schedule) { schedules_.push_back(schedule_name(schedule)); }
@@ -155,7 +155,7 @@ class LeftOut {
   std::vector<std::string> pairs_;
 };
 
-/// All ways to have servers under the schedules that know some.
+/// Adds all server variants for the schedules that support servers.
 void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedules,
                  std::vector<model::Exchange>& exchanges, std::vector<std::string>& notes) {
   const auto shardings =
@@ -198,7 +198,7 @@ void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedu
       "leave it out.");
 }
 
-/// Sizes of buckets are of `bucketed` alone, and of all-reduces.
+/// The exchanges to choose from; bucket sizes apply only to `bucketed` with all-reduces.
 std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
                                             std::vector<std::string>& notes) {
   const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
@@ -224,7 +224,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
   return exchanges;
 }
 
-/// What nobody means, and of which products would be beyond all numbers.
+/// Refuses implausible values, whose products would overflow.
 void refuse_beyond(std::string_view option, double value, double least, double most) {
   if (value == 0 || (value >= least && value <= most)) return;
   throw ConfigError(
@@ -297,15 +297,15 @@ model::PlanLimits find_limits(const PlanOptions& options) {
   return limits;
 }
 
-/// "8 ranks", or "3 numbers of ranks".
+/// Describes the numbers of ranks: "8 ranks", or "3 numbers of ranks".
 std::string counted_ranks(const std::vector<int>& counts) {
   return counts.size() == 1
              ? fmt::format("{} rank{}", counts.front(), counts.front() == 1 ? "" : "s")
              : fmt::format("{} numbers of ranks", counts.size());
 }
 
-/// Leaves the ranks that all get a whole number of images, which they can take, and takes these for
-/// batches.
+/// Keeps the ranks that get a whole number of images within their limit, and makes these numbers
+/// the batches.
 void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
   model::PlanSpace& space = question.space;
   std::vector<int> ranks;

@@ -11,17 +11,17 @@ class App;
 
 namespace dlscale::app {
 
-/// What dlscale plan chooses from, how long training goes on, and what it must keep to; as typed.
+/// The choices of dlscale plan, the length of the training, and its constraints; as typed.
 struct PlanOptions {
   std::vector<std::string> ranks;
   std::string max_ranks;
   std::vector<std::string> batches{"8..512:x2"};
   GlobalBatchOption global_batch;
-  /// Empty: all that have a closed form and go with a way to synchronise.
+  /// Empty: all schedules with a closed form that fit one of the synchronisations.
   std::vector<std::string> schedules;
   std::vector<std::string> buckets;
   std::vector<std::string> synchronisations{"all_reduce"};
-  std::vector<std::string> servers;  ///< numbers, sweeps of them, or "all"
+  std::vector<std::string> servers;  ///< numbers, sweeps, or "all"
   std::vector<std::string> shardings;
   std::vector<std::string> transports;
   std::vector<std::string> callers;
@@ -38,11 +38,11 @@ struct PlanOptions {
   int check = 3;
 
   void declare(CLI::App& verb);
-  /// --schedules as read, or those that are chosen from where it was not given; each goes with
-  /// all-reduces, or with servers.
+  /// The schedules of --schedules, or the default ones without it. Without `all_reduce` each has to
+  /// go with servers. Throws ConfigError.
   [[nodiscard]] std::vector<Schedule> chosen_schedules(bool all_reduce) const;
-  /// Of a training of `network` on a machine whose description has `workers` devices, which are the
-  /// most ranks where none are named. Throws ConfigError.
+  /// The question for a training of `network`. `workers` is the number of devices of the machine's
+  /// description, and the maximum of ranks if none are named. Throws ConfigError.
   [[nodiscard]] model::PlanQuestion question(const std::string& network, int workers) const;
 };
 

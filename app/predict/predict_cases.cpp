@@ -24,7 +24,7 @@ namespace {
 using cases::CasePrediction;
 using cases::PredictionStatus;
 
-/// As all lines of predictions begin, and no line of cases does.
+/// Whether the content begins as lines of predictions do; lines of cases begin differently.
 bool opens_as_predictions(std::istream& content) {
   constexpr std::string_view opening = R"({"id":)";
   std::string line;

@@ -9,16 +9,15 @@ class App;
 
 namespace dlscale::app {
 
-/// Options of `predict --cases`: predictions of trainings that others published, from a point of
-/// the same series that is given.
+/// Options of `predict --cases`: predicts published trainings from a given point of the same
+/// series.
 class PredictCases {
  public:
-  /// Adds them to the verb, which has all its other options already: these go only without --cases,
-  /// but for -o.
+  /// Adds the options to the verb, which already has all others. Those exclude --cases, except -o.
   void declare(CLI::App& verb);
   /// Whether --cases was given.
   [[nodiscard]] bool are_given() const { return !cases_.empty(); }
-  /// Predicts and writes to `output`, a file or - for standard output.
+  /// Predicts and writes to `output`: a file, or - for standard output.
   [[nodiscard]] ExitCode predict(const std::string& output) const;
 
  private:

@@ -20,7 +20,7 @@
 namespace dlscale::app {
 namespace {
 
-/// Those of one batch, schedule and link.
+/// Adds the rows of one batch, schedule and link.
 class Rows {
  public:
   Rows(const Network& network, const model::Machine& machine, model::RankSpread spread,

@@ -15,15 +15,16 @@
 
 namespace dlscale::app {
 
-/// What a prediction sweeps over; ≥ 1 of each.
+/// The axes that a prediction sweeps; each has at least one value.
 struct SweptAxes {
   std::vector<int> ranks;
   std::vector<int> batches;
   std::vector<Schedule> schedules;
   std::vector<InterNodeOptions> links;
-  /// Images of an iteration on all ranks, instead of `batches`, which is empty then.
+  /// Images of an iteration on all ranks; `batches` is then empty.
   std::optional<std::int64_t> global_batch = {};
-  /// Whether anything but the ranks is swept, which prediction_document() has a row each of.
+  /// Whether anything but the ranks is swept; prediction_document() has one row for each rank
+  /// count.
   [[nodiscard]] bool beyond_ranks() const {
     return batches.size() > 1 || schedules.size() > 1 || links.size() > 1;
   }
@@ -33,18 +34,18 @@ struct SweptAxes {
   }
 };
 
-/// Each row is predicted in full, which takes some milliseconds.
+/// Limit of rows, each of which is predicted in full and takes some milliseconds.
 inline constexpr std::size_t most_swept_rows = 10'000;
 
-/// Changes `machine` as was asked for. Returns sentences of that, and of what a framework's profile
-/// set. Throws ConfigError.
+/// Changes `machine` as requested. Returns sentences on the changes and on the values of a
+/// framework's profile. Throws ConfigError.
 std::vector<std::string> what_is_assumed(const TrainingOptions& options,
                                          const WhatIfOptions& what_if, model::Machine& machine);
 
-/// What input_sentence() says of it.
+/// Adds input_sentence() to the notes of a prediction.
 void note_input(const model::Machine& machine, model::Prediction& prediction);
 
-/// Iterations on several numbers of ranks.
+/// Predictions for several numbers of ranks.
 struct PredictedRanks {
   struct LeftOut {
     int ranks = 1;
@@ -54,13 +55,14 @@ struct PredictedRanks {
   std::vector<LeftOut> left_out;
 };
 
-/// By model::predict(), at once where all can be predicted, else of those that can one by one.
+/// Calls model::predict() once if all numbers of ranks can be predicted, else once for each that
+/// can.
 PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,
                             std::span<const int> ranks, const model::RankSpread& spread);
 
-/// Every combination, on the hardware asked about, of ranks that vary so. One that cannot be
-/// predicted is left out, and why is said; throws ConfigError for more than most_swept_rows of
-/// them, and why the first cannot where none can.
+/// Predicts every combination of the axes on the requested hardware, with this spread of ranks. One
+/// that cannot be predicted is left out, with the reason. Throws ConfigError for more than
+/// most_swept_rows combinations, and with the first reason if none can be predicted.
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
                             const SweptAxes& axes);

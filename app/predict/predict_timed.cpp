@@ -107,7 +107,7 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
   }
   if (!options.input_copy.empty()) run.input_copy = parse_input_copy(options.input_copy);
   ScheduleOptions exchange = options.exchange;
-  exchange.bucket.clear();  // which predict_timed() takes
+  exchange.bucket.clear();  // predict_timed() takes it instead
   apply(exchange, axes.schedules, run);
   const model::MessageSource source{timed, machine ? &*machine : nullptr};
   std::vector<model::Prediction> rows;

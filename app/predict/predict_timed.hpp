@@ -13,15 +13,15 @@ namespace dlscale::app {
 
 struct SweptAxes;
 
-/// Options of `predict --layer-times`: predictions from layers that somebody timed.
+/// Options of `predict --layer-times`: predicts from measured times of layers.
 class PredictTimed {
  public:
-  /// Adds them to the verb, which has all its other options already: of these only those that say
-  /// something of messages and ranks go with --layer-times.
+  /// Adds the options to the verb, which already has all others. Only those on messages and ranks
+  /// go with --layer-times.
   void declare(CLI::App& verb);
   /// Whether --layer-times was given.
   [[nodiscard]] bool are_given() const { return !layers_.empty(); }
-  /// For each number of ranks every schedule. Throws ConfigError.
+  /// Predicts every schedule for each number of ranks. Throws ConfigError.
   [[nodiscard]] report::Document predict(const TrainingOptions& options, const SweptAxes& axes,
                                          const model::RankSpread& spread) const;
 

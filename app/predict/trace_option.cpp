@@ -15,7 +15,7 @@
 namespace dlscale::app {
 namespace {
 
-/// Enough to see how one goes over into the next.
+/// Number of iterations in a trace: enough to show the transition between two.
 constexpr int iterations_shown = 3;
 
 }  // namespace

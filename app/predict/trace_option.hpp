@@ -12,13 +12,13 @@ class App;
 
 namespace dlscale::app {
 
-/// --trace of predict: a time line of some iterations, beside the answer.
+/// --trace of predict: writes a timeline of some iterations besides the answer.
 struct TraceOption {
   std::string path;
   void declare(CLI::App& command);
   [[nodiscard]] bool asked() const { return !path.empty(); }
-  /// Writes it, if it was asked for: whole, or not at all. Throws ConfigError, as for a file that
-  /// holds anything but a trace.
+  /// Writes the trace if it was requested, completely or not at all. Throws ConfigError, also for
+  /// an existing file that is not a trace.
   void write(const Network& network, const model::Machine& machine, Run run,
              const std::vector<int>& ranks) const;
 };

@@ -21,7 +21,7 @@ namespace {
 
 using report::NamedPredictions;
 
-/// All baselines of trainings, or of curves.
+/// Predictions of all baselines, for trainings or for curves.
 std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) {
   std::vector<NamedPredictions> all;
   const auto add = [&](const auto& baselines, const auto& asked) {
@@ -43,7 +43,7 @@ std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) 
   return all;
 }
 
-/// Letters of A, B and C.
+/// A validator for combinations of the letters A, B and C.
 CLI::Validator qualities() {
   const auto check = [](const std::string& text) -> std::string {
     if (text.find_first_not_of("ABC") == std::string::npos) return {};
@@ -53,7 +53,7 @@ CLI::Validator qualities() {
   return {check, "LETTERS"};
 }
 
-/// "0.85,0.95".
+/// Reads a range such as "0.85,0.95".
 bool parse_range(const std::string& text, std::pair<double, double>& range) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) return false;

@@ -14,15 +14,15 @@ class App;
 
 namespace dlscale::app {
 
-/// Options of `validate --cases`: predictions scored on published measurements, those of a file or
-/// those of the models of this program.
+/// Options of `validate --cases`: scores predictions on published measurements. They come from a
+/// file or from the models of this program.
 class CaseOptions {
  public:
-  /// Adds them to the verb. Options that go only without them are named in `others`.
+  /// Adds the options to the verb. `others` names the options that exclude --cases.
   void declare(CLI::App& verb, std::initializer_list<const char*> others);
   /// Whether --cases was given.
   [[nodiscard]] bool are_given() const { return !cases_.empty(); }
-  /// Scores, prints and judges by the limits.
+  /// Scores and prints the predictions, and judges them by the limits.
   [[nodiscard]] ExitCode validate(const DocumentOutput& output) const;
 
  private:

@@ -41,7 +41,7 @@ const char* from_environment(const char* name) {
   return std::getenv(name);
 }
 
-/// Throws where no cell has such a tag: it is misspelt.
+/// Throws ConfigError for a tag that no cell has, which is misspelt.
 void check_tags(const Suite& suite, const CellOptions& options) {
   if (options.tags.empty()) return;
   std::set<std::string> known;
@@ -57,7 +57,7 @@ void check_tags(const Suite& suite, const CellOptions& options) {
   }
 }
 
-/// Those that the options name; never none.
+/// The selected cells; at least one.
 std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   std::vector<SuiteCell> cells = suite.cells;
   if (!options.distribute.empty()) {
@@ -87,13 +87,13 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
           counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name));
 }
 
-/// Where the cells of this call are to run.
+/// The place where the cells of this call run.
 struct Where {
   System system;
   CellRunOptions run;
 };
 
-/// Those of an allocation are what there is, whatever the system file says.
+/// The nodes of an allocation override the system file.
 Where find_place(const CellCall& call) {
   Where where;
   where.system = load_system(call.options.system.empty() ? "local" : call.options.system);
@@ -126,12 +126,12 @@ void check_shapes(std::span<const SuiteCell> cells, const Where& where) {
   }
 }
 
-/// Whether jobs are to be handed to a scheduler, rather than cells started from here.
+/// Whether cells run in jobs of a scheduler instead of from this process.
 bool by_jobs(const Where& where) {
   return where.system.scheduler != Scheduler::none && !where.run.allocation;
 }
 
-/// A launcher's own words of it would be those of every cell.
+/// Throws ConfigError for a missing hostfile, which a launcher would report for every cell.
 void check_hostfile(const Where& where) {
   const std::string& hosts = where.run.place.partition.hostfile;
   std::error_code unknown;
@@ -144,7 +144,7 @@ void check_hostfile(const Where& where) {
       where.system.name));
 }
 
-/// Which nodes are idle is asked of Slurm alone, and outside of its jobs.
+/// Refuses --distribute except with Slurm and outside its jobs: only Slurm reports idle nodes.
 void check_distribution(const Where& where, const CellOptions& options) {
   if (options.distribute.empty()) return;
   if (where.system.scheduler == Scheduler::slurm && !where.run.allocation) return;
@@ -187,7 +187,7 @@ void check_submission(const Where& where, const CellOptions& options) {
   }
 }
 
-/// Slurm takes the beginning of an option of several letters for it.
+/// Whether a line names nodes; Slurm accepts abbreviations of long options.
 bool names_nodes(Scheduler scheduler, const std::string& line) {
   const std::set<std::string> names = options_in(scheduler, line);
   return std::ranges::any_of(names, [](const std::string& name) {
@@ -195,7 +195,7 @@ bool names_nodes(Scheduler scheduler, const std::string& line) {
   });
 }
 
-/// Before they are written into scripts, so that a slip is told of before anything is made.
+/// Checks the job options before they are written into scripts.
 void check_job_options(const Where& where, const CellOptions& options) {
   if (options.job_options.empty()) return;
   if (where.system.scheduler == Scheduler::none) {
@@ -226,16 +226,16 @@ std::string system_text(const Where& where) {
 }
 
 struct Plan {
-  std::vector<SuiteCell> cells;  ///< all of the suite, in their order
+  std::vector<SuiteCell> cells;  ///< all cells of the suite, in their order
   std::string text;
 };
 
-/// --fresh is of the cells that are chosen, and of the plan if that are all.
+/// Whether --fresh discards the plan too: it does if all cells are selected.
 bool begins_anew(const CellCall& call) {
   return call.fresh && !call.options.chooses();
 }
 
-/// With the seed of the plan that lies there, which is gone on with.
+/// Makes the plan; it reuses the seed of an existing plan.
 Plan make_plan(const CellCall& call, const Where& where) {
   const std::optional<std::uint64_t> planned =
       begins_anew(call) ? std::nullopt : planned_seed(call.out);
@@ -278,7 +278,7 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
           .progress = where.run.progress};
 }
 
-/// In the order of the plan.
+/// The cells in the order of the plan.
 std::vector<SuiteCell> in_order(const Plan& plan, const std::vector<SuiteCell>& cells) {
   std::set<std::string> ids;
   for (const SuiteCell& cell : cells) ids.insert(cell.id);
@@ -289,7 +289,7 @@ std::vector<SuiteCell> in_order(const Plan& plan, const std::vector<SuiteCell>& 
   return ordered;
 }
 
-/// --fresh forgets what was chosen, --retry what of it failed.
+/// Removes the selected cells (--fresh) or those of them that failed (--retry).
 void forget(const CellCall& call, const CellStore& store, std::span<const SuiteCell> cells) {
   if (begins_anew(call)) {
     store.discard();
@@ -307,7 +307,7 @@ void forget(const CellCall& call, const CellStore& store, std::span<const SuiteC
   store.discard(failed);
 }
 
-/// Cells without a plan, or with an empty file in its place, are of nobody knows what.
+/// Throws ConfigError if the folder has cells but no plan, so that their origin is unknown.
 void refuse_planless(const CellCall& call, const CellStore& store) {
   if (begins_anew(call) || planned_seed(call.out) || store.done().empty()) return;
   throw ConfigError(
@@ -316,7 +316,8 @@ void refuse_planless(const CellCall& call, const CellStore& store) {
                   call.out));
 }
 
-/// Of all that work in one folder, those of other numbers of nodes work on cells of their own.
+/// The lock group of a call. Calls with different numbers of nodes may share a folder, since they
+/// work on different cells.
 std::string group_of(const CellOptions& options) {
   return options.nodes ? fmt::format("nodes-{}", *options.nodes) : "all";
 }
@@ -333,7 +334,7 @@ ExitCode run_here(const CellCall& call, const Where& where, const Plan& plan,
     return conclude_cells(store, cells, CellsEnd::finished, call.quiet);
   }
   const CanaryRecord canary(call.out, call.quiet);
-  // What was measured until then is kept, and so is on what kind of machine.
+  // Keep the results so far, and the state of the machine.
   const auto keep = [&] {
     canary.finish();
     store.write_rows(plan.cells);
@@ -352,8 +353,8 @@ ExitCode run_here(const CellCall& call, const Where& where, const Plan& plan,
   return conclude_cells(store, cells, end, call.quiet);
 }
 
-/// Those whose jobs are submitted in one go: the call itself, or one for each node, with a folder
-/// of its own.
+/// The calls whose jobs are submitted together: the call itself, or one for each node, with its own
+/// folder.
 std::vector<CellCall> calls_of(const CellCall& call, const Where& where) {
   if (call.options.distribute.empty() || !by_jobs(where)) return {call};
   const std::string& partition = where.run.place.partition.name;
@@ -375,7 +376,7 @@ std::vector<CellCall> calls_of(const CellCall& call, const Where& where) {
                   all ? "" : ", or give --distribute all"));
 }
 
-/// One folder of those that jobs fill.
+/// One of the folders that jobs fill.
 struct JobsFolder {
   Plan plan;
   std::unique_ptr<CellStore> store;
@@ -383,7 +384,7 @@ struct JobsFolder {
 
 ExitCode conclude_places(const CellCall& call, std::span<const JobsFolder> folders,
                          std::span<const JobsPlace> places) {
-  // What is worst of all, in this order.
+  // Exit codes from best to worst.
   constexpr std::array severity{ExitCode::ok, ExitCode::nothing_measured, ExitCode::inconclusive,
                                 ExitCode::wrong_result};
   const auto badness = [&](ExitCode code) { return std::ranges::find(severity, code); };
@@ -444,7 +445,7 @@ void list_cells(const CellCall& call) {
   for (const SuiteCell& cell : in_order(plan, cells)) {
     std::vector<std::string> words{"dlscale"};
     if (call.options.dry_run) {
-      // As it will stand beside the results.
+      // Show the command as it will be recorded beside the results.
       words = cell_command(where.run, cell, CellStore(call.out, "").place(cell).string());
     } else {
       words.insert(words.end(), cell.words.begin(), cell.words.end());

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// Nodes → the cells that run on so many.
+/// Number of nodes → the cells that run on it.
 using Groups = std::map<int, std::vector<SuiteCell>>;
 
 Groups by_nodes(std::span<const SuiteCell> cells) {
@@ -44,7 +44,7 @@ std::string group_name(int nodes) {
   return fmt::format("nodes-{}", nodes);
 }
 
-/// Names of jobs are words of limited length and characters.
+/// A part of a job name, which has limited length and characters.
 std::string name_part(const std::string& text) {
   std::string name;
   for (const char c : text.substr(0, 40)) {
@@ -74,7 +74,7 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
   job.command.insert(job.command.end(), {"--nodes", std::to_string(nodes)});
   job.options = call.options;
   Partition partition = call.partition;
-  // By what a job was submitted stands in the rows of its cells.
+  // The rows of cells record the submission options of their job.
   if (!call.options.empty()) {
     partition.environment.insert_or_assign(job_options_variable,
                                            nlohmann::json(call.options).dump());
@@ -85,13 +85,13 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
   return batch_script(call.system, partition, job);
 }
 
-/// One that is to be submitted, or was, in this call or an earlier one.
+/// A job that was submitted, or will be, in this call or an earlier one.
 struct Job {
   const JobsPlace* place = nullptr;
   int nodes = 1;
-  std::vector<SuiteCell> cells;  ///< that run on so many
-  std::string number;            ///< once it was submitted
-  std::string told;              ///< why it waits, as was said last
+  std::vector<SuiteCell> cells;  ///< cells that run on this number of nodes
+  std::string number;            ///< job number, once submitted
+  std::string told;              ///< last printed reason of waiting
 
   [[nodiscard]] fs::path file(const char* ending) const {
     return fs::path(place->call.out) / "jobs" / (group_name(nodes) + ending);
@@ -154,7 +154,7 @@ class Jobs {
     return number;
   }
 
-  /// What is to be said where the job of an earlier call was asked for in another way.
+  /// A note if the job of an earlier call was submitted with a different script.
   [[nodiscard]] static std::string other_script(const Job& job) {
     std::ifstream stream(job.file(".sh"), std::ios::binary);
     const std::string submitted{std::istreambuf_iterator<char>(stream), {}};
@@ -163,7 +163,7 @@ class Jobs {
                        job.number);
   }
 
-  /// Those that the partition has not enough usable nodes for are told of.
+  /// Reports jobs that need more usable nodes than the partition has.
   std::vector<Job> jobs_to_submit() {
     const std::vector<SlurmNode> nodes = slurm_nodes(partition_.name);
     std::vector<Job> waiting;
@@ -218,8 +218,8 @@ class Jobs {
     running_.push_back(std::move(job));
   }
 
-  /// As often as it takes, within reason: a controller that does not answer for a moment says
-  /// nothing about the job, which was perhaps waited for for hours.
+  /// Asks repeatedly, within limits: a controller that is briefly silent says nothing about the
+  /// job, which may have been waited for for hours.
   SlurmJob ask_about(const std::string& number) {
     Patience patience;
     for (;;) {
@@ -242,7 +242,7 @@ class Jobs {
                std::chrono::duration_cast<std::chrono::minutes>(Patience::most).count());
   }
 
-  /// Until a signal comes.
+  /// Sleeps until the time is over or a signal comes.
   static void rest(milliseconds time) {
     constexpr milliseconds step{200};
     for (; time > milliseconds(0) && pending_signal() == 0; time -= step) {
@@ -250,7 +250,7 @@ class Jobs {
     }
   }
 
-  /// Of the nodes of the partition, what the function says; nothing where Slurm does not tell.
+  /// Text of a function about the partition's nodes; nothing if Slurm does not answer.
   template <class Text>
   [[nodiscard]] std::string about_nodes(const Text& text) const {
     try {
@@ -273,7 +273,7 @@ class Jobs {
     std::erase_if(running_, [](const Job& job) { return job.number.empty(); });
   }
 
-  /// Once for each reason; that others come first is none.
+  /// Reports each reason once, except that other jobs come first (Priority, Resources).
   void tell_waiting(Job& job, const SlurmJob& now) {
     const bool of_interest = now.state == "PENDING" && !now.reason.empty() &&
                              now.reason != "None" && now.reason != "Priority" &&
@@ -286,7 +286,7 @@ class Jobs {
                unusable.empty() ? "" : "; not to be used: " + unusable);
   }
 
-  /// The files that the nodes of a job have written may be seen here a little later.
+  /// Reports the end of a job; files written by its nodes may appear here a little later.
   void tell_end(const Job& job, const SlurmJob& now) {
     for (int look = 0; look < 10 && now.state == "COMPLETED" && job.left() > 0; ++look) {
       std::this_thread::sleep_for(milliseconds(300));
@@ -359,7 +359,7 @@ void print_scripts(const JobsCall& call, std::span<const SuiteCell> cells) {
 
 ExitCode write_scripts(const JobsCall& call, std::span<const SuiteCell> cells,
                        const std::string& folder) {
-  make_folder(fs::path(call.out) / "jobs");  // for their logs
+  make_folder(fs::path(call.out) / "jobs");  // for the jobs' logs
   for (const auto& [nodes, group] : by_nodes(cells)) {
     const fs::path path = fs::path(folder) / (group_name(nodes) + ".sh");
     write_for_good(path, script_of(call, nodes, group));

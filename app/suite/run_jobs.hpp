@@ -11,42 +11,42 @@
 
 namespace dlscale::app {
 
-/// What jobs of a scheduler are made of: one for each number of nodes that cells run on, which
-/// carries out these inside of it.
+/// The parts of a scheduler's jobs. There is one job for each number of nodes that cells run on,
+/// and it runs these cells.
 struct JobsCall {
   System system;
   Partition partition;
   std::string suite;                 ///< its name
   std::string out;                   ///< folder of the results, on all nodes
-  std::vector<std::string> command;  ///< of this program, without --nodes
-  std::string node;                  ///< the only one that it may run on; empty: any
-  std::vector<std::string> options;  ///< for the scheduler, of the command line
+  std::vector<std::string> command;  ///< command of this program, without --nodes
+  std::string node;                  ///< the single node that it may run on; empty: any
+  std::vector<std::string> options;  ///< scheduler options of the command line
   ProgressLine::Kind progress = ProgressLine::Kind::plain;
 };
 
 /// Prints the scripts on standard output.
 void print_scripts(const JobsCall& call, std::span<const SuiteCell> cells);
 
-/// Writes them into a folder and says how to submit them. Throws ConfigError.
+/// Writes the scripts into a folder and prints how to submit them. Throws ConfigError.
 ExitCode write_scripts(const JobsCall& call, std::span<const SuiteCell> cells,
                        const std::string& folder);
 
-/// How the jobs ended.
+/// The outcome of the jobs.
 struct JobsEnd {
-  bool lost_nodes = false;  ///< some could not start, or died, for want of nodes
+  bool lost_nodes = false;  ///< some could not start, or died, for lack of nodes
 };
 
-/// A folder of results, and the cells that jobs are to carry out for it.
+/// A folder of results, and the cells that jobs run for it.
 struct JobsPlace {
   JobsCall call;
   const CellStore* store;
   std::vector<SuiteCell> cells;
 };
 
-/// Submits what is left to Slurm, no more jobs at a time than the partition takes, and waits; jobs
-/// of an earlier call that still wait or run are waited for instead. Says why a job did not end
-/// well, and names nodes that cannot be used. Throws Interrupted if a signal came: the jobs go on.
-/// All places are of one partition, of which there is at least one.
+/// Submits the remaining cells to Slurm and waits, with at most as many jobs at a time as the
+/// partition takes. If jobs of an earlier call still wait or run, it waits for those instead.
+/// Reports why a job failed, and nodes that cannot be used. On a signal it throws Interrupted, and
+/// the jobs continue. All places belong to one partition; there is at least one place.
 JobsEnd submit_and_wait(std::span<const JobsPlace> places);
 
 }  // namespace dlscale::app

@@ -1,4 +1,4 @@
-"""Makes a cluster, runs the command on it, and takes signals to it."""
+"""Creates a cluster, runs the command on it, and forwards signals to it."""
 
 import os
 import signal
@@ -9,18 +9,18 @@ import namespaces
 import network
 import open_mpi
 
-SI_KERNEL = 0x80  # of a signal that a terminal sends, to the whole group of processes
-CANNOT_RUN = {FileNotFoundError: 127, PermissionError: 126}  # as a shell says it
+SI_KERNEL = 0x80  # code of a signal that a terminal sends to the process group
+CANNOT_RUN = {FileNotFoundError: 127, PermissionError: 126}  # the shell's exit codes
 
 
 def watched():
-    """Signals that end a command, unless whoever started this wanted them ignored."""
+    """Signals that end a command, except those that the caller has set to be ignored."""
     ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return {s for s in ending if signal.getsignal(s) != signal.SIG_IGN} | {signal.SIGCHLD}
 
 
 def reap(pid):
-    """Collects processes that have ended. Returns how `pid` ended, None while it runs."""
+    """Reaps ended processes. Returns the status of `pid`, or None while it runs."""
     code = None
     while True:
         try:
@@ -34,8 +34,8 @@ def reap(pid):
 
 
 def wait_for(pid, signals, apart, alarm=None):
-    """Hands signals on until `pid` ends; returns its exit code. `signals` are blocked. `apart`: the
-    terminal does not send its signals to `pid`, too. `alarm`: a time and what to do then."""
+    """Forwards signals until `pid` ends; returns its exit code. `signals` are blocked. `apart`: the
+    terminal does not send its signals to `pid`. `alarm`: a time and the action at that time."""
     while True:
         code = reap(pid)
         if code is not None:
@@ -55,7 +55,7 @@ def cut_off(host):
 
 
 def spawn(plan, mask):
-    """The command, with the signal mask that this script was started with."""
+    """Runs the command with the signal mask of this script's start."""
     try:
         return os.posix_spawnp(plan.command[0], plan.command, os.environ, setsigmask=mask)
     except OSError as error:
@@ -78,7 +78,7 @@ def run_inside(plan, signals, mask):
 
 
 def first_process(plan, signals, mask, apart, parent_lives):
-    """Never returns: what is after fork() belongs to the parent."""
+    """Never returns, since code after fork() belongs to the parent."""
     code = 1
     try:
         namespaces.die_with_parent(parent_lives)
@@ -98,7 +98,7 @@ def first_process(plan, signals, mask, apart, parent_lives):
 
 
 def run(plan):
-    """Returns the exit code of the command."""
+    """Runs the command and returns its exit code."""
     network.check_tools()
     if all(host.cores == plan.hosts[0].cores for host in plan.hosts[1:]) and len(plan.hosts) > 1:
         print(
@@ -106,8 +106,8 @@ def run(plan):
             "compute in turn.",
             file=sys.stderr,
         )
-    # Without a terminal, signals come to this process, or to all of its group (as `timeout` does
-    # it): the command shall get each of them once.
+    # Without a terminal, signals reach this process or its whole group (as from `timeout`); the
+    # command must get each of them once.
     apart = not os.isatty(0)
     signals = watched()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)

@@ -12,7 +12,7 @@ import socket
 NEWNS, NEWUTS, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x10000000, 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
-FOLDER = "/dev/shm/dlscale-cluster"  # the cluster's own, in memory: see enter_folder()
+FOLDER = "/dev/shm/dlscale-cluster"  # the cluster's own folder in memory; see enter_folder()
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -28,7 +28,7 @@ def call(name, *arguments):
 
 
 def leave_this_machine():
-    """What is forked from here on has its own processes, network, host name and mounts."""
+    """Gives later forks their own process ids, network, host name and mounts."""
     flags = NEWNS | NEWUTS | NEWPID | NEWNET
     user, group = os.geteuid(), os.getegid()
     try:
@@ -49,11 +49,11 @@ def leave_this_machine():
 
 
 def die_with_parent(parent_lives):
-    """The kernel kills this process when its parent ends. `parent_lives`: a pipe that it writes."""
+    """Makes this process die with its parent. `parent_lives`: a pipe that the parent writes."""
     call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
     os.set_blocking(parent_lives, False)
     try:
-        gone = os.read(parent_lives, 1) == b""  # it had ended before the line above
+        gone = os.read(parent_lives, 1) == b""  # the parent ended before the line above
     except BlockingIOError:
         gone = False
     if gone:
@@ -65,11 +65,11 @@ def mount(source, target, kind, flags, data=None):
 
 
 def settle():
-    """In the first process: mounts of its own, and FOLDER."""
+    """Sets up the first process: its own mounts, and FOLDER."""
     try:
         mount(b"none", b"/", None, MS_REC | MS_PRIVATE)
         mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-        # Shared memory that no other cluster's ranks find by its name.
+        # Private shared memory, which ranks of other clusters cannot open by name.
         mount(b"tmpfs", b"/dev/shm", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777")
         socket.sethostname("head")
     except OSError as error:
@@ -82,7 +82,7 @@ def settle():
 
 
 def bind(source, target):
-    """`target` shows the file `source`, in this cluster alone."""
+    """Makes `target` show the file `source` in this cluster only."""
     try:
         mount(source.encode(), target.encode(), None, MS_BIND)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The wires of a cluster: hosts, their switch, and the shaping of the links between them."""
+"""The network of a cluster: hosts, their switch, and traffic shaping on the links."""
 
 import pathlib
 import shutil
@@ -17,18 +17,18 @@ TOOLS = {
 SWITCH_ADDRESS = "10.77.0.254"
 SUBNET = "10.77.0.0/24"
 
-# What a link may hold back before it drops: more than all sockets of a host offer at once, so that
-# nothing is lost where several hosts send to one. (A switch whose buffers are small, and that
-# cannot pause a sender, loses packets.)
+# Queue limit of a link: more than all sockets of a host offer at once, so that no packet is lost
+# when several hosts send to one. (A switch with small buffers that cannot pause a sender loses
+# packets.)
 QUEUE_BYTES = 2**26
 
-# How often the head, where mpirun runs, sends anew what a host does not answer: for 25 s, not for
-# the usual quarter of an hour, so that mpirun ends when a host is cut off. Hosts keep the usual.
+# Number of TCP retransmissions on the head, where mpirun runs: for 25 s instead of the usual
+# quarter of an hour, so that mpirun ends when a host is cut off. Hosts keep the default.
 RETRIES = pathlib.Path("/proc/sys/net/ipv4/tcp_retries2")
 
-# One namespace of network and host name; "ready" when it is there. Congestion control by Reno:
-# every kernel permits it in a namespace, and where nothing is lost it does no more than fill the
-# link. The machine's own may be one that probes (BBR slows down every ten seconds to do so).
+# Creates one namespace of network and host name and prints "ready". Congestion control is Reno:
+# every kernel permits it in a namespace, and without loss it just fills the link. The machine's
+# default may probe (BBR slows down every ten seconds to do so).
 HOST = """
 set -e
 hostname "$1"
@@ -59,7 +59,7 @@ def run(*words):
 
 
 def start_host(name):
-    """Returns the process that holds the host's namespaces."""
+    """Starts and returns the process that holds the host's namespaces."""
     process = subprocess.Popen(
         ["unshare", "--net", "--uts", "sh", "-c", HOST, "sh", name],
         stdin=subprocess.DEVNULL,
@@ -82,7 +82,7 @@ def limit(link):
 
 
 def shape(device, link, delay, where=()):
-    """Limits what leaves `device`."""
+    """Limits the outgoing rate of `device`."""
     run(*where, "ip", "link", "set", device, "gso_max_size", str(link.packet))
     add = (*where, "tc", "qdisc", "add", "dev", device)
     if delay == 0:
@@ -111,7 +111,7 @@ def port(host):
 
 
 def make(plan):
-    """Hosts, switch and links. Returns the process of each host by its name."""
+    """Creates hosts, switch and links. Returns the process of each host by name."""
     run("ip", "link", "set", "lo", "up")
     RETRIES.write_text("6", encoding="ascii")
     run("ip", "link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
@@ -145,5 +145,5 @@ def make(plan):
 
 
 def cut_off(host):
-    """As if the cable was pulled out of the switch."""
+    """Cuts a host off, like a cable pulled out of the switch."""
     run("ip", "link", "set", port(host), "down")

@@ -1,4 +1,4 @@
-"""How mpirun gets its ranks onto the hosts: a list of them, and an agent in place of ssh."""
+"""Lets mpirun start ranks on the hosts: a host list, and an agent in place of ssh."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ from network import SUBNET, SWITCH_ADDRESS
 
 AGENT = "dlscale-on-host"
 
-# mpirun calls it as it would call ssh: host, then words that a shell there is to read.
+# mpirun calls it like ssh: the host, then words for a shell there.
 AGENT_TEXT = """#!/bin/sh
 # usage: {agent} HOST COMMAND…
 host=$1
@@ -35,51 +35,51 @@ def agent(plan, processes):
 
 
 def ways(plan):
-    """What leads mpirun to the hosts: variables of Open MPI 4, and those of PRTE for Open MPI 5."""
+    """Variables that lead mpirun to the hosts, for Open MPI 4 and for PRTE of Open MPI 5."""
     folder = namespaces.FOLDER
     return {
         "OMPI_MCA_orte_default_hostfile": f"{folder}/hostfile",
         "PRTE_MCA_prte_default_hostfile": f"{folder}/hostfile",
         "OMPI_MCA_plm_rsh_agent": AGENT,
         "PRTE_MCA_plm_ssh_agent": AGENT,
-        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",  # daemons of hosts start no others
+        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",  # a host's daemon does not start others
         "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
         "OMPI_MCA_oob_tcp_if_include": SUBNET,
         "PRTE_MCA_prte_if_include": SUBNET,
         "OMPI_MCA_btl_tcp_if_include": SUBNET,
         "OMPI_MCA_orte_tmpdir_base": folder,
         "PRTE_MCA_prte_tmpdir_base": folder,
-        # The user that owns the cluster's namespaces is root in them.
+        # The owner of the cluster's namespaces is root in them.
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "DLSCALE_CLUSTER": plan.describe(),
     }
 
 
-# What the user has set in the environment wins over these.
+# Variables set by the user win over these.
 CHOICES = {
-    # Between hosts sockets and nothing else, within a host shared memory.
+    # Only sockets between hosts, shared memory within a host.
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,vader,tcp",
-    # Seconds until mpirun asks a silent host whether it is there, then between questions; how many.
+    # Keepalive: seconds before the first probe, seconds between probes, number of probes.
     "OMPI_MCA_oob_tcp_keepalive_time": "10",
     "OMPI_MCA_oob_tcp_keepalive_intvl": "5",
     "OMPI_MCA_oob_tcp_keepalive_probes": "3",
-    # A host has its cores already.
+    # Each host is already bound to its cores.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 
 
 def waiting(plan):
-    """Each host seems to have its cores to itself, so Open MPI lets ranks that wait for messages
-    keep them; where ranks are more than cores, those with something to do then get theirs only
-    when the kernel takes one away, some milliseconds later."""
+    """Makes waiting ranks yield if ranks share cores. Each host seems to have its own cores, so
+    Open MPI would let waiting ranks spin; the others would run only when the kernel preempts
+    those, some milliseconds later."""
     return {"OMPI_MCA_mpi_yield_when_idle": "1"} if plan.shares_cores() else {}
 
 
 def install(plan, processes):
-    """Files for mpirun, and the environment that leads it to them."""
+    """Writes files for mpirun and returns the environment that leads it to them."""
     folder = namespaces.FOLDER
     os.mkdir(f"{folder}/bin")
     write(f"{folder}/bin/{AGENT}", agent(plan, processes), 0o755)

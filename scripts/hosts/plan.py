@@ -1,33 +1,32 @@
-"""What scripts/cluster is asked for: hosts, the rates of their links, their cores."""
+"""The requested cluster: hosts, the rates of their links, and their cores."""
 
 import dataclasses
 import os
 import pathlib
 import re
 
-MOST_HOSTS = 250  # addresses of the one subnet
+MOST_HOSTS = 250  # addresses in one subnet
 BITS_PER_SECOND = (
     1e6,
     1e11,
-)  # slower, mpirun gives up before its daemons answer; faster, no core keeps up
+)  # below, mpirun gives up before its daemons answer; above, no core keeps up
 
-# As docs/CONFIG.md has them.
+# The units of docs/CONFIG.md.
 RATES = {"b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12}
 RATES |= {"B/s": 8, "kB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "TB/s": 8e12}
 RATES |= {"KiB/s": 2**13, "MiB/s": 2**23, "GiB/s": 2**33}
 SIZES = {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 2**10, "MiB": 2**20}
 TIMES = {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
-# A link lets its burst through at full speed after a pause, and keeps the rate from then on, so a
-# message is too early by up to BURST_SECONDS. With less, rate is lost for good whenever the kernel
-# comes later to send the next packet than the burst, less that packet, lasts. Tried on two cores
-# that compiled meanwhile: of 1 Gb/s, TCP got 0.3 to 0.4 with 100 us, 0.4 to 0.75 with 200 us and
-# 0.75 to 0.95 with 400 us.
+# After a pause a link sends its burst at full speed and then keeps the rate, so a message arrives
+# up to BURST_SECONDS early. A smaller burst loses rate whenever the kernel sends the next packet
+# later than the burst, less that packet, lasts. Measured on two cores that also compiled: TCP got
+# 0.3 to 0.4 of 1 Gb/s with 100 us, 0.4 to 0.75 with 200 us and 0.75 to 0.95 with 400 us.
 BURST_SECONDS = 400e-6
-FRAME = 1514  # bytes, of Ethernet
+FRAME = 1514  # bytes of an Ethernet frame
 PACKETS_OF_BURST = 8
 BURST_BYTES = (PACKETS_OF_BURST * FRAME, 2**24)
-MOST_PACKET = 65536  # what Linux hands to a link at once, at most
+MOST_PACKET = 65536  # largest unit that Linux passes to a link
 
 
 class UsageError(Exception):
@@ -36,15 +35,15 @@ class UsageError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """Of a host to the switch, each way."""
+    """The link of a host to the switch, in each direction."""
 
     rate: int  # bits per second, of Ethernet frames
-    text: str  # as it was asked for
-    burst: int  # bytes that may follow each other at full speed
+    text: str  # as given
+    burst: int  # bytes that may be sent at full speed
 
     @property
     def packet(self):
-        """Bytes that a host hands to its link at once: some Ethernet frames."""
+        """Bytes that a host passes to its link at once: some Ethernet frames."""
         return min(self.burst // PACKETS_OF_BURST, MOST_PACKET)
 
 
@@ -59,19 +58,19 @@ class Host:
 @dataclasses.dataclass(frozen=True)
 class Plan:
     hosts: tuple
-    delay: float  # seconds, one way; 0: none is added
-    slots: int  # ranks a host
+    delay: float  # added one-way delay in seconds
+    slots: int  # ranks per host
     down: str | None  # name of the host that is cut off
     after: float  # seconds
     command: list
 
     def shares_cores(self):
-        """Whether mpirun may start more ranks than there are cores for them."""
+        """Whether there may be more ranks than cores."""
         used = [core for host in self.hosts for core in host.cores]
         return len(set(used)) < len(used) or any(self.slots > len(h.cores) for h in self.hosts)
 
     def describe(self):
-        """For result files: what was measured on."""
+        """Description of the cluster for result files."""
         cores = " | ".join(",".join(map(str, host.cores)) for host in self.hosts)
         rates = ", ".join(host.link.text for host in self.hosts)
         bursts = ", ".join(str(host.link.burst) for host in self.hosts)
@@ -89,7 +88,7 @@ def whole(option, text, least, most):
 
 
 def quantity(option, text, units, example):
-    """Of "1.5Gb/s" or "1.5 Gb/s", in the unit that counts 1."""
+    """Parses "1.5Gb/s" or "1.5 Gb/s", in the unit of factor 1."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(\D+)", text)
     if match is None or match[2] not in units:
         raise UsageError(
@@ -100,7 +99,7 @@ def quantity(option, text, units, example):
 
 
 def burst_of(options, rate):
-    """Bytes, for a link of so many bits a second."""
+    """Burst in bytes for a link of `rate` bits per second."""
     least, most = BURST_BYTES
     if options.burst is None:
         return min(max(round(rate / 8 * BURST_SECONDS), least), most)
@@ -136,17 +135,17 @@ def links(options, count):
 
 
 def place_of(core):
-    """Processor and core of a hardware thread: threads of one core stay together."""
+    """Sort key of a hardware thread: processor and core; threads of a core stay together."""
     folder = pathlib.Path(f"/sys/devices/system/cpu/cpu{core}/topology")
     try:
         numbers = [int((folder / name).read_text()) for name in ("physical_package_id", "core_id")]
     except (OSError, ValueError):
-        numbers = [0, 0]  # not told: by their numbers alone
+        numbers = [0, 0]  # unknown: sorts by number only
     return (*numbers, core)
 
 
 def cores(options, count):
-    """Of each host: a part of those this process may use, else all of them."""
+    """Cores of each host: a part of this process's cores, or all if there are too few."""
     usable = sorted(os.sched_getaffinity(0), key=place_of)
     if options.cores_per_host is None:
         share = len(usable) // count
@@ -163,7 +162,7 @@ def cores(options, count):
 
 
 def cut_off(options, count):
-    """The name of the host that is cut off, and when."""
+    """Name of the host that is cut off, and the time."""
     if (options.down is None) != (options.after is None):
         raise UsageError("--down and --after go together. Write such as --down 2 --after 5s.")
     if options.down is None:

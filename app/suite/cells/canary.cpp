@@ -15,12 +15,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Fits into the caches of one core, so that what is seen is the core and who else has it.
+/// The array fits into the caches of one core, so the time shows only that core and its other
+/// users.
 constexpr std::size_t numbers = 4096;
 constexpr int passes = 64;
 constexpr int repetitions = 5;
 
-/// x ← a x + b over and over: contracts to b / (1 - a), so that it stays finite and normal.
+/// Repeats x ← a x + b, which contracts to b / (1 - a), so that values stay finite and normal.
 double kernel(std::vector<double>& values) {
   double sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
@@ -60,7 +61,7 @@ std::string percent(double logarithm) {
 
 std::vector<CanaryPair> run_canary() {
   std::vector<double> values(numbers, 1.0);
-  (void)least_time(values);  // caches and clocks
+  (void)least_time(values);  // warms up caches and clocks
   std::vector<CanaryPair> pairs;
   for (std::size_t i = 0; i < canary_pairs; ++i) {
     const Seconds first = least_time(values);

@@ -9,39 +9,40 @@
 
 namespace dlscale::app {
 
-/// Whether this machine tells like from like: the same short kernel is timed in pairs, A beside A.
-/// A difference between the two is none of theirs but the machine's, and as large it is what
-/// measuring here cannot be trusted below.
+/// An A/A control: the same short kernel is timed in pairs on this machine. A difference between
+/// the two comes from the machine, so smaller differences between measurements cannot be trusted
+/// here.
 
-/// The two of a pair, in the order in which they ran.
+/// The two times of a pair, in the order in which they ran.
 struct CanaryPair {
   Seconds first;
   Seconds second;
 };
 
-/// Pairs that are taken at a time: the least from which a rank-based interval of 95 % is not all of
-/// the range (core/base/statistics.hpp) with one to spare on both sides.
+/// Number of pairs in one check. It is the smallest for which a rank-based 95 % interval is
+/// narrower than the range (core/base/statistics.hpp), with one pair to spare on both sides.
 inline constexpr std::size_t canary_pairs = 10;
 
-/// What counts as a difference, as a fraction.
+/// The margin beyond which times differ, as a fraction.
 inline constexpr double canary_margin = 0.01;
 
-/// Pairs of the least of a few runs of a kernel of about a millisecond, one thread of this process.
+/// Times pairs of a kernel of about a millisecond on one thread of this process. Each time is the
+/// minimum of a few runs.
 std::vector<CanaryPair> run_canary();
 
-/// How far the second kernel of pairs is from the first.
+/// The shift of the second kernel from the first.
 struct CanaryShift {
   double shift = 0;  ///< the median of log(second / first)
-  double low = 0;    ///< its interval of 95 %
+  double low = 0;    ///< its 95 % interval
   double high = 0;
   bool alarm = false;  ///< the interval lies beyond the margin
 };
 
-/// Of pairs taken at one time: whether the second differs from the first, which is the same.
-/// Requires canary_pairs of them, all times above zero.
+/// Judges pairs from one check: whether the second time differs from the first. Requires at least
+/// canary_pairs pairs with times above zero.
 CanaryShift judge_pairs(std::span<const CanaryPair> pairs);
 
-/// Of two times: whether what was measured between them was on a machine that stayed as it was.
+/// Judges pairs from two checks: whether the machine drifted between them.
 CanaryShift judge_drift(std::span<const CanaryPair> before, std::span<const CanaryPair> after);
 
 /// "the same kernel +0.1 % [-0.2 %, +0.3 %]".

@@ -7,14 +7,14 @@
 
 namespace dlscale::app {
 
-/// The canary of one call: taken when it begins and when it ends, on the machine of this process.
-/// Its record is <out>/canary/<time>-<process>.json.
+/// The A/A control of one call on this machine, at its start and at its end. The record is
+/// <out>/canary/<time>-<process>.json.
 class CanaryRecord {
  public:
-  /// Takes the pairs of the beginning, and says on standard error if they alarm.
+  /// Times the pairs at the start, and reports an alarm on standard error.
   CanaryRecord(std::filesystem::path out, bool quiet);
-  /// Takes those of the end, writes the record and says if the machine was not the same throughout.
-  /// Throws ConfigError if it cannot be written.
+  /// Times the pairs at the end, writes the record, and reports a machine that differed during the
+  /// call. Throws ConfigError if the record cannot be written.
   void finish() const;
 
  private:
@@ -24,7 +24,7 @@ class CanaryRecord {
   std::vector<CanaryPair> before_;
 };
 
-/// The records of all calls in a folder, a line each, in their order.
+/// The records of all calls in a folder, one line each, in their order.
 std::string canary_lines(const std::filesystem::path& out);
 
 }  // namespace dlscale::app

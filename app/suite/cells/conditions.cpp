@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the kernel's thermal_throttle driver, summed over all processors.
+/// Sum of the counts of the kernel's thermal_throttle driver over all processors.
 std::optional<std::int64_t> throttle_count(const fs::path& root) {
   constexpr std::array counters{"core_throttle_count", "package_throttle_count"};
   std::optional<std::int64_t> sum;

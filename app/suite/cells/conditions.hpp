@@ -6,18 +6,18 @@
 
 namespace dlscale::app {
 
-/// How the machine of this process stands at one moment.
+/// The condition of this process's machine at one moment.
 struct Conditions {
   std::string load;              ///< /proc/loadavg
-  std::string runnable_threads;  ///< now, or why that is not known
-  std::string clocks;            ///< the least and the most of its processors, or why not known
-  /// How often its processors have been slowed since it was started, because they were too hot;
-  /// nothing where the kernel does not count.
+  std::string runnable_threads;  ///< their number, or why it is unknown
+  std::string clocks;            ///< the minimum and maximum over its processors, or why unknown
+  /// Number of thermal throttling events of its processors since it was started; nothing if the
+  /// kernel does not count them.
   std::optional<std::int64_t> throttled;
 };
 
 Conditions look_at_machine();
-/// Of a tree that looks like /, for tests.
+/// For tests: `root` is a tree that looks like /.
 Conditions look_at_machine(const std::filesystem::path& root);
 
 }  // namespace dlscale::app

@@ -7,8 +7,8 @@
 
 namespace dlscale::app {
 
-/// Of the nodes of a partition those that cells are to be carried out on, each by itself: "idle"
-/// ones, or "all" that can be used; and those that have begun in this folder, whose jobs may run.
+/// The nodes of a partition that cells run on, each by itself: the "idle" ones, or "all" that can
+/// be used. Nodes that have begun in the folder `out` are included, since their jobs may still run.
 std::vector<std::string> nodes_to_try(const std::vector<SlurmNode>& nodes, const std::string& which,
                                       const std::filesystem::path& out);
 

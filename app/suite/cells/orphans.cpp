@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// Whether one of the variables, each ended by a zero, is ours and begins so.
+/// Whether the environment (variables ended by zeros) has our variable with such a value.
 bool names_place(std::string_view environment, std::string_view places) {
   const std::string begins = fmt::format("{}={}", cell_variable, places);
   while (!environment.empty()) {
@@ -33,7 +33,7 @@ bool names_place(std::string_view environment, std::string_view places) {
   return false;
 }
 
-/// Those of others cannot be read, and are none of ours.
+/// Processes with such a variable. The environments of other users' processes cannot be read.
 std::vector<pid_t> orphans(const std::string& places) {
   std::vector<pid_t> found;
   std::error_code error;
@@ -59,7 +59,7 @@ std::string place_of(const fs::path& folder, std::string_view name) {
 }
 
 void end_orphans(const std::string& places, std::string_view what) {
-  constexpr int patience = 50;  // looks, of which the last half comes after SIGKILL
+  constexpr int patience = 50;  // number of checks; the last half comes after SIGKILL
   for (int look = 0; look < patience; ++look) {
     const std::vector<pid_t> left = orphans(places);
     if (left.empty()) return;

@@ -71,7 +71,7 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
   return plan;
 }
 
-/// Empty where there is none.
+/// The text of a plan file; empty if there is none.
 std::string read_plan(const fs::path& path) {
   refuse_foreign_file(path, "the plan of a suite",
                       [](std::istream& content) { return opens_with_schema(content, schema); });
@@ -81,7 +81,7 @@ std::string read_plan(const fs::path& path) {
   return text.str();
 }
 
-/// A clause on what of the cells is not as it was.
+/// A clause that names the difference between the cells of two plans.
 std::string cells_difference(const ReadPlan& old, const ReadPlan& now) {
   for (const auto& [id, line] : now.cells) {
     const auto found = old.cells.find(id);
@@ -110,7 +110,7 @@ std::string difference(const ReadPlan& old, const ReadPlan& now) {
 std::vector<SuiteCell> in_random_order(std::vector<SuiteCell> cells, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::size_t left = cells.size(); left > 1; --left) {
-    // The numbers at the end, too few for all choices alike, are drawn again.
+    // Numbers at the end of the range are drawn again, since they would favour some choices.
     const std::uint64_t most = random.max() - random.max() % left;
     std::uint64_t drawn = random();
     while (drawn >= most) drawn = random();

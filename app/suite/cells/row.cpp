@@ -32,14 +32,14 @@ constexpr std::array all_statuses{CellStatus::ok,          CellStatus::unstable,
                                   CellStatus::failed,      CellStatus::crashed,
                                   CellStatus::timeout};
 
-/// Launchers frame what they say in lines of dashes.
+/// Whether a byte belongs to words, unlike the lines of dashes that launchers print.
 bool is_letter(char byte) {
   const auto value = static_cast<unsigned char>(byte);
   return value >= 0x80 || std::isalpha(value) != 0;
 }
 
-/// The last thing a program of ours says of an error, else its last line: what remains of a
-/// crash. Of a log that may be long, only the end is read.
+/// The last error line of a dlscale program, else the last line, which remains of a crash. Only the
+/// end of a long log is read.
 std::string last_words(const fs::path& log) {
   constexpr std::streamoff most = 64 * 1024;
   constexpr std::size_t longest = 500;
@@ -59,17 +59,17 @@ std::string last_words(const fs::path& log) {
   return words;
 }
 
-/// Limits of power are how a GPU works under load; heat and brakes are not
+/// GPUs work at their power cap under load, so it is not throttling; heat and hardware slowdown are
 /// (nvmlClocksEventReason…).
 constexpr std::uint64_t power_limit = 0x04;
 
-/// Of the readings of one measurement.
+/// Whether the readings of a measurement show throttling.
 bool was_throttled(const Measurement& measurement) {
   const auto found = measurement.series.find("throttle_reasons");
   if (found == measurement.series.end()) return false;
   return std::ranges::any_of(found->second.samples, [](const std::vector<double>& rank) {
     return std::ranges::any_of(rank, [](double bits) {
-      constexpr double most = 9007199254740992.0;  // up to which a double holds every whole number
+      constexpr double most = 9007199254740992.0;  // a double holds every integer up to it
       if (!(bits >= 0 && bits < most)) return false;
       const auto reasons = static_cast<std::uint64_t>(bits) & ~power_limit;
       return !throttle_names(reasons).empty();
@@ -82,8 +82,8 @@ struct Results {
   int unstable = 0;
   int wrong = 0;
   int throttled = 0;
-  std::string first_reason;  ///< of what is wrong, else unstable
-  std::string problem;       ///< why they cannot be read
+  std::string first_reason;  ///< reason of the first wrong row, else of the first unstable one
+  std::string problem;       ///< reason why results cannot be read
 };
 
 Results results_in(const fs::path& folder) {
@@ -105,7 +105,7 @@ Results results_in(const fs::path& folder) {
   return results;
 }
 
-/// How many processors' counts of heat grew.
+/// Whether the thermal throttling count of the processors grew.
 bool host_was_throttled(const CellRow& row) {
   return row.before.throttled && row.after.throttled &&
          *row.after.throttled > *row.before.throttled;
@@ -131,7 +131,8 @@ void judge_finished(CellRow& row, const Results& results) {
   }
 }
 
-/// A benchmark passes no verdict: what ends it so is a launcher, or a library.
+/// Whether the cell is a benchmark. Benchmarks give no verdict, so such an exit code comes from a
+/// launcher or a library.
 bool is_benchmark(const CellRow& row) {
   return std::ranges::find(row.command, "bench") != row.command.end();
 }
@@ -147,7 +148,7 @@ CellStatus status_of(ExitCode code, const CellRow& row, const ChildExit& exit,
     case ExitCode::bad_input:
       return CellStatus::failed;
     case ExitCode::wrong_result:
-      // A crash of a rank has the same code, and so has what is no code of ours.
+      // The crash of a rank has the same code, as do codes that are not dlscale's.
       return results.wrong > 0 && exit.code == static_cast<int>(code) ? CellStatus::wrong
                                                                       : CellStatus::crashed;
     case ExitCode::nothing_measured:
@@ -270,7 +271,7 @@ std::string to_line(const CellRow& row) {
                            {"wrong", row.wrong},
                            {"before", to_json(row.before)},
                            {"after", to_json(row.after)}};
-  // Programs may say what is not UTF-8.
+  // Output of programs may not be UTF-8.
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -32,8 +32,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A scheduler that ends a job signals what it has started before, or soon after, it signals this
-/// process: the cell under way was then interrupted, too, and has not crashed.
+/// Waits briefly for a late signal. A scheduler that ends a job may signal its programs before it
+/// signals this process. The current cell was then interrupted as well and has not crashed.
 void look_for_late_signal(const ChildExit& exit) {
   const ExitCode code = exit_code_of(exit);
   const bool was_signalled = exit.code > 128 || code == ExitCode::interrupted;
@@ -43,8 +43,8 @@ void look_for_late_signal(const ChildExit& exit) {
   }
 }
 
-/// The nodes that the allocation has lost, on which a cell that died was perhaps; empty also where
-/// Slurm does not tell, as in a container without its programs: then none is known to be lost.
+/// The lost nodes of the allocation, on one of which a cell may have died. Empty if none is known
+/// to be lost, also if Slurm does not answer, as in a container without its programs.
 std::string lost_nodes(const CellRunOptions& options) {
   if (!options.allocation || options.allocation->scheduler != Scheduler::slurm) return {};
   if (options.allocation->names.empty()) return {};
@@ -55,7 +55,8 @@ std::string lost_nodes(const CellRunOptions& options) {
   }
 }
 
-/// Throws if that is why a cell failed: others would, too, and are better measured later.
+/// Throws ConfigError if the cell failed because results cannot be written; other cells would fail
+/// as well.
 void check_room(const fs::path& folder) {
   const std::string problem = write_problem(folder);
   if (problem.empty()) return;
@@ -71,7 +72,7 @@ class CellRunner {
   CellRunner(const CellRunOptions& options, const CellStore& store)
       : options_(options), store_(store) {}
 
-  /// Returns the seconds that the cell took.
+  /// Runs a cell and returns its time in seconds.
   double carry_out(const SuiteCell& cell) {
     const fs::path folder = fs::absolute(store_.begin(cell)).lexically_normal();
     CellRow row = begin_row(cell);
@@ -94,7 +95,7 @@ class CellRunner {
     if (!is_fine(row.status)) check_room(folder);
     const std::string lost = row.status == CellStatus::crashed ? lost_nodes(options_) : "";
     if (!lost.empty()) row.reason += fmt::format("; its job has lost {}", lost);
-    // Before all else: a cell that takes its node down is a row, too, or no call would get past it.
+    // Store the row first: otherwise a cell that takes its node down would stop every later call.
     store_.finish(cell, row);
     if (!lost.empty()) refuse_to_go_on(lost);
     return row.seconds;
@@ -113,7 +114,7 @@ class CellRunner {
     CellRow row;
     row.cell = cell.id;
     row.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    // Where its results will lie when somebody reads this: the folder of now is renamed.
+    // Use the final place of the results, since the current folder is renamed.
     row.command = cell_command(options_, cell, store_.place(cell).string());
     row.shape = cell.shape;
     if (options_.allocation) {
@@ -145,7 +146,7 @@ std::vector<std::string> cell_command(const CellRunOptions& options, const Suite
   std::vector<std::string> words{options.program};
   for (const std::string& word : cell.words) words.push_back(replaced(word, "{cell}", folder));
   std::map<std::string, std::string> variables = cell_variables(options, cell, folder);
-  // Of this process, where mpirun is told what to hand on.
+  // Name this process's variables, since mpirun must be told which ones to pass on.
   for (const char* name : {"DLSCALE_CONFIGS", "LD_LIBRARY_PATH"}) {
     if (std::getenv(name) != nullptr) variables.emplace(name, "");
   }

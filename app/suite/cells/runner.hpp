@@ -15,33 +15,33 @@
 
 namespace dlscale::app {
 
-/// How cells are carried out.
+/// The conditions under which cells run.
 struct CellRunOptions {
   LaunchPlace place;
   std::optional<Allocation> allocation;  ///< the job in which this process runs
   std::vector<std::pair<std::string, std::string>>
-      launcher_settings;           ///< variables that the user's own win over
-  std::string program;             ///< the path of this one
-  std::optional<double> budget_s;  ///< after which no cell is begun that is not sure to end
+      launcher_settings;  ///< variables; those of the user win over them
+  std::string program;    ///< path of this program
+  /// Budget of time; later only cells that are sure to end in it begin.
+  std::optional<double> budget_s;
   ProgressLine::Kind progress = ProgressLine::Kind::plain;
 };
 
-/// What a cell is started with: its command line, with {cell} as `folder`, behind its launcher.
+/// The command line of a cell behind its launcher, with `folder` in place of {cell}.
 std::vector<std::string> cell_command(const CellRunOptions& options, const SuiteCell& cell,
                                       const std::string& folder);
 
-/// What this process and the system file give to every rank of a cell.
+/// The environment variables that this process and the system file give to every rank of a cell.
 std::map<std::string, std::string> cell_variables(const CellRunOptions& options,
                                                   const SuiteCell& cell, const std::string& folder);
 
-/// Why a run of cells ended.
+/// The reason why a run of cells ended.
 enum class CellsEnd { finished, out_of_time };
 
-/// Carries out those of the cells that are not done, in their order, each in a process of its own;
-/// whatever becomes of one is a row, and the next one follows. Requires that the store is open.
-/// Throws Interrupted, and drops the cell under way, if a signal came; ConfigError if the results
-/// cannot be written any more; and LibraryError naming the nodes of the allocation that are lost,
-/// after the row of the cell that died with them.
+/// Runs the unfinished cells in their order, each in a process of its own. Every outcome becomes a
+/// row, and the next cell follows. Requires an open store. On a signal it throws Interrupted and
+/// drops the current cell. Throws ConfigError if results cannot be written any more. Throws
+/// LibraryError naming lost nodes of the allocation, after the row of the cell that died with them.
 CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
                          std::span<const SuiteCell> cells);
 

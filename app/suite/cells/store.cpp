@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is not wanted any more loses its name first: what is half deleted counts as
-/// nothing. Missing ones pass.
+/// Renames a folder before it is deleted, so that a half-deleted one counts as nothing. Ignores
+/// missing folders.
 void remove_folder(const fs::path& folder, const fs::path& work) {
   std::error_code error;
   if (!fs::exists(folder, error)) return;
@@ -58,7 +58,7 @@ int lock_file(const fs::path& path) {
                     "-o.",
                     path.parent_path().parent_path().string()));
   }
-  // Some file systems of networks know no locks; what is renamed stays whole there, too.
+  // Some network file systems have no locks; renamed folders stay complete there as well.
   return descriptor;
 }
 
@@ -97,7 +97,7 @@ void CellStore::open() {
 
 void CellStore::discard() const {
   remove_folder(out_ / "cells", work_);
-  remove_folder(out_ / "canary", work_);  // it is about the calls that measured them
+  remove_folder(out_ / "canary", work_);  // belongs to the calls that measured the cells
   make_folder(out_ / "cells");
   std::error_code absent;
   fs::remove(out_ / "cells.jsonl", absent);
@@ -154,7 +154,7 @@ void CellStore::finish(const SuiteCell& cell, const CellRow& row) const {
 void CellStore::move_aside(const SuiteCell& cell) const {
   std::error_code error;
   if (fs::exists(folder(cell) / row_file, error)) return;
-  // Beside the work of all groups: nothing looks for results there.
+  // The folder lies beside the groups' work, where results are not searched.
   const fs::path aside = out_ / ".cells" / "without-row";
   make_folder(aside);
   fs::path name = aside / cell.id;

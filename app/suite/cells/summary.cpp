@@ -13,7 +13,7 @@
 namespace dlscale::app {
 namespace {
 
-/// How many are named.
+/// Maximum number of cells that are named.
 constexpr std::size_t named_cells = 10;
 
 std::string cells_text(std::size_t count) {

@@ -7,12 +7,12 @@
 
 namespace dlscale::app {
 
-/// Whether none of them is left.
+/// Whether all cells are finished.
 bool everything_done(const CellStore& store, std::span<const SuiteCell> cells);
 
-/// Says on standard error what became of the cells: how many of each status, the first few that are
-/// not fine by name, and what is left. Returns the exit code of a run of cells (run_cells()); what
-/// is wrong is said also where all else is quiet.
+/// Prints the outcome of the cells on standard error: the count of each status, the first few that
+/// are not fine by name, and the remaining ones. Wrong answers are reported even if `quiet`.
+/// Returns the exit code of run_cells().
 ExitCode conclude_cells(const CellStore& store, std::span<const SuiteCell> cells, CellsEnd end,
                         bool quiet);
 

@@ -46,14 +46,14 @@ void allow_step_keys(const ConfigMap& map) {
       "program", "least_workers", "seconds", "timeout", "accept_failed_validation",
       "always"};
   const bool is_step = map.has("command") || map.has("program");
-  if (!is_step) known.push_back("steps");  // which of the two it was to be is not known
+  if (!is_step) known.push_back("steps");  // the entry may be meant as either
   map.allow_only(known);
   if (map.has("command") && map.has("program")) {
     map.refuse("program", "beside a command", "Leave out one of them.");
   }
 }
 
-/// Whether there are as many workers as a step asks for, such as one that measures messages.
+/// Whether there are enough workers for a step, such as one that measures messages.
 bool has_workers(const ConfigMap& map, const Values& values) {
   if (!map.has("least_workers")) return true;
   const auto given = values.find("workers");
@@ -61,7 +61,7 @@ bool has_workers(const ConfigMap& map, const Values& values) {
          std::stoi(given->second) >= map.integer("least_workers", count_range);
 }
 
-/// The steps of a suite, or of a group of steps that are done in turn for each row of its `for`.
+/// Adds the steps of a suite, or of a group of steps for each row of its `for`.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
 void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
   for (const ConfigMap& map : parent.maps("steps")) {
@@ -84,7 +84,7 @@ void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
   }
 }
 
-/// A step that is done is known by its name.
+/// Refuses equal names, since finished steps are identified by name.
 void check_names(const Suite& suite, const std::string& where) {
   std::set<std::string> names;
   for (const SuiteStep& step : suite.steps) {
@@ -106,7 +106,7 @@ void check_workers(int wanted, const Values& values, const std::string& where) {
                   where, wanted, given == values.end() ? "not given" : given->second));
 }
 
-/// Whether a format may stand before the place (app/cli/document_output.hpp).
+/// Whether the option's value may be FORMAT=PLACE (app/cli/document_output.hpp).
 bool names_format(const SuiteStep& step, std::string_view option) {
   static constexpr std::array<std::string_view, 7> others{"bench", "calibrate", "data", "gate",
                                                           "noise", "report",    "run"};
@@ -118,7 +118,7 @@ bool names_format(const SuiteStep& step, std::string_view option) {
          std::ranges::find(others, step.words.front()) == others.end();
 }
 
-/// What the step refuses itself is no place.
+/// The path in an option's value; "-", which is not a file, if the step itself refuses the value.
 std::string path_in(std::string_view option, const std::string& text) {
   try {
     return parse_place(option, text).path;
@@ -185,7 +185,7 @@ Suite load_suite(std::string_view name, const Values& values) {
     if (suite.steps.empty()) map.refuse("steps", "empty", "Write a list of steps.");
   }
   if (map.has("cells")) {
-    // A cell says itself on what it runs, wherever the suite is read.
+    // Cells state their own shape, independent of the machine that reads the suite.
     for (const char* of_this_machine : {"workers", "cores", "threads"})
       whole.erase(of_this_machine);
     suite.cells = read_cells(map, whole);

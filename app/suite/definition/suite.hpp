@@ -11,70 +11,70 @@
 
 namespace dlscale::app {
 
-/// One command of a suite, placeholders filled in.
+/// One command of a suite, with its placeholders filled in.
 struct SuiteStep {
   std::string name;
   std::string doc;
-  std::vector<std::string> words;         ///< of the command, without "dlscale", or of a program
-  std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
+  std::vector<std::string> words;  ///< command without "dlscale", or another program's command
+  std::vector<std::string> placed_words;  ///< the same with {out} for the output folder
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
-  double seconds = 0;                     ///< estimate on two cores, for the time left
-  std::optional<double> timeout_s;        ///< after which it counts as hung, and is ended
-  bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures
-  bool always = false;      ///< only derives from what others measured: never counts as done
-  bool is_program = false;  ///< the words are another program's, which is found on the PATH
-  /// It reads only what its command names; where it fails in any way, the other steps follow.
+  double seconds = 0;                     ///< estimate on two cores, for the remaining time
+  std::optional<double> timeout_s;  ///< time limit, after which it counts as hung and is ended
+  bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, not failures
+  bool always = false;      ///< derives results from others' measurements and never counts as done
+  bool is_program = false;  ///< the words name another program, which is found on the PATH
+  /// The step reads only what its command names; if it fails in any way, the other steps follow.
   bool keep_going = false;
 };
 
-/// A benchmark of dlscale, which writes result files.
+/// Whether the step is a benchmark of dlscale, which writes result files.
 bool is_benchmark(const SuiteStep& step);
 
-/// The whole command of a step as a shell reads it.
+/// The complete command of a step in shell syntax.
 std::string command_text(const SuiteStep& step);
 
-/// One point of a matrix that a suite measures: a command by itself, on a shape of its own. Cells
-/// do not build upon each other, so they are carried out in a random order, and one that fails is
-/// no more than a row that says so.
+/// One point of a matrix that a suite measures: a command on its own launch shape. Cells do not
+/// build upon each other, so they run in random order, and a failed cell is just a row that says
+/// so.
 struct SuiteCell {
   std::string name;
-  std::string id;  ///< the name as that of a folder
+  std::string id;  ///< the name as a folder's name
   std::string doc;
   std::vector<std::string> words;         ///< without "dlscale"; {cell} is a folder of its own
-  std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
+  std::vector<std::string> placed_words;  ///< the same with {out} for the output folder
   LaunchShape shape;
-  double seconds = 0;          ///< estimate, for the time left
-  double timeout_s = 0;        ///< after which it counts as hung, and is ended
-  std::set<std::string> tags;  ///< by which it can be chosen: its own and those of the suite
+  double seconds = 0;          ///< estimate, for the remaining time
+  double timeout_s = 0;        ///< time limit, after which it counts as hung and is ended
+  std::set<std::string> tags;  ///< tags that select it: its own and those of the suite
 };
 
-/// The files and folders that its command is told to write.
+/// The files and folders that the step's command writes.
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
 
-/// Whether a step needs another to have been carried out before it. One that measures needs only
-/// those whose output, or what is in it, its command names, and so do steps that always run, which
-/// derive from what there is, and all steps of a suite that keeps going; any other may read all
-/// that was written before.
+/// Whether a step needs the result of an earlier one. A step that measures needs only steps whose
+/// output, or a file in it, its command names. The same holds for steps that always run and for all
+/// steps of a suite that keeps going. Any other step may read everything written before.
 bool builds_upon(const SuiteStep& step, const SuiteStep& earlier);
 
-/// A list of commands that a person would type one after the other, a matrix of cells, or both:
-/// configs/suites/<name>.yaml. Cells come after the steps, but before those that always run.
+/// A list of commands that a person would type one after another, a matrix of cells, or both:
+/// configs/suites/<name>.yaml. Cells run after the steps, but before steps that always run.
 struct Suite {
   std::string name;
   std::string doc;
-  std::set<std::string> tags;  ///< what it is about, in words
-  bool keep_going = false;     ///< its steps build only upon what their commands name
+  std::set<std::string> tags;  ///< its subjects, in words
+  bool keep_going = false;     ///< its steps build only upon the outputs that their commands name
   std::vector<SuiteStep> steps;
   std::vector<SuiteCell> cells;
 };
 
-/// Reads a suite and fills in {placeholders}: those of `values` and those of a step's own `for`
-/// table, whose combinations become one step each. White space parts the words of a command, but
-/// not that of `values`: a folder's name stays whole. A step with `steps` of its own is a group,
-/// which is done as a whole for each combination. Throws ConfigError naming file and place: unknown
-/// and missing keys, placeholders that stand for nothing, values out of range, a command that
-/// starts with no verb of the program, two steps or cells of one name; or fewer "workers" among the
-/// `values` than the suite's `least_workers`. A step that asks for more workers is left out.
+/// Reads a suite and fills in {placeholders} from `values` and from a step's own `for` table; each
+/// combination of that table becomes one step. White space separates the words of a command, except
+/// within `values`, so a folder's name stays one word. A step with its own `steps` is a group,
+/// which runs as a whole for each combination. A step that asks for more workers than there are is
+/// left out. Throws ConfigError naming file and place: for unknown and missing keys, undefined
+/// placeholders, values out of range, or a command without a verb of the program. It also throws
+/// for two steps or cells of one name, and for fewer "workers" in `values` than the suite's
+/// `least_workers`.
 Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
 
 }  // namespace dlscale::app

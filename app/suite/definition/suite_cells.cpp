@@ -35,7 +35,7 @@ LaunchShape read_shape(const ConfigMap& cell, const Values& values) {
   return shape;
 }
 
-/// Those of the row, of the shape, and of the folder that the cell gets when it is carried out.
+/// Values of the row, of the shape, and of the folder that the cell gets when it runs.
 Values with_shape(const Values& row, const LaunchShape& shape) {
   Values values = row;
   values["nodes"] = std::to_string(shape.nodes);
@@ -48,7 +48,7 @@ Values with_shape(const Values& row, const LaunchShape& shape) {
   return values;
 }
 
-/// Names are those of files, whose length and characters are limited.
+/// The id of a cell, a file name with limited length and characters.
 std::string id_of(const ConfigMap& map, const std::string& name) {
   std::string id = name;
   std::ranges::replace(id, '/', '-');
@@ -62,7 +62,7 @@ std::string id_of(const ConfigMap& map, const std::string& name) {
                   map.where("name"), name, longest));
 }
 
-/// What a benchmark prints nobody keeps.
+/// Throws ConfigError for a benchmark that only prints its results.
 void check_kept(const ConfigMap& map, const SuiteCell& cell) {
   if (cell.words.front() != "bench") return;
   const bool kept = std::ranges::any_of(
@@ -94,7 +94,7 @@ SuiteCell make_cell(const ConfigMap& map, const Values& row) {
 
 std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values) {
   std::vector<SuiteCell> cells;
-  std::map<std::string, std::string> names;  // by the folder's
+  std::map<std::string, std::string> names;  // by folder name
   for (const ConfigMap& map : suite.maps("cells")) {
     map.allow_only({"name", "doc", "for", "shape", "command", "seconds", "timeout", "tags"});
     for (const Values& row : combinations(map, values, cell_limit)) {

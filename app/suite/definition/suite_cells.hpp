@@ -7,10 +7,10 @@
 
 namespace dlscale::app {
 
-/// The cells of a suite file: each entry of `cells` once for all combinations of its `for` table. A
-/// cell's command writes below {cell}, or into {result}, which is a result file there; {nodes},
-/// {ranks_per_node}, {ranks}, {gpus_per_rank} and {threads} are those of its shape. Throws
-/// ConfigError as load_suite() does, and for a benchmark whose results would be kept nowhere.
+/// The cells of a suite file: each entry of `cells`, once for each combination of its `for` table.
+/// A command writes below {cell}, or into {result}, a result file there. {nodes}, {ranks_per_node},
+/// {ranks}, {gpus_per_rank} and {threads} are those of the cell's shape. Throws ConfigError as
+/// load_suite() does, and for a benchmark that keeps its results nowhere.
 std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values);
 
 }  // namespace dlscale::app

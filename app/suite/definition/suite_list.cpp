@@ -24,7 +24,7 @@ bool is_wanted(const Suite& suite, const std::vector<std::string>& wanted) {
                              [&](const SuiteCell& cell) { return has_all(cell.tags, wanted); });
 }
 
-/// Of the suite and of its cells.
+/// All tags of the suite and of its cells.
 std::set<std::string> all_tags(const Suite& suite) {
   std::set<std::string> tags = suite.tags;
   for (const SuiteCell& cell : suite.cells) tags.insert(cell.tags.begin(), cell.tags.end());

@@ -6,9 +6,9 @@
 
 namespace dlscale::app {
 
-/// Prints the suites that are in configs/suites, one a line, with what they are and their tags;
-/// only those that have all of `tags`, or a cell that has. Throws Error (nothing_measured) for tags
-/// that none has, naming those there are.
+/// Prints the suites in configs/suites, one a line, with description and tags. It prints only those
+/// that have all of `tags`, or have a cell with all of them. If none has, throws Error
+/// (nothing_measured) naming the existing tags.
 ExitCode list_suites(const std::vector<std::string>& tags);
 
 }  // namespace dlscale::app

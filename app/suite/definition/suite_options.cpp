@@ -15,7 +15,7 @@ namespace {
 
 using bench::Benchmark;
 
-/// What the step or cell measures with; null if it is no benchmark.
+/// The benchmark that the step or cell runs; null if it is something else.
 template <class Step>
 const Benchmark* benchmark_of(const Step& step) {
   if (step.words.size() < 2 || step.words.front() != "bench") return nullptr;
@@ -30,7 +30,8 @@ void lengthen(SuiteCell& cell, double seconds) {
   cell.timeout_s += seconds;
 }
 
-/// Whether it had an effect. `longer`: seconds that a step may take with it besides.
+/// Adds an option to steps that take it; returns whether any does. `longer`: extra seconds that a
+/// step may then take.
 template <class Step, class Has>
 bool add_to(std::vector<Step>& steps, std::string_view option, const std::string& value,
             double longer, const Has& has) {
@@ -59,7 +60,7 @@ void add(Suite& suite, std::string_view option, const std::string& value, double
                   option, suite.name));
 }
 
-/// Of cells, or of iterations.
+/// Whether the benchmark takes --wait-quiet, for cells or for iterations.
 bool takes_wait_quiet(const Benchmark& benchmark) {
   return benchmark.stopping == Benchmark::Stopping::criterion ||
          std::ranges::find(benchmark.axes, "wait_quiet", &bench::Axis::name) !=

@@ -6,14 +6,14 @@
 
 namespace dlscale::app {
 
-/// Options of `dlscale bench` that whoever carries out a suite gives to all of its steps at once.
+/// Options of `dlscale bench` that are given to all steps of a suite at once.
 struct SuiteOptions {
-  std::optional<double> wait_quiet_s;  ///< seconds that each step may spend on --wait-quiet
-  std::string cluster;                 ///< of --cluster; empty: none
+  std::optional<double> wait_quiet_s;  ///< limit of each step for --wait-quiet, in seconds
+  std::string cluster;                 ///< value of --cluster; empty: none
 };
 
-/// Adds them to the steps whose benchmark has them, but for those that a step gives itself. Throws
-/// ConfigError if one would have no effect on any step.
+/// Adds the options to steps whose benchmark has them, unless a step sets them itself. Throws
+/// ConfigError if an option would have no effect on any step.
 void add_options(const SuiteOptions& options, Suite& suite);
 
 }  // namespace dlscale::app

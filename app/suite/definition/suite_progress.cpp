@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The states of a step that was not carried out to its end, where the others waited for it or went
-/// on, and of one whose results are to be discarded. Any other state is how long the step took.
+/// The states of an unfinished step: the others waited for it, or ran without it, or its results
+/// are to be discarded. Any other state is the step's time.
 constexpr std::string_view only_begun = "begun";
 constexpr std::string_view begun_while_others_went_on = "begun, and the others went on";
 constexpr std::string_view only_given_up = "to be discarded";
 constexpr std::string_view seconds_end = " s";
 
-/// As its mark has it.
+/// The command in a step's mark.
 std::string command(const SuiteStep& step) {
   return fmt::format("{}", fmt::join(step.placed_words, " "));
 }
@@ -34,7 +34,7 @@ std::string command(const SuiteStep& step) {
 struct Mark {
   std::string command;
   std::string build;
-  std::string state;  ///< empty: this is no mark
+  std::string state;  ///< empty: not a mark
 };
 
 Mark read_mark(std::istream& stream) {
@@ -66,7 +66,7 @@ std::vector<double> estimates_of(const std::vector<SuiteStep>& steps) {
   return seconds;
 }
 
-/// Neither missing nor an empty file or folder.
+/// Whether a path is a file or folder with content.
 bool holds_something(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error) && !fs::is_empty(path, error) && !error;
@@ -128,7 +128,7 @@ void SuiteProgress::keep_only(std::span<const SuiteStep> steps) const {
   std::set<fs::path> kept;
   for (const SuiteStep& step : steps) kept.insert(file(step));
   std::vector<fs::path> others;
-  std::error_code none;  // where there is no such folder, there is nothing to forget
+  std::error_code none;  // a missing folder has nothing to remove
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
     const std::string state = read_mark(entry.path()).state;
     const bool forgotten = !state.empty() && state != only_given_up;
@@ -173,7 +173,7 @@ void TimeLeft::finished(double estimate, double seconds) {
 
 double TimeLeft::seconds() const {
   if (trusted_ <= 0) return 0;
-  const double left = std::max(0.0, estimate_left_);  // sums of what is not exact in binary
+  const double left = std::max(0.0, estimate_left_);  // rounding may make the sum negative
   return left * (spent_ + trusted_) / (estimate_done_ + trusted_);
 }
 

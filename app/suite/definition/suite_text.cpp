@@ -15,19 +15,19 @@
 namespace dlscale::app {
 namespace {
 
-/// White space and quotes, which split() takes for more than letters.
+/// White space and quotes, which split() interprets.
 constexpr std::string_view special = " \t\n\v\f\r'\"";
 constexpr std::string_view quotes = "'\"";
 
-/// What hides them from split(): no argument of a program holds a zero.
+/// The mark that hides them from split(); arguments of programs cannot contain a zero.
 constexpr char hidden = '\0';
 
 bool is_space(char c) {
   return special.find(c) != std::string_view::npos && quotes.find(c) == std::string_view::npos;
 }
 
-/// The end of the word that begins there: white space, where that is not between quotes of a kind.
-/// Throws ConfigError beginning with `where` if quotes stay open.
+/// The end of the word that begins at `at`: white space outside quotes. Throws ConfigError that
+/// begins with `where` if quotes stay open.
 std::size_t end_of_word(std::string_view text, std::size_t at, const std::string& where) {
   char open = '\0';
   for (; at < text.size(); ++at) {
@@ -44,7 +44,7 @@ std::size_t end_of_word(std::string_view text, std::size_t at, const std::string
       fmt::format("{} has a {} that is not closed. Write another behind the word.", where, open));
 }
 
-/// Without the quotes around its parts; the other kind may stand between them.
+/// The word without the quotes around its parts; the other kind may stand between them.
 std::string unquoted(std::string_view word) {
   std::string result;
   char open = '\0';
@@ -76,7 +76,7 @@ std::vector<std::string> split(std::string_view text, const std::string& where) 
 }
 
 /// The rows of one axis of a `for` table: words, or tables of words that belong together. They may
-/// hold the placeholders `known` so far.
+/// use the placeholders in `known`.
 std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const Values& known) {
   std::vector<Values> result;
   if (!table.has_maps(axis)) {
@@ -211,7 +211,7 @@ std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
   };
   for (const std::string& text : map.texts("tags")) {
     const std::string tag = show_spaces(fill_in(text, values, map.where("tags")));
-    // On a command line, --tag=-x would look like an option.
+    // On a command line --tag=-x would look like an option.
     const bool is_word = !tag.empty() && tag.size() <= longest && tag.front() != '-' &&
                          std::ranges::all_of(tag, is_letter);
     if (!is_word) {

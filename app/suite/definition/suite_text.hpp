@@ -10,22 +10,22 @@
 
 namespace dlscale::app {
 
-/// The text of a suite file: words with {placeholders}, and what they stand for.
+/// The text of a suite file: words with {placeholders}, and their values.
 
-/// Placeholder → text, in which white space and quotes from outside are hidden.
+/// Placeholder → text; white space and quotes that come from outside are hidden.
 using Values = std::map<std::string, std::string>;
 
-/// For values from outside, such as the name of a folder: their white space does not end the word
-/// they are filled into, and their quotes are letters of it.
+/// Hides white space and quotes of a value from outside, such as a folder's name. The white space
+/// then does not end the word it is filled into, and the quotes are ordinary characters.
 std::string hide_spaces(const std::string& text);
 
-/// What hide_spaces() was given.
+/// The text before hide_spaces().
 std::string show_spaces(const std::string& text);
 
-/// `text` with what its placeholders stand for. Throws ConfigError beginning with `where`.
+/// `text` with its placeholders filled in. Throws ConfigError that begins with `where`.
 std::string fill_in(const std::string& text, const Values& values, const std::string& where);
 
-/// The most that a suite has of them: more are a slip in a table, and not what anybody waits for.
+/// The maximum number of steps or cells in a suite; more come from a mistake in a table.
 struct SuiteLimit {
   std::size_t most;
   std::string_view what;
@@ -33,28 +33,28 @@ struct SuiteLimit {
 inline constexpr SuiteLimit step_limit{10'000, "steps"};
 inline constexpr SuiteLimit cell_limit{100'000, "cells"};
 
-/// All combinations of the rows of the `for` table of a step or cell, if it has one; each with
-/// `base`, too. More than the limit are refused before they fill the memory.
+/// All combinations of the rows of the `for` table of a step or cell, if it has one, each added to
+/// `base`. More than the limit are refused before they fill the memory.
 std::vector<Values> combinations(const ConfigMap& step, const Values& base,
                                  const SuiteLimit& limit);
 
-/// A whole number that may be written with placeholders. Throws ConfigError.
+/// A whole number that may contain placeholders. Throws ConfigError.
 int read_count(const ConfigMap& map, std::string_view key, const Values& values,
                IntegerRange range);
 
-/// The words of that key, one at least. Throws ConfigError.
+/// The words of a key; at least one. Throws ConfigError.
 std::vector<std::string> read_words(const ConfigMap& map, std::string_view key,
                                     const Values& values);
 
 /// The words of the key `command`, which begins with a verb of dlscale. Throws ConfigError.
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values);
 
-/// The key `tags`, where it is there: words by which suites and cells are chosen, in which
-/// placeholders may stand. Throws ConfigError.
+/// The optional key `tags`: words that select suites and cells, and may contain placeholders.
+/// Throws ConfigError.
 std::set<std::string> read_tags(const ConfigMap& map, const Values& values);
 
-/// With {out} as it stands in the suite, also where the data set lies in that folder: what a step
-/// does is the same by whatever name the folder is called.
+/// Replaces the output folder by {out}, also where the data set lies in it. So a step stays the
+/// same if the folder is renamed.
 Values without_folder(Values values);
 
 }  // namespace dlscale::app

@@ -29,7 +29,7 @@ std::string text(const char* value) {
   return value == nullptr ? "" : value;
 }
 
-/// PBS lists a node once for every rank that it may run.
+/// Reads names of nodes; PBS lists a node once for each of its ranks.
 std::set<std::string> names_in(const char* file) {
   std::set<std::string> names;
   std::ifstream stream(file);
@@ -39,7 +39,7 @@ std::set<std::string> names_in(const char* file) {
   return names;
 }
 
-/// Empty where the job was submitted without any.
+/// The options of the job; empty if it was submitted without any.
 std::vector<std::string> job_options(const char* text) {
   if (text == nullptr) return {};
   try {
@@ -68,7 +68,7 @@ std::optional<Allocation> find_nodes(const Lookup& variable) {
                       fmt::format("{}", fmt::join(names, ",")),
                       {}};
   }
-  // The broker of a job under Flux hides the job's variables from what it starts.
+  // Flux's broker hides the job's variables from the programs that it starts.
   if (variable("FLUX_URI") != nullptr) return Allocation{Scheduler::flux, "", 0, "", {}};
   return std::nullopt;
 }

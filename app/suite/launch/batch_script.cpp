@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// A word of a directive that dlscale wrote: a name or a place of the user's is in it.
+/// A word of a directive that contains a name or path of the user.
 std::string own_word(const std::string& word) {
   if (auto text = directive_word(word)) return *text;
   throw ConfigError(fmt::format(
@@ -27,15 +27,15 @@ std::string own_word(const std::string& word) {
       shown_text(word)));
 }
 
-/// Of --output; a percent sign begins a pattern such as %j, and two are one.
+/// A path for --output: a percent sign begins a pattern such as %j, so it is doubled.
 std::string slurm_file(const std::string& path) {
   std::string text;
   for (const char c : path) text += c == '%' ? std::string("%%") : std::string(1, c);
   return text;
 }
 
-/// sbatch(1). Half a minute before its time is over the command gets SIGTERM, and so ends with
-/// what it has.
+/// Options of sbatch(1). The command gets SIGTERM half a minute before the time limit, so it can
+/// keep its results.
 std::vector<std::string> slurm_options(const Partition& partition, const BatchJob& job) {
   std::vector<std::string> options{fmt::format("--job-name={}", job.name),
                                    fmt::format("--partition={}", partition.name),
@@ -56,8 +56,7 @@ std::vector<std::string> slurm_options(const Partition& partition, const BatchJo
   return options;
 }
 
-/// flux-batch(1). In the name of a file, {{ begins a template, for which there is no other way to
-/// write it.
+/// Options of flux-batch(1). {{ in a file name begins a template, and Flux offers no escape.
 std::vector<std::string> flux_options(const Partition& partition, const BatchJob& job) {
   if (job.log.find("{{") != std::string::npos) {
     throw ConfigError(fmt::format(
@@ -73,7 +72,7 @@ std::vector<std::string> flux_options(const Partition& partition, const BatchJob
   return options;
 }
 
-/// qsub(1B), pbs_resources(7B). What stands before a colon in the name of a file is a host.
+/// Options of qsub(1B), pbs_resources(7B). Text before a colon in a file name is a host.
 std::vector<Words> pbs_options(const Partition& partition, const BatchJob& job) {
   if (job.log.find(':') != std::string::npos) {
     throw ConfigError(fmt::format(
@@ -91,14 +90,14 @@ std::vector<Words> pbs_options(const Partition& partition, const BatchJob& job) 
   return options;
 }
 
-/// Options of one word each.
+/// Options of a single word, each as a list.
 std::vector<Words> alone(const std::vector<std::string>& options) {
   std::vector<Words> all;
   for (const std::string& option : options) all.push_back({option});
   return all;
 }
 
-/// A line each.
+/// The options that dlscale sets, one line each.
 std::vector<Words> own_options(Scheduler scheduler, const Partition& partition,
                                const BatchJob& job) {
   switch (scheduler) {
@@ -114,8 +113,7 @@ std::vector<Words> own_options(Scheduler scheduler, const Partition& partition,
   fail_expectation("a scheduler");
 }
 
-/// The head of a script: what dlscale asks for, what the system file does, what the command line
-/// does.
+/// The head of a script: the options of dlscale, of the system file, and of the command line.
 class Head {
  public:
   Head(Scheduler scheduler, const BatchJob& job)
@@ -139,8 +137,8 @@ class Head {
   }
 
  private:
-  /// Slurm and Flux take the last of two; which of them PBS takes depends on the option, so only
-  /// one is written.
+  /// Whether the command line replaces these options. Slurm and Flux use the last of two; for PBS
+  /// it depends on the option, so only one is written.
   [[nodiscard]] bool is_replaced(const std::string& options) const {
     if (scheduler_ != Scheduler::pbs) return false;
     const std::set<std::string> names = options_in(scheduler_, options);
@@ -172,7 +170,7 @@ std::string batch_script(const System& system, const Partition& partition, const
   std::string text = "#!/bin/bash\n" + head.text();
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "set -e\n");
-  // PBS starts a script in the home folder.
+  // PBS runs a script in the home folder.
   if (system.scheduler == Scheduler::pbs) fmt::format_to(out, "cd \"$PBS_O_WORKDIR\"\n");
   for (const auto& [name, value] : partition.environment) {
     fmt::format_to(out, "export {}={}\n", name, shell_word(value));

@@ -14,7 +14,7 @@
 namespace dlscale::app {
 namespace {
 
-/// What a job must have as dlscale says, since it counts upon it.
+/// An option that dlscale sets itself and relies on.
 struct Fixed {
   Scheduler scheduler;
   std::string_view option;
@@ -73,7 +73,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// The options in a word such as "-HN4": those that take no value may stand before another.
+/// The options in a word such as "-HN4", where options without a value may precede another.
 std::string_view letters_of(Scheduler scheduler, std::string_view word) {
   const std::string_view without_value = scheduler == Scheduler::slurm ? "HIOQVWXhksv"
                                          : scheduler == Scheduler::pbs ? "IVXfhz"
@@ -85,7 +85,7 @@ std::string_view name_in(std::string_view word) {
   return word.substr(0, word.find('='));
 }
 
-/// Of "walltime=1,mem=2gb".
+/// Adds the resources of a list such as "walltime=1,mem=2gb".
 void add_resources(std::string_view list, std::set<std::string>& names) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
@@ -98,13 +98,14 @@ void add_resources(std::string_view list, std::set<std::string>& names) {
   throw ConfigError(fmt::format("-J \"{}\": {}.", shown_text(option), problem));
 }
 
-/// Where the line is a directive of the scheduler itself, what stands behind its mark.
+/// The line without the scheduler's mark, if it has one.
 std::string_view without_mark(Scheduler scheduler, std::string_view line) {
   const std::string_view mark = directive_mark(scheduler);
   return line.starts_with(mark) ? line.substr(mark.size()) : line;
 }
 
-/// Of several letters a beginning is enough for Slurm and Flux (getopt_long, argparse).
+/// Whether `name` means the fixed option. Slurm and Flux accept abbreviations of long options
+/// (getopt_long, argparse).
 bool is_said_by(const Fixed& fixed, const std::string& name) {
   const bool shortened = fixed.scheduler != Scheduler::pbs && name.size() > 1;
   return name == fixed.option || (shortened && fixed.option.starts_with(name));
@@ -136,7 +137,7 @@ std::string quoted(std::string_view option, std::string_view value) {
       "Write the option as yours does, beginning with a dash");
 }
 
-/// NAME=VALUE or NAME, as the scheduler writes it.
+/// NAME=VALUE or NAME in the scheduler's notation.
 std::string option_text(Scheduler scheduler, std::string_view option) {
   const std::string_view name = name_in(option);
   const auto is_letter = [](char c) {

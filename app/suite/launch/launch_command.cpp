@@ -16,8 +16,8 @@ std::string option(std::string_view name, int value) {
   return fmt::format("--{}={}", name, value);
 }
 
-/// srun(1). Since Slurm 22.05 a step does not take --cpus-per-task over from its job, so that it is
-/// said again. A rank that ends badly ends the others, which would wait for it.
+/// The srun(1) command. --cpus-per-task is repeated, since steps do not inherit it from the job
+/// since Slurm 22.05. A failing rank ends the others, which would wait for it.
 Words srun_words(const LaunchShape& shape) {
   Words words{"srun",
               option("nodes", shape.nodes),
@@ -29,7 +29,7 @@ Words srun_words(const LaunchShape& shape) {
   return words;
 }
 
-/// flux-run(1).
+/// The flux-run(1) command.
 Words flux_words(const LaunchShape& shape) {
   Words words{"flux", "run", option("nodes", shape.nodes), option("ntasks", shape.ranks()),
               option("cores-per-task", shape.threads)};
@@ -37,7 +37,7 @@ Words flux_words(const LaunchShape& shape) {
   return words;
 }
 
-/// mpirun(1) of Open MPI, which hands to other nodes only those variables that it is told of.
+/// The command of Open MPI's mpirun(1), which passes only named variables to other nodes.
 Words mpirun_words(const LaunchPlace& place, const LaunchShape& shape,
                    const std::map<std::string, std::string>& variables) {
   Words words{place.mpi_launcher, "-n", std::to_string(shape.ranks())};
@@ -52,7 +52,7 @@ Words mpirun_words(const LaunchPlace& place, const LaunchShape& shape,
   return words;
 }
 
-/// Hydra's mpiexec, which hands the whole environment on.
+/// The command of Hydra's mpiexec, which passes on the whole environment.
 Words mpiexec_words(const LaunchPlace& place, const LaunchShape& shape) {
   Words words{place.mpi_launcher, "-n", std::to_string(shape.ranks())};
   if (!place.partition.hostfile.empty()) {

@@ -5,8 +5,8 @@
 
 namespace dlscale::app {
 
-/// Settings of MPI's launchers that a suite needs, as environment variables; what the user has set
-/// wins (run_child).
+/// Environment variables that a suite sets for MPI's launchers; values set by the user win
+/// (run_child).
 std::vector<std::pair<std::string, std::string>> launcher_settings();
 
 }  // namespace dlscale::app

@@ -5,14 +5,14 @@
 
 namespace dlscale::app {
 
-/// How long a scheduler that does not answer is asked again. Its programs fail for a while where
-/// its daemon is busy or starts anew, which is no reason to give up a job that is waited for.
+/// Retry policy for a scheduler that does not answer. Its programs fail for a while if its daemon
+/// is busy or restarts; a job that is waited for is not given up for that.
 class Patience {
  public:
   using Seconds = std::chrono::seconds;
 
-  /// How long to wait before it is asked again: each time twice as long, up to a minute. Nothing
-  /// once it has been silent for ten minutes.
+  /// The pause before the next try: twice as long each time, up to a minute. Nothing after ten
+  /// minutes of silence.
   std::optional<Seconds> next_pause() {
     if (waited_ >= most) return std::nullopt;
     const Seconds pause = pause_;
@@ -20,7 +20,7 @@ class Patience {
     pause_ = std::min(2 * pause_, Seconds(60));
     return pause;
   }
-  /// Whether next_pause() was never asked.
+  /// Whether next_pause() was never called.
   [[nodiscard]] bool is_new() const { return waited_ == Seconds(0); }
 
   static constexpr Seconds most{600};

@@ -38,7 +38,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-/// Whether there may be more.
+/// Reads some bytes; returns whether there may be more.
 bool read_some(int descriptor, std::string& text) {
   std::array<char, 4096> buffer{};
   const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
@@ -47,7 +47,7 @@ bool read_some(int descriptor, std::string& text) {
   return got > 0;
 }
 
-/// Both at once: a program that fills one while the other is read would wait for ever.
+/// Reads both pipes at once, since a program that fills an unread pipe would wait forever.
 void read_both(Pipe& out, Pipe& errors, ProgramOutput& result) {
   out.close_writer();
   errors.close_writer();

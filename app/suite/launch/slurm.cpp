@@ -29,7 +29,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// The value of " key=value " in a line; up to `end`.
+/// The value of " key=value " in a line, up to `end`.
 std::string value_of(std::string_view line, std::string_view key, char end) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return {};
@@ -37,7 +37,7 @@ std::string value_of(std::string_view line, std::string_view key, char end) {
   return std::string(rest.substr(0, rest.find(end)));
 }
 
-/// With state and reason, of those that are meant.
+/// The selected nodes with state and reason.
 template <class Meant>
 std::string names_of(const std::vector<SlurmNode>& nodes, Meant meant) {
   std::vector<std::string> texts;
@@ -50,7 +50,7 @@ std::string names_of(const std::vector<SlurmNode>& nodes, Meant meant) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What a command said, for a sentence.
+/// The output of a command, for an error message.
 std::string said(const ProgramOutput& output) {
   const std::string errors = trimmed(output.errors);
   return errors.empty() ? fmt::format("exit code {}", output.code) : errors;
@@ -59,7 +59,7 @@ std::string said(const ProgramOutput& output) {
 }  // namespace
 
 bool SlurmNode::usable() const {
-  // The states of sinfo(1) in which a node takes jobs; a mark follows what else there is to say.
+  // The states of sinfo(1) in which a node takes jobs; a mark may follow the state.
   constexpr std::array usable{"idle", "alloc", "allocated", "mix", "mixed", "comp", "completing"};
   if (state.find('*') != std::string::npos) return false;
   const std::string word = state.substr(0, state.find_first_of("~#!%$@^-+"));
@@ -107,7 +107,7 @@ SlurmJob parse_job(std::string_view line) {
 }
 
 std::string parse_submission(std::string_view text) {
-  // Plugins of a site may print before.
+  // Plugins of a site may print lines before it.
   const std::vector<std::string> lines = split(text, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     const std::string number = line->substr(0, line->find(';'));

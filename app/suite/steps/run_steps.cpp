@@ -30,10 +30,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// A step that was not begun before has nothing to go on with.
+/// Whether the step was begun before; a new step has no state to resume.
 enum class Begun { no, yes };
 
-/// The launcher of the MPI that this was built with; on another machine the one on the PATH.
+/// The launcher of this build's MPI; on another machine the one on the PATH.
 std::string mpi_launcher(const SuiteStep& step) {
   const fs::path launcher = DLSCALE_MPIEXEC;
   if (launcher.empty()) {
@@ -58,7 +58,7 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   return command;
 }
 
-/// The end of a step that failed, for a sentence that begins with it.
+/// A sentence on how a step failed.
 std::string failure_text(const SuiteStep& step, const ChildExit& exit) {
   const std::string how = exit.timed_out
                               ? fmt::format("took longer than its timeout ({}) and was ended",
@@ -67,13 +67,13 @@ std::string failure_text(const SuiteStep& step, const ChildExit& exit) {
   return fmt::format("step \"{}\" {}. Its command was: {}.", step.name, how, command_text(step));
 }
 
-/// Whether all that comes before a step was carried out.
+/// Whether all earlier steps have run.
 enum class Before { whole, in_part };
 
-/// A failure that says nothing about other steps is returned: the step crashed or hung, derives
-/// from what was to be measured before, or is of a suite that keeps going. Ends the suite where it
-/// failed in another way, such as for bad input; a failed validation may be a finding, and so is
-/// what stands in rows of results: what else there is to measure is worth no less.
+/// Returns a failure that does not affect other steps: the step crashed or hung, derives results
+/// from missing measurements, or belongs to a suite that keeps going. Throws Error for other
+/// failures, such as bad input, which end the suite. A failed validation may be a finding, and so
+/// are faulty rows of results, since other measurements stay useful.
 StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   if (exit.timed_out) return StepEnd::failed;
@@ -92,16 +92,16 @@ StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
                         " Mend it and run the suite again: it goes on with this step.");
 }
 
-/// The circumstances of a step that is carried out.
+/// The conditions of one run of a step.
 struct StepCall {
-  std::string place;  ///< by which its processes are known
+  std::string place;  ///< mark by which its processes are found
   Begun begun = Begun::no;
   Before before = Before::whole;
-  double most_s = unlimited;  ///< that the time budget has left for it
+  double most_s = unlimited;  ///< remaining time budget for it
 };
 
-/// Starts the step in a process of its own and waits for its end. Nothing if it cannot be started
-/// in a suite that keeps going, which is said.
+/// Runs the step in its own process. Returns nothing, after a message, if it cannot be started in a
+/// suite that keeps going.
 std::optional<ChildExit> run_step(const SuiteStep& step, const StepCall& call) {
   ChildOptions options;
   options.variables = {{cell_variable, call.place}};
@@ -118,7 +118,7 @@ std::optional<ChildExit> run_step(const SuiteStep& step, const StepCall& call) {
   }
 }
 
-/// Runs the step, and says so if it did not do what it was to do.
+/// Runs the step and reports a failure.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
   const std::optional<ChildExit> exit = run_step(step, call);
   if (!exit) return StepEnd::lacking;
@@ -199,7 +199,7 @@ Steps::Steps(const Suite& suite, const SuiteProgress& progress, StepsPlace& plac
   if (suite.keep_going) set_turns();
 }
 
-/// A step that failed once would perhaps fail again, and so would those that build upon it.
+/// Moves steps that failed before to the end, with those that build upon them: they may fail again.
 void Steps::set_turns() {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].always && progress_.begun_alone(steps_[i])) turns_[i] = Turn::last;
@@ -279,7 +279,7 @@ StepEnd Steps::carry_out_next(std::size_t index, double room) {
   } else {
     progress_.mark_begun(step);
   }
-  place_.take();  // for the first step there was none before its mark
+  place_.take();  // before the first step's mark there was nothing to take
   const auto start = Clock::now();
   const StepEnd end = app::carry_out(step, call);
   if (end == StepEnd::done) {

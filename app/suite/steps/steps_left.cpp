@@ -24,7 +24,7 @@ StepsLeft::StepsLeft(std::span<const SuiteStep> steps, const SuiteProgress& prog
     for (std::size_t earlier = 0; earlier < i; ++earlier) {
       const Place& before = places_[earlier];
       if (!before.to_do || (before.alone && !builds_upon(step, steps[earlier]))) continue;
-      // What takes all along takes along all that this one would.
+      // A step that makes all later ones remaining includes those that this one would.
       place.alone = before.alone;
       if (place.cause == nullptr) place.cause = &steps[earlier];
       place.to_do = true;

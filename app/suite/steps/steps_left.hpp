@@ -8,21 +8,23 @@
 
 namespace dlscale::app {
 
-/// Of a suite, the step at `first` and those that build upon it, or upon one that does; not those
-/// that always run.
+/// The step at `first` and all steps that build upon it, directly or indirectly; without steps that
+/// always run.
 std::vector<bool> with_builders(std::span<const SuiteStep> steps, std::size_t first);
 
-/// What is left to do of a suite's steps. A step that is not done takes all later ones along, since
-/// they may read what it writes anew. One that failed while the others went on without it takes
-/// along only what builds upon it.
+/// The remaining steps of a suite. A step that is not done makes all later ones remaining, since
+/// they may read what it writes anew. A step that failed while the others ran without it affects
+/// only steps that build upon it.
 class StepsLeft {
  public:
   StepsLeft(std::span<const SuiteStep> steps, const SuiteProgress& progress);
-  /// By index, here and below. Never true of a step that always runs.
+  /// Whether a step has to run; steps are given by index here and below. Never true for a step that
+  /// always runs.
   [[nodiscard]] bool to_do(std::size_t step) const { return places_[step].to_do; }
-  /// The first step that takes this one along; null if it is not done itself, or not to be done.
+  /// The first step that makes this one remaining; null if this one is itself not done, or need not
+  /// run.
   [[nodiscard]] const SuiteStep* cause(std::size_t step) const { return places_[step].cause; }
-  /// It takes along only what builds upon it.
+  /// Whether it affects only steps that build upon it.
   [[nodiscard]] bool alone(std::size_t step) const { return places_[step].alone; }
 
  private:

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How many are named.
+/// Maximum number of rows that are named.
 constexpr std::size_t named_rows = 10;
 
-/// The results that a step wrote to their end.
+/// The results that a step completed.
 std::vector<ResultFile> finished_results(const SuiteStep& step) {
   std::vector<ResultFile> finished;
   if (!is_benchmark(step)) return finished;

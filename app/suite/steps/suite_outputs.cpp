@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Measurements that would be discarded.
+/// A file with measurements that would be discarded.
 struct LostFile {
   fs::path path;
   std::size_t measurements = 0;
   std::string reason;
 };
 
-/// Others derive from measurements, and look after what they overwrite themselves.
+/// Whether a step measures. Other steps derive results and protect existing files themselves.
 bool measures(const SuiteStep& step) {
   return !step.always && is_benchmark(step);
 }
@@ -35,7 +35,8 @@ bool resumes(const SuiteStep& step) {
   return std::ranges::find(step.words, "--resume") != step.words.end();
 }
 
-/// Whether a result file with some content is there. Throws for what must not be written over.
+/// Whether a result file with content exists. Throws ConfigError for a file that must not be
+/// overwritten.
 bool holds_results(const SuiteStep& step, const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -55,14 +56,14 @@ bool holds_results(const SuiteStep& step, const fs::path& path) {
   return true;
 }
 
-/// What of the step's results could not be measured on with: all that is there of a step that
-/// resumes, and files that were finished of one that does not.
+/// Number of measurements that would be lost: all of a step that resumes, and those in completed
+/// files of a step that does not.
 std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
   const ResultFile file = read_results(path);
   return file.complete || resumes(step) ? file.measurements.size() : 0;
 }
 
-/// `done`: steps that would stay as they are.
+/// `done`: number of steps that would stay unchanged.
 [[noreturn]] void refuse_loss(const std::vector<LostFile>& lost, int done) {
   std::size_t measurements = 0;
   for (const LostFile& file : lost) measurements += file.measurements;

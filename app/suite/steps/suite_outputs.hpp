@@ -6,18 +6,17 @@
 
 namespace dlscale::app {
 
-/// Whether all steps are to be done again, whatever that discards.
+/// Whether all steps are repeated, whatever that discards.
 enum class Fresh { no, yes };
 
-/// To be called before anything is measured. Throws ConfigError where a benchmark of the suite is
-/// to write its results in the place of a folder, of a file of another kind, or of one that another
-/// dlscale writes; and, unless all is to be done again, where measurements that are there would be
-/// discarded: those of another build or of other options, and those after a step that is done
-/// again.
+/// Checks the outputs; call it before anything is measured. Throws ConfigError if a benchmark would
+/// write over a folder, a file of another kind, or a file that another dlscale writes. Unless all
+/// steps are repeated, it also throws if existing measurements would be discarded: those of another
+/// build or other options, and those after a step that is repeated.
 void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh);
 
-/// Empties the result files of a benchmark that resumes and is to begin anew: interrupted, it would
-/// go on with them. Throws ConfigError as protect_outputs() does for what is there.
+/// Empties the result files of a benchmark that can resume but is to start anew; if interrupted, it
+/// would resume them. Throws ConfigError as protect_outputs() does for existing files.
 void empty_outputs(const SuiteStep& step);
 
 }  // namespace dlscale::app

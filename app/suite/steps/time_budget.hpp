@@ -7,11 +7,11 @@
 
 namespace dlscale::app {
 
-/// The time that one call of a suite may take. Steps that always run keep their estimates of it,
-/// since they derive from what the others have measured.
+/// The time limit of one call of a suite. It reserves the estimates of steps that always run, since
+/// they derive results from the others' measurements.
 class TimeBudget {
  public:
-  /// In seconds from now on; infinite: there is none.
+  /// The budget in seconds from now; infinite: no limit.
   explicit TimeBudget(double seconds) : seconds_(seconds) {}
   [[nodiscard]] double left() const {
     return seconds_ - std::chrono::duration<double>(Clock::now() - start_).count();
@@ -23,11 +23,11 @@ class TimeBudget {
   Clock::time_point start_ = Clock::now();
 };
 
-/// The estimates of those steps that always run, in seconds.
+/// The sum of the estimates of steps that always run, in seconds.
 double seconds_to_keep(std::span<const SuiteStep> steps);
 
-/// Prints a line for each step: its name, its estimate, whether it is done or is left to another
-/// call by a budget of so many seconds, and its command.
+/// Prints one line for each step: its name, its estimate, its state, and its command. The state is
+/// done, or left to another call by a budget of `budget_s`.
 void print_plan(const Suite& suite, const SuiteProgress& progress, double budget_s);
 
 }  // namespace dlscale::app
