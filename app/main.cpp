@@ -56,7 +56,7 @@ ExitCode run(const std::vector<std::string>& words) {
     return ExitCode::wrong_result;
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.
-    return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
+    return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, lost_output)
                                     : fail(ExitCode::wrong_result, error.what());
   }
 }
