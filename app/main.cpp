@@ -55,8 +55,8 @@ ExitCode run(const std::vector<std::string>& words) {
     say_too_large();
     return ExitCode::wrong_result;
   } catch (const std::exception& error) {
-    // fmt throws std::system_error if a full buffer cannot be written.
-    return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
+    // fmt throws an error of the system when a full buffer cannot be written.
+    return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, lost_output)
                                     : fail(ExitCode::wrong_result, error.what());
   }
 }
