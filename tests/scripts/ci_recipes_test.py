@@ -1,5 +1,5 @@
 """The recipes in docs/ci as files: what they may do, that they fit together, that linters find nothing, and that the program knows
-every command line of docs/CI.md. Linters that are not installed are skipped, with how to get them; the other checks always run.
+every command line of docs/CI.md and docs/ci-*.md. Linters that are not installed are skipped, with how to get them; the other checks always run.
 
     ci_recipes_test.py PROGRAM
 """
@@ -81,8 +81,9 @@ def scripts_of(name):
 
 
 def document_commands():
-    """The lines of dlscale in docs/CI.md, continued ones as one, as a shell splits them."""
-    text = (ROOT / "docs" / "CI.md").read_text()
+    """The lines of dlscale in docs/CI.md and docs/ci-*.md, continued ones as one, as a shell splits them."""
+    pages = [ROOT / "docs" / "CI.md", *sorted((ROOT / "docs").glob("ci-*.md"))]
+    text = "\n".join(page.read_text() for page in pages)
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True) for line in lines if re.match(r"(build/\w+/)?dlscale ", line)]
