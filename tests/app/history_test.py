@@ -92,9 +92,9 @@ class Check(History):
         self.assert_refused(self.history("check", "--name", "("), 2, "not a regular expression")
         for verb, option in (("list", "--name"), ("check", "--exclude")):
             # Neither many groups nor many ways to fit end the program or keep it waiting.
-            for pattern in ("(" * 900 + "x" + ")" * 900, "(x+)+(y|y)*z", "((x{9}){9}){9}"):
+            for pattern in ("(" * 900 + "x" + ")" * 900, "(x+)+(y|y)*z", "((x{9}){9}){9}", "x{99999999999999999999}"):
                 self.assertIn(self.history(verb, option, pattern).returncode, (0, 5), pattern)
-            for pattern in ("(x?){10000}", "((x?){3,}){40,5000}", "x{99999999999999999999}", r"(x)\1"):
+            for pattern in ("(x?){10000}", "((x?){3,}){40,5000}", r"(x)\1"):
                 self.assert_refused(self.history(verb, option, pattern), 2, f"{option}: ", "not a regular expression")
             self.assert_refused(self.history(verb, option, "("), 2, f"{option}: ", "missing )", "not a regular expression")
         self.assertEqual(self.history("list", "--name", "BM_.{1,30}: real_t{1}ime").returncode, 0)

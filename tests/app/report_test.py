@@ -51,7 +51,7 @@ class Suites(Report):
         self.assertEqual(self.run_suite(only, "--name", "refused").returncode, 4)
         made = self.report(only)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("nothing measured", self.text())
+        self.assertIn("**Doubtful**: validity: 1 cell failed", self.text())
 
     def test_a_study_of_noise_tells_the_smallest_change_that_shows(self):
         out = self.folder / "out"
@@ -60,7 +60,7 @@ class Suites(Report):
                  "machine": "this one", "date": "2026-01-01"}
         (out / "noise.json").write_text(json.dumps(study))
         self.assertEqual(self.report(out).returncode, 0)
-        self.assertIn("Smallest detectable change: changes of 3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
+        self.assertIn("Smallest detectable change: 3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
         (out / "noise.json").write_text('{"schema": "dlscale.noise", "version": 1}')
         self.assert_refused(self.report(out), 2, "noise.json is no study of noise")
 
