@@ -6,6 +6,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/comparison/comparison_table.hpp"
+#include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/rates.hpp"
