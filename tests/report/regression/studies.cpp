@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/error.hpp"
 #include "regression/statistics/new_point.hpp"
 
 namespace dlscale::report {
@@ -86,6 +87,10 @@ GateRates gate_rates(const RecordedNoise& noise, const std::string& changed, con
       case Verdict::inconclusive:
         rates.inconclusive += share;
         break;
+      case Verdict::unchanged:
+      case Verdict::shifted:
+      case Verdict::wrong:
+        EXPECT(!"a verdict of a gate");
     }
     rates.mean_rounds += share * decision.rounds;
   }
