@@ -80,7 +80,7 @@ class ShowGate(unittest.TestCase):
 
     def test_the_columns_are_those_of_the_results_that_are_kept(self):
         self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 0)
-        kept = SCRIPT.parent.parent / "results" / "xeon-2vcpu" / "2026-11-24-regression" / "gates.csv"
+        kept = SCRIPT.parent.parent / "results" / "xeon-2vcpu" / "2026-11-28-regression" / "gates.csv"
         self.assertEqual(self.out.read_text(encoding="utf-8").splitlines()[0], kept.read_text(encoding="utf-8").splitlines()[0])
 
     def test_a_wrong_verdict_is_named(self):
