@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
