@@ -56,7 +56,7 @@ void declare_make(CLI::App& verb, ExitCode& result) {
   });
 }
 
-void declare_info(CLI::App& verb, ExitCode& result) {
+void declare_data_info(CLI::App& verb, ExitCode& result) {
   CLI::App* command = verb.add_subcommand("info", "Check a data set and say what it holds");
   auto folder = std::make_shared<std::string>();
   command->add_option("folder", *folder, "Folder of the data set")->type_name("FOLDER")->required();
@@ -69,7 +69,7 @@ void declare_info(CLI::App& verb, ExitCode& result) {
 void declare_data(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_make(verb, result);
-  declare_info(verb, result);
+  declare_data_info(verb, result);
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ Versions versions_of(const GateOptions& options) {
   return versions;
 }
 
-std::string question_of(const Versions& versions, const GateOptions& options) {
+std::string gate_question(const Versions& versions, const GateOptions& options) {
   nlohmann::ordered_json question;
   question["verb"] = "gate";
   for (const Arm& arm : versions.arms) question["commands"][arm.name] = arm.command;
@@ -196,7 +196,7 @@ double seconds_of(const std::vector<Round>& rounds) {
 
 report::GateReport measured(const Versions& versions, const GateOptions& options) {
   InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
-                           question_of(versions, options), options.folder.start());
+                           gate_question(versions, options), options.folder.start());
   ProgressLine progress(ProgressLine::kind_for(options.quiet));
   const auto start = Clock::now();
   const std::size_t kept = rounds.rounds().size();
@@ -382,7 +382,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(positive_count());
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_gate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<GateOptions>();
   declare_versions(verb, *options);
   declare_rule(verb, *options);
@@ -414,6 +414,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb gate_verb{"gate", "Whether a version is slower than another: interleaved runs",
-                            declare, Verb::Signals::are_remembered};
+                            declare_gate, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

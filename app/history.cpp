@@ -78,7 +78,7 @@ struct CheckOptions {
   DocumentOutput output;
 };
 
-ExitCode check(const CheckOptions& options) {
+ExitCode check_history(const CheckOptions& options) {
   history::Store store = options.history.open();
   history::CheckReport report =
       history::check(store, options.history.wanted(), options.rules.chosen());
@@ -87,7 +87,7 @@ ExitCode check(const CheckOptions& options) {
   return exit_code(report);
 }
 
-void declare_check(CLI::App& verb, ExitCode& result) {
+void declare_history_check(CLI::App& verb, ExitCode& result) {
   CLI::App* command = verb.add_subcommand("check", "Look for regressions in a history");
   auto options = std::make_shared<CheckOptions>();
   options->history.declare_store(*command);
@@ -98,7 +98,7 @@ void declare_check(CLI::App& verb, ExitCode& result) {
       "Example: dlscale history check --store perf-history\nExit code 0: no new regression, 1: "
       "one that nobody has acknowledged, 3: the newest commit has to be run again, 5: there is no "
       "such series.");
-  command->callback([options, &result] { result = check(*options); });
+  command->callback([options, &result] { result = check_history(*options); });
 }
 
 struct AnnotateOptions {
@@ -196,7 +196,7 @@ void declare_history(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_history_add(verb, result);
   declare_list(verb, result);
-  declare_check(verb, result);
+  declare_history_check(verb, result);
   declare_annotate(verb, result);
   declare_history_bisect(verb, result);
 }

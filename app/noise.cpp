@@ -97,7 +97,7 @@ std::vector<Arm> arms_of(const std::vector<NoiseKernel>& kernels, const NoiseOpt
   return arms;
 }
 
-void check(const NoiseOptions& options) {
+void check_effects(const NoiseOptions& options) {
   const std::set<int> distinct(options.percents.begin(), options.percents.end());
   const bool ranged = std::ranges::all_of(
       options.percents, [](int percent) { return percent > 0 && percent <= 100; });
@@ -108,7 +108,7 @@ void check(const NoiseOptions& options) {
   }
 }
 
-std::string question_of(const std::vector<Arm>& arms, const NoiseOptions& options) {
+std::string noise_question(const std::vector<Arm>& arms, const NoiseOptions& options) {
   nlohmann::ordered_json question;
   question["verb"] = "noise";
   for (const Arm& arm : arms) question["commands"][arm.name] = arm.command;
@@ -144,7 +144,7 @@ report::Document document_like_a_studys() {
 }
 
 ExitCode noise(NoiseOptions& options) {
-  check(options);
+  check_effects(options);
   const auto& format = report::format::find_format(options.format);
   options.further.check(document_like_a_studys());
   const std::vector<NoiseKernel> kernels = chosen(options);
@@ -152,7 +152,7 @@ ExitCode noise(NoiseOptions& options) {
   options.folder.open("noise");
   NoiseStudy study;
   try {
-    InterleavedRounds rounds(options.folder.path(), arms, options.seed, question_of(arms, options),
+    InterleavedRounds rounds(options.folder.path(), arms, options.seed, noise_question(arms, options),
                              options.folder.start());
     measure(rounds, options);
     study = study_noise(rounds.rounds(), kernels, options.percents, options.margin);
@@ -172,7 +172,7 @@ ExitCode noise(NoiseOptions& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_noise(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<NoiseOptions>();
   verb.add_option("--minutes", options->minutes, "How long to measure, in all calls together")
       ->check(positive())
@@ -206,7 +206,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb noise_verb{"noise", "What a machine's noise hides from the gate", declare,
+extern const Verb noise_verb{"noise", "What a machine's noise hides from the gate", declare_noise,
                              Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

@@ -17,7 +17,7 @@
 namespace dlscale::app {
 namespace {
 
-struct Options {
+struct PlanVerbOptions {
   TrainingOptions training;
   PlanOptions plan;
   FrameworkOption framework;
@@ -25,7 +25,7 @@ struct Options {
 };
 
 /// Applies the framework's profile to options that were not given.
-void follow_framework(const CLI::App& verb, const Network& network, Options& options) {
+void apply_profile(const CLI::App& verb, const Network& network, PlanVerbOptions& options) {
   if (!options.framework.is_given()) return;
   PlanOptions& plan = options.plan;
   AskedByHand by_hand;
@@ -54,10 +54,10 @@ void follow_framework(const CLI::App& verb, const Network& network, Options& opt
   }
 }
 
-ExitCode plan(Options& options, const CLI::App& verb) {
+ExitCode plan(PlanVerbOptions& options, const CLI::App& verb) {
   options.training.check_hardware();
   const Network network = load_network(options.training.network);
-  follow_framework(verb, network, options);
+  apply_profile(verb, network, options);
   const model::Machine machine = options.training.find_machine();
   model::PlanQuestion question = options.plan.question(network.name(), machine.cluster.workers());
   for (const std::string& note : options.training.told) question.notes.push_back(note);
@@ -72,7 +72,7 @@ ExitCode plan(Options& options, const CLI::App& verb) {
 }
 
 void declare_plan(CLI::App& verb, ExitCode& result) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanVerbOptions>();
   options->training.declare_hardware(verb);
   options->plan.declare(verb);
   options->framework.declare(verb);

@@ -24,19 +24,19 @@
 namespace dlscale::app {
 namespace {
 
-struct FitOptions {
+struct ModelFit {
   std::vector<std::string> results;
   std::string output;
 };
 
-struct ShowOptions {
+struct PlaceOptions {
   std::vector<std::string> results;
   int threads = 1;
   std::string cluster;
   DocumentOutput output;
 };
 
-struct ValidateOptions {
+struct ModelValidation {
   std::vector<std::string> results;
   report::RooflineLimits limits;
   DocumentOutput output;
@@ -52,7 +52,7 @@ std::vector<ResultFile> convolutions_of(const std::vector<std::string>& paths) {
   return files;
 }
 
-ExitCode fit(const FitOptions& options) {
+ExitCode fit_models(const ModelFit& options) {
   if (options.output != "-") {
     refuse_foreign_file(options.output, "a file of kernel models", [](std::istream& content) {
       return opens_with_schema(content, "dlscale.kernels");
@@ -82,7 +82,7 @@ ExitCode fit(const FitOptions& options) {
   return ExitCode::ok;
 }
 
-ExitCode validate(const ValidateOptions& options) {
+ExitCode validate_models(const ModelValidation& options) {
   const std::vector<ResultFile> files = convolutions_of(options.results);
   report::processor_of(files);
   model::LeftOut left_out;
@@ -118,7 +118,7 @@ ConfigError nothing_to_place(int threads, int unbounded) {
                   with));
 }
 
-ExitCode show(const ShowOptions& options) {
+ExitCode show_placed(const PlaceOptions& options) {
   const auto peak = data_sheet_peak(options.cluster);
   const std::vector<ResultFile> files =
       results_of(options.results, {"conv", "memory", "gemm", "peak"});
@@ -143,10 +143,10 @@ ExitCode show(const ShowOptions& options) {
   return ExitCode::ok;
 }
 
-void declare_show(CLI::App& verb, ExitCode& result) {
+void declare_show_placed(CLI::App& verb, ExitCode& result) {
   auto* command = verb.add_subcommand(
       "show", "Measured convolutions under the ceilings of arithmetic and memory measured beside");
-  auto options = std::make_shared<ShowOptions>();
+  auto options = std::make_shared<PlaceOptions>();
   command
       ->add_option("results", options->results,
                    "Result files or folders of bench conv and bench memory, and of bench peak and "
@@ -161,13 +161,13 @@ void declare_show(CLI::App& verb, ExitCode& result) {
                    "A name in configs/clusters, or a YAML file: shares of the data sheet's peak")
       ->type_name("CLUSTER");
   options->output.declare(*command);
-  command->callback([options, &result] { result = show(*options); });
+  command->callback([options, &result] { result = show_placed(*options); });
 }
 
-void declare_fit(CLI::App& verb, ExitCode& result) {
+void declare_model_fit(CLI::App& verb, ExitCode& result) {
   auto* command =
       verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale choose");
-  auto options = std::make_shared<FitOptions>();
+  auto options = std::make_shared<ModelFit>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
       ->type_name("FILE")
       ->required();
@@ -176,13 +176,13 @@ void declare_fit(CLI::App& verb, ExitCode& result) {
                    "File of kernel models to write, or - for standard output")
       ->type_name("FILE")
       ->required();
-  command->callback([options, &result] { result = fit(*options); });
+  command->callback([options, &result] { result = fit_models(*options); });
 }
 
-void declare_validate(CLI::App& verb, ExitCode& result) {
+void declare_model_validation(CLI::App& verb, ExitCode& result) {
   auto* command = verb.add_subcommand(
       "validate", "Fit to one half of the shapes, chosen by a hash, and judge on the other");
-  auto options = std::make_shared<ValidateOptions>();
+  auto options = std::make_shared<ModelValidation>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
       ->type_name("FILE")
       ->required();
@@ -199,14 +199,14 @@ void declare_validate(CLI::App& verb, ExitCode& result) {
       "Exit code 1: a limit is missed. Exit code 3: none is missed, but some measured algorithm "
       "has "
       "too few shapes to be judged, or nothing was there to choose from.");
-  command->callback([options, &result] { result = validate(*options); });
+  command->callback([options, &result] { result = validate_models(*options); });
 }
 
 void declare_roofline(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
-  declare_show(verb, result);
-  declare_fit(verb, result);
-  declare_validate(verb, result);
+  declare_show_placed(verb, result);
+  declare_model_fit(verb, result);
+  declare_model_validation(verb, result);
   verb.footer(
       "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n         dlscale "
       "roofline validate "

@@ -20,14 +20,6 @@
 namespace dlscale::app {
 namespace {
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const auto* known : family<report::format::Format>().members) {
-    names.emplace_back(known->name);
-  }
-  return names;
-}
-
 /// The content for one place. All forms are made, and all places checked, before one is written.
 struct Form {
   std::string path;

@@ -15,7 +15,7 @@
 namespace dlscale::app {
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
+constexpr int largest_count = std::numeric_limits<int>::max();
 
 /// The problem with an item, as the end of a sentence that begins with the option.
 struct Problem {
@@ -65,7 +65,7 @@ int read_count(const std::string& text) {
   int count = 0;
   const auto [count_end, count_error] = std::from_chars(text.data(), last, count);
   if (count_error == std::errc() && count_end == last) return count;
-  throw Problem{fmt::format("{} is no whole number up to {}. Write such as 2", text, most)};
+  throw Problem{fmt::format("{} is no whole number up to {}. Write such as 2", text, largest_count)};
 }
 
 Problem backwards(std::string_view item, std::string_view from, std::string_view to) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <system_error>
-#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/text/shown_text.hpp"
@@ -17,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const auto* format : family<report::format::Format>().members) {
-    names.emplace_back(format->name);
-  }
-  return names;
-}
-
 /// Whether `word` is probably a misspelt `name`.
 bool is_nearly(std::string_view word, const std::string& name) {
   return edit_distance(word, name) <= (name.size() > 4 ? 2 : 1);
@@ -35,6 +26,14 @@ std::string place_text(const OutputPlace& place) {
 }
 
 }  // namespace
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto* format : family<report::format::Format>().members) {
+    names.emplace_back(format->name);
+  }
+  return names;
+}
 
 OutputPlace parse_place(std::string_view option, const std::string& text) {
   const std::size_t equals = text.find('=');

@@ -3,8 +3,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlscale::app {
+
+/// The names of all formats of answers.
+std::vector<std::string> format_names();
 
 /// The destination of one output format: "junit=gate.xml", "gate.txt" or "-".
 struct OutputPlace {

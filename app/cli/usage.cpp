@@ -15,7 +15,7 @@
 namespace dlscale::app {
 namespace {
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 /// The deepest command that the words named.
 const CLI::App& called_command(const CLI::App& program) {
@@ -27,7 +27,7 @@ const CLI::App& called_command(const CLI::App& program) {
 /// A sentence about the first word that the command does not know, with a suggestion ("Did you mean
 /// --ranks?"); empty if there is none.
 std::string not_an_option(const CLI::App& command) {
-  const Words unknown = command.remaining();
+  const WordList unknown = command.remaining();
   const auto first = std::ranges::find_if(
       unknown, [](const std::string& word) { return word.size() > 2 && word.starts_with("--"); });
   if (first == unknown.end()) return {};
@@ -35,18 +35,18 @@ std::string not_an_option(const CLI::App& command) {
   const std::string what =
       fmt::format("{} is no option of {}.", shown_text(word), command.get_name());
   if (word == "--config") return what + " Write it before the verb.";
-  Words names;
+  WordList names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  const Words nearest = nearest_first(word, names);
+  const WordList nearest = nearest_first(word, names);
   const bool near = !nearest.empty() && edit_distance(nearest.front(), word) <= 2;
   return near ? fmt::format("{} Did you mean {}?", what, nearest.front()) : what;
 }
 
 /// A sentence that lists the subcommands if one is missing or misspelt.
 std::string ask_for_subcommand(const CLI::App& command) {
-  Words names;
+  WordList names;
   for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
   const std::string what =
       command.get_parent() == nullptr ? "verb" : "kind of " + command.get_name();

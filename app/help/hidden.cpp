@@ -16,15 +16,15 @@
 namespace dlscale::app {
 namespace {
 
-using Words = std::span<const std::string>;
+using WordList = std::span<const std::string>;
 
-void expect_one_behind(Words words, const char* usage) {
+void expect_one_behind(WordList words, const char* usage) {
   if (words.size() == 2) return;
   throw ConfigError(fmt::format("{} has {} words after it. Write \"dlscale {}\".", words.front(),
                                 words.size() - 1, usage));
 }
 
-ExitCode write_completion(Words words) {
+ExitCode write_completion(WordList words) {
   expect_one_behind(words, "__completion SHELL");
   write_output("-", completion_script(words[1]));
   return ExitCode::ok;
@@ -32,7 +32,7 @@ ExitCode write_completion(Words words) {
 
 /// Runs a barrier and a sum over all ranks: if both succeed, launcher, library and links fit
 /// together.
-ExitCode say_hello(Words words) {
+ExitCode say_hello(WordList words) {
   constexpr const char* usage = "__hello RANKS";
   expect_one_behind(words, usage);
   int ranks = 0;

@@ -135,7 +135,7 @@ std::string build_text() {
   return build.dirty ? build.commit + " with changes" : build.commit;
 }
 
-void print_counts(std::FILE* to, const scaling::ScalingFit& made, const std::string& where) {
+void print_fitted_counts(std::FILE* to, const scaling::ScalingFit& made, const std::string& where) {
   std::size_t fitted = 0;
   for (const auto& [set, trainings] : made.sets) fitted += trainings;
   fmt::print(to, "{}: fitted to {} of {}\n", where,
@@ -177,7 +177,7 @@ ExitCode CalibrateCases::calibrate(const std::string& output) const {
   write_output(
       output, scaling::scaling_text({made.fitted, std::filesystem::path(cases_).filename().string(),
                                      build_text(), made.sets}));
-  print_counts(told, made, to_standard_output ? "model" : output);
+  print_fitted_counts(told, made, to_standard_output ? "model" : output);
   if (choose_terms_) print_table(told, terms_table(made.fitted));
   print_table(told, parameter_table(made.fitted));
   return ExitCode::ok;

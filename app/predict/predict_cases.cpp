@@ -35,7 +35,7 @@ long long count_of(const std::vector<CasePrediction>& predictions, PredictionSta
   return std::ranges::count(predictions, status, &CasePrediction::status);
 }
 
-void print_counts(std::FILE* to, const std::vector<CasePrediction>& predictions) {
+void print_predicted_counts(std::FILE* to, const std::vector<CasePrediction>& predictions) {
   fmt::print(to, "{} predicted, {} of them outside the domain of the model; {} not covered\n",
              counted(static_cast<long long>(predictions.size()) -
                                  count_of(predictions, PredictionStatus::not_covered),
@@ -70,7 +70,7 @@ ExitCode PredictCases::predict(const std::string& output) const {
   }
   const std::vector<CasePrediction> predictions = predictions_of(cases::read_cases(cases_), model_);
   write_output(output, cases::prediction_lines(predictions));
-  print_counts(to_standard_output ? stderr : stdout, predictions);
+  print_predicted_counts(to_standard_output ? stderr : stdout, predictions);
   return ExitCode::ok;
 }
 

@@ -45,7 +45,7 @@ void refuse_sweeps(const SweptAxes& axes) {
       "the layers again for another batch.");
 }
 
-void refuse_too_many(const SweptAxes& axes) {
+void refuse_too_many_timed(const SweptAxes& axes) {
   const std::size_t rows = axes.ranks.size() * axes.schedules.size();
   if (rows <= most_swept_rows) return;
   throw ConfigError(
@@ -88,7 +88,7 @@ void PredictTimed::declare(CLI::App& verb) {
 report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
                                        const model::RankSpread& spread) const {
   refuse_sweeps(axes);
-  refuse_too_many(axes);
+  refuse_too_many_timed(axes);
   const std::optional<Bytes> bucket = parse_bucket(options.exchange.bucket, axes.schedules);
   const TimedLayers layers = read_timed_layers(layers_);
   std::vector<TimedMessage> timed;
