@@ -48,7 +48,7 @@ double neighbours_likeness(const std::vector<double>& values) {
 }
 
 /// The single row of a kernel's run.
-const RunValue& value_of(const Round& round, const std::string& arm) {
+const RunValue& single_value(const Round& round, const std::string& arm) {
   const auto run = round.runs.find(arm);
   if (run == round.runs.end() || run->second.values.size() != 1) {
     throw Error(ExitCode::nothing_measured,
@@ -59,9 +59,9 @@ const RunValue& value_of(const Round& round, const std::string& arm) {
   return run->second.values.front();
 }
 
-std::vector<double> values_of(std::span<const Round> rounds, const std::string& arm) {
+std::vector<double> single_values(std::span<const Round> rounds, const std::string& arm) {
   std::vector<double> values;
-  for (const Round& round : rounds) values.push_back(value_of(round, arm).value);
+  for (const Round& round : rounds) values.push_back(single_value(round, arm).value);
   return values;
 }
 
@@ -148,18 +148,19 @@ KernelNoise study_kernel(std::span<const Round> rounds, const std::string& kerne
   KernelNoise noise;
   noise.kernel = kernel;
   noise.rounds = rounds.size();
-  noise.key = value_of(rounds.front(), noise_arm(kernel, 0)).key;
-  const std::vector<double> base = values_of(rounds, noise_arm(kernel, 0));
+  noise.key = single_value(rounds.front(), noise_arm(kernel, 0)).key;
+  const std::vector<double> base = single_values(rounds, noise_arm(kernel, 0));
   noise.between_runs = robust_spread(base) / median(base);
   std::vector<double> within;
-  for (const Round& round : rounds) within.push_back(value_of(round, noise_arm(kernel, 0)).spread);
+  for (const Round& round : rounds)
+    within.push_back(single_value(round, noise_arm(kernel, 0)).spread);
   noise.within_run = median(within);
   noise.autocorrelation = neighbours_likeness(base);
   Recorded recorded;
-  recorded.twins = differences(base, values_of(rounds, noise_twin(kernel)));
+  recorded.twins = differences(base, single_values(rounds, noise_twin(kernel)));
   noise.paired = robust_spread(recorded.twins);
   for (const int percent : percents) {
-    const std::vector<double> slower = values_of(rounds, noise_arm(kernel, percent));
+    const std::vector<double> slower = single_values(rounds, noise_arm(kernel, percent));
     noise.injected.push_back({percent, std::exp(median(differences(base, slower)))});
     recorded.injected.emplace_back(percent, differences(base, slower));
   }

@@ -70,7 +70,7 @@ Value named(const Json& json, const char* key, std::string_view (*name)(Value),
   throw ConfigError(fmt::format("\"{}\" is none of its values", key));
 }
 
-RunValue value_of(const Json& json) {
+RunValue parsed_value(const Json& json) {
   RunValue value;
   value.key = json.at("key").get<std::string>();
   value.series = json.at("series").get<std::string>();
@@ -118,9 +118,9 @@ void add_later_fields(const Json& json, RunOutcome& run) {
   }
 }
 
-RunOutcome outcome_of(const Json& json) {
+RunOutcome parsed_outcome(const Json& json) {
   RunOutcome run;
-  for (const Json& value : json.at("values")) run.values.push_back(value_of(value));
+  for (const Json& value : json.at("values")) run.values.push_back(parsed_value(value));
   run.machine = json.at("machine").get<std::map<std::string, std::string>>();
   run.program = json.at("program").get<std::map<std::string, std::string>>();
   run.without_times = json.at("without_times").get<std::vector<std::string>>();
@@ -135,7 +135,7 @@ Round round_of(const Json& json, int number) {
     throw ConfigError(fmt::format("round {} is where round {} should be", round.number, number));
   }
   round.order = json.at("order").get<std::vector<std::string>>();
-  for (const auto& [name, run] : json.at("runs").items()) round.runs[name] = outcome_of(run);
+  for (const auto& [name, run] : json.at("runs").items()) round.runs[name] = parsed_outcome(run);
   for (const std::string& name : round.order) {
     if (!round.runs.contains(name)) throw ConfigError(fmt::format("\"{}\" has no run", name));
   }

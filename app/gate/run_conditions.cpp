@@ -53,7 +53,7 @@ void add_clock(double clock, GpuConditions& gpu) {
 /// Conditions of one key, by run.
 using OfRuns = std::map<std::string, GpuConditions>;
 
-std::string difference(const OfRuns& runs) {
+std::string kept_back_differently(const OfRuns& runs) {
   const auto by_clock = [](const auto& a, const auto& b) {
     return a.second.clock_hz < b.second.clock_hz;
   };
@@ -102,7 +102,7 @@ std::string disturbance(const std::map<std::string, RunConditions>& runs) {
     }
   }
   for (const auto& [key, of_runs] : by_key) {
-    const std::string found = difference(of_runs);
+    const std::string found = kept_back_differently(of_runs);
     if (!found.empty()) return fmt::format("{} ({})", found, key);
   }
   return "";

@@ -107,7 +107,7 @@ double probability(const Json& json, const char* key) {
   return value;
 }
 
-int count(const Json& json, const char* key) {
+int count_in(const Json& json, const char* key) {
   const double value = finite(json, key);
   if (value < 0 || value > 1e9 || value != std::floor(value)) {
     throw ConfigError(fmt::format("\"{}\" is {}, no count", key, value));
@@ -116,7 +116,7 @@ int count(const Json& json, const char* key) {
 }
 
 GatePair pair_of(const Json& json) {
-  return {.round = count(json, "round"),
+  return {.round = count_in(json, "round"),
           .first = named(json, "first", side_name,
                          std::array{GateSideName::base, GateSideName::changed}),
           .base = positive(json, "base"),
@@ -147,7 +147,7 @@ GateMetric metric_of(const Json& json) {
   metric.p = probability(json, "p");
   metric.p_sequential = probability(json, "p_sequential");
   metric.p_adjusted = probability(json, "p_adjusted");
-  metric.rounds = count(json, "rounds");
+  metric.rounds = count_in(json, "rounds");
   metric.method = named(json, "method", gate_method_name,
                         std::array{GateMethod::signed_rank, GateMethod::sign_test});
   metric.verdict = verdict_of(json);
@@ -184,7 +184,7 @@ void add_later_fields(const Json& json, GateReport& report) {
   if (!json.contains("invalid")) return;
   report.invalid = json.at("invalid").get<bool>();
   report.unsteady = json.at("unsteady").get<bool>();
-  report.set_aside = count(json, "set_aside");
+  report.set_aside = count_in(json, "set_aside");
   const Json& load = json.at("load");
   if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
 }
@@ -193,18 +193,18 @@ GateReport report_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
   }
-  if (const int found = count(json, "version"); found != version) {
+  if (const int found = count_in(json, "version"); found != version) {
     throw ConfigError(
         fmt::format("its version is {}, and this program reads version {}", found, version));
   }
   GateReport report;
   report.margin = finite(json, "margin");
   for (const Json& look : json.at("looks")) {
-    report.looks.push_back({count(look, "rounds"), probability(look, "alpha")});
+    report.looks.push_back({count_in(look, "rounds"), probability(look, "alpha")});
   }
   report.q = probability(json, "q");
   report.seed = json.at("seed").get<std::uint64_t>();
-  report.rounds = count(json, "rounds");
+  report.rounds = count_in(json, "rounds");
   report.base = side_of(json.at("base"));
   report.changed = side_of(json.at("new"));
   report.machine = json.at("machine").get<std::string>();

@@ -16,7 +16,7 @@ constexpr std::size_t least_of_machine = 12;
 /// The name of a metric takes precedence over the machine's.
 constexpr std::size_t least_of_name = 24;
 
-long count(const std::vector<GateMetric>& metrics, Verdict verdict) {
+long count_of(const std::vector<GateMetric>& metrics, Verdict verdict) {
   return std::ranges::count(metrics, verdict, &GateMetric::verdict);
 }
 
@@ -56,9 +56,9 @@ const GateMetric* worst(const GateReport& report) {
 std::string counts(const GateReport& report) {
   std::string text;
   for (const Verdict verdict : {Verdict::regressed, Verdict::improved, Verdict::inconclusive}) {
-    if (count(report.metrics, verdict) == 0) continue;
+    if (count_of(report.metrics, verdict) == 0) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", count(report.metrics, verdict), verdict_name(verdict));
+    text += fmt::format("{} {}", count_of(report.metrics, verdict), verdict_name(verdict));
   }
   if (report.metrics.empty()) return "nothing was measured";
   if (text.empty()) return fmt::format("none of {} regressed", report.metrics.size());
@@ -121,7 +121,7 @@ bool is_trusted(const GateReport& report) {
 }
 
 Verdict overall_verdict(const GateReport& report) {
-  const auto any = [&report](Verdict verdict) { return count(report.metrics, verdict) > 0; };
+  const auto any = [&report](Verdict verdict) { return count_of(report.metrics, verdict) > 0; };
   if (!is_trusted(report) || report.metrics.empty()) return Verdict::inconclusive;
   for (const Verdict verdict : {Verdict::regressed, Verdict::inconclusive, Verdict::improved}) {
     if (any(verdict)) return verdict;

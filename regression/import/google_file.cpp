@@ -27,15 +27,11 @@ double seconds_of(const std::string& unit) {
   throw ConfigError(fmt::format("the time unit \"{}\" is not known", shown_text(unit)));
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 std::string sizes_of(const json& caches) {
   std::string sizes;
   for (const json& cache : caches) {
-    sizes += fmt::format("{}L{} {}", sizes.empty() ? "" : ", ", text_of(cache.at("level")),
-                         text_of(cache.at("size")));
+    sizes += fmt::format("{}L{} {}", sizes.empty() ? "" : ", ", value_text(cache.at("level")),
+                         value_text(cache.at("size")));
   }
   return sizes;
 }
@@ -89,7 +85,7 @@ GoogleFile read_google_file(std::string_view text) {
     GoogleFile file;
     if (const auto context = document.find("context"); context != document.end()) {
       for (const auto& [name, value] : context->items()) {
-        file.context[name] = name == "caches" ? sizes_of(value) : text_of(value);
+        file.context[name] = name == "caches" ? sizes_of(value) : value_text(value);
       }
     }
     for (const json& row : document.at("benchmarks")) file.rows.push_back(read_row(row));

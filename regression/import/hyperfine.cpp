@@ -9,6 +9,7 @@
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/strict_json.hpp"
 
 namespace dlscale::report::history {
 namespace {
@@ -43,7 +44,7 @@ void add_result(ImportedRun& run, const json& result) {
   point.key.axes["command"] = command;
   if (result.contains("parameters")) {
     for (const auto& [name, value] : result.at("parameters").items()) {
-      point.key.axes[name] = value.is_string() ? value.get<std::string>() : value.dump();
+      point.key.axes[name] = value_text(value);
     }
   }
   point.key.metric = "time";

@@ -13,6 +13,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/history/time_text.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/strict_json.hpp"
 
 namespace dlscale::report::history {
 namespace {
@@ -29,10 +30,6 @@ struct Told {
   SeriesKey key;
 };
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 void read_line(Told& told, std::string_view text) {
   const json line = json::parse(text);
   const std::string key = line.at("key");
@@ -43,9 +40,9 @@ void read_line(Told& told, std::string_view text) {
   }
   // The seed is omitted: another seed is another training of the same question.
   for (const char* name : {"submission_benchmark", "global_batch_size"}) {
-    if (key == name) told.key.axes[name] = text_of(line.at("value"));
+    if (key == name) told.key.axes[name] = value_text(line.at("value"));
   }
-  if (key == "submission_platform") told.key.machine["platform"] = text_of(line.at("value"));
+  if (key == "submission_platform") told.key.machine["platform"] = value_text(line.at("value"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 namespace dlscale::report::history {
 namespace {
@@ -41,6 +42,10 @@ std::string strict_json(std::string_view text) {
     i += taken;
   }
   return out;
+}
+
+std::string value_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace dlscale::report::history

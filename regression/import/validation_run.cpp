@@ -9,6 +9,7 @@
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/strict_json.hpp"
 
 namespace dlscale::report::history {
 namespace {
@@ -25,7 +26,7 @@ SeriesKey key_of_run(const json& run) {
   key.suite = "prediction";
   for (const auto& [field, value] : run.at("run").items()) {
     if (value.is_null()) continue;
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value_text(value);
     (is_launch(field) ? key.launch : key.axes)[field] = text;
   }
   key.axes["backend"] = run.at("backend");
@@ -54,7 +55,7 @@ std::vector<double> ratios_of(const json& run) {
   return ratios;
 }
 
-json extras_of(const json& run) {
+json extra_values(const json& run) {
   json extras = json::object();
   for (const json& phase : run.at("phases")) {
     const std::string name = phase.at("phase");
@@ -76,7 +77,7 @@ Origin add_validation(ImportedRun& run) {
     for (const json& one : document.at("runs")) {
       Point point;
       point.summary = summarize(ratios_of(one));
-      point.extras = extras_of(one).dump();
+      point.extras = extra_values(one).dump();
       run.points.push_back({key_of_run(one), std::move(point)});
     }
   } catch (const json::exception& error) {

@@ -258,7 +258,7 @@ void fill(const Choice& choice, const Usable& usable, double limit, ChangePoints
   for (const double mode : modes) result.modes.push_back(std::exp(mode));
 }
 
-void check(const ChangePointRule& rule) {
+void check_change_rule(const ChangePointRule& rule) {
   EXPECT(rule.beta > 0 && rule.least_points >= 2 && rule.margin >= 0);
   EXPECT(rule.window >= 2 * rule.least_points);
 }
@@ -310,7 +310,7 @@ std::string_view history_shape_name(HistoryShape shape) {
 }
 
 ChangePoints find_change_points(std::span<const double> values, const ChangePointRule& rule) {
-  check(rule);
+  check_change_rule(rule);
   Usable usable;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_usable(values[i])) continue;
@@ -324,7 +324,7 @@ ChangePoints find_change_points(std::span<const double> values, const ChangePoin
 }
 
 ChangePoints find_change_points(std::span<const HistoryPoint> points, const ChangePointRule& rule) {
-  check(rule);
+  check_change_rule(rule);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (is_usable(points[i].value) && std::isfinite(points[i].time)) order.push_back(i);

@@ -58,7 +58,7 @@ void judge(std::span<const double> runs, double centre, double bound, double sig
   }
 }
 
-void check(const NewPointRule& rule) {
+void check_point_rule(const NewPointRule& rule) {
   EXPECT(rule.margin >= 0 && rule.quantile > 0.5 && rule.quantile < 1);
   EXPECT(rule.least >= 2 && rule.most >= rule.least);
   EXPECT(rule.needed >= 1 && rule.needed <= rule.runs);
@@ -68,7 +68,7 @@ void check(const NewPointRule& rule) {
 
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,
                          Direction direction, const NewPointRule& rule) {
-  check(rule);
+  check_point_rule(rule);
   EXPECT(!runs.empty());
   std::vector<double> before = logarithms(history);
   const std::vector<double> now = logarithms(runs);

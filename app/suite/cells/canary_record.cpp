@@ -21,14 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-ordered_json to_json(const CanaryShift& verdict) {
+ordered_json canary_json(const CanaryShift& verdict) {
   return {{"log_ratio", verdict.shift},
           {"ci95_low", verdict.low},
           {"ci95_high", verdict.high},
           {"alarm", verdict.alarm}};
 }
 
-ordered_json to_json(const std::vector<CanaryPair>& pairs) {
+ordered_json canary_json(const std::vector<CanaryPair>& pairs) {
   ordered_json seconds = ordered_json::array();
   for (const CanaryPair& pair : pairs) seconds.push_back({pair.first.si(), pair.second.si()});
   return seconds;
@@ -62,11 +62,11 @@ void CanaryRecord::finish() const {
                             {"host_hash", capture_environment().host_hash},
                             {"status", stable ? "ok" : "unstable"},
                             {"margin", canary_margin},
-                            {"first", to_json(first)},
-                            {"last", to_json(last)},
-                            {"drift", to_json(drift)},
-                            {"first_s", to_json(before_)},
-                            {"last_s", to_json(after)}};
+                            {"first", canary_json(first)},
+                            {"last", canary_json(last)},
+                            {"drift", canary_json(drift)},
+                            {"first_s", canary_json(before_)},
+                            {"last_s", canary_json(after)}};
   std::string name = fmt::format("{}-{}.json", started_, ::getpid());
   std::ranges::replace(name, ':', '-');
   write_for_good(out_ / "canary" / name, record.dump() + "\n");

@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr std::string_view schema = "dlscale.plan";
-constexpr int version = 1;
+constexpr std::string_view plan_schema = "dlscale.plan";
+constexpr int plan_version = 1;
 
 std::string to_line(const ordered_json& value) {
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -57,7 +57,7 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
   try {
     std::getline(stream, line);
     const auto head = ordered_json::parse(line);
-    if (head.at("version").get<int>() != version) refuse_damaged(path, "of another version");
+    if (head.at("version").get<int>() != plan_version) refuse_damaged(path, "of another version");
     plan.head = {head.at("suite"), head.at("build"), head.at("system"), head.at("seed")};
     while (std::getline(stream, line)) {
       plan.cells.emplace(ordered_json::parse(line).at("cell").get<std::string>(), line + "\n");
@@ -73,8 +73,9 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
 
 /// The text of a plan file; empty if there is none.
 std::string read_plan(const fs::path& path) {
-  refuse_foreign_file(path, "the plan of a suite",
-                      [](std::istream& content) { return opens_with_schema(content, schema); });
+  refuse_foreign_file(path, "the plan of a suite", [](std::istream& content) {
+    return opens_with_schema(content, plan_schema);
+  });
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
@@ -120,8 +121,8 @@ std::vector<SuiteCell> in_random_order(std::vector<SuiteCell> cells, std::uint64
 }
 
 std::string plan_text(const PlanHead& head, std::span<const SuiteCell> ordered) {
-  std::string text = to_line({{"schema", schema},
-                              {"version", version},
+  std::string text = to_line({{"schema", plan_schema},
+                              {"version", plan_version},
                               {"suite", head.suite},
                               {"build", head.build},
                               {"system", head.system},

@@ -162,7 +162,7 @@ CellStatus status_of(ExitCode code, const CellRow& row, const ChildExit& exit,
   fail_expectation("an exit code");
 }
 
-ordered_json to_json(const Conditions& conditions) {
+ordered_json conditions_json(const Conditions& conditions) {
   ordered_json value{{"load", conditions.load},
                      {"runnable_threads", conditions.runnable_threads},
                      {"clocks", conditions.clocks}};
@@ -269,8 +269,8 @@ std::string to_line(const CellRow& row) {
                            {"measurements", row.measurements},
                            {"unstable", row.unstable},
                            {"wrong", row.wrong},
-                           {"before", to_json(row.before)},
-                           {"after", to_json(row.after)}};
+                           {"before", conditions_json(row.before)},
+                           {"after", conditions_json(row.after)}};
   // Output of programs may not be UTF-8.
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
