@@ -18,9 +18,8 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 constexpr std::size_t part_count = iteration_phases.size();
-constexpr int draws = 400;
+constexpr int share_draws = 400;
 
 /// Total and parts of one iteration, or means of them, s. The last part is the remainder.
 struct Split {
@@ -83,7 +82,7 @@ bool has_all_phases(const Measurement& measurement) {
          });
 }
 
-Sides collect(std::span<const ResultFile> files) {
+Sides collect_trainings(std::span<const ResultFile> files) {
   Sides sides;
   for (const ResultFile& file : files) {
     for (const Measurement& measurement : file.measurements) {
@@ -100,7 +99,7 @@ Sides collect(std::span<const ResultFile> files) {
   return sides;
 }
 
-void add(Split& sum, const Split& more, double weight) {
+void add_weighted(Split& sum, const Split& more, double weight) {
   sum.total += weight * more.total;
   for (std::size_t part = 0; part < part_count; ++part) {
     sum.parts[part] += weight * more.parts[part];
@@ -114,7 +113,7 @@ Split middle_mean(SplitIterations launch) {
   const std::size_t kept = launch.size() - 2 * cut;
   Split mean;
   for (std::size_t i = cut; i < cut + kept; ++i) {
-    add(mean, launch[i], 1 / static_cast<double>(kept));
+    add_weighted(mean, launch[i], 1 / static_cast<double>(kept));
   }
   return mean;
 }
@@ -122,7 +121,7 @@ Split middle_mean(SplitIterations launch) {
 Split mean_of(std::span<const SplitIterations> launches) {
   Split mean;
   for (const SplitIterations& launch : launches) {
-    add(mean, middle_mean(launch), 1 / static_cast<double>(launches.size()));
+    add_weighted(mean, middle_mean(launch), 1 / static_cast<double>(launches.size()));
   }
   return mean;
 }
@@ -172,7 +171,7 @@ std::array<Interval, part_count + 1> intervals_of(const std::vector<SplitIterati
   constexpr unsigned seed = 20240601;  // arbitrary: the same data give the same interval
   std::mt19937 generator(seed);
   std::array<std::vector<double>, part_count + 1> drawn;
-  for (int draw = 0; draw < draws; ++draw) {
+  for (int draw = 0; draw < share_draws; ++draw) {
     const Split before = redrawn_mean(base, generator);
     const Shares shares = shares_of(before, redrawn_mean(changed, generator));
     for (std::size_t i = 0; i < shares.size(); ++i) drawn[i].push_back(shares[i]);
@@ -217,8 +216,8 @@ Attribution attribute_run(const std::string& key, const std::vector<SplitIterati
 
 std::vector<Attribution> attribute(std::span<const ResultFile> base,
                                    std::span<const ResultFile> changed) {
-  const Sides before = collect(base);
-  const Sides after = collect(changed);
+  const Sides before = collect_trainings(base);
+  const Sides after = collect_trainings(changed);
   std::vector<Attribution> all;
   for (const auto& [key, trained] : before) {
     const auto other = after.find(key);

@@ -23,10 +23,8 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
-
 /// All measurements under one key.
-struct Cell {
+struct MeasuredCell {
   std::string benchmark;
   std::map<std::string, std::string> axes;
   std::map<std::string, Repeats> series;  ///< series of times
@@ -35,14 +33,15 @@ struct Cell {
   bool is_wrong = false;     ///< the trouble is a wrong answer
   std::string state = "ok";  ///< quality of the times, if there are some
 };
-using Cells = std::map<std::string, Cell>;
+using MeasuredCells = std::map<std::string, MeasuredCell>;
 
 bool has_samples(const Series& series) {
   return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
 }
 
-void add(Cells& cells, const Measurement& measurement, const ResultHeader& header) {
-  Cell& cell = cells[key_without(measurement, repeat_axis)];
+void add_measurement(MeasuredCells& cells, const Measurement& measurement,
+                     const ResultHeader& header) {
+  MeasuredCell& cell = cells[key_without(measurement, repeat_axis)];
   cell.benchmark = measurement.benchmark;
   cell.axes = measurement.axes;
   cell.axes.erase("repeat");
@@ -68,10 +67,11 @@ void add(Cells& cells, const Measurement& measurement, const ResultHeader& heade
   }
 }
 
-Cells collect(std::span<const ResultFile> files) {
-  Cells cells;
+MeasuredCells collect_cells(std::span<const ResultFile> files) {
+  MeasuredCells cells;
   for (const ResultFile& file : files) {
-    for (const Measurement& measurement : file.measurements) add(cells, measurement, file.header);
+    for (const Measurement& measurement : file.measurements)
+      add_measurement(cells, measurement, file.header);
   }
   for (auto& [key, cell] : cells) {
     if (cell.series.empty() && cell.trouble.empty()) cell.trouble = "without times";
@@ -167,7 +167,7 @@ void allow_for_many(std::vector<JudgedRow>& rows) {
 }
 
 /// Whether neither version of the library supports the case, which is not a difference.
-bool both_unsupported(const Cell& a, const Cell& b) {
+bool both_unsupported(const MeasuredCell& a, const MeasuredCell& b) {
   const std::string_view word = status_name(Status::unsupported);
   return a.trouble.starts_with(word) && b.trouble.starts_with(word);
 }
@@ -179,7 +179,7 @@ void add_missing(ComparisonReport& report, const std::string& name) {
 }
 
 /// Records differences between the places of two cells; returns whether there are any.
-bool note_places(ComparisonReport& report, const Cell& a, const Cell& b) {
+bool note_places(ComparisonReport& report, const MeasuredCell& a, const MeasuredCell& b) {
   const std::vector<std::string> lines = place_differences(a.place, b.place);
   for (const std::string& line : lines) {
     const auto known = std::ranges::find(report.place_differences, line);
@@ -197,7 +197,8 @@ struct Making {
 
 /// Compares the series of two cells. A phase without time on either side has no ratio and no row,
 /// nor has one that only A timed.
-void compare_cells(Making& making, const std::string& key, const Cell& a, const Cell& b) {
+void compare_cells(Making& making, const std::string& key, const MeasuredCell& a,
+                   const MeasuredCell& b) {
   ComparisonReport& report = making.report;
   const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
   for (const auto& [name, repeats] : a.series) {
@@ -225,7 +226,7 @@ void compare_cells(Making& making, const std::string& key, const Cell& a, const 
   }
 }
 
-void match_cells(Making& making, const Cells& a, const Cells& b) {
+void match_cells(Making& making, const MeasuredCells& a, const MeasuredCells& b) {
   ComparisonReport& report = making.report;
   for (const auto& [key, cell] : a) {
     const auto other = b.find(key);
@@ -236,7 +237,7 @@ void match_cells(Making& making, const Cells& a, const Cells& b) {
     } else if (both_unsupported(cell, other->second)) {
       continue;
     } else if (!cell.trouble.empty() || !other->second.trouble.empty()) {
-      const auto state = [](const Cell& side) {
+      const auto state = [](const MeasuredCell& side) {
         return side.trouble.empty() ? side.state : side.trouble;
       };
       report.not_compared.push_back(
@@ -251,14 +252,14 @@ void match_cells(Making& making, const Cells& a, const Cells& b) {
   }
 }
 
-std::map<std::string, std::string> environment_of(std::span<const ResultFile> files) {
+std::map<std::string, std::string> environment_map(std::span<const ResultFile> files) {
   const NamedTexts rows = joined_environment(files);
   return {rows.begin(), rows.end()};
 }
 
 std::vector<std::string> differences(std::span<const ResultFile> a, std::span<const ResultFile> b) {
-  std::map<std::string, std::string> left = environment_of(a);
-  std::map<std::string, std::string> right = environment_of(b);
+  std::map<std::string, std::string> left = environment_map(a);
+  std::map<std::string, std::string> right = environment_map(b);
   std::set<std::string> names;
   for (const auto* side : {&left, &right}) {
     for (const auto& [name, value] : *side) names.insert(name);
@@ -307,7 +308,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
   making.across = across;
   ComparisonReport& report = making.report;
   report.margin = margin;
-  match_cells(making, collect(a), collect(b));
+  match_cells(making, collect_cells(a), collect_cells(b));
   allow_for_many(making.rows);
   for (JudgedRow& judged : making.rows) report.rows.push_back(std::move(judged.row));
   if (report.rows.empty() && report.not_compared.empty()) {

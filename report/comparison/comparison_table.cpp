@@ -183,7 +183,7 @@ Table attribution_table(const ComparisonReport& report) {
   return table;
 }
 
-long long count(const ComparisonReport& report, Verdict verdict) {
+long long count_rows(const ComparisonReport& report, Verdict verdict) {
   return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
     return row.role == Role::judged && row.verdict == verdict;
   });
@@ -247,9 +247,9 @@ std::string trust(const ComparisonReport& report) {
 
 std::string lead(const ComparisonReport& report) {
   return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive{}",
-                     verdict_name(report.verdict), count(report, Verdict::regressed),
-                     count(report, Verdict::improved), count(report, Verdict::unchanged),
-                     count(report, Verdict::inconclusive), trust(report));
+                     verdict_name(report.verdict), count_rows(report, Verdict::regressed),
+                     count_rows(report, Verdict::improved), count_rows(report, Verdict::unchanged),
+                     count_rows(report, Verdict::inconclusive), trust(report));
 }
 
 /// A record of a key without times to compare.

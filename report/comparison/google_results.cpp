@@ -71,7 +71,7 @@ Measurement measured(Benchmark benchmark) {
   return measurement;
 }
 
-Environment environment_of(const history::Facts& context) {
+Environment google_environment(const history::Facts& context) {
   Environment environment;
   for (const auto& [name, value] : context) {
     if (name == "date") environment.date = value;
@@ -98,7 +98,7 @@ ResultFile results_of(const history::GoogleFile& file) {
   }
   ResultFile results;
   results.header.benchmark = "Google Benchmark";
-  results.header.environment = environment_of(file.context);
+  results.header.environment = google_environment(file.context);
   results.complete = true;
   for (Benchmark& benchmark : benchmarks) {
     results.measurements.push_back(measured(std::move(benchmark)));

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t enough_repeats = 5;
 constexpr std::size_t enough_samples = 5;
-constexpr int draws = 1000;
-constexpr std::uint64_t seed = 20240501;
+constexpr int ratio_draws = 1000;
+constexpr std::uint64_t first_seed = 20240501;
 
-std::size_t count(const Repeats& repeats) {
+std::size_t sample_count(const Repeats& repeats) {
   std::size_t total = 0;
   for (const auto& samples : repeats) total += samples.size();
   return total;
@@ -43,7 +43,7 @@ std::vector<double> log_medians(const Repeats& repeats) {
 /// A seed from the samples alone: A and B draw independently, and each draws the same on either
 /// side.
 std::uint64_t seed_of(const Repeats& repeats) {
-  std::uint64_t hash = seed;
+  std::uint64_t hash = first_seed;
   for (const auto& samples : repeats) {
     for (const double sample : samples) {
       hash = (hash ^ std::bit_cast<std::uint64_t>(sample)) * 0x100000001b3U;  // FNV-1a's prime
@@ -74,7 +74,7 @@ void append_blocks(const std::vector<double>& samples, std::mt19937_64& generato
 std::vector<double> bootstrap_log_medians(const Repeats& repeats) {
   std::mt19937_64 generator(seed_of(repeats));
   std::vector<double> medians;
-  for (int i = 0; i < draws; ++i) {
+  for (int i = 0; i < ratio_draws; ++i) {
     std::vector<double> drawn;
     for (std::size_t k = 0; k < repeats.size(); ++k) {
       append_blocks(repeats[draw_below(generator, repeats.size())], generator, drawn);
@@ -170,13 +170,13 @@ Ratio from_samples(const Repeats& a, const Repeats& b, double limit) {
   const double low = std::min(value, quantile(differences, 0.025));
   const double high = std::max(value, quantile(differences, 0.975));
   const auto share = [](std::ptrdiff_t count) {
-    return static_cast<double>(std::max<std::ptrdiff_t>(count, 1)) / draws;
+    return static_cast<double>(std::max<std::ptrdiff_t>(count, 1)) / ratio_draws;
   };
   return {std::exp(value),
           std::exp(low),
           std::exp(high),
-          fmt::format("bootstrap of {} and {} samples from {} and {} repeats", count(a), count(b),
-                      a.size(), b.size()),
+          fmt::format("bootstrap of {} and {} samples from {} and {} repeats", sample_count(a),
+                      sample_count(b), a.size(), b.size()),
           share(not_above(differences, limit)),
           share(not_below(differences, limit))};
 }
@@ -184,10 +184,11 @@ Ratio from_samples(const Repeats& a, const Repeats& b, double limit) {
 }  // namespace
 
 Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin) {
-  EXPECT(count(a) > 0 && count(b) > 0 && margin >= 0);
+  EXPECT(sample_count(a) > 0 && sample_count(b) > 0 && margin >= 0);
   const double limit = std::log1p(margin);
   if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b, limit);
-  if (count(a) >= enough_samples && count(b) >= enough_samples) return from_samples(a, b, limit);
+  if (sample_count(a) >= enough_samples && sample_count(b) >= enough_samples)
+    return from_samples(a, b, limit);
   const double value = median(pooled(b)) / median(pooled(a));
   return {value, value, value, "", 1, 1};
 }

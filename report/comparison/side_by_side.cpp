@@ -98,7 +98,7 @@ std::string column_name(const Entry& entry, const std::vector<ResultSource>& sou
   return name;
 }
 
-std::string row_name(const Entry& entry) {
+std::string question_name(const Entry& entry) {
   std::string name = entry.benchmark;
   for (const auto& [axis, value] : entry.question) {
     if (!value.empty()) name += " " + axis + "=" + value;
@@ -164,7 +164,7 @@ Table times_table(const SideBySide& all) {
   return table;
 }
 
-Table records_of(const SideBySide& all) {
+Table side_by_side_records(const SideBySide& all) {
   Table table;
   add_columns(table.columns, Meaning::key, {"measurement", "column"});
   add_columns(table.columns, Meaning::value, {"time_s", "ratio_to_first"});
@@ -216,7 +216,7 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
   }
   std::map<std::string, std::vector<std::vector<double>>> rows;
   for (const Entry& entry : entries) {
-    auto& times = rows[row_name(entry)];
+    auto& times = rows[question_name(entry)];
     times.resize(all.columns.size());
     times[place.at({entry.source, column_name(entry, sources, telling)})].push_back(entry.seconds);
   }
@@ -277,7 +277,7 @@ Document side_by_side_document(const SideBySide& all) {
       fmt::format("{} in {}", counted(static_cast<long long>(all.rows.size()), "measurement"),
                   counted(static_cast<long long>(all.columns.size()), "column"));
   document.tables = side_by_side_tables(all);
-  document.records = records_of(all);
+  document.records = side_by_side_records(all);
   document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });
   return document;
 }

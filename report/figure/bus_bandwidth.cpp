@@ -22,8 +22,7 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double width = 860;
-constexpr double height = 400;
+constexpr double bandwidth_height = 400;
 
 /// Ranks, ranks per node, and location of the messages.
 using Setting = std::tuple<int, int, model::MessageMemory>;
@@ -35,12 +34,12 @@ struct Measured {
   double high = 0;
 };
 
-struct Curve {
+struct BandwidthCurve {
   std::vector<Measured> points;
   const model::CollectiveFit* fit = nullptr;
 };
 
-using Curves = std::map<Setting, Curve>;
+using BandwidthCurves = std::map<Setting, BandwidthCurve>;
 
 int count_of(const Measurement& row, const std::string& axis) {
   const std::string text = axis_or_empty(row, axis);
@@ -61,7 +60,7 @@ std::optional<double> bus_rate(const Measurement& row, double seconds) {
   return rates->busbw->si() * 1e-9;
 }
 
-void append_points(Curves& curves, std::span<const ResultFile> results) {
+void append_points(BandwidthCurves& curves, std::span<const ResultFile> results) {
   for (const ResultFile& file : results) {
     for (const Measurement& row : file.measurements) {
       if (!counts(row)) continue;
@@ -79,13 +78,13 @@ void append_points(Curves& curves, std::span<const ResultFile> results) {
   }
 }
 
-void append_fits(Curves& curves, std::span<const model::CollectiveFit> fits) {
+void append_fits(BandwidthCurves& curves, std::span<const model::CollectiveFit> fits) {
   for (const model::CollectiveFit& fit : fits) {
     if (fit.collective != "all_reduce" || fit.ranks < 2) continue;
     const auto memory = fit.memory == model::to_string(model::MessageMemory::device)
                             ? model::MessageMemory::device
                             : model::MessageMemory::host;
-    Curve& curve = curves[{fit.ranks, fit.ranks_on_node, memory}];
+    BandwidthCurve& curve = curves[{fit.ranks, fit.ranks_on_node, memory}];
     if (curve.fit == nullptr) curve.fit = &fit;
   }
 }
@@ -98,7 +97,7 @@ double fitted_rate(const model::CollectiveFit& fit, double bytes) {
 }
 
 /// The range of sizes of the line: that of the measured points, else that of the fit's segments.
-std::pair<double, double> sizes_of(const Curve& curve) {
+std::pair<double, double> sizes_of(const BandwidthCurve& curve) {
   if (!curve.points.empty()) {
     const auto [least, most] = std::ranges::minmax_element(curve.points, {}, &Measured::bytes);
     return {least->bytes, most->bytes};
@@ -107,7 +106,7 @@ std::pair<double, double> sizes_of(const Curve& curve) {
   return {std::max(1.0, segments.front().from.si()), std::max(2.0, segments.back().from.si() * 4)};
 }
 
-std::vector<Point> fitted_line(const Curve& curve) {
+std::vector<Point> fitted_line(const BandwidthCurve& curve) {
   std::vector<Point> line;
   const auto [from, to] = sizes_of(curve);
   constexpr int steps = 160;
@@ -118,7 +117,7 @@ std::vector<Point> fitted_line(const Curve& curve) {
   return line;
 }
 
-Frame frame_of(const Curves& curves, double top) {
+Frame bandwidth_frame(const BandwidthCurves& curves, double top) {
   double from = 1e300;
   double to = 0;
   double least = 1e300;
@@ -134,12 +133,12 @@ Frame frame_of(const Curves& curves, double top) {
     if (curve.fit == nullptr) continue;
     for (const Point& each : fitted_line(curve)) meet(each.x, each.y, each.y);
   }
-  return frame_in({80, top, width - 100, height - top - 46},
+  return frame_in({80, top, figure_width - 100, bandwidth_height - top - 46},
                   {from * 0.8, to * 1.25, 0, 1, Spacing::logarithmic},
                   {least * 0.8, most * 1.25, 0, 1, Spacing::logarithmic});
 }
 
-std::string name_of(const Setting& setting) {
+std::string setting_name(const Setting& setting) {
   const auto [ranks, on_node, memory] = setting;
   std::string name = counted(ranks, "rank");
   if (ranks != on_node && on_node != 0) name += fmt::format(", {} on a node", on_node);
@@ -147,8 +146,8 @@ std::string name_of(const Setting& setting) {
   return name;
 }
 
-void draw_curve(Canvas& canvas, const Frame& frame, const Setting& setting, const Curve& curve,
-                std::size_t index) {
+void draw_bandwidth(Canvas& canvas, const Frame& frame, const Setting& setting,
+                    const BandwidthCurve& curve, std::size_t index) {
   if (curve.fit != nullptr) {
     std::vector<Point> line;
     for (const Point& each : fitted_line(curve)) {
@@ -158,8 +157,8 @@ void draw_curve(Canvas& canvas, const Frame& frame, const Setting& setting, cons
   }
   for (const Measured& each : curve.points) {
     const double x = frame.x.at(each.bytes);
-    std::string title = fmt::format("{}, {} bytes: {} GB/s measured", name_of(setting), each.bytes,
-                                    significant(each.busbw, 4));
+    std::string title = fmt::format("{}, {} bytes: {} GB/s measured", setting_name(setting),
+                                    each.bytes, significant(each.busbw, 4));
     if (curve.fit != nullptr) {
       title += fmt::format(", {} fitted", significant(fitted_rate(*curve.fit, each.bytes), 4));
     }
@@ -172,26 +171,27 @@ void draw_curve(Canvas& canvas, const Frame& frame, const Setting& setting, cons
 
 std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
                                     std::span<const model::CollectiveFit> fits) {
-  Curves curves;
+  BandwidthCurves curves;
   append_points(curves, results);
   append_fits(curves, fits);
   std::erase_if(curves, [](const auto& each) {
     return each.second.fit == nullptr && each.second.points.size() < 2;
   });
   if (curves.empty()) return {};
-  Canvas canvas(width, height);
+  Canvas canvas(figure_width, bandwidth_height);
   std::vector<LegendEntry> legend;
   bool fitted = false;
   for (const auto& [setting, curve] : curves) {
-    legend.push_back({name_of(setting), fill_class(legend.size())});
+    legend.push_back({setting_name(setting), fill_class(legend.size())});
     fitted = fitted || curve.fit != nullptr;
   }
-  const double top = draw_legend(canvas, {80, 14}, width - 90, legend);
-  const Frame frame = frame_of(curves, top);
+  const double top = draw_legend(canvas, {80, 14}, figure_width - 90, legend);
+  const Frame frame = bandwidth_frame(curves, top);
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "message size",
             "bus bandwidth, GB/s (less is worse)");
   std::size_t index = 0;
-  for (const auto& [setting, curve] : curves) draw_curve(canvas, frame, setting, curve, index++);
+  for (const auto& [setting, curve] : curves)
+    draw_bandwidth(canvas, frame, setting, curve, index++);
   const std::string title =
       std::string("Bus bandwidth of an all-reduce: measured (points: median, 95 % interval)") +
       (fitted ? " and as the fitted α + β m says (lines)" : "");

@@ -51,6 +51,9 @@ class Canvas {
   std::string body_;
 };
 
+inline constexpr double figure_width = 860;     ///< width of every figure, px
+inline constexpr std::size_t most_panels = 12;  ///< panels of one figure
+
 /// Number of colours; further series start again at the first.
 inline constexpr std::size_t colours = 7;
 /// "c3" is the fill of the series with that index, "s3" its stroke.

@@ -14,9 +14,7 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double width = 860;
 constexpr std::size_t most_forest_rows = 60;
-constexpr std::size_t most_panels = 12;
 constexpr std::string_view axis_name = "change (+ = worse)";
 
 /// Ticks of ratios as signed percentages.
@@ -76,7 +74,7 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
     most = std::max({most, as_percent(row.ratio), as_percent(row.high.value_or(row.ratio))});
   }
   const double height = 20.0 * static_cast<double>(shown.size()) + 60;
-  Canvas canvas(width, height);
+  Canvas canvas(figure_width, height);
   const double room = (most - least) * 0.05;
   const Frame frame = frame_in({336, 6, 410, height - 52}, {least - room, most + room}, {0, 1});
   draw_band(canvas, frame, margin);
@@ -106,7 +104,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
   }
   if (shown.empty()) return {};
   constexpr double panel = 150;
-  Canvas canvas(width, panel * static_cast<double>(shown.size()));
+  Canvas canvas(figure_width, panel * static_cast<double>(shown.size()));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const PairedRow& row = *shown[i];
     double least = as_percent(1 / (1 + margin));
@@ -119,7 +117,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
     canvas.text({70, top + 12}, shortened(row.name, 100), Anchor::start, "bold");
     const auto rounds = static_cast<double>(row.ratios.size());
     const Frame frame =
-        frame_in({70, top + 20, width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});
+        frame_in({70, top + 20, figure_width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});
     const double upper = frame.y.at(as_percent(1 + margin));
     canvas.rect({frame.x.from, upper, frame.x.to - frame.x.from,
                  frame.y.at(as_percent(1 / (1 + margin))) - upper},

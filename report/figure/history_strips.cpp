@@ -13,7 +13,6 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double width = 860;
 constexpr double strip = 140;
 constexpr std::size_t most_points = 100;
 /// Characters of bold text that fit the width of a strip.
@@ -105,7 +104,7 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top) {
   canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
   const double room = (most - least) * 0.3;  // for texts above and below the points
   const Frame frame =
-      frame_in({80, top + 20, width - 100, strip - 62},
+      frame_in({80, top + 20, figure_width - 100, strip - 62},
                {static_cast<double>(first) - 1,
                 static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
                {least - room, most + room});
@@ -128,7 +127,7 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
     if (shown.size() < most_strips) shown.push_back(&row);
   }
   if (shown.empty()) return {};
-  Canvas canvas(width, strip * static_cast<double>(shown.size()));
+  Canvas canvas(figure_width, strip * static_cast<double>(shown.size()));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     draw_strip(canvas, *shown[i], strip * static_cast<double>(i));
   }

@@ -16,8 +16,7 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double width = 860;
-constexpr double panel_height = 300;
+constexpr double latency_panel = 300;
 
 /// A sweep of working sets, ascending.
 struct Sweep {
@@ -34,7 +33,7 @@ std::vector<double> values(const Measurement& row, const std::string& series) {
   return found == row.series.end() ? std::vector<double>{} : found->second.samples.front();
 }
 
-std::string name_of(const Measurement& row) {
+std::string sweep_name(const Measurement& row) {
   std::string name;
   for (const char* axis : {"pages", "ranks_on_node"}) {
     const std::string value = axis_or_empty(row, axis);
@@ -45,7 +44,7 @@ std::string name_of(const Measurement& row) {
 }
 
 Sweep sweep_of(const Measurement& row) {
-  Sweep sweep{name_of(row), {}, {}, values(row, "told_capacity")};
+  Sweep sweep{sweep_name(row), {}, {}, values(row, "told_capacity")};
   const std::vector<double> sizes = values(row, "working_set");
   const std::vector<double> latencies = values(row, "latency");
   for (std::size_t i = 0; i < std::min(sizes.size(), latencies.size()); ++i) {
@@ -75,7 +74,7 @@ std::vector<Sweep> sweeps_of(std::span<const ResultFile> results, std::string_vi
   return sweeps;
 }
 
-Frame frame_of(const std::vector<Sweep>& sweeps, const Box& box) {
+Frame latency_frame(const std::vector<Sweep>& sweeps, const Box& box) {
   double from = 1e300;
   double to = 0;
   double low = 1e300;
@@ -123,8 +122,8 @@ void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::siz
   }
 }
 
-void draw_panel(Canvas& canvas, double y, const std::string& title,
-                const std::vector<Sweep>& sweeps) {
+void draw_sweeps(Canvas& canvas, double y, const std::string& title,
+                 const std::vector<Sweep>& sweeps) {
   canvas.text({70, y + 12}, title, Anchor::start, "bold");
   std::vector<LegendEntry> legend;
   std::set<std::vector<double>> told;
@@ -136,8 +135,8 @@ void draw_panel(Canvas& canvas, double y, const std::string& title,
   for (const auto& each : told) {
     legend.push_back({"caches as the system names them (broken): " + capacities_text(each), "c3"});
   }
-  const double top = draw_legend(canvas, {70, y + 30}, width - 80, legend);
-  const Frame frame = frame_of(sweeps, {70, top, width - 90, y + panel_height - top});
+  const double top = draw_legend(canvas, {70, y + 30}, figure_width - 80, legend);
+  const Frame frame = latency_frame(sweeps, {70, top, figure_width - 90, y + latency_panel - top});
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "working set",
             "latency of an access, ns (more is worse)");
   for (const auto& each : told) draw_capacities(canvas, frame, each, "dash");
@@ -155,11 +154,11 @@ std::optional<Figure> latency(std::span<const ResultFile> results) {
     if (!sweeps.empty()) panels.emplace_back(title, std::move(sweeps));
   }
   if (panels.empty()) return {};
-  Canvas canvas(width, 10 + (panel_height + 54) * static_cast<double>(panels.size()));
+  Canvas canvas(figure_width, 10 + (latency_panel + 54) * static_cast<double>(panels.size()));
   double y = 0;
   for (const auto& [title, sweeps] : panels) {
-    draw_panel(canvas, y, title, sweeps);
-    y += panel_height + 54;
+    draw_sweeps(canvas, y, title, sweeps);
+    y += latency_panel + 54;
   }
   const std::string title = "Latency of a pointer chase, and what asking for pages adds";
   const std::string alt = fmt::format(

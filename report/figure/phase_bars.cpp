@@ -16,11 +16,10 @@ namespace dlscale::report::figure {
 namespace {
 
 constexpr std::size_t most_runs = 48;
-constexpr double bar = 13;
-constexpr double of_run = 2 * bar + 22;  ///< its name, both bars, and space below
-constexpr double left = 90;
-constexpr double right = 130;
-constexpr double width = 860;
+constexpr double phase_bar = 13;
+constexpr double of_run = 2 * phase_bar + 22;  ///< its name, both bars, and space below
+constexpr double left_of_phases = 90;
+constexpr double right_of_phases = 130;
 
 using Runs = std::vector<const RunValidation*>;
 
@@ -49,7 +48,7 @@ std::size_t drop_surplus(std::map<std::string, Runs>& networks) {
   return dropped;
 }
 
-std::vector<StackPart> parts_of(const RunValidation& run, Seconds PhaseError::*side) {
+std::vector<StackPart> phase_parts(const RunValidation& run, Seconds PhaseError::*side) {
   std::vector<StackPart> parts;
   for (const Phase& phase : iteration_phases) {
     const auto found = std::ranges::find(run.phases, phase.series, &PhaseError::phase);
@@ -62,16 +61,16 @@ std::vector<StackPart> parts_of(const RunValidation& run, Seconds PhaseError::*s
 void draw_run(Canvas& canvas, const Scale& x, double y, const RunValidation& run) {
   const std::string name =
       fmt::format("{}, {}", schedule_text(run.run), counted(run.run.ranks, "rank"));
-  canvas.text({left, y + 11}, name);
+  canvas.text({left_of_phases, y + 11}, name);
   const auto draw_side = [&](const char* side, Seconds PhaseError::*time, double at) {
-    canvas.text({left - 8, at + 10}, side, Anchor::end, "soft");
-    return draw_stack(canvas, x, {left, at, 0, bar - 2}, parts_of(run, time),
+    canvas.text({left_of_phases - 8, at + 10}, side, Anchor::end, "soft");
+    return draw_stack(canvas, x, {left_of_phases, at, 0, phase_bar - 2}, phase_parts(run, time),
                       fmt::format("{}, {}", name, side));
   };
   draw_side("predicted", &PhaseError::predicted, y + 16);
-  const double end = draw_side("measured", &PhaseError::measured, y + 16 + bar);
+  const double end = draw_side("measured", &PhaseError::measured, y + 16 + phase_bar);
   if (const auto error = run.iteration().error) {
-    canvas.text({end + 60, y + 16 + bar + 10}, signed_percent(*error), Anchor::start, "bold",
+    canvas.text({end + 60, y + 16 + phase_bar + 10}, signed_percent(*error), Anchor::start, "bold",
                 "error of the iteration, (predicted − measured) / measured");
   }
 }
@@ -91,8 +90,10 @@ double height_of(const Runs& runs) {
 
 void draw_network(Canvas& canvas, double y, const std::string& name, const Runs& runs) {
   canvas.text({4, y + 14}, name, Anchor::start, "bold");
-  const Frame frame = frame_in({left, y + 22, width - left - right, height_of(runs) - 26 - 46},
-                               {0, longest_ms(runs)}, {0, 1});
+  const Frame frame =
+      frame_in({left_of_phases, y + 22, figure_width - left_of_phases - right_of_phases,
+                height_of(runs) - 26 - 46},
+               {0, longest_ms(runs)}, {0, 1});
   draw_axes(canvas, frame, linear_ticks(frame.x), {}, "time of an iteration, ms (more is worse)",
             "");
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -112,8 +113,8 @@ std::optional<Figure> phase_bars(const Validation& validation) {
   }
   double height = 54;
   for (const auto& [name, runs] : networks) height += height_of(runs);
-  Canvas canvas(width, height);
-  double y = draw_legend(canvas, {4, 14}, width - 8, legend);
+  Canvas canvas(figure_width, height);
+  double y = draw_legend(canvas, {4, 14}, figure_width - 8, legend);
   for (const auto& [name, runs] : networks) {
     draw_network(canvas, y, name, runs);
     y += height_of(runs);

@@ -16,8 +16,7 @@ namespace {
 using model::HierarchicalRoofline;
 using model::PlacedKernel;
 
-constexpr double width = 860;
-constexpr double panel_height = 330;
+constexpr double roofline_panel = 330;
 constexpr std::size_t most_named = colours - 1;  ///< algorithms with a colour of their own
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
@@ -60,7 +59,7 @@ std::vector<LegendEntry> legend_of(const std::map<std::string, std::size_t>& cho
 }
 
 /// All panels have the same axes, so that passes can be compared.
-Frame frame_of(const Kernels& kernels, const HierarchicalRoofline& roofline, const Box& box) {
+Frame roofline_frame(const Kernels& kernels, const HierarchicalRoofline& roofline, const Box& box) {
   double left = 1e300;
   double right = 0;
   double low = gflops(roofline.peak());
@@ -126,12 +125,12 @@ std::optional<Figure> roofline(const KernelStudy& study) {
     const auto is_of = [pass](const auto* each) { return each->sample->what.way.pass == pass; };
     if (std::ranges::any_of(kernels, is_of)) measured.push_back(pass);
   }
-  Canvas canvas(width, 70 + panel_height * static_cast<double>(measured.size()));
-  double y = draw_legend(canvas, {70, 14}, width - 80, legend_of(chosen));
+  Canvas canvas(figure_width, 70 + roofline_panel * static_cast<double>(measured.size()));
+  double y = draw_legend(canvas, {70, 14}, figure_width - 80, legend_of(chosen));
   for (const Pass pass : measured) {
     canvas.text({70, y + 8}, pass_name(pass), Anchor::start, "bold");
-    const Frame frame =
-        frame_of(kernels, *study.roofline(), {70, y + 14, width - 250, panel_height - 70});
+    const Frame frame = roofline_frame(kernels, *study.roofline(),
+                                       {70, y + 14, figure_width - 250, roofline_panel - 70});
     draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
               "operations of the algorithm a byte", "executed GFLOP/s (less is worse)");
     draw_ceilings(canvas, frame, *study.roofline());
@@ -140,7 +139,7 @@ std::optional<Figure> roofline(const KernelStudy& study) {
       canvas.circle({frame.x.at(each->intensity.si()), frame.y.at(gflops(each->executed))}, 3.5,
                     fill_class(chosen.at(each->sample->what.way.algorithm())), title_of(*each));
     }
-    y += panel_height;
+    y += roofline_panel;
   }
   const model::Way& way = kernels.front()->sample->what.way;
   const std::string title =

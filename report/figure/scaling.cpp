@@ -12,12 +12,10 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double width = 860;
 constexpr double panel_width = 340;
-constexpr double panel_height = 220;
-constexpr std::size_t most_panels = 12;
+constexpr double speedup_panel = 220;
 
-using Curve = std::vector<model::Prediction>;
+using SpeedupCurve = std::vector<model::Prediction>;
 
 double rate(const Run& run, Seconds time) {
   return run.ranks * run.batch / time.si();
@@ -32,13 +30,13 @@ bool belongs(const RunValidation& measured, const Run& predicted) {
 }
 
 struct Panel {
-  const Curve* curve;
+  const SpeedupCurve* curve;
   std::vector<const RunValidation*> measured;
 };
 
-std::vector<Panel> panels_of(std::span<const Curve> curves, const Validation& validation) {
+std::vector<Panel> panels_of(std::span<const SpeedupCurve> curves, const Validation& validation) {
   std::vector<Panel> panels;
-  for (const Curve& curve : curves) {
+  for (const SpeedupCurve& curve : curves) {
     if (curve.size() < 2) continue;
     Panel panel{&curve, {}};
     for (const RunValidation& run : validation.runs) {
@@ -50,13 +48,13 @@ std::vector<Panel> panels_of(std::span<const Curve> curves, const Validation& va
   return panels;
 }
 
-double ideal(const Curve& curve, int ranks) {
+double ideal(const SpeedupCurve& curve, int ranks) {
   const model::Prediction& first = curve.front();
   return first.images_per_s / first.speedup * ranks;
 }
 
-Frame frame_of(const Panel& panel, const Box& box) {
-  const Curve& curve = *panel.curve;
+Frame speedup_frame(const Panel& panel, const Box& box) {
+  const SpeedupCurve& curve = *panel.curve;
   double low = rate(curve.front().run, curve.front().high.value_or(curve.front().time.total));
   double high = ideal(curve, curve.back().run.ranks);
   for (const RunValidation* run : panel.measured) {
@@ -69,7 +67,7 @@ Frame frame_of(const Panel& panel, const Box& box) {
                   {low * 0.8, high * 1.25, 0, 1, Spacing::logarithmic});
 }
 
-void draw_curve(Canvas& canvas, const Frame& frame, const Curve& curve) {
+void draw_speedup(Canvas& canvas, const Frame& frame, const SpeedupCurve& curve) {
   std::vector<Point> line;
   std::vector<Point> band;
   std::vector<Point> back;
@@ -99,17 +97,18 @@ void draw_measured(Canvas& canvas, const Frame& frame, const RunValidation& run)
                   significant(middle, 4), significant(run.prediction.images_per_s, 4)));
 }
 
-void draw_panel(Canvas& canvas, const Panel& panel, Point corner) {
-  const Curve& curve = *panel.curve;
+void draw_speedup_panel(Canvas& canvas, const Panel& panel, Point corner) {
+  const SpeedupCurve& curve = *panel.curve;
   const Run& run = curve.front().run;
   canvas.text({corner.x, corner.y + 12},
               fmt::format("{} · {} · batch {}", run.network, schedule_text(run), run.batch),
               Anchor::start, "bold");
-  const Frame frame = frame_of(panel, {corner.x + 62, corner.y + 22, panel_width, panel_height});
+  const Frame frame =
+      speedup_frame(panel, {corner.x + 62, corner.y + 22, panel_width, speedup_panel});
   std::vector<int> counts;
   for (const model::Prediction& each : curve) counts.push_back(each.run.ranks);
   draw_axes(canvas, frame, count_ticks(counts), decade_ticks(frame.y), "workers", "images/s");
-  draw_curve(canvas, frame, curve);
+  draw_speedup(canvas, frame, curve);
   for (const RunValidation* each : panel.measured) {
     const bool inside = each->run.ranks >= frame.x.low && each->run.ranks <= frame.x.high;
     if (inside) draw_measured(canvas, frame, *each);
@@ -118,20 +117,20 @@ void draw_panel(Canvas& canvas, const Panel& panel, Point corner) {
 
 }  // namespace
 
-std::optional<Figure> scaling(std::span<const Curve> curves, const Validation& validation) {
+std::optional<Figure> scaling(std::span<const SpeedupCurve> curves, const Validation& validation) {
   const std::vector<Panel> panels = panels_of(curves, validation);
   if (panels.empty()) return {};
-  const double row = panel_height + 74;
+  const double row = speedup_panel + 74;
   const auto rows = static_cast<double>((panels.size() + 1) / 2);
-  Canvas canvas(width, 30 + rows * row);
-  draw_legend(canvas, {10, 14}, width,
+  Canvas canvas(figure_width, 30 + rows * row);
+  draw_legend(canvas, {10, 14}, figure_width,
               {{"predicted, with its 90 % interval", "c0"},
                {"measured in the same setting, with its 95 % interval", "c1"},
                {"ideal (broken line)", "c3"}});
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    draw_panel(
-        canvas, panels[i],
-        {10 + (width / 2) * static_cast<double>(i % 2), 28 + row * static_cast<double>(i / 2)});
+    draw_speedup_panel(canvas, panels[i],
+                       {10 + (figure_width / 2) * static_cast<double>(i % 2),
+                        28 + row * static_cast<double>(i / 2)});
   }
   std::size_t measured = 0;
   for (const Panel& panel : panels) measured += panel.measured.size();

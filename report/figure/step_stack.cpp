@@ -14,12 +14,11 @@ namespace dlscale::report::figure {
 namespace {
 
 constexpr std::size_t most_bars = 64;
-constexpr double bar = 15;
-constexpr double left = 150;
-constexpr double right = 70;
-constexpr double width = 860;
+constexpr double step_bar = 15;
+constexpr double left_of_steps = 150;
+constexpr double right_of_steps = 70;
 
-std::vector<StackPart> parts_of(const StepTimes& times) {
+std::vector<StackPart> stacked_parts(const StepTimes& times) {
   std::vector<StackPart> parts;
   for (std::size_t i = 0; i < times.size(); ++i) {
     parts.push_back({std::string(step_part_words.at(i)), times.at(i)});
@@ -42,9 +41,10 @@ void draw_group(Canvas& canvas, const Scale& x, const StepParts& group, std::siz
   y += 20;
   for (std::size_t rank = 0; rank < std::min(bars, group.ranks.size()); ++rank) {
     const std::string who = fmt::format("rank {} of {}", rank, group.ranks.size());
-    canvas.text({left - 8, y + 10}, who, Anchor::end, "soft");
-    draw_stack(canvas, x, {left, y, 0, bar - 3}, parts_of(group.ranks[rank]), who);
-    y += bar;
+    canvas.text({left_of_steps - 8, y + 10}, who, Anchor::end, "soft");
+    draw_stack(canvas, x, {left_of_steps, y, 0, step_bar - 3}, stacked_parts(group.ranks[rank]),
+               who);
+    y += step_bar;
   }
   y += 2;
 }
@@ -73,11 +73,12 @@ std::optional<Figure> step_stack(std::span<const ResultFile> results) {
   const std::size_t bars = std::min(all_bars, most_bars);
   groups.resize(groups_drawn(groups, bars));
   const double height =
-      76 + 22 * static_cast<double>(groups.size()) + bar * static_cast<double>(bars);
-  Canvas canvas(width, height);
-  draw_legend(canvas, {left, 14}, width - left, legend());
+      76 + 22 * static_cast<double>(groups.size()) + step_bar * static_cast<double>(bars);
+  Canvas canvas(figure_width, height);
+  draw_legend(canvas, {left_of_steps, 14}, figure_width - left_of_steps, legend());
   const Frame frame =
-      frame_in({left, 26, width - left - right, height - 26 - 46}, {0, longest}, {0, 1});
+      frame_in({left_of_steps, 26, figure_width - left_of_steps - right_of_steps, height - 26 - 46},
+               {0, longest}, {0, 1});
   draw_axes(canvas, frame, linear_ticks(frame.x), {}, "mean time of a step, ms (more is worse)",
             "");
   double y = 30;

@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t most_maps = 6;
 constexpr std::size_t most_rows = 64;    ///< rows of a map; more ranks share rows
 constexpr std::size_t most_cells = 120;  ///< cells of a row; more steps share cells
-constexpr double width = 860;
-constexpr double left = 70;
+constexpr double left_of_map = 70;
 
 using Matrix = std::vector<std::vector<double>>;  ///< [rank][step]
 
@@ -107,28 +106,28 @@ double draw_map(Canvas& canvas, const Map& map, double y, double most) {
   y += 18;
   const Matrix cells = joined(map.late, most_rows, most_cells);
   const double cell_width =
-      std::min(24.0, (width - left - 10) / static_cast<double>(cells.front().size()));
+      std::min(24.0, (figure_width - left_of_map - 10) / static_cast<double>(cells.front().size()));
   const double cell_height = cells.size() > 16 ? 8 : 16;
   const std::size_t per_row = (map.late.size() + most_rows - 1) / most_rows;
   const std::size_t per_cell = (map.late.front().size() + most_cells - 1) / most_cells;
   for (std::size_t row = 0; row < cells.size(); ++row) {
     if (cell_height > 8 || row % 4 == 0) {
-      canvas.text({left - 6, y + cell_height / 2 + 4}, fmt::format("rank {}", row * per_row),
+      canvas.text({left_of_map - 6, y + cell_height / 2 + 4}, fmt::format("rank {}", row * per_row),
                   Anchor::end, "soft");
     }
     for (std::size_t column = 0; column < cells[row].size(); ++column) {
       const double value = cells[row][column];
       const double strength = most > 0 ? std::max(0.06, std::abs(value) / most) : 0.06;
-      canvas.rect(
-          {left + cell_width * static_cast<double>(column), y, cell_width - 0.5, cell_height - 0.5},
-          fill_class(value > 0 ? 1 : 0),
-          fmt::format("rank {}, step {}: {}", row * per_row, column * per_cell,
-                      signed_percent(value)),
-          strength);
+      canvas.rect({left_of_map + cell_width * static_cast<double>(column), y, cell_width - 0.5,
+                   cell_height - 0.5},
+                  fill_class(value > 0 ? 1 : 0),
+                  fmt::format("rank {}, step {}: {}", row * per_row, column * per_cell,
+                              signed_percent(value)),
+                  strength);
     }
     y += cell_height;
   }
-  canvas.text({left, y + 14},
+  canvas.text({left_of_map, y + 14},
               fmt::format("steps 0 to {}, from left to right", map.late.front().size() - 1),
               Anchor::start, "soft");
   return y + 30;
@@ -144,10 +143,10 @@ std::optional<Figure> straggler_map(std::span<const ResultFile> results) {
     const std::size_t rows = joined(map.late, most_rows, most_cells).size();
     height += 48 + static_cast<double>(rows) * (rows > 16 ? 8 : 16);
   }
-  Canvas canvas(width, height);
+  Canvas canvas(figure_width, height);
   const double most = greatest(maps);
   double y = draw_legend(
-      canvas, {left, 14}, width - left,
+      canvas, {left_of_map, 14}, figure_width - left_of_map,
       {{fmt::format("slower than the median rank, at most {} (+ = worse)", signed_percent(most)),
         fill_class(1)},
        {"faster", fill_class(0)}});

@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 14> beside_the_answer{
     "a_s",    "base",    "before_value", "after_value", "level", "p",    "p_adjusted",
     "rounds", "repeats", "runs",         "windows",     "fits",  "rank", "within_limits"};
 /// Keys whose value names a row; for other keys the name is added.
-constexpr std::array<std::string_view, 4> names{"benchmark", "key", "name", "measurement"};
+constexpr std::array<std::string_view, 4> name_headings{"benchmark", "key", "name", "measurement"};
 /// States without an answer, whatever number the row has: the time until a crash is not a latency.
 constexpr std::array<std::string_view, 9> not_measured{
     "wrong",       "failed", "crashed",          "timeout",     "interrupted",
@@ -130,7 +130,7 @@ class Metrics {
     if (std::ranges::count(meanings_, Meaning::value_in_unit) > 0) {
       unit_ = column_of(table, "unit");
     }
-    for (const std::string_view name : names) {
+    for (const std::string_view name : name_headings) {
       if (!name_) name_ = column_of(table, name);
     }
     if (const auto machine = column_of(table, "machine"); machine && is_of_one(*machine)) {
@@ -293,8 +293,8 @@ std::string write_bencher(const Document& document, const Terminal&) {
 
 }  // namespace
 
-extern const Format bencher;
-const Format bencher{"bencher", "Bencher Metric Format: a benchmark a row, its numbers as measures",
-                     write_bencher};
+extern const Format bencher_format;
+const Format bencher_format{
+    "bencher", "Bencher Metric Format: a benchmark a row, its numbers as measures", write_bencher};
 
 }  // namespace dlscale::report::format

@@ -31,7 +31,7 @@ constexpr std::array<UnitName, 7> metric_units{{{"s", "seconds"},
 constexpr std::array<std::string_view, 10> plain_values{
     "ratio",      "ratio_low", "ratio_high", "max_relative_error", "speedup",
     "efficiency", "error",     "bias",       "median_abs",         "ratio_to_first"};
-constexpr std::array<std::string_view, 2> states{"verdict", "status"};
+constexpr std::array<std::string_view, 2> state_headings{"verdict", "status"};
 constexpr std::array<std::string_view, 1> remarks{"reason"};
 
 /// Whether a column has at least one number, and otherwise only numbers and empty texts.
@@ -61,7 +61,7 @@ const UnitName* unit_of_metric(std::string_view unit) {
 Meaning meaning_of(const Table& table, std::size_t column) {
   const Column& it = table.columns.at(column);
   if (it.meaning != Meaning::by_name) return it.meaning;
-  if (is_among(states, it.heading)) return Meaning::state;
+  if (is_among(state_headings, it.heading)) return Meaning::state;
   if (is_among(remarks, it.heading)) return Meaning::remark;
   const bool is_value =
       unit_of_heading(it.heading) != nullptr || is_among(plain_values, it.heading);

@@ -179,8 +179,8 @@ std::string write_comment(const Document& document, const Terminal&) {
 
 }  // namespace
 
-extern const Format comment;
-const Format comment{"comment", "a comment on a pull request: changes open, the rest folded",
-                     write_comment};
+extern const Format comment_format;
+const Format comment_format{"comment", "a comment on a pull request: changes open, the rest folded",
+                            write_comment};
 
 }  // namespace dlscale::report::format

@@ -30,7 +30,7 @@ std::string write_csv(const Document& document, const Terminal&) {
 
 }  // namespace
 
-extern const Format csv;
-const Format csv{"csv", "one row a record, SI units, unit in the heading", write_csv};
+extern const Format csv_format;
+const Format csv_format{"csv", "one row a record, SI units, unit in the heading", write_csv};
 
 }  // namespace dlscale::report::format

@@ -11,7 +11,8 @@ std::string write_json(const Document& document, const Terminal&) {
 
 }  // namespace
 
-extern const Format json;
-const Format json{"json", "strict JSON with a schema, SI units, unit in the key", write_json};
+extern const Format json_format;
+const Format json_format{"json", "strict JSON with a schema, SI units, unit in the key",
+                         write_json};
 
 }  // namespace dlscale::report::format

@@ -193,7 +193,8 @@ std::string write_junit(const Document& document, const Terminal&) {
 
 }  // namespace
 
-extern const Format junit;
-const Format junit{"junit", "JUnit XML: a test case a row with a verdict or a status", write_junit};
+extern const Format junit_format;
+const Format junit_format{"junit", "JUnit XML: a test case a row with a verdict or a status",
+                          write_junit};
 
 }  // namespace dlscale::report::format

@@ -76,7 +76,7 @@ std::string markdown_table(const Table& table) {
   return out;
 }
 
-extern const Format markdown;
-const Format markdown{"markdown", "tables for a README or a pull request", write_markdown};
+extern const Format markdown_format;
+const Format markdown_format{"markdown", "tables for a README or a pull request", write_markdown};
 
 }  // namespace dlscale::report::format

@@ -19,7 +19,7 @@ namespace dlscale::report::format {
 namespace {
 
 /// Metrics of one name, which the format groups.
-struct Family {
+struct MetricFamily {
   std::string name;
   std::string_view type;
   std::string unit;  ///< empty without one
@@ -68,7 +68,7 @@ class Exposition {
     for (std::size_t i = 0; i < table.columns.size(); ++i) append_column(i);
   }
 
-  [[nodiscard]] const std::vector<Family>& families() const { return families_; }
+  [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
 
  private:
   [[nodiscard]] bool is_key(std::size_t column) const {
@@ -119,17 +119,17 @@ class Exposition {
     }
   }
 
-  Family& family(const std::string& stem, std::string_view type, std::string_view unit) {
+  MetricFamily& family(const std::string& stem, std::string_view type, std::string_view unit) {
     std::string name = kind_;
     for (const std::string_view part : {std::string_view(stem), unit}) {
       if (!part.empty()) name.append("_").append(part);
     }
-    const auto found = std::ranges::find(families_, name, &Family::name);
+    const auto found = std::ranges::find(families_, name, &MetricFamily::name);
     if (found != families_.end()) return *found;
-    return families_.emplace_back(Family{std::move(name), type, std::string(unit), {}});
+    return families_.emplace_back(MetricFamily{std::move(name), type, std::string(unit), {}});
   }
 
-  void append_sample(Family& family, std::size_t row, const std::string& value) const {
+  void append_sample(MetricFamily& family, std::size_t row, const std::string& value) const {
     family.samples.push_back(fmt::format("{}{{{}}} {}", family.name, labels_[row], value));
   }
 
@@ -171,7 +171,7 @@ class Exposition {
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       const std::string& text = table_.rows[i].at(column).text;
       if (text.empty()) continue;
-      Family& states = family(stem, "stateset", "");
+      MetricFamily& states = family(stem, "stateset", "");
       for (const std::string& word : words) {
         std::string labels = labels_[i];
         append_label(labels, label(states.name, word));
@@ -186,10 +186,10 @@ class Exposition {
   std::vector<Meaning> meanings_;
   std::size_t unit_ = 0;  ///< column of units; one past the last if there is none
   std::vector<std::string> labels_;
-  std::vector<Family> families_;
+  std::vector<MetricFamily> families_;
 };
 
-std::string family_text(const Family& family) {
+std::string family_text(const MetricFamily& family) {
   std::string out = fmt::format("# TYPE {} {}\n", family.name, family.type);
   if (!family.unit.empty()) out += fmt::format("# UNIT {} {}\n", family.name, family.unit);
   for (const std::string& sample : family.samples) out += sample + "\n";
@@ -217,16 +217,16 @@ std::string write_openmetrics(const Document& document, const Terminal&) {
   }
   std::string out = info_text(document, kind);
   for (const Exposition* part : {&records, &cells}) {
-    for (const Family& family : part->families()) out += family_text(family);
+    for (const MetricFamily& family : part->families()) out += family_text(family);
   }
   return out + "# EOF\n";
 }
 
 }  // namespace
 
-extern const Format openmetrics;
-const Format openmetrics{"openmetrics",
-                         "OpenMetrics text: gauges and states, labels from the question",
-                         write_openmetrics};
+extern const Format openmetrics_format;
+const Format openmetrics_format{"openmetrics",
+                                "OpenMetrics text: gauges and states, labels from the question",
+                                write_openmetrics};
 
 }  // namespace dlscale::report::format

@@ -108,7 +108,7 @@ std::string write_table(const Document& document, const Terminal& terminal) {
 
 }  // namespace
 
-extern const Format table;
-const Format table{"table", "aligned text for people", write_table};
+extern const Format table_format;
+const Format table_format{"table", "aligned text for people", write_table};
 
 }  // namespace dlscale::report::format

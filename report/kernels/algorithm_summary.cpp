@@ -49,7 +49,7 @@ void count(Tally& tally, const Measurement& row, const Rows& leading, const Kern
 
 /// A condition without network and batch. Algorithms measured in one setting can be measured at all
 /// its cases.
-Axes setting_of(Axes condition) {
+Axes setting_without_case(Axes condition) {
   condition.erase("network");
   condition.erase("batch");
   return condition;
@@ -61,7 +61,7 @@ using Rivals = std::map<Axes, std::set<std::string>>;
 Rivals rivals_of(const std::vector<Found>& cases) {
   Rivals rivals;
   for (const Found& found : cases) {
-    std::set<std::string>& mine = rivals[setting_of(found.condition)];
+    std::set<std::string>& mine = rivals[setting_without_case(found.condition)];
     for (const auto& [algorithm, row] : found.by) {
       if (!keeps_filters(*row)) mine.insert(algorithm);
     }
@@ -73,7 +73,7 @@ Rivals rivals_of(const std::vector<Found>& cases) {
 std::vector<std::string> not_measured_at(const Found& found, const Rivals& rivals) {
   std::vector<std::string> absent;
   std::ranges::copy_if(
-      rivals.at(setting_of(found.condition)), std::back_inserter(absent),
+      rivals.at(setting_without_case(found.condition)), std::back_inserter(absent),
       [&found](const std::string& algorithm) { return !found.by.contains(algorithm); });
   return absent;
 }
@@ -168,7 +168,7 @@ void add(Totals& totals, const Found& found, std::size_t backends) {
 }
 
 /// "1.05"; " (tie)" after it means that a loss is not certain.
-std::string ratio_text(const Alone& alone, Seconds fastest) {
+std::string ratio_to_fastest(const Alone& alone, Seconds fastest) {
   const bool tied = alone.behind == 0 && alone.least > fastest;
   return significant(alone.least / fastest, 3) + (tied ? " (tie)" : "");
 }
@@ -354,7 +354,7 @@ Table backends_table(std::span<const ResultFile> results) {
     for (const std::string& backend : backends) {
       const Alone& alone = sum.alone.at(backend);
       cells.push_back({milliseconds(alone.least)});
-      cells.push_back({ratio_text(alone, sum.fastest)});
+      cells.push_back({ratio_to_fastest(alone, sum.fastest)});
       cells.push_back({std::to_string(alone.behind)});
     }
     table.rows.push_back(std::move(cells));

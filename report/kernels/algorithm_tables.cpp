@@ -90,7 +90,7 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
 }
 
 /// A column of a layer's table; left out if it is empty in all rows.
-struct Field {
+struct DetailField {
   Column column;
   std::function<std::string(const Measurement&)> text;
 };
@@ -118,26 +118,26 @@ std::string what_ran(const Measurement& measurement) {
   return what + std::string(status_name(measurement.status)) + why;
 }
 
-std::vector<Field> axis_fields(const Rows& rows) {
+std::vector<DetailField> axis_fields(const Rows& rows) {
   std::vector<Axes> all;
   for (const Measurement* row : rows) {
     all.push_back(row->axes);
     for (const char* told : {"pass", "backend", "algorithm"}) all.back().erase(told);
   }
-  std::vector<Field> fields;
+  std::vector<DetailField> fields;
   for (const std::string& name : varying_axes(all)) {
-    Field& field = fields.emplace_back();
+    DetailField& field = fields.emplace_back();
     field.column = {name, Align::left};
     field.text = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
   }
   return fields;
 }
 
-std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
-  std::vector<Field> fields{
+std::vector<DetailField> detail_fields(const Rows& rows, const KernelStudy& study) {
+  std::vector<DetailField> fields{
       {{"algorithm", Align::left}, algorithm_of},
       {{"pass", Align::left}, [](const Measurement& each) { return axis_or_empty(each, "pass"); }}};
-  for (Field& field : axis_fields(rows)) fields.push_back(std::move(field));
+  for (DetailField& field : axis_fields(rows)) fields.push_back(std::move(field));
   const auto add = [&fields](const char* heading, auto text) {
     fields.push_back({{heading}, std::move(text)});
   };
@@ -155,7 +155,7 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
   add("mean error",
       [](const Measurement& m) { return if_there(m.mean_relative_error, scientific); });
   fields.push_back({{"ran", Align::left}, what_ran});
-  std::erase_if(fields, [&rows](const Field& field) {
+  std::erase_if(fields, [&rows](const DetailField& field) {
     return std::ranges::all_of(rows,
                                [&](const Measurement* row) { return field.text(*row).empty(); });
   });
@@ -185,15 +185,15 @@ std::string layers_text(const Rows& rows) {
 /// All measurements of a kernel.
 Table details(const std::string& title, Rows rows, const KernelStudy& study) {
   sort_rows(rows);
-  const std::vector<Field> fields = detail_fields(rows, study);
+  const std::vector<DetailField> fields = detail_fields(rows, study);
   Table table;
   table.title = title;
-  for (const Field& field : fields) table.columns.push_back(field.column);
+  for (const DetailField& field : fields) table.columns.push_back(field.column);
   for (const Measurement* row : rows) {
     std::vector<Cell> cells;
     cells.reserve(fields.size());
     const Tone tone = row->status == Status::ok ? Tone::plain : Tone::caution;
-    for (const Field& field : fields) cells.push_back({field.text(*row), tone});
+    for (const DetailField& field : fields) cells.push_back({field.text(*row), tone});
     table.rows.push_back(std::move(cells));
   }
   return table;

@@ -44,7 +44,7 @@ Seconds total(const std::vector<LayerChoice>& choices) {
   return sum;
 }
 
-std::string interval_text(const model::Estimate<Seconds>& time) {
+std::string estimate_interval(const model::Estimate<Seconds>& time) {
   return fmt::format("{} to {}", milliseconds(time.low), milliseconds(time.high));
 }
 
@@ -88,7 +88,7 @@ std::vector<Cell> cells_of(const LayerChoice& choice) {
   const auto& prediction = best->prediction;
   cells.push_back({best->way.algorithm()});
   cells.push_back({milliseconds(prediction.time.value)});
-  cells.push_back({interval_text(prediction.time)});
+  cells.push_back({estimate_interval(prediction.time)});
   cells.push_back(workspace_cell(best->workspace));
   cells.push_back(
       prediction.extrapolated()
@@ -151,7 +151,7 @@ struct CandidateRow {
   std::size_t rank;  ///< 1 is the best
 };
 
-std::vector<CandidateRow> rows_of(const LayerChoice& choice) {
+std::vector<CandidateRow> candidate_rows(const LayerChoice& choice) {
   std::vector<CandidateRow> rows;
   for (const Candidate& each : choice.candidates) rows.push_back({&choice, &each, rows.size() + 1});
   return rows;
@@ -192,7 +192,7 @@ Fields<CandidateRow> candidate_fields() {
 Table records(const std::vector<LayerChoice>& choices) {
   std::vector<CandidateRow> rows;
   for (const LayerChoice& choice : choices)
-    std::ranges::move(rows_of(choice), std::back_inserter(rows));
+    std::ranges::move(candidate_rows(choice), std::back_inserter(rows));
   return records_of(candidate_fields(), rows);
 }
 
@@ -202,7 +202,7 @@ Json layer_object(const LayerChoice& choice) {
   return {{"layer", choice.layer},
           {"kernel", choice.kernel},
           {"pass", pass_name(choice.pass)},
-          {"candidates", list_of(candidate_fields(), rows_of(choice))},
+          {"candidates", list_of(candidate_fields(), candidate_rows(choice))},
           {"untold", std::move(untold)}};
 }
 
@@ -210,8 +210,8 @@ std::string limit_text(std::optional<Bytes> limit) {
   return limit ? fmt::format(" with at most {} of workspace", to_text(*limit)) : "";
 }
 
-std::string lead_of(const std::string& network, int batch, std::optional<Bytes> limit,
-                    const std::vector<LayerChoice>& choices) {
+std::string choice_lead(const std::string& network, int batch, std::optional<Bytes> limit,
+                        const std::vector<LayerChoice>& choices) {
   const std::size_t all = choices.size();
   const auto none = static_cast<std::size_t>(std::ranges::count_if(
       choices, [](const LayerChoice& choice) { return best_of(choice) == nullptr; }));
@@ -277,7 +277,7 @@ ExitCode exit_code(const std::vector<LayerChoice>& choices) {
 
 Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
                          const std::vector<LayerChoice>& choices) {
-  return {lead_of(network, batch, limit, choices),
+  return {choice_lead(network, batch, limit, choices),
           {choices_table(choices)},
           records(choices),
           json_answer("dlscale.choice", [network, batch, limit, choices] {

@@ -172,7 +172,7 @@ Json placed_object(const HierarchicalRoofline& roofline, std::span<const PlacedK
           {"kernels", list_of(placed_fields(roofline, peak), kernels)}};
 }
 
-std::string lead_of(long long kernels, const std::vector<double>& shares) {
+std::string placed_lead(long long kernels, const std::vector<double>& shares) {
   if (shares.empty()) {
     return fmt::format(
         "Of none of {} it is known how close to the measured roofline it comes: a library does not "
@@ -208,7 +208,7 @@ Document placed_document(const HierarchicalRoofline& roofline,
   tables.push_back(kernels_table(roofline, kernels, data_sheet_peak, unbounded));
   // The kernels refer to samples of the caller, which the text may outlive.
   const Json object = placed_object(roofline, kernels, data_sheet_peak);
-  return {lead_of(static_cast<long long>(kernels.size()), shares), std::move(tables),
+  return {placed_lead(static_cast<long long>(kernels.size()), shares), std::move(tables),
           records_of(placed_fields(roofline, data_sheet_peak), kernels),
           json_answer("dlscale.roofline", [object] { return object; })};
 }

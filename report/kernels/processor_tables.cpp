@@ -21,7 +21,7 @@ namespace dlscale::report {
 namespace {
 
 /// Rows of a benchmark that have numbers.
-Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
+Rows timed_rows(std::span<const ResultFile> results, std::string_view benchmark) {
   Rows rows;
   for (const ResultFile& file : results) {
     for (const Measurement& each : file.measurements) {
@@ -63,7 +63,7 @@ Table levels_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Levels of the memory, by the latency of a pointer chase";
   table.columns = {{"pages", Align::left}, {"level"}, {"capacity"}, {"latency ns"}, {"cycles"}};
-  for (const Measurement* row : rows_of(results, "latency")) {
+  for (const Measurement* row : timed_rows(results, "latency")) {
     if (axis_or_empty(*row, "operation") != "levels") continue;
     append_levels(table, *row);
     table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
@@ -81,7 +81,7 @@ Table lines_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Lines of the caches, by pairs of accesses";
   table.columns = {{"pages", Align::left}, {"line"}, {"system says"}};
-  for (const Measurement* row : rows_of(results, "latency")) {
+  for (const Measurement* row : timed_rows(results, "latency")) {
     if (axis_or_empty(*row, "operation") != "line") continue;
     const auto line = single(*row, "line");
     const auto told = single(*row, "told_line");
@@ -101,7 +101,7 @@ Table reach_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "How much memory is reached before page tables must be read";
   table.columns = {{"pages", Align::left}, {"level"}, {"reach"}, {"latency ns"}};
-  for (const Measurement* row : rows_of(results, "latency")) {
+  for (const Measurement* row : timed_rows(results, "latency")) {
     if (axis_or_empty(*row, "operation") != "page_reach") continue;
     const std::vector<double> reach = values(*row, "level_capacity");
     const std::vector<double> low = values(*row, "level_capacity_low");
@@ -130,7 +130,7 @@ Table peaks_table(std::span<const ResultFile> results) {
                    {"ranks at once"},
                    {"GFLOP/s"},
                    {"95 %"}};
-  Rows rows = rows_of(results, "peak");
+  Rows rows = timed_rows(results, "peak");
   std::ranges::stable_sort(rows, {}, [](const Measurement* row) {
     return std::pair(axis_or_empty(*row, "dtype"), axis_or_empty(*row, "isa"));
   });
@@ -158,7 +158,7 @@ Table intensities_table(std::span<const ResultFile> results) {
   std::map<std::pair<std::vector<std::string>, double>, std::map<double, std::vector<double>>>
       arrays;  // GFLOP/s
   std::set<double> intensities;
-  for (const Measurement* row : rows_of(results, "peak")) {
+  for (const Measurement* row : timed_rows(results, "peak")) {
     const auto rate = rates(*row).flops;
     if (axis_or_empty(*row, "operation") != "intensity" || !rate) continue;
     const double intensity = std::stod(axis_or_empty(*row, "intensity"));
@@ -206,7 +206,7 @@ std::vector<std::string> pass_key(const Measurement& measurement) {
 Table bandwidths_table(std::span<const ResultFile> results) {
   std::map<std::vector<std::string>, std::map<double, std::vector<double>>> passes;  // GB/s
   std::set<double> sizes;
-  for (const Measurement* row : rows_of(results, "memory")) {
+  for (const Measurement* row : timed_rows(results, "memory")) {
     const auto rate = rates(*row).bytes;
     if (!passes_over_arrays(*row) || !rate) continue;
     const double bytes = std::stod(axis_or_empty(*row, "bytes"));

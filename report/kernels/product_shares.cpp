@@ -37,7 +37,7 @@ std::string size_word(const GemmShape& product) {
 /// Axes that a product and a convolution must share.
 using Setting = std::map<std::string, std::string>;
 
-Setting setting_of(const Axes& axes) {
+Setting product_setting(const Axes& axes) {
   Setting setting;
   for (const char* name : {"dtype", "threads", "cache", "ranks_on_node"}) {
     setting[name] = axis_or_empty(axes, name);
@@ -56,8 +56,9 @@ ProductRates product_rates(std::span<const ResultFile> results) {
       const auto rate = rates(each).flops;
       if (each.benchmark != "gemm" || !is_timed(each) || !rate || !has_normal_values(each))
         continue;
-      all[{setting_of(each.axes), axis_or_empty(each, "kernel")}][axis_or_empty(each, "backend")]
-          .push_back(rate->si());
+      all[{product_setting(each.axes), axis_or_empty(each, "kernel")}]
+         [axis_or_empty(each, "backend")]
+             .push_back(rate->si());
     }
   }
   ProductRates found;
@@ -219,7 +220,7 @@ Table product_shares(std::span<const ResultFile> results) {
   Comparison whole{"whole", "one product of all pixels (a group), likewise"};
   std::set<std::string> missing_hot, missing;
   for (const LoweredCase& each : lowered_cases(cases)) {
-    const Setting setting = setting_of(each.found->condition);
+    const Setting setting = product_setting(each.found->condition);
     // A product of the backend native uses one thread.
     const bool alone = setting.at("threads") == "1";
     const auto by_call =

@@ -253,27 +253,27 @@ Table fits_table(const MessageJudgement& judgement) {
 }
 
 /// A measured message and its prediction.
-struct MessageRow {
+struct JudgedMessageRow {
   const FamilyJudgement* family;
   const JudgedMessage* judged;
 };
 
-std::vector<MessageRow> rows_of(const FamilyJudgement& family) {
-  std::vector<MessageRow> rows;
+std::vector<JudgedMessageRow> rows_of(const FamilyJudgement& family) {
+  std::vector<JudgedMessageRow> rows;
   for (const JudgedMessage& judged : family.messages) rows.push_back({&family, &judged});
   return rows;
 }
 
-Fields<MessageRow> message_fields() {
-  using F = Field<MessageRow>;
+Fields<JudgedMessageRow> message_fields() {
+  using F = Field<JudgedMessageRow>;
   using enum Meaning;
   using model::MessageFamily;
   using model::MessageSample;
   using Time = model::Estimate<Seconds>;
   const auto family = [](auto... path) {
-    return via(&MessageRow::family, &FamilyJudgement::family, path...);
+    return via(&JudgedMessageRow::family, &FamilyJudgement::family, path...);
   };
-  const auto its = [](auto... path) { return via(&MessageRow::judged, path...); };
+  const auto its = [](auto... path) { return via(&JudgedMessageRow::judged, path...); };
   const auto sample = [=](auto... path) { return its(&JudgedMessage::sample, path...); };
   const auto predicted = [=](auto... path) { return its(&JudgedMessage::prediction, path...); };
   using Prediction = std::decay_t<decltype(JudgedMessage::prediction)>;
@@ -306,15 +306,16 @@ Fields<MessageRow> message_fields() {
 
 Table worst_table(const MessageJudgement& judgement) {
   constexpr std::size_t shown = 10;
-  std::vector<MessageRow> worst;
+  std::vector<JudgedMessageRow> worst;
   for (const Unseen unseen : kinds) {
     for (const FamilyJudgement& family : judgement.families) {
       for (const JudgedMessage* judged : of_kind(family, unseen))
         worst.push_back({&family, judged});
     }
   }
-  std::ranges::stable_sort(worst, std::greater{},
-                           [](const MessageRow& row) { return std::abs(row.judged->error()); });
+  std::ranges::stable_sort(worst, std::greater{}, [](const JudgedMessageRow& row) {
+    return std::abs(row.judged->error());
+  });
   worst.resize(std::min(shown, worst.size()));
   Table table = table_of(message_fields(), worst);
   table.title = "Largest errors";
@@ -322,7 +323,7 @@ Table worst_table(const MessageJudgement& judgement) {
 }
 
 Table records(const MessageJudgement& judgement) {
-  std::vector<MessageRow> rows;
+  std::vector<JudgedMessageRow> rows;
   for (const FamilyJudgement& family : judgement.families) {
     std::ranges::copy(rows_of(family), std::back_inserter(rows));
   }

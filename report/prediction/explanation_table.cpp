@@ -37,13 +37,13 @@ double gain_of(const Explanation& explanation, const Advice& advice) {
   return advice.images_per_s / explanation.prediction.images_per_s - 1;
 }
 
-bool has_effect(const Explanation& explanation, const Sensitivity& input) {
+bool input_has_effect(const Explanation& explanation, const Sensitivity& input) {
   return std::abs(change_to(explanation, input.better)) >= nothing ||
          std::abs(change_to(explanation, input.worse)) >= nothing;
 }
 
 /// "alexnet on p40x16, …, 16 ranks".
-std::string title_of(const Explanation& explanation, std::string_view what) {
+std::string explanation_title(const Explanation& explanation, std::string_view what) {
   const Run& run = explanation.prediction.run;
   return fmt::format("{}: {}, {}", what, run_title(run), counted(run.ranks, "rank"));
 }
@@ -107,7 +107,7 @@ Fields<Advice> advice_fields(const Explanation& explanation) {
 
 Table parts_table(const Explanation& explanation) {
   Table table = table_of(part_fields(explanation), explanation.parts);
-  table.title = title_of(explanation, "Parts");
+  table.title = explanation_title(explanation, "Parts");
   const model::Prediction& prediction = explanation.prediction;
   table.notes.push_back(fmt::format("the iteration takes {} ms, bound by {}",
                                     milliseconds(prediction.time.total), prediction.bound));
@@ -122,14 +122,14 @@ Table inputs_table(const Explanation& explanation) {
   std::vector<Sensitivity> shown;
   std::vector<std::string> idle;
   for (const Sensitivity& input : explanation.inputs) {
-    if (has_effect(explanation, input)) {
+    if (input_has_effect(explanation, input)) {
       shown.push_back(input);
     } else {
       idle.push_back(input.input);
     }
   }
   Table table = table_of(input_fields(explanation), shown);
-  table.title = title_of(explanation, "Inputs");
+  table.title = explanation_title(explanation, "Inputs");
   if (!idle.empty()) {
     table.notes.push_back(fmt::format("without effect: {}", fmt::join(idle, ", ")));
   }
@@ -143,7 +143,7 @@ Table advice_table(const Explanation& explanation) {
   std::vector<Advice> known;
   std::ranges::copy_if(explanation.advice, std::back_inserter(known), is_known);
   Table table = table_of(advice_fields(explanation), known);
-  table.title = title_of(explanation, "Other ways to run");
+  table.title = explanation_title(explanation, "Other ways to run");
   for (const Advice& advice : explanation.advice) {
     if (is_known(advice)) continue;
     table.notes.push_back(fmt::format("{}: {}", advice.change, advice.why_not));
@@ -175,7 +175,7 @@ std::string best_of(const Explanation& explanation) {
   return text;
 }
 
-std::string lead_of(const Explanation& explanation) {
+std::string explanation_lead(const Explanation& explanation) {
   const model::Prediction& prediction = explanation.prediction;
   return fmt::format("{} bounds {} on {} of {}.{}", prediction.bound, prediction.run.network,
                      counted(prediction.run.ranks, "rank"), prediction.run.cluster,
@@ -195,7 +195,7 @@ struct Told {
   std::string bound = {};
 };
 
-Fields<Told> record_fields() {
+Fields<Told> explanation_record_fields() {
   using enum Meaning;
   const auto run = [](const Told& told) -> const Run& { return told.explanation->prediction.run; };
   const auto change = [](const Told& told) {
@@ -239,10 +239,10 @@ void add_rows(const Explanation& explanation, std::vector<Told>& rows) {
   }
 }
 
-Table records(std::span<const Explanation> explanations) {
+Table explanation_records(std::span<const Explanation> explanations) {
   std::vector<Told> rows;
   for (const Explanation& explanation : explanations) add_rows(explanation, rows);
-  return records_of(record_fields(), rows);
+  return records_of(explanation_record_fields(), rows);
 }
 
 Json explanation_object(const Explanation& explanation) {
@@ -265,13 +265,13 @@ Json explanations_object(std::span<const Explanation> explanations) {
 Document explanation_document(std::span<const Explanation> explanations) {
   EXPECT(!explanations.empty());
   Document document;
-  document.lead = lead_of(explanations.back());
+  document.lead = explanation_lead(explanations.back());
   for (const Explanation& explanation : explanations) {
     document.tables.push_back(parts_table(explanation));
     document.tables.push_back(inputs_table(explanation));
     document.tables.push_back(advice_table(explanation));
   }
-  document.records = records(explanations);
+  document.records = explanation_records(explanations);
   document.json =
       json_answer("dlscale.explanation",
                   [all = std::vector<Explanation>(explanations.begin(), explanations.end())] {

@@ -70,8 +70,8 @@ struct LayerRow {
 };
 
 /// A time and its source; people see the time only if something is done.
-Fields<LayerRow> time_fields(const std::string& name, const char* header, Seconds LayerTime::*time,
-                             Source LayerTime::*source) {
+Fields<LayerRow> layer_time_fields(const std::string& name, const char* header,
+                                   Seconds LayerTime::*time, Source LayerTime::*source) {
   using enum Meaning;
   const auto shown = [time, source](const LayerRow& row) {
     return row.time->*source ? milliseconds(row.time->*time) : "–";
@@ -93,12 +93,12 @@ Fields<LayerRow> layer_fields() {
   return joined<LayerRow>({
       {{"layer", key, via(&LayerRow::layer, &Layer::name), "layer", as::words},
        {"kind", key, via(&LayerRow::layer, &Layer::kind, kind_name), "kind", as::words}},
-      time_fields("t_f", "forward ms", &LayerTime::forward, &LayerTime::forward_source),
-      time_fields("t_b", "backward ms", &LayerTime::backward, &LayerTime::backward_source),
+      layer_time_fields("t_f", "forward ms", &LayerTime::forward, &LayerTime::forward_source),
+      layer_time_fields("t_b", "backward ms", &LayerTime::backward, &LayerTime::backward_source),
       {{"gradient_bytes", value, via(&LayerRow::time, &LayerTime::gradient), "gradient bytes",
         bytes_text}},
-      time_fields("t_comm", "message ms", &LayerTime::communication,
-                  &LayerTime::communication_source),
+      layer_time_fields("t_comm", "message ms", &LayerTime::communication,
+                        &LayerTime::communication_source),
   });
 }
 
@@ -145,7 +145,7 @@ Table layer_table(const Network& network, const LayerTimes& times) {
   return table;
 }
 
-Table records(const Network& network, std::span<const LayerTimes> runs) {
+Table layer_records(const Network& network, std::span<const LayerTimes> runs) {
   const auto run = [](const LayerRow& row) -> const Run& { return *row.run; };
   const Fields<Run> of_run =
       joined<Run>({picked(run_fields(), {"network", "cluster", "ranks", "batch", "dtype",
@@ -175,7 +175,7 @@ Document layer_document(const Network& network, std::span<const LayerTimes> runs
   EXPECT(!runs.empty());
   Document document;
   for (const LayerTimes& times : runs) document.tables.push_back(layer_table(network, times));
-  document.records = records(network, runs);
+  document.records = layer_records(network, runs);
   document.json = json_answer("dlscale.layers",
                               [network, all = std::vector<LayerTimes>(runs.begin(), runs.end())] {
                                 return layers_object(network, all);

@@ -124,7 +124,7 @@ double difference(const CheckedTraining& one) {
   return (one.planned.iteration - one.simulated.iteration) / one.simulated.iteration;
 }
 
-std::string title_of(const TrainingPlan& plan) {
+std::string plan_title(const TrainingPlan& plan) {
   const model::TrainingLength& length = plan.question.length;
   return fmt::format(
       "{} on {}, {}, {:.4g} epochs{} of {:.0f} images", plan.run.network, plan.run.cluster,
@@ -171,7 +171,7 @@ std::string difference_note(const std::vector<CheckedTraining>& best) {
       100 * most);
 }
 
-std::vector<std::string> notes_of(const TrainingPlan& plan) {
+std::vector<std::string> plan_notes(const TrainingPlan& plan) {
   std::vector<std::string> notes;
   const auto limits = limits_of(plan);
   notes.push_back(fmt::format(
@@ -231,14 +231,14 @@ Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
 
 Table best_table(const TrainingPlan& plan) {
   Table table = table_of(best_fields(plan), plan.best);
-  table.title = title_of(plan) + ": " + wanted(plan.question.objective);
+  table.title = plan_title(plan) + ": " + wanted(plan.question.objective);
   std::set<std::string> told;
   for (const CheckedTraining& one : plan.best) {
     for (const std::string& note : one.notes) {
       if (told.insert(note).second) table.notes.push_back(note);
     }
   }
-  for (std::string& note : notes_of(plan)) table.notes.push_back(std::move(note));
+  for (std::string& note : plan_notes(plan)) table.notes.push_back(std::move(note));
   return table;
 }
 
@@ -289,7 +289,7 @@ Table neighbour_table(const TrainingPlan& plan) {
   return table;
 }
 
-std::string lead_of(const TrainingPlan& plan) {
+std::string plan_lead(const TrainingPlan& plan) {
   const PlannedTraining& best = plan.best.front().simulated;
   return fmt::format("{} with {} images each by {}: {}, {} hours of a rank{}",
                      counted(best.ranks, "rank"), best.batch, model::exchange_text(best.exchange),
@@ -305,7 +305,7 @@ struct PlanRecord {
   bool within = true;                ///< within the limits
 };
 
-Fields<PlanRecord> record_fields(const TrainingPlan& plan) {
+Fields<PlanRecord> plan_record_fields(const TrainingPlan& plan) {
   using enum Meaning;
   const auto of_training = [](const Fields<PlannedTraining>& fields) {
     return for_programs(part_of<PlanRecord>(fields, &PlanRecord::training));
@@ -336,7 +336,7 @@ Table plan_records(const TrainingPlan& plan) {
   for (const PlanNeighbour& one : plan.neighbours) {
     rows.push_back({"neighbour", one.change, one.planned, {}, one.within_limits});
   }
-  return records_of(record_fields(plan), rows);
+  return records_of(plan_record_fields(plan), rows);
 }
 
 Json question_object(const model::PlanQuestion& question) {
@@ -376,7 +376,7 @@ Json plan_object(const TrainingPlan& plan) {
 Document plan_document(const TrainingPlan& plan) {
   EXPECT(!plan.best.empty());
   Document document;
-  document.lead = lead_of(plan);
+  document.lead = plan_lead(plan);
   document.tables.push_back(best_table(plan));
   document.tables.push_back(front_table(plan));
   if (!plan.neighbours.empty()) document.tables.push_back(neighbour_table(plan));

@@ -116,7 +116,7 @@ Fields<MarkedRow> people_fields(bool links) {
 }
 
 /// Each note once, with the number of its rows unless it applies to all.
-std::vector<std::string> notes_of(const std::vector<SweepRow>& rows) {
+std::vector<std::string> sweep_notes(const std::vector<SweepRow>& rows) {
   model::Notes notes;
   std::vector<std::size_t> counts;
   for (const SweepRow& row : rows) {
@@ -151,7 +151,7 @@ Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
   Table table = table_of(people_fields(has_links(sweep.rows)), marked(sweep.rows, marks));
   table.title = fmt::format("{} on {}, {}, {} per rank", run.network, run.cluster,
                             dtype_name(run.dtype), counted(run.loader_threads, "loader thread"));
-  add_lines("", notes_of(sweep.rows), table.notes);
+  add_lines("", sweep_notes(sweep.rows), table.notes);
   add_lines("left out: ", sweep.left_out, table.notes);
   table.notes.push_back(
       "best: most images/s, of all rows or of those with as many ranks; comm is what the backward "

@@ -46,7 +46,7 @@ std::vector<std::string> lines_of(std::span<const Prediction> rows) {
 }
 
 /// A row in all forms. Fields without effect on a row are null.
-Fields<Prediction> fields_of(const TimedPredictions& predictions) {
+Fields<Prediction> timed_fields(const TimedPredictions& predictions) {
   using F = Field<Prediction>;
   using enum Meaning;
   const std::string messages = predictions.messages;
@@ -80,7 +80,7 @@ Fields<Prediction> fields_of(const TimedPredictions& predictions) {
 }
 
 Table timed_table(const TimedPredictions& predictions) {
-  Table table = table_of(fields_of(predictions), predictions.rows);
+  Table table = table_of(timed_fields(predictions), predictions.rows);
   const Run& first = predictions.rows.front().run;
   table.title = fmt::format("{} as timed on one worker, {} per rank, messages of {}", first.network,
                             counted(first.batch, "image"), predictions.messages);
@@ -92,7 +92,7 @@ Table timed_table(const TimedPredictions& predictions) {
 
 JsonText json_of(const TimedPredictions& predictions) {
   const std::vector<Prediction> rows(predictions.rows.begin(), predictions.rows.end());
-  const Fields<Prediction> fields = fields_of(predictions);
+  const Fields<Prediction> fields = timed_fields(predictions);
   return json_answer("dlscale.timed_prediction", [rows, fields, messages = predictions.messages] {
     return Json{{"network", rows.front().run.network},
                 {"messages", messages},
@@ -106,7 +106,7 @@ Document timed_document(const TimedPredictions& predictions) {
   EXPECT(!predictions.rows.empty());
   return {"",
           {timed_table(predictions)},
-          records_of(fields_of(predictions), predictions.rows),
+          records_of(timed_fields(predictions), predictions.rows),
           json_of(predictions)};
 }
 

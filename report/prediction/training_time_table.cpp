@@ -52,7 +52,8 @@ std::string interval(const Training& training) {
   return fmt::format("{} – {}", hours(*training.low), hours(*training.high));
 }
 
-std::vector<std::string> notes_of(std::span<const Training> trainings, const TrainingGoal& goal) {
+std::vector<std::string> training_notes(std::span<const Training> trainings,
+                                        const TrainingGoal& goal) {
   std::vector<std::string> notes;
   if (goal.target) {
     notes.push_back(fmt::format("epochs to {}: {:.4g} (1 + B / {:.4g}) for a global batch of B",
@@ -81,7 +82,7 @@ std::vector<std::string> notes_of(std::span<const Training> trainings, const Tra
 }
 
 /// The title, by batch per rank or by global batch.
-std::string title_of(std::span<const Training> trainings) {
+std::string training_title(std::span<const Training> trainings) {
   const Run& run = trainings.front().prediction.run;
   const auto as_first = [&](const Training& training) {
     return training.prediction.run.batch == run.batch;
@@ -96,7 +97,7 @@ std::string epochs_text(const Training& training) {
 }
 
 /// A row in all forms; the training that takes `least` is marked.
-Fields<Training> fields_of(Seconds least) {
+Fields<Training> training_time_fields(Seconds least) {
   using F = Field<Training>;
   using enum Meaning;
   const auto run = [](const Training& row) -> const Run& { return row.prediction.run; };
@@ -124,9 +125,9 @@ Fields<Training> fields_of(Seconds least) {
 
 Table trainings_table(std::span<const Training> trainings, const TrainingGoal& goal,
                       Seconds least) {
-  Table table = table_of(fields_of(least), trainings);
-  table.title = "Time to train: " + title_of(trainings);
-  table.notes = notes_of(trainings, goal);
+  Table table = table_of(training_time_fields(least), trainings);
+  table.title = "Time to train: " + training_title(trainings);
+  table.notes = training_notes(trainings, goal);
   return table;
 }
 
@@ -143,11 +144,11 @@ Document training_time_document(std::span<const Prediction> predictions, const T
   document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
                               counted(best.prediction.run.ranks, "rank"));
   document.tables = {trainings_table(trainings, goal, best.time)};
-  document.records = records_of(fields_of(best.time), trainings);
+  document.records = records_of(training_time_fields(best.time), trainings);
   document.json = json_answer("dlscale.training_time", [trainings, goal, least = best.time] {
     return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
                 {"samples_per_epoch", number(goal.samples)},
-                {"trainings", list_of(fields_of(least), trainings)}};
+                {"trainings", list_of(training_time_fields(least), trainings)}};
   });
   return document;
 }

@@ -27,7 +27,7 @@ std::string unit_suffix(const std::string& unit) {
   return unit == "B" ? "_bytes" : "_" + unit;
 }
 
-void append_axes(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
+void append_axis_records(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
   using F = Field<ResultRow>;
   std::set<std::string> names;
   for (const ResultRow& row : rows) {
@@ -41,7 +41,7 @@ void append_axes(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) 
   }
 }
 
-void append_series(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
+void append_series_records(Fields<ResultRow>& fields, const std::vector<ResultRow>& rows) {
   using F = Field<ResultRow>;
   std::set<std::pair<std::string, std::string>> names;
   for (const ResultRow& row : rows) {
@@ -95,7 +95,7 @@ std::string machine_of(const Environment& environment) {
   return machine;
 }
 
-Fields<ResultRow> fields_of(const std::vector<ResultRow>& rows) {
+Fields<ResultRow> record_fields(const std::vector<ResultRow>& rows) {
   using F = Field<ResultRow>;
   using enum Meaning;
   F status("status", state, via(&ResultRow::what, &Measurement::status, status_name));
@@ -104,11 +104,11 @@ Fields<ResultRow> fields_of(const std::vector<ResultRow>& rows) {
   const auto rate = [](auto which) { return via(&ResultRow::rates, which); };
   Fields<ResultRow> fields{{"benchmark", key, of_measurement(&Measurement::benchmark)},
                            F::json("axes", of_measurement(&Measurement::axes))};
-  append_axes(fields, rows);
+  append_axis_records(fields, rows);
   fields.push_back(status);
   fields.push_back({"reason", remark, of_measurement(&Measurement::reason)});
   fields.push_back(F::json("series", series_object));
-  append_series(fields, rows);
+  append_series_records(fields, rows);
   return joined<ResultRow>(
       {fields,
        {{"flops_per_s", value, rate(&Rates::flops)},
@@ -150,14 +150,14 @@ std::vector<ResultRow> rows_of(std::span<const ResultFile> results) {
 
 Table result_records(std::span<const ResultFile> results) {
   const std::vector<ResultRow> rows = rows_of(results);
-  return records_of(fields_of(rows), rows);
+  return records_of(record_fields(rows), rows);
 }
 
 JsonText results_json(std::span<const ResultFile> results, std::span<const SuiteRecord> suites) {
   return json_answer(
       "dlscale.result_summary",
       [rows = rows_of(results), all = std::vector<SuiteRecord>(suites.begin(), suites.end())] {
-        Json json{{"measurements", list_of(fields_of(rows), rows)}};
+        Json json{{"measurements", list_of(record_fields(rows), rows)}};
         if (!all.empty()) json["cells"] = cells_json(all);
         return json;
       });

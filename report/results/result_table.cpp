@@ -109,7 +109,7 @@ Field<Measurement> rate_field(const char* header, std::optional<Rate> Rates::*wh
 }
 
 /// Columns that are shown if any measurement has a value for them.
-Fields<Measurement> fields_of(const Measurements& measurements) {
+Fields<Measurement> measurement_fields(const Measurements& measurements) {
   using F = Field<Measurement>;
   Fields<Measurement> fields;
   append_axes(fields, measurements);
@@ -130,7 +130,7 @@ Fields<Measurement> fields_of(const Measurements& measurements) {
 
 Table file_table(const ResultFile& file) {
   const Measurements measurements = sorted(file.measurements);
-  Table table = table_of(fields_of(measurements), measurements);
+  Table table = table_of(measurement_fields(measurements), measurements);
   const std::string constants = constant_axes(all_axes(measurements));
   table.title = file.header.benchmark + (constants.empty() ? "" : ": " + constants);
   for (std::size_t i = 0; i < measurements.size(); ++i) {

@@ -110,7 +110,7 @@ std::vector<std::string> doubts_of(const CommunicationProfile& profile) {
   return doubts;
 }
 
-Table runs_table(const Profiles& profiles) {
+Table profiled_runs_table(const Profiles& profiles) {
   Table table;
   table.title = "What ranks send each other in an iteration";
   const std::vector<std::string> names = telling_axes(profiles);
@@ -276,7 +276,7 @@ Table run_table(const Sent& sent, const std::vector<std::string>& names) {
 std::vector<Table> communication_summary(std::span<const ResultFile> results) {
   const Profiles profiles = profiles_of(results);
   if (profiles.empty()) return {};
-  std::vector<Table> tables{runs_table(profiles)};
+  std::vector<Table> tables{profiled_runs_table(profiles)};
   for (const auto& [setting, schedules] : by_setting(profiles)) {
     if (schedules.size() > 1) tables.push_back(side_by_side(setting, schedules));
   }

@@ -8,15 +8,13 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  ///< rows of an unfolded table
-
-void append_folded(Section& section, Table table) {
+void fold(Section& section, Table table) {
   if (!table.rows.empty()) section.blocks.emplace_back(Folded{std::move(table)});
 }
 
-void append(Section& section, Table table) {
-  if (table.rows.size() > most_rows) {
-    append_folded(section, std::move(table));
+void append_or_fold(Section& section, Table table) {
+  if (table.rows.size() > most_unfolded_rows) {
+    fold(section, std::move(table));
   } else if (!table.rows.empty() || !table.notes.empty()) {
     section.blocks.emplace_back(std::move(table));
   }
@@ -29,7 +27,7 @@ void append_roofline(Section& section, const KernelStudy& study) {
     return;
   }
   for (Table& table : ceiling_tables(*study.roofline(), study.placed())) {
-    append(section, std::move(table));
+    append_or_fold(section, std::move(table));
   }
 }
 
@@ -48,8 +46,8 @@ std::vector<Table> ratio_tables(const ReportInput& input) {
 Section convolution_section(const ReportInput& input) {
   Section section{"convolutions", "Convolutions by algorithm", {}};
   section.blocks.emplace_back(Paragraph{fastest_sentence(input.results)});
-  for (Table& table : convolution_summary(input)) append(section, std::move(table));
-  for (Table& table : fastest_tables(input.results)) append_folded(section, std::move(table));
+  for (Table& table : convolution_summary(input)) append_or_fold(section, std::move(table));
+  for (Table& table : fastest_tables(input.results)) fold(section, std::move(table));
   append_roofline(section, *input.kernels);
   section.blocks.emplace_back(
       Paragraph{"Every algorithm, layer by layer, with speed, workspace, errors and what ran:"});
@@ -67,8 +65,8 @@ Section ratio_section(const ReportInput& input) {
     section.blocks.emplace_back(Paragraph{std::string("No ratios: ") + error.what()});
     return section;
   }
-  for (Table& table : ratio_tables(input)) append(section, std::move(table));
-  append_folded(section, winograd_ratios(input.results));
+  for (Table& table : ratio_tables(input)) append_or_fold(section, std::move(table));
+  fold(section, winograd_ratios(input.results));
   if (section.blocks.empty()) {
     section.blocks.emplace_back(
         Paragraph{"No two implementations of the same algorithm were measured at one layer."});

@@ -98,7 +98,7 @@ Table metrics_table(std::string title, const std::vector<const GateMetric*>& met
   return table;
 }
 
-Table table_of(const GateReport& gate, std::string title, Verdict verdict) {
+Table metric_table(const GateReport& gate, std::string title, Verdict verdict) {
   return metrics_table(std::move(title), by_size(gate, [verdict](const GateMetric& metric) {
                          return metric.verdict == verdict;
                        }));
@@ -115,7 +115,7 @@ std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
 
 /// Inconclusive metrics, with the rounds needed to decide them.
 Table inconclusive_table(const GateReport& gate, std::string title) {
-  Table table = table_of(gate, std::move(title), Verdict::inconclusive);
+  Table table = metric_table(gate, std::move(title), Verdict::inconclusive);
   if (!is_trusted(gate)) return table;
   const auto metrics = by_size(
       gate, [](const GateMetric& metric) { return metric.verdict == Verdict::inconclusive; });
@@ -130,7 +130,7 @@ Table inconclusive_table(const GateReport& gate, std::string title) {
 }
 
 Table not_regressed_table(const GateReport& gate) {
-  return table_of(gate, "Not regressed", Verdict::not_regressed);
+  return metric_table(gate, "Not regressed", Verdict::not_regressed);
 }
 
 /// Means over metrics of one kind, which reveal many small changes in one direction.
@@ -155,7 +155,7 @@ Table changes_table(const GateReport& gate) {
 }
 
 /// Environment of the two versions, one row for each fact that differs.
-Table differences_table(const GateReport& gate) {
+Table version_differences(const GateReport& gate) {
   Table table;
   table.title = "What differs in where the versions ran";
   table.columns = {{"property", Align::left}, {"base", Align::left}, {"new", Align::left}};
@@ -241,7 +241,7 @@ Section trust_section(const GateReport& gate) {
       fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
   for (const std::string& note : gate.notes) items.lines.push_back(note);
   Section section{"trust", "Can it be trusted", {std::move(items)}};
-  if (Table differences = differences_table(gate); !differences.rows.empty()) {
+  if (Table differences = version_differences(gate); !differences.rows.empty()) {
     section.blocks.emplace_back(std::move(differences));
   }
   if (!gate.canary_metrics.empty()) {
@@ -294,7 +294,7 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
                                                          : pair.changed / pair.base;
 }
 
-Table records_of(const GateReport& gate) {
+Table gate_records(const GateReport& gate) {
   Table table;
   add_columns(table.columns, Meaning::key, {"key", "series", "unit", "direction", "statistic"});
   for (const char* key : {"base", "new"}) {
@@ -360,7 +360,7 @@ Document gate_document(const GateReport& gate) {
                               to_text(Seconds(gate.duration)),
                               gate.date.empty() ? "none" : gate.date));
   document.tables.push_back({"Notes", {}, {}, std::move(notes)});
-  document.records = records_of(gate);
+  document.records = gate_records(gate);
   document.labels = {{"machine", gate.machine}};
   document.json = to_json(gate);
   return document;

@@ -22,9 +22,6 @@ using history::SeriesCheck;
 using history::SeriesKey;
 using history::Strip;
 
-constexpr std::size_t most_rows = 40;          ///< rows of an unfolded table
-constexpr std::size_t most_in_markdown = 300;  ///< rows of a table on a page of text
-
 /// A unit in which the values of a strip have few digits.
 struct StripUnit {
   std::string name;
@@ -210,7 +207,7 @@ bool is_beyond(const ReportedValue& value) {
   return judged.history > 0 && (value.value > judged.highest || value.value < judged.lowest);
 }
 
-Tone tone_of(const ReportedValue& value) {
+Tone value_tone(const ReportedValue& value) {
   if (!is_beyond(value)) return Tone::plain;
   const bool larger = value.value > value.kept->judged.highest;
   if (value.key.direction == Direction::steady) return Tone::caution;
@@ -239,7 +236,7 @@ Table reported_table(const HistoryView& view) {
     table.rows.push_back({{value->key.name()},
                           {history_value(value->key, value->value)},
                           {history_value(value->key, judged.level)},
-                          {signed_percent(value->value / judged.level - 1), tone_of(*value)},
+                          {signed_percent(value->value / judged.level - 1), value_tone(*value)},
                           {fmt::format("{} and {}", history_value(value->key, judged.lowest),
                                        history_value(value->key, judged.highest))},
                           {std::to_string(judged.history)},
@@ -300,17 +297,8 @@ void append_items(Section& section, Items items) {
   if (!items.lines.empty()) section.blocks.emplace_back(std::move(items));
 }
 
-void append_folded(Section& section, Table table) {
-  if (table.rows.empty()) return;
-  if (table.rows.size() > most_in_markdown) {
-    section.blocks.emplace_back(RawRows{std::move(table)});
-  } else {
-    section.blocks.emplace_back(Folded{std::move(table)});
-  }
-}
-
-void append(Section& section, Table table) {
-  if (table.rows.size() > most_rows) {
+void append_or_list(Section& section, Table table) {
+  if (table.rows.size() > most_unfolded_rows) {
     append_folded(section, std::move(table));
   } else if (!table.rows.empty()) {
     section.blocks.emplace_back(std::move(table));
@@ -370,9 +358,10 @@ Section history_section(const HistoryView& view) {
   const Document document = history_check_document(view.report);
   section.blocks.emplace_back(Paragraph{fmt::format("{}: {}.", view.report.store, document.lead)});
   append_items(section, bisect_items(view));
-  if (Table table = reported_table(view); !table.rows.empty()) append(section, std::move(table));
+  if (Table table = reported_table(view); !table.rows.empty())
+    append_or_list(section, std::move(table));
   append_items(section, unknown_items(view));
-  for (const Table& table : document.tables) append(section, table);
+  for (const Table& table : document.tables) append_or_list(section, table);
   section.blocks.emplace_back(FigureSlot{"history"});
   const std::vector<std::string> names = short_names(view.strips);
   append_folded(section, levels_table(view, names));

@@ -62,7 +62,7 @@ struct Size {
 };
 
 /// All sizes of a collective by one algorithm in one setting.
-struct Curve {
+struct SizeCurve {
   MessageRow any;                ///< any of its rows, without the axis of size
   std::map<double, Size> sizes;  ///< sizes with times, by bytes
   int unstable = 0;
@@ -81,8 +81,8 @@ struct Curve {
 };
 
 /// Groups rows into curves: rows of a setting are adjacent in the order of message_rows().
-std::vector<Curve> curves_of(const MessageRows& rows) {
-  std::vector<Curve> curves;
+std::vector<SizeCurve> curves_of(const MessageRows& rows) {
+  std::vector<SizeCurve> curves;
   for (const MessageRow& row : rows) {
     MessageRow any = row;
     any.axes.erase("bytes");
@@ -95,7 +95,7 @@ std::vector<Curve> curves_of(const MessageRows& rows) {
 }
 
 /// Cells of the smallest size and of the size with the largest bus bandwidth.
-std::vector<Cell> size_cells(const Curve& curve) {
+std::vector<Cell> size_cells(const SizeCurve& curve) {
   if (curve.sizes.empty()) return {{""}, {""}, {""}, {""}};
   const auto& [smallest, first] = *curve.sizes.begin();
   std::optional<BytesPerSecond> best;
@@ -113,9 +113,9 @@ std::vector<Cell> size_cells(const Curve& curve) {
 }
 
 Table curves_table(std::span<const ResultFile> results) {
-  const std::vector<Curve> curves = curves_of(message_rows(results, is_alone));
+  const std::vector<SizeCurve> curves = curves_of(message_rows(results, is_alone));
   MessageRows settings;
-  for (const Curve& curve : curves) settings.push_back(curve.any);
+  for (const SizeCurve& curve : curves) settings.push_back(curve.any);
   MessageFields fields{axis_field("collective"), axis_field("algorithm"),
                        axis_field("ranks", Align::right), axis_field("nodes", Align::right),
                        axis_field("waiting")};
@@ -127,7 +127,7 @@ Table curves_table(std::span<const ResultFile> results) {
        {"sizes", "smallest", "takes", "largest busbw GB/s", "at", "unstable", "without a time"}) {
     table.columns.push_back({heading});
   }
-  for (const Curve& curve : curves) {
+  for (const SizeCurve& curve : curves) {
     std::vector<Cell>& row = table.rows.emplace_back();
     for (const MessageField& field : fields) row.push_back({field.text(curve.any)});
     row.push_back({std::to_string(curve.sizes.size())});

@@ -55,6 +55,10 @@ struct Section {
   std::vector<Block> blocks;
 };
 
+inline constexpr std::size_t most_unfolded_rows = 40;  ///< a longer table is folded
+/// Appends a table that has rows: folded, or as raw rows if it is too long for a page of text.
+void append_folded(Section& section, Table table);
+
 /// The report in reading order, independent of the format: the input of html() and markdown().
 std::vector<Section> report_sections(const ReportInput& input);
 

@@ -18,9 +18,7 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::size_t most_in_markdown = 300;  ///< rows of a table on a page of text
-
-Tone tone_of(const CellOutcome& cell) {
+Tone outcome_tone(const CellOutcome& cell) {
   if (!cell.is_fine) return Tone::bad;
   if (cell.status == "ok") return Tone::good;
   return Tone::caution;
@@ -73,7 +71,7 @@ Fields<SuiteCell> cell_fields() {
     };
   };
   const auto status = [](const SuiteCell& row) {
-    return Cell{row.cell->status, tone_of(*row.cell)};
+    return Cell{row.cell->status, outcome_tone(*row.cell)};
   };
   Fields<SuiteCell> fields{
       {"suite", key, via(&SuiteCell::suite, &SuiteRecord::suite)},
@@ -144,14 +142,6 @@ Table canary_table(const SuiteRecord& suite) {
          {canary.drift}});
   }
   return table;
-}
-
-void append_folded(Section& section, Table table) {
-  if (table.rows.size() > most_in_markdown) {
-    section.blocks.emplace_back(RawRows{std::move(table)});
-  } else {
-    section.blocks.emplace_back(Folded{std::move(table)});
-  }
 }
 
 }  // namespace

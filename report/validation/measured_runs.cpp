@@ -19,8 +19,6 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
-
 /// Adds axes that older files lack: the defaults of training then, on every device.
 void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("waiting", "sleep");

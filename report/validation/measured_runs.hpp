@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -47,5 +49,7 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
 /// The key of a measurement without the named axes. Axes missing from older files get the only
 /// value that existed then.
 std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);
+/// The axis by which the launches of one measurement differ.
+inline constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
 }  // namespace dlscale::report

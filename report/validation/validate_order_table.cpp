@@ -45,7 +45,7 @@ Together together(const Validation& validation) {
   return all;
 }
 
-std::string limit_clause(const Validation& validation, const Limits& limits) {
+std::string order_limit_clause(const Validation& validation, const Limits& limits) {
   if (!limits.order) return "";
   int missed = 0;
   int judged = 0;
@@ -125,7 +125,7 @@ Table orders_table(const Validation& validation, const Limits& limits) {
 }
 
 std::string order_clause(const Validation& validation, const Limits& limits) {
-  if (validation.orders.empty()) return limit_clause(validation, limits);
+  if (validation.orders.empty()) return order_limit_clause(validation, limits);
   const Together all = together(validation);
   std::string correlations = "no rank correlation, for all are predicted alike";
   if (!all.correlations.empty()) {
@@ -138,7 +138,7 @@ std::string order_clause(const Validation& validation, const Limits& limits) {
       "measured {} predicted so; choosing the schedule predicted fastest loses {} at most.{}",
       correlations, counted(all.pairs_apart, "pair"),
       all.pairs_right == 1 ? "1 is" : fmt::format("{} are", all.pairs_right),
-      percent(all.most_lost), limit_clause(validation, limits));
+      percent(all.most_lost), order_limit_clause(validation, limits));
 }
 
 }  // namespace dlscale::report

@@ -78,7 +78,7 @@ std::string common_blame(const Validation& validation, int ranks) {
   return std::max_element(votes.begin(), votes.end(), fewer)->first;
 }
 
-std::string limit_clause(const ErrorSummary& summary, double limit) {
+std::string error_limit_clause(const ErrorSummary& summary, double limit) {
   return fmt::format("{} at {} (limit {}: {})", percent(summary.median_abs), summary.group,
                      percent(limit), passes(summary, limit) ? "kept" : "missed");
 }
@@ -249,7 +249,7 @@ std::string verdict_sentence(const Validation& validation, const Limits& limits)
   std::vector<std::string> clauses;
   std::string blames;
   for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
-    clauses.push_back(limit_clause(summary, limit));
+    clauses.push_back(error_limit_clause(summary, limit));
     if (!passes(summary, limit)) blames += blame_clause(validation, summary);
   });
   return fmt::format("The predicted iteration time is off by {}, median of {}.{}{}{}",

@@ -24,7 +24,7 @@ using samples::PhaseTimes;
 constexpr int iterations = 60;
 
 /// A training of two ranks whose phases vary by 3 % an iteration, and stragglers now and then.
-Measurement training(const PhaseTimes& times, int repeat, unsigned seed) {
+Measurement phased_training(const PhaseTimes& times, int repeat, unsigned seed) {
   Measurement measurement = samples::e2e(
       {.network = "alexnet", .ranks = 2, .schedule = Schedule::wait_free, .repeat = repeat}, times);
   std::mt19937 generator(seed);
@@ -67,7 +67,7 @@ Measurement training(const PhaseTimes& times, int repeat, unsigned seed) {
 std::vector<ResultFile> results(const PhaseTimes& times, unsigned seed, int launches = 5) {
   std::vector<Measurement> rows;
   for (int repeat = 0; repeat < launches; ++repeat) {
-    rows.push_back(training(times, repeat, seed + static_cast<unsigned>(repeat)));
+    rows.push_back(phased_training(times, repeat, seed + static_cast<unsigned>(repeat)));
   }
   return {samples::file("e2e", rows)};
 }

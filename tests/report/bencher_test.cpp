@@ -33,12 +33,12 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const Document& document) {
+std::string bencher_text(const Document& document) {
   return format::find_format("bencher").write(document, {});
 }
 
 json metrics_of(const Document& document) {
-  const std::string text = text_of(document);
+  const std::string text = bencher_text(document);
   std::istringstream content(text);
   EXPECT_TRUE(format::is_bencher_metrics(content)) << text;
   return json::parse(text);
@@ -52,7 +52,7 @@ std::set<std::string> names_of(const Document& document) {
 
 std::string refusal(const Document& document) {
   try {
-    (void)text_of(document);
+    (void)bencher_text(document);
     return "";
   } catch (const ConfigError& error) {
     return error.what();
@@ -250,7 +250,7 @@ TEST(Bencher, RefusesWhatItCannotTake) {
       document_of({{std::string(70, 'm'), Align::left, Meaning::value}}, {{{"1"}}});
   EXPECT_TRUE(contains(refusal(odd), "a name of 70 bytes, and Bencher takes 64")) << refusal(odd);
   // Of a document that could have numbers and has none the file says that.
-  EXPECT_EQ(text_of(document_of(columns, {{{"a"}, {""}}})), "{}\n");
+  EXPECT_EQ(bencher_text(document_of(columns, {{{"a"}, {""}}})), "{}\n");
 }
 
 TEST(Bencher, StaysJsonWhateverNamesHold) {

@@ -35,7 +35,7 @@ CommunicationProfile profile(const std::string& schedule,
   return made;
 }
 
-std::vector<ResultFile> results() {
+std::vector<ResultFile> profiled_results() {
   std::vector<Measurement> rows = profile_rows(
       profile("wait_free", {message(4096, 0.001), message(5000, 0.003), message(1 << 20, 0.004)}));
   ProfiledMessage all = message(4096 + 5000 + (1 << 20), 0.006);
@@ -50,7 +50,7 @@ void expect_well_made(const Table& table) {
 }
 
 TEST(CommunicationTables, AddUpAnIterationOfEachRun) {
-  const Table runs = communication_summary(results()).at(0);
+  const Table runs = communication_summary(profiled_results()).at(0);
   expect_well_made(runs);
   ASSERT_EQ(runs.rows.size(), 2U);
   EXPECT_EQ(cell(runs, 0, "schedule"), "bucketed");
@@ -65,7 +65,7 @@ TEST(CommunicationTables, AddUpAnIterationOfEachRun) {
 }
 
 TEST(CommunicationTables, PutSchedulesOfOneSettingSideBySide) {
-  const std::vector<Table> tables = communication_summary(results());
+  const std::vector<Table> tables = communication_summary(profiled_results());
   ASSERT_EQ(tables.size(), 2U);
   const Table& sides = tables[1];
   expect_well_made(sides);
@@ -81,7 +81,7 @@ TEST(CommunicationTables, PutSchedulesOfOneSettingSideBySide) {
 }
 
 TEST(CommunicationTables, TellRunsOfOneScheduleApartByItsSettings) {
-  std::vector<ResultFile> files = results();
+  std::vector<ResultFile> files = profiled_results();
   for (const char* cycle : {"0.001 s", "0.005 s"}) {
     CommunicationProfile packed = profile("horovod", {message(8192, 0.002)});
     packed.axes["cycle"] = cycle;
@@ -96,7 +96,7 @@ TEST(CommunicationTables, TellRunsOfOneScheduleApartByItsSettings) {
 }
 
 TEST(CommunicationTables, HaveAllThatIsKnownOfEachRun) {
-  const std::vector<Table> tables = communication_details(results());
+  const std::vector<Table> tables = communication_details(profiled_results());
   ASSERT_EQ(tables.size(), 2U);
   const Table& table = tables[1];
   expect_well_made(table);
@@ -122,7 +122,7 @@ TEST(CommunicationTables, AreNoneOfOtherResults) {
 TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   ReportInput input;
   input.trained = false;
-  input.results = results();
+  input.results = profiled_results();
   EXPECT_TRUE(tells_of_parts(input.results));
   const std::vector<Section> sections = report_sections(input);
   const auto found = std::ranges::find(sections, "communication", &Section::id);
@@ -137,7 +137,7 @@ bool notes(const Table& table, const std::string& text) {
 }
 
 TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
-  std::vector<ResultFile> whole = results();
+  std::vector<ResultFile> whole = profiled_results();
   ASSERT_TRUE(whole.front().complete);
   std::vector<ResultFile> torn = whole;
   torn.front().complete = false;
@@ -150,7 +150,7 @@ TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
 }
 
 TEST(CommunicationTables, RefuseADamagedProfile) {
-  std::vector<ResultFile> damaged = results();
+  std::vector<ResultFile> damaged = profiled_results();
   damaged.front().measurements.erase(damaged.front().measurements.begin());
   EXPECT_THROW(communication_summary(damaged), ConfigError);
 }

@@ -17,13 +17,13 @@
 namespace dlscale::report {
 namespace {
 
-const std::map<std::string, std::string> cell{{"layer", "conv1"}, {"pass", "forward"}};
+const std::map<std::string, std::string> compared_cell{{"layer", "conv1"}, {"pass", "forward"}};
 
 /// Five repeats around `centre`, `spread` apart.
 ResultFile repeats(double centre, double spread = 0.001) {
   std::vector<Measurement> measurements;
   for (int repeat = 0; repeat < 5; ++repeat) {
-    auto axes = cell;
+    auto axes = compared_cell;
     axes["repeat"] = std::to_string(repeat);
     const double time = centre * (1 + spread * (repeat - 2));
     measurements.push_back(samples::timed("conv", axes, {time, time, time}));
@@ -88,14 +88,14 @@ TEST(Compare, FlipsItsVerdictWhenTheSidesAreSwapped) {
 }
 
 TEST(Compare, FindsNoChangeBetweenAFileAndItself) {
-  const ResultFile file =
-      samples::file("conv", {samples::timed("conv", cell, {1.0, 1.1, 0.9, 1.3, 1.0, 1.2})});
+  const ResultFile file = samples::file(
+      "conv", {samples::timed("conv", compared_cell, {1.0, 1.1, 0.9, 1.3, 1.0, 1.2})});
   EXPECT_EQ(compare_files(file, file).verdict, Verdict::unchanged);
 }
 
 TEST(Compare, HasNoVerdictOnASingleSample) {
   const auto single = [](double time) {
-    return samples::file("conv", {samples::timed("conv", cell, {time})});
+    return samples::file("conv", {samples::timed("conv", compared_cell, {time})});
   };
   const ComparisonReport report = compare_files(single(1.0), single(5.0));
   EXPECT_EQ(report.verdict, Verdict::inconclusive);

@@ -44,13 +44,13 @@ ResultFile results_of(const std::string& rows) {
   return google_results(file.path());
 }
 
-constexpr const char* measured = R"({"name": "comm", "real_time": 2, "time_unit": "s"},
+constexpr const char* measured_rows = R"({"name": "comm", "real_time": 2, "time_unit": "s"},
   {"name": "comm", "real_time": 4, "time_unit": "s"},
   {"name": "comm_median", "run_name": "comm", "run_type": "aggregate", "aggregate_name": "median",
    "real_time": 99, "time_unit": "s"})";
 
 TEST(GoogleResults, HaveRepetitionsAsSamplesAndAreJudgedWhateverTheyAreCalled) {
-  const ResultFile file = results_of(measured);
+  const ResultFile file = results_of(measured_rows);
   ASSERT_EQ(file.measurements.size(), 1U);
   EXPECT_EQ(file.measurements[0].key(), "comm");
   EXPECT_EQ(file.measurements[0].at("real_time").samples,
@@ -71,7 +71,7 @@ TEST(GoogleResults, OfAggregatesAloneHaveTheMedian) {
 }
 
 TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
-  const ResultFile a = results_of(measured);
+  const ResultFile a = results_of(measured_rows);
   for (const auto& [row, verdict, why] :
        {std::tuple{R"({"name": "comm", "error_occurred": true, "error_message": "no device"})",
                    Verdict::wrong, "B is wrong (no device)"},

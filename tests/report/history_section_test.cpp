@@ -64,7 +64,7 @@ class HistoryPage : public testing::Test {
 };
 
 /// All text of a section.
-std::string text_of(const Section& section) {
+std::string section_text(const Section& section) {
   return html_page("page", {section}, {});
 }
 
@@ -73,7 +73,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   add(21, 40, 1.2e-3);
   const HistoryView history = view({});
   EXPECT_EQ(history_page_title(history), "dlscale: history, regressed");
-  const std::string text = text_of(history_section(history));
+  const std::string text = section_text(history_section(history));
   EXPECT_TRUE(contains(text, "regressed: 1 of 1 alert"));
   EXPECT_TRUE(contains(text, "dlscale history bisect c0021 --store perf"));
   EXPECT_TRUE(contains(text, "Levels of the strips"));
@@ -117,7 +117,7 @@ TEST_F(HistoryPage, SaysInWhichFactAnEnvironmentWithoutAHistoryDiffers) {
   const HistoryView history = view({result_of_commit(21, 1e-3, "3.0.0")});
   ASSERT_EQ(history.reported.size(), 1U);
   EXPECT_FALSE(history.reported[0].kept);
-  EXPECT_TRUE(contains(text_of(history_section(history)), "onednn: 2.6.0 → 3.0.0"));
+  EXPECT_TRUE(contains(section_text(history_section(history)), "onednn: 2.6.0 → 3.0.0"));
 }
 
 TEST_F(HistoryPage, OfResultsThatItNeverSawSaysSoAndIsNoError) {
@@ -126,7 +126,7 @@ TEST_F(HistoryPage, OfResultsThatItNeverSawSaysSoAndIsNoError) {
   other.measurements[0].axes["kernel"] = "gemm m9";
   const HistoryView history = view({other});
   EXPECT_TRUE(history.strips.empty());
-  EXPECT_TRUE(contains(text_of(history_section(history)), "Nothing of what is reported here"));
+  EXPECT_TRUE(contains(section_text(history_section(history)), "Nothing of what is reported here"));
   EXPECT_FALSE(history_figure(history));
   EXPECT_THROW(static_cast<void>(look_at_history(
                    store_, "perf", [](const history::SeriesKey&) { return false; }, {}, {})),

@@ -25,18 +25,18 @@ namespace {
 using history::AlertState;
 using history::CheckReport;
 using history::SeriesKey;
-namespace samples = history::samples;
+namespace history_samples = history::samples;
 
 /// A history in a folder of its own. Values have no noise but a little, which is always the same.
 class HistoryTable : public testing::Test {
  protected:
-  HistoryTable() : store_(samples::folder_store(folder_.path())) {}
+  HistoryTable() : store_(history_samples::folder_store(folder_.path())) {}
 
   void measure(const SeriesKey& key, int first, int last, double level) {
     std::vector<history::ImportedRun> runs;
     for (int commit = first; commit <= last; ++commit) {
       const double value = level * (1 + 0.001 * ((commit * 7) % 5));
-      runs.push_back(samples::run_of({key}, commit, value, repeat_++));
+      runs.push_back(history_samples::run_of({key}, commit, value, repeat_++));
     }
     store_.add(runs);
   }
@@ -57,27 +57,27 @@ class HistoryTable : public testing::Test {
   }
 
  private:
-  samples::TemporaryFolder folder_;
+  history_samples::TemporaryFolder folder_;
   history::Store store_;
   int repeat_ = 0;
 };
 
-SeriesKey training(const char* metric) {
-  SeriesKey key = samples::kernel();
+SeriesKey training_key(const char* metric) {
+  SeriesKey key = history_samples::kernel();
   key.suite = "e2e";
   key.metric = metric;
   return key;
 }
 
 TEST_F(HistoryTable, HasAJunitCaseForEachSeriesThatIsJudged) {
-  measure(samples::kernel("same"), 1, 45, 1.0);
-  measure(samples::kernel("slower"), 1, 30, 1.0);
-  measure(samples::kernel("slower"), 31, 45, 1.2);
-  measure(samples::kernel("faster"), 1, 30, 1.0);
-  measure(samples::kernel("faster"), 31, 45, 0.8);
-  measure(samples::kernel("new"), 44, 45, 1.0);
-  measure(training("t_iter"), 1, 45, 1.0);
-  measure(training("t_f"), 1, 45, 1.0);
+  measure(history_samples::kernel("same"), 1, 45, 1.0);
+  measure(history_samples::kernel("slower"), 1, 30, 1.0);
+  measure(history_samples::kernel("slower"), 31, 45, 1.2);
+  measure(history_samples::kernel("faster"), 1, 30, 1.0);
+  measure(history_samples::kernel("faster"), 31, 45, 0.8);
+  measure(history_samples::kernel("new"), 44, 45, 1.0);
+  measure(training_key("t_iter"), 1, 45, 1.0);
+  measure(training_key("t_f"), 1, 45, 1.0);
   CheckReport report = look();
   const auto junit = [&report] {
     return format::find_format("junit").write(history_check_document(report), {});
@@ -93,8 +93,8 @@ TEST_F(HistoryTable, HasAJunitCaseForEachSeriesThatIsJudged) {
 }
 
 TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
-  measure(samples::kernel(), 1, 30, 1.0);
-  measure(samples::kernel(), 31, 31, 1.5);
+  measure(history_samples::kernel(), 1, 30, 1.0);
+  measure(history_samples::kernel(), 31, 31, 1.5);
   const std::string text = written("junit");
   EXPECT_TRUE(contains(text, R"(tests="1" failures="0" errors="0" skipped="1")")) << text;
   EXPECT_TRUE(contains(text, R"(<skipped message="inconclusive"/>)")) << text;
@@ -102,7 +102,7 @@ TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
 }
 
 TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
-  SeriesKey key = samples::kernel();
+  SeriesKey key = history_samples::kernel();
   key.direction = Direction::steady;
   key.unit = "1";
   measure(key, 1, 30, 1.0);
@@ -112,12 +112,12 @@ TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
 }
 
 TEST_F(HistoryTable, HasTheSameMetricsInQuietNightsAndOthers) {
-  measure(samples::kernel(), 1, 30, 1.0);
+  measure(history_samples::kernel(), 1, 30, 1.0);
   const std::string quiet = written("openmetrics");
   const std::set<std::string> known = series_of(history_check_document(look()));
   EXPECT_TRUE(contains(quiet, R"(verdict="as before"} 1)")) << quiet;
   EXPECT_TRUE(contains(quiet, R"(verdict="regressed"} 0)")) << quiet;
-  measure(samples::kernel(), 31, 45, 1.5);
+  measure(history_samples::kernel(), 31, 45, 1.5);
   const std::string slower = written("openmetrics");
   EXPECT_TRUE(contains(slower, R"(verdict="regressed"} 1)")) << slower;
   EXPECT_TRUE(contains(slower, "_ratio{")) << slower;
@@ -126,10 +126,10 @@ TEST_F(HistoryTable, HasTheSameMetricsInQuietNightsAndOthers) {
 }
 
 TEST_F(HistoryTable, OpensInACommentWhatIsNewAndFoldsTheRest) {
-  measure(training("t_iter"), 1, 30, 1.0);
-  measure(training("t_iter"), 31, 45, 1.2);
-  measure(training("t_f"), 1, 30, 0.5);
-  measure(training("t_f"), 31, 45, 0.9);
+  measure(training_key("t_iter"), 1, 30, 1.0);
+  measure(training_key("t_iter"), 31, 45, 1.2);
+  measure(training_key("t_f"), 1, 30, 0.5);
+  measure(training_key("t_f"), 31, 45, 0.9);
   CheckReport report = look();
   for (auto& metric : report.alerts.at(0).metrics) {
     if (!metric.key.is_detail()) metric.explanation = "iteration +20.0 %: +20.0 % forward";
@@ -157,7 +157,7 @@ TEST_F(HistoryTable, KeepsACommentWithinWhatACodeHostTakes) {
   alert.before = "c1";
   for (int layer = 0; layer < 250; ++layer) {
     history::AlertMetric metric;
-    metric.key = samples::kernel(fmt::format("layer{}-{}", layer, std::string(200, 'x')));
+    metric.key = history_samples::kernel(fmt::format("layer{}-{}", layer, std::string(200, 'x')));
     metric.series = metric.key.id();
     metric.before = 1;
     metric.after = metric.ratio = 1.1 + 0.001 * layer;

@@ -43,7 +43,7 @@ Measurement without_time(Measurement row, Status status, const std::string& reas
   return row;
 }
 
-std::vector<ResultFile> results() {
+std::vector<ResultFile> message_results() {
   Measurement ring = all_reduce(1 << 20, 2e-3, "ring");
   ring.algorithmic_work = {Flops(0), Bytes(1 << 20)};
   Measurement shaky = all_reduce(4096, 1e-5, "library", 4);
@@ -93,7 +93,7 @@ bool has_column(const Table& table, const std::string& heading) {
 }
 
 TEST(MessageSummary, HasARowForEachAlgorithmAndSetting) {
-  const std::vector<Table> tables = message_summary(results());
+  const std::vector<Table> tables = message_summary(message_results());
   ASSERT_EQ(tables.size(), 1U);
   const Table& table = tables.front();
   ASSERT_EQ(table.rows.size(), 3U);  // of the library on 2 and on 4 ranks, and the ring
@@ -188,7 +188,7 @@ TEST(MessageSummary, PutsReplaysBesideWhatWasRecorded) {
 }
 
 TEST(MessageDetails, HaveATableForEachCollectiveAndAlgorithm) {
-  const auto details = message_details(results());
+  const auto details = message_details(message_results());
   ASSERT_EQ(details.size(), 1U);
   const std::vector<Table>& tables = details.at("all_reduce");
   ASSERT_EQ(tables.size(), 2U);
@@ -223,7 +223,7 @@ TEST(MessageDetails, LeaveOutWhatHasATableOfItsOwn) {
 }
 
 TEST(MessageCurve, TakesTwoSizesOfAPlainAllReduce) {
-  EXPECT_TRUE(has_all_reduce_curve(results()));
+  EXPECT_TRUE(has_all_reduce_curve(message_results()));
   Measurement other = all_reduce(4096, 1);
   other.axes["dtype"] = "f64";
   EXPECT_FALSE(has_all_reduce_curve(
@@ -248,7 +248,7 @@ Section section_named(const std::vector<Section>& sections, const std::string& i
 }
 
 TEST(MessageSection, IsAPageOfNothingElse) {
-  const std::vector<Section> sections = sections_of(results());
+  const std::vector<Section> sections = sections_of(message_results());
   // The summary, where the figure goes, and a table for each of two algorithms.
   EXPECT_EQ(section_named(sections, "messages").blocks.size(), 4U);
   const Section left_out = section_named(sections, "left-out");

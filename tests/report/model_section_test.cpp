@@ -13,7 +13,7 @@ namespace dlscale::report {
 namespace {
 
 /// One row of a layer by a way that reaches `rate` operations of the direct convolution a second.
-Measurement row(const std::string& kernel, const samples::AlgorithmSpec& way, double rate) {
+Measurement kernel_row(const std::string& kernel, const samples::AlgorithmSpec& way, double rate) {
   Measurement made = samples::algorithm(way);
   const auto keyed = parse_convolution_key(kernel, 4);
   const double seconds = direct_flops(keyed->shape).si() / rate;
@@ -39,10 +39,10 @@ ReportInput input_of(double winograd, double half_width = 0) {
       const std::string kernel = "convolution c" + std::to_string(channels) + " h" +
                                  std::to_string(size) + " w" + std::to_string(size) +
                                  " k64 r3 s3 stride1 pad1 groups1";
-      rows.push_back(row(kernel, {"onednn", "direct", "jit:avx512_core"}, 1e11));
-      rows.push_back(
-          unsure(row(kernel, {"native", "winograd_f4", "winograd F(4x4,3x3) avx3"}, winograd),
-                 half_width));
+      rows.push_back(kernel_row(kernel, {"onednn", "direct", "jit:avx512_core"}, 1e11));
+      rows.push_back(unsure(
+          kernel_row(kernel, {"native", "winograd_f4", "winograd F(4x4,3x3) avx3"}, winograd),
+          half_width));
     }
   }
   ReportInput input;

@@ -12,7 +12,7 @@
 namespace dlscale::report {
 namespace {
 
-constexpr const char* svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n";
+constexpr const char* page_svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n";
 
 TEST(EscapeHtml, LeavesNoMarkup) {
   EXPECT_EQ(escape_html("<b a='1'>\"&"), "&lt;b a=&#39;1&#39;&gt;&quot;&amp;");
@@ -46,7 +46,7 @@ TEST(Html, HasEverySectionAndTheVerdictFirst) {
 }
 
 TEST(Html, PutsFiguresWhereTheyBelong) {
-  const Figures figures{{"phases", "Title of it", "Alt text", svg, "figures/phases.svg"}};
+  const Figures figures{{"phases", "Title of it", "Alt text", page_svg, "figures/phases.svg"}};
   const std::string page = html(samples::report_input(), figures);
   EXPECT_TRUE(contains(page, "<figcaption>Title of it</figcaption>"));
   EXPECT_TRUE(contains(page, "<svg role=\"img\" aria-label=\"Alt text\" xmlns"));

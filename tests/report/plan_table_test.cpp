@@ -13,7 +13,7 @@
 namespace dlscale::report {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 model::PlannedTraining training(int ranks, double hours) {
   model::PlannedTraining one;
@@ -88,7 +88,7 @@ TEST(PlanTable, SaysWhereClosedFormAndSimulationDiffer) {
     return note.find("differ by 10 % at most: the order is that of the simulation") !=
            std::string::npos;
   }));
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["best"][1]["closed_form_t_iter_s"], 0.09);
   EXPECT_EQ(json["best"][1]["t_iter_s"], 0.1);
 }
@@ -106,7 +106,7 @@ TEST(PlanTable, SaysNothingOfAClosedFormWhereThereIsNone) {
   }));
   EXPECT_NE(std::ranges::find(notes, "simulated: threads share processor cores"), notes.end());
   EXPECT_EQ(document.tables[2].rows[0][2].text, "the same");
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_TRUE(json["best"][0]["closed_form_t_iter_s"].is_null());
 }
 
@@ -121,7 +121,7 @@ TEST(PlanTable, TellsIntervalsAndWhereInThemLimitsAreKept) {
   EXPECT_EQ(row[10].text, "108 min – 5 h");
   EXPECT_EQ(row[13].text, "as predicted");
   EXPECT_EQ(document.tables[0].rows[1][13].text, "–");
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["interval"], 0.9);
   EXPECT_EQ(json["best"][0]["t_iter_low_s"], 0.09);
   EXPECT_EQ(json["best"][0]["limits_kept"], "as predicted");
@@ -134,7 +134,7 @@ TEST(PlanTable, HasNoCostWithoutAPrice) {
   const Document document = plan_document(plan);
   expect_well_made(document);
   EXPECT_EQ(document.lead.find(", for "), std::string::npos);
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["schema"], "dlscale.plan");
   EXPECT_TRUE(json["best"][0]["cost"].is_null());
   EXPECT_TRUE(json["question"]["budget"].is_null());

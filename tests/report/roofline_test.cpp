@@ -17,10 +17,10 @@
 namespace dlscale::report {
 namespace {
 
-constexpr const char* kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
+constexpr const char* one_kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
 
 model::KernelCase case_by(lowering::Method method) {
-  return model::make_case({.backend = "native", .method = method}, kernel, 4, 16);
+  return model::make_case({.backend = "native", .method = method}, one_kernel, 4, 16);
 }
 
 model::JudgedSample judged(lowering::Method method, double measured, double predicted) {
@@ -212,7 +212,7 @@ TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
     const model::Way way{.backend = "onednn", .method = lowering::Method::direct};
     const model::Candidate candidate{
         way, {{Seconds(1), Seconds(1), Seconds(1)}, {}, Seconds(1)}, {Bytes(1024), basis}, true};
-    const std::vector<LayerChoice> choices{{"conv1", kernel, Pass::forward, {candidate}}};
+    const std::vector<LayerChoice> choices{{"conv1", one_kernel, Pass::forward, {candidate}}};
     const Document document = choice_document("net", 4, {}, choices);
     const auto json = nlohmann::json::parse(document.json());
     EXPECT_EQ(json.at("layers").at(0).at("candidates").at(0).at("workspace_basis"),
@@ -237,7 +237,8 @@ model::Candidate candidate(lowering::Method method, double time, double workspac
 TEST(ChoiceDocument, NamesNumbersAlikeWhicheverIsFirst) {
   const auto document = [](const model::Candidate& first, const model::Candidate& second) {
     return choice_document(
-        "net", 4, {}, std::vector<LayerChoice>{{"conv1", kernel, Pass::forward, {first, second}}});
+        "net", 4, {},
+        std::vector<LayerChoice>{{"conv1", one_kernel, Pass::forward, {first, second}}});
   };
   const Document before = document(candidate(lowering::Method::im2col, 2e-3, 1e6, true),
                                    candidate(lowering::Method::fft, 4e-3, 1e6, true));
@@ -249,12 +250,12 @@ TEST(ChoiceDocument, NamesNumbersAlikeWhicheverIsFirst) {
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
   const std::vector<LayerChoice> choices{
       {"conv1",
-       kernel,
+       one_kernel,
        Pass::forward,
        {candidate(lowering::Method::im2col, 4e-3, 1e6, true),
         candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false)}},
-      {"conv2", kernel, Pass::forward, {}},
-      {"conv3", kernel, Pass::forward, {candidate(lowering::Method::fft, 1e-3, 9e9, false)}}};
+      {"conv2", one_kernel, Pass::forward, {}},
+      {"conv3", one_kernel, Pass::forward, {candidate(lowering::Method::fft, 1e-3, 9e9, false)}}};
   const Document document = choice_document("net", 4, Bytes(2e6), choices);
   EXPECT_NE(document.lead.find("4.000 ms"), std::string::npos) << document.lead;
   EXPECT_NE(document.lead.find("for 1 of the 3 distinct"), std::string::npos) << document.lead;
@@ -280,11 +281,11 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
 TEST(ChoiceDocument, NamesTheWaysOfWhichNoModelTells) {
   const model::Way untold{.backend = "onednn", .method = lowering::Method::direct};
   const std::vector<LayerChoice> choices{{"conv1",
-                                          kernel,
+                                          one_kernel,
                                           Pass::forward,
                                           {candidate(lowering::Method::im2col, 4e-3, 1e6, true)},
                                           {untold}},
-                                         {"conv2", kernel, Pass::backward_data, {}, {untold}}};
+                                         {"conv2", one_kernel, Pass::backward_data, {}, {untold}}};
   const Document document = choice_document("net", 4, {}, choices);
   const Table& table = document.tables.front();
   EXPECT_EQ(table.rows[0][2].text, "native im2col");
@@ -313,19 +314,22 @@ TEST(CeilingTables, SayWhereTheLastLevelMayBeNoMemory) {
 }
 
 TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
-  std::vector<LayerChoice> choices{
-      {"conv1",
-       kernel,
-       Pass::forward,
-       {candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false),
-        candidate(lowering::Method::im2col, 4e-3, 5e6, false)}},
-      {"conv2", kernel, Pass::backward_data, {candidate(lowering::Method::fft, 1e-3, 3e6, false)}}};
+  std::vector<LayerChoice> choices{{"conv1",
+                                    one_kernel,
+                                    Pass::forward,
+                                    {candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false),
+                                     candidate(lowering::Method::im2col, 4e-3, 5e6, false)}},
+                                   {"conv2",
+                                    one_kernel,
+                                    Pass::backward_data,
+                                    {candidate(lowering::Method::fft, 1e-3, 3e6, false)}}};
   const std::string all = nothing_fits("net", 4, Bytes(2e6), choices);
   EXPECT_NE(all.find("native fft at conv2, backward_data, needs least, 2930 KiB, and with 4883 KiB "
                      "every pass has one"),
             std::string::npos)
       << all;
-  choices.push_back({"conv3", kernel, Pass::forward, {}});  // of which nobody knows what it takes
+  choices.push_back(
+      {"conv3", one_kernel, Pass::forward, {}});  // of which nobody knows what it takes
   const std::string some = nothing_fits("net", 4, Bytes(2e6), choices);
   EXPECT_NE(some.find("needs least, 2930 KiB. Give more"), std::string::npos) << some;
 }
@@ -333,7 +337,7 @@ TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
 TEST(NothingFits, SaysNothingWhereOnlyFormulasTellWhatIsTaken) {
   model::Candidate unknown = candidate(lowering::Method::im2col, 1e-3, 1e3, false);
   unknown.workspace.basis = model::WorkspaceBasis::formula;
-  const std::vector<LayerChoice> choices{{"conv1", kernel, Pass::forward, {unknown}}};
+  const std::vector<LayerChoice> choices{{"conv1", one_kernel, Pass::forward, {unknown}}};
   EXPECT_EQ(nothing_fits("net", 4, Bytes(2e6), choices), "");
   EXPECT_EQ(exit_code(choices), ExitCode::inconclusive);
   const Document document = choice_document("net", 4, Bytes(2e6), choices);

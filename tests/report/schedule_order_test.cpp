@@ -98,7 +98,7 @@ Measurement measured(Schedule schedule, double exposed, int ranks = 2) {
   return e2e({"alexnet", ranks, schedule, 0}, times);
 }
 
-Validation validate_measured(const Predictor& predictor, std::vector<Measurement> measurements) {
+Validation validate_with(const Predictor& predictor, std::vector<Measurement> measurements) {
   return validate(predictor, std::vector{samples::file("e2e", std::move(measurements))});
 }
 
@@ -111,7 +111,7 @@ std::vector<Measurement> three_schedules() {
 }
 
 TEST(ValidateOrder, HoldsSchedulesOfATrainingAgainstEachOther) {
-  const Validation validation = validate_measured(exposing(good_guess), three_schedules());
+  const Validation validation = validate_with(exposing(good_guess), three_schedules());
   ASSERT_EQ(validation.orders.size(), 1U);
   const ScheduleOrder& order = validation.orders.front();
   EXPECT_EQ(order.runs, (std::vector<std::size_t>{0, 1, 2}));
@@ -127,18 +127,18 @@ TEST(ValidateOrder, KeepsApartWhatDiffersInMoreThanTheSchedule) {
   std::vector<Measurement> rows = three_schedules();
   rows[0].axes["network"] = "vgg16";
   rows[1].axes["batch"] = "16";
-  EXPECT_TRUE(validate_measured(exposing(good_guess), rows).orders.empty());
+  EXPECT_TRUE(validate_with(exposing(good_guess), rows).orders.empty());
   rows = three_schedules();
   rows[2].axes["waiting"] = "spin";
-  const Validation two = validate_measured(exposing(good_guess), rows);
+  const Validation two = validate_with(exposing(good_guess), rows);
   ASSERT_EQ(two.orders.size(), 1U);
   EXPECT_EQ(two.orders.front().runs.size(), 2U);
 }
 
 TEST(ValidateOrder, LeavesOutOneRankWhereNothingTravels) {
-  const Validation validation = validate_measured(
-      exposing(good_guess),
-      {measured(Schedule::sequential, 0, 1), measured(Schedule::wait_free, 0, 1)});
+  const Validation validation =
+      validate_with(exposing(good_guess),
+                    {measured(Schedule::sequential, 0, 1), measured(Schedule::wait_free, 0, 1)});
   EXPECT_TRUE(validation.orders.empty());
 }
 
@@ -147,7 +147,7 @@ TEST(ValidateOrder, HasAPlaceForAParameterServerOfItsOwn) {
   rows.push_back(measured(Schedule::wait_free, 0.9));
   rows.back().axes["synchronisation"] = "parameter_server";
   rows.back().axes["servers"] = "2";
-  const Validation validation = validate_measured(exposing(good_guess), rows);
+  const Validation validation = validate_with(exposing(good_guess), rows);
   ASSERT_EQ(validation.orders.size(), 1U);
   EXPECT_EQ(validation.orders.front().runs.size(), 4U);
   std::vector<std::string> groups;
@@ -189,9 +189,9 @@ TEST(ValidateOrder, ComparesNothingAcrossLinks) {
 TEST(ValidateOrder, IsJudgedWhereALimitIsGiven) {
   const std::map<Schedule, double> bad_guess{
       {Schedule::sequential, 0.1}, {Schedule::wait_free, 0.4}, {Schedule::bucketed, 0.3}};
-  const Validation bad = validate_measured(exposing(bad_guess), three_schedules());
+  const Validation bad = validate_with(exposing(bad_guess), three_schedules());
   EXPECT_DOUBLE_EQ(bad.orders.front().correlation.value(), -0.5);
-  const Validation good = validate_measured(exposing(good_guess), three_schedules());
+  const Validation good = validate_with(exposing(good_guess), three_schedules());
   const auto code = [](const Validation& validation, std::optional<double> order) {
     return exit_code(validation, {10, 10, order});
   };
@@ -211,20 +211,19 @@ TEST(ValidateOrder, CannotBeJudgedWhereNothingIsApart) {
     std::vector<double> wide{0.5, 1, 1, 1, 1, 1, 1, 2};
     row.series["t_iter"] = make_series("s", {wide, wide});
   }
-  const Validation alike = validate_measured(exposing(good_guess), rows);
+  const Validation alike = validate_with(exposing(good_guess), rows);
   ASSERT_EQ(alike.orders.size(), 1U);
   EXPECT_EQ(alike.orders.front().pairs_apart, 0);
   EXPECT_EQ(exit_code(alike, {10, 10, {}}), ExitCode::ok);
   EXPECT_EQ(exit_code(alike, {10, 10, 0.9}), ExitCode::inconclusive);
-  const Validation none =
-      validate_measured(exposing(good_guess), {measured(Schedule::wait_free, 0.3)});
+  const Validation none = validate_with(exposing(good_guess), {measured(Schedule::wait_free, 0.3)});
   EXPECT_EQ(exit_code(none, {10, 10, 0.9}), ExitCode::inconclusive);
   EXPECT_NE(verdict_sentence(none, {10, 10, 0.9}).find("No order of schedules could be judged"),
             std::string::npos);
 }
 
 TEST(ValidateOrder, FailsALimitWhereAllArePredictedAlike) {
-  const Validation flat = validate_measured(exposing({}), three_schedules());
+  const Validation flat = validate_with(exposing({}), three_schedules());
   EXPECT_FALSE(flat.orders.front().correlation.has_value());
   EXPECT_EQ(exit_code(flat, {10, 10, 0.1}), ExitCode::regression);
   EXPECT_NE(verdict_sentence(flat, {}).find("no rank correlation"), std::string::npos);
@@ -232,7 +231,7 @@ TEST(ValidateOrder, FailsALimitWhereAllArePredictedAlike) {
 }
 
 TEST(ValidateOrder, StandsInEveryForm) {
-  const Validation validation = validate_measured(exposing(good_guess), three_schedules());
+  const Validation validation = validate_with(exposing(good_guess), three_schedules());
   const Limits limits{10, 10, 0.9};
   const Document document = validation_document(validation, limits);
   ASSERT_EQ(document.tables.size(), 4U);
@@ -269,7 +268,7 @@ TEST(ValidateBound, TakesLaunchesOfKernelsForCompute) {
     prediction.bound = "kernel launches";
     return prediction;
   };
-  const Validation validation = validate_measured(predictor, {measured(Schedule::wait_free, 0.1)});
+  const Validation validation = validate_with(predictor, {measured(Schedule::wait_free, 0.1)});
   EXPECT_EQ(validation.runs.front().measured_bound, "compute");
   EXPECT_EQ(runs_table(validation).rows.front().back().text, "kernel launches");
 }
@@ -277,7 +276,7 @@ TEST(ValidateBound, TakesLaunchesOfKernelsForCompute) {
 TEST(ValidateBound, ToldOfWhatWasMeasuredAndPredicted) {
   const auto bounds = [](const PhaseTimes& times) {
     const Validation validation =
-        validate_measured(exposing({}), {e2e({"alexnet", 2, Schedule::wait_free, 0}, times)});
+        validate_with(exposing({}), {e2e({"alexnet", 2, Schedule::wait_free, 0}, times)});
     const RunValidation& run = validation.runs.front();
     EXPECT_EQ(runs_table(validation).rows.front().back().text,
               run.measured_bound == "compute" ? "compute" : "compute / " + run.measured_bound);

@@ -22,7 +22,7 @@ namespace {
 
 using samples::PhaseTimes;
 
-constexpr PhaseTimes slower{.io = 0.01, .h2d = 0.02, .forward = 0.31, .backward = 0.6};
+constexpr PhaseTimes slower_phases{.io = 0.01, .h2d = 0.02, .forward = 0.31, .backward = 0.6};
 
 /// A convolution on a device, with what was seen beside its times.
 Measurement on_a_device(double seconds) {
@@ -45,7 +45,7 @@ TEST(Series, OfResultsAreThoseOfTheirAxes) {
   };
   expect_declared(document(on_a_device(1)));
   expect_same_series(document(on_a_device(1)), document(on_a_device(3)));
-  Measurement training = samples::e2e({}, slower);
+  Measurement training = samples::e2e({}, slower_phases);
   training.series["loss"] = make_series("1", {{2.1, 2.0}});
   training.implementation = "onednn 3.0";
   training.status = Status::unstable;

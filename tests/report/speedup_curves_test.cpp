@@ -28,21 +28,21 @@ struct Setting {
   }
 };
 
-constexpr std::array ranks{1, 2, 4, 8};
+constexpr std::array curve_ranks{1, 2, 4, 8};
 
 TEST(SpeedupCurves, HaveAllRanksThatFit) {
   const Setting setting(100);
   SpeedupCurves all;
-  append_curve(all, setting.network, setting.machine, setting.run, ranks);
+  append_curve(all, setting.network, setting.machine, setting.run, curve_ranks);
   ASSERT_EQ(all.curves.size(), 1);
-  EXPECT_EQ(all.curves.front().size(), ranks.size());
+  EXPECT_EQ(all.curves.front().size(), curve_ranks.size());
   EXPECT_TRUE(all.left_out.empty());
 }
 
 TEST(SpeedupCurves, LeaveOutRanksThatDoNotFitAndNameThem) {
   const Setting setting(2.5);  // of 4 devices a node
   SpeedupCurves all;
-  append_curve(all, setting.network, setting.machine, setting.run, ranks);
+  append_curve(all, setting.network, setting.machine, setting.run, curve_ranks);
   ASSERT_EQ(all.curves.size(), 1);
   ASSERT_EQ(all.curves.front().size(), 2);
   EXPECT_EQ(all.curves.front().back().run.ranks, 2);
@@ -55,7 +55,7 @@ TEST(SpeedupCurves, LeaveOutRanksThatDoNotFitAndNameThem) {
 TEST(SpeedupCurves, HaveNoCurveWhereNothingFits) {
   const Setting setting(0.5);
   SpeedupCurves all;
-  append_curve(all, setting.network, setting.machine, setting.run, ranks);
+  append_curve(all, setting.network, setting.machine, setting.run, curve_ranks);
   EXPECT_TRUE(all.curves.empty());
   ASSERT_EQ(all.left_out.size(), 1);
   EXPECT_NE(all.left_out.front().find("on 1, 2, 4, 8 ranks"), std::string::npos);

@@ -14,7 +14,7 @@
 namespace dlscale::report {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 SweepRow sample(int ranks, int batch, double seconds) {
   Run run;
@@ -48,7 +48,7 @@ TEST(SweepTable, ComparesRowsOverTheSameLink) {
   expect_well_made(document);
   EXPECT_EQ(document.tables.front().rows[1][3].text, "1.00 GB/s");
   EXPECT_EQ(document.tables.front().rows[0][3].text, "–");
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["schema"], "dlscale.sweep");
   EXPECT_TRUE(json["rows"][0]["inter_node"].is_null());
   EXPECT_EQ(json["rows"][1]["inter_node"]["bandwidth_bytes_per_s"], 1e9);
@@ -68,7 +68,7 @@ TEST(SweepTable, SaysWhatWasLeftOut) {
   EXPECT_EQ(told, 11);
   EXPECT_NE(std::ranges::find(notes, "left out: 2 more (all of them with --format json)"),
             notes.end());
-  EXPECT_EQ(Json::parse(document.json())["left_out"].size(), 12U);
+  EXPECT_EQ(ParsedJson::parse(document.json())["left_out"].size(), 12U);
   EXPECT_EQ(document.records.rows.front().back().text, "of all");
 }
 

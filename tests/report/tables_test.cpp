@@ -19,7 +19,7 @@
 namespace dlscale::report {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 std::size_t column(const Table& table, const std::string& heading) {
   const auto found = std::ranges::find(table.columns, heading, &Column::heading);
@@ -38,7 +38,7 @@ void expect_rectangular(const Table& table) {
 void expect_well_made(const Document& document) {
   for (const Table& table : document.tables) expect_rectangular(table);
   expect_rectangular(document.records);
-  EXPECT_TRUE(Json::accept(document.json()));
+  EXPECT_TRUE(ParsedJson::accept(document.json()));
 }
 
 TEST(Numbers, KeepSoManySignificantDigits) {
@@ -89,9 +89,9 @@ TEST(LayerDocument, TellsTimesAndWhereTheyComeFrom) {
   EXPECT_EQ(table.rows[2][column(table, "forward ms")].text, "2.000");
   EXPECT_EQ(table.rows[2][column(table, "gradient bytes")].text, "1234");
   EXPECT_EQ(table.notes.size(), 5U);  // three sources, one of the run, one of the table
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.layers");
-  const Json& layers = json.at("runs").at(0).at("layers");
+  const ParsedJson& layers = json.at("runs").at(0).at("layers");
   EXPECT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers.at(1).at("t_b_from"), "efficiency");
   EXPECT_EQ(layers.at(1).at("t_comm_s"), 0.5);
@@ -213,7 +213,7 @@ TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
   const Table& table = document.tables.front();
   EXPECT_EQ(table.rows[0][column(table, "90 % interval")].text, "–");
   EXPECT_EQ(document.records.rows[0][column(document.records, "t_iter_low_s")].text, "");
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_TRUE(json.at("predictions").at(0).at("t_iter_high_s").is_null());
   EXPECT_TRUE(json.at("predictions").at(0).at("interval").is_null());
 }
@@ -228,7 +228,7 @@ TEST(PredictionTable, TellsWhereTheTimesOfEachPhaseComeFrom) {
   EXPECT_EQ(std::ranges::count(table.notes,
                                "times from (ranks 64): forward measured, messages data sheet"),
             1);
-  const Json last = Json::parse(document.json()).at("predictions").back();
+  const ParsedJson last = ParsedJson::parse(document.json()).at("predictions").back();
   EXPECT_EQ(last.at("interval"), 0.9);
   EXPECT_EQ(last.at("basis").at("forward"), "measured");
   EXPECT_EQ(last.at("basis").at("communication"), "data sheet");
@@ -264,8 +264,8 @@ TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
   // By itself a prediction says only what is true of it.
   EXPECT_EQ(document.records.rows[4][column(document.records, "notes")].text,
             "of all; of some (16)");
-  const Json json = Json::parse(document.json());
-  EXPECT_EQ(json.at("predictions").at(4).at("notes"), Json({"of all", "of some (16)"}));
+  const ParsedJson json = ParsedJson::parse(document.json());
+  EXPECT_EQ(json.at("predictions").at(4).at("notes"), ParsedJson({"of all", "of some (16)"}));
 }
 
 TEST(PredictionTable, TellsHowFarTheClosedFormIsOffOrWhyThereIsNone) {
@@ -290,11 +290,11 @@ TEST(PredictionTable, GivesEveryRunATableOfItsOwn) {
 }
 
 TEST(PredictionJson, HasSchemaAndSeconds) {
-  const Json json = Json::parse(prediction_document(samples::curve("alexnet")).json());
+  const ParsedJson json = ParsedJson::parse(prediction_document(samples::curve("alexnet")).json());
   EXPECT_EQ(json.at("schema"), "dlscale.prediction");
   EXPECT_EQ(json.at("version"), 1);
   ASSERT_EQ(json.at("predictions").size(), 7U);
-  const Json& first = json.at("predictions").at(0);
+  const ParsedJson& first = json.at("predictions").at(0);
   EXPECT_DOUBLE_EQ(first.at("time").at("t_f_s"), 0.2);
   EXPECT_EQ(first.at("run").at("network"), "alexnet");
 }
@@ -311,9 +311,10 @@ TEST(ValidationTable, ShowsEveryRunAndGroup) {
 
 TEST(ValidationJson, HasSchemaErrorsAndPhases) {
   const ReportInput input = samples::report_input();
-  const Json json = Json::parse(validation_document(input.validation, input.limits).json());
+  const ParsedJson json =
+      ParsedJson::parse(validation_document(input.validation, input.limits).json());
   EXPECT_EQ(json.at("schema"), "dlscale.validation");
-  const Json& run = json.at("runs").at(2);  // after the two with 1 rank
+  const ParsedJson& run = json.at("runs").at(2);  // after the two with 1 rank
   EXPECT_EQ(run.at("run").at("ranks"), 2);
   EXPECT_EQ(run.at("errors").size(), 3U);
   EXPECT_EQ(run.at("phases").size(), 8U);
@@ -325,7 +326,7 @@ TEST(ComparisonJson, HasSchemaAndVerdict) {
   const std::vector files{samples::file("conv", {samples::timed("conv", {{"layer", "a"}}, {1.0})})};
   const Document document = comparison_document(compare(files, files, 0.02));
   expect_well_made(document);
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.comparison");
   EXPECT_EQ(json.at("verdict"), "inconclusive");
 }
@@ -432,7 +433,7 @@ TEST(ResultTable, RecordsHaveUnitsInTheirKeys) {
   for (const char* key : {"t_iter_s", "t_iter_low_s", "loss", "network"}) {
     EXPECT_TRUE(has_column(document.records, key)) << key;
   }
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.result_summary");
   EXPECT_DOUBLE_EQ(json.at("measurements").at(0).at("series").at("t_f").at("median_s"), 0.2);
 }

@@ -19,7 +19,7 @@
 namespace dlscale::report {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 void expect_sound(const Document& document) {
   std::vector<Table> tables = document.tables;
@@ -28,7 +28,7 @@ void expect_sound(const Document& document) {
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   }
   expect_declared(document);
-  EXPECT_TRUE(Json::accept(document.json()));
+  EXPECT_TRUE(ParsedJson::accept(document.json()));
 }
 
 model::Prediction on_two_ranks() {
@@ -65,9 +65,9 @@ TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
   EXPECT_TRUE(contains(document.lead, "device.peak counts most: -5.0 %")) << document.lead;
   EXPECT_TRUE(contains(document.lead, "--fuse relu helps most: +25.0 %")) << document.lead;
   EXPECT_EQ(document.records.rows.size(), 6U);
-  const Json json = Json::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.explanation");
-  const Json& advice = json.at("explanations").at(0).at("advice");
+  const ParsedJson& advice = json.at("explanations").at(0).at("advice");
   EXPECT_TRUE(advice.at(0).at("why_not").is_null());
   EXPECT_TRUE(advice.at(1).at("t_iter_s").is_null());
 }
@@ -82,7 +82,7 @@ TEST(TrainingTimeTables, AreEpochsOverTheRateAndWhatComesBeside) {
   goal.start = Seconds(30);
   const Document document = training_time_document(all, goal);
   expect_sound(document);
-  const Json training = Json::parse(document.json()).at("trainings").at(0);
+  const ParsedJson training = ParsedJson::parse(document.json()).at("trainings").at(0);
   const double batch = 2.0 * prediction.run.batch;
   const double seconds = 90 * (1000 / (batch / prediction.time.total.si()) + 2) + 30;
   EXPECT_NEAR(training.at("training_s").get<double>(), seconds, 1e-9 * seconds);
@@ -134,10 +134,10 @@ TEST(PredictionTraces, AreJsonWithARowForWhatWorksBesideOthers) {
   trace.spans.push_back({model::TraceRow::communication, "fc", "message", Seconds(0.001),
                          Seconds(0.002), Bytes(4096)});
   const model::IterationTrace all[] = {trace, trace};
-  const Json json = Json::parse(prediction_trace(all));
+  const ParsedJson json = ParsedJson::parse(prediction_trace(all));
   std::map<std::pair<int, int>, double> until;
   std::size_t spans = 0;
-  for (const Json& event : json.at("traceEvents")) {
+  for (const ParsedJson& event : json.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     ++spans;
     double& end = until[{event.at("pid").get<int>(), event.at("tid").get<int>()}];
