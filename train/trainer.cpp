@@ -20,7 +20,6 @@ namespace dlscale::train {
 namespace {
 
 using backend::Communicator;
-using std::chrono::steady_clock;
 
 Seconds load_time(const Batch& batch) {
   Seconds sum;

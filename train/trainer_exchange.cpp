@@ -17,8 +17,6 @@
 namespace dlscale::train {
 namespace {
 
-using std::chrono::steady_clock;
-
 /// By layer index: the message that holds its gradients.
 std::vector<std::optional<std::size_t>> index_layers(const Network& network,
                                                      const std::vector<Message>& messages) {

@@ -186,7 +186,7 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
   return all;
 }
 
-Cell make_cell(TrainingSettings settings, const std::string& repeat) {
+Cell make_training_cell(TrainingSettings settings, const std::string& repeat) {
   check(settings.run);
   settings.axes = axes(settings, repeat);
   return {settings.axes,
@@ -203,7 +203,7 @@ void refuse_repeated(std::set<std::string>& names, const std::string& name,
       name, source));
 }
 
-std::vector<Cell> make_cells(Context& context) {
+std::vector<Cell> make_training_cells(Context& context) {
   TrainingSettings settings = common_settings(context);
   const std::string repeat = std::to_string(context.integer("repeat"));
   std::vector<Cell> cells;
@@ -217,7 +217,7 @@ std::vector<Cell> make_cells(Context& context) {
       settings.run.schedule = schedule;
       for (const int batch : context.integers("batch")) {
         settings.run.batch = batch;
-        cells.push_back(make_cell(settings, repeat));
+        cells.push_back(make_training_cell(settings, repeat));
       }
     }
   }
@@ -289,7 +289,7 @@ extern const Benchmark e2e{
               "result file for what the ranks send each other in the measured iterations, for "
               "dlscale report and bench comm --replay",
               ""}},
-    .cells = make_cells,
+    .cells = make_training_cells,
     .stopping = Benchmark::Stopping::axes};
 
 }  // namespace dlscale::bench

@@ -125,7 +125,7 @@ struct Choice {
   DType dtype;
 };
 
-Cell make_cell(const Choice& choice) {
+Cell make_overhead_cell(const Choice& choice) {
   return {{{"network", choice.network->name()},
            {"batch", std::to_string(choice.batch)},
            {"dtype", std::string(dtype_name(choice.dtype))},
@@ -142,7 +142,7 @@ Cell make_cell(const Choice& choice) {
           }};
 }
 
-std::vector<Cell> make_cells(Context& context) {
+std::vector<Cell> make_overhead_cells(Context& context) {
   if (context.communicator->size() > 1) {
     throw ConfigError(fmt::format(
         "bench overhead was started on {} ranks (it compares what one rank does with and without "
@@ -153,11 +153,11 @@ std::vector<Cell> make_cells(Context& context) {
   for (const std::string& name : context.list("network")) {
     const auto network = std::make_shared<const Network>(load_network(name));
     for (const int batch : context.integers("batch")) {
-      cells.push_back(make_cell({.network = network,
-                                 .backend = context.value("backend"),
-                                 .threads = context.integer("threads"),
-                                 .batch = batch,
-                                 .dtype = parse_dtype(context.value("dtype"))}));
+      cells.push_back(make_overhead_cell({.network = network,
+                                          .backend = context.value("backend"),
+                                          .threads = context.integer("threads"),
+                                          .batch = batch,
+                                          .dtype = parse_dtype(context.value("dtype"))}));
     }
   }
   return cells;
@@ -174,6 +174,6 @@ extern const Benchmark overhead{
               "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
              {"threads", "compute threads", "1"}},
-    .cells = make_cells};
+    .cells = make_overhead_cells};
 
 }  // namespace dlscale::bench

@@ -22,7 +22,7 @@ constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
                              GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
 
 /// Adds shapes that are not there yet, as lists and sizes overlap.
-void add(const Shapes& more, Shapes& shapes) {
+void add_shapes(const Shapes& more, Shapes& shapes) {
   for (const GemmShape& shape : more) {
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
@@ -50,15 +50,15 @@ Shapes parse_shapes(const Context& context) {
   Shapes shapes;
   const bool lists = !context.value("list").empty();
   for (const std::string& name : lists ? context.list("list") : std::vector<std::string>()) {
-    add(load_gemm_shapes(name), shapes);
+    add_shapes(load_gemm_shapes(name), shapes);
   }
-  add(of_networks(context), shapes);
+  add_shapes(of_networks(context), shapes);
   const bool named = lists || !context.value("network").empty();
   if (named && !context.given.contains("sizes")) return shapes;
   for (const std::string& text : context.list("sizes")) {
-    add(text == "squares" ? Shapes(squares.begin(), squares.end())
-                          : Shapes{parse_gemm_shape(text, "--sizes")},
-        shapes);
+    add_shapes(text == "squares" ? Shapes(squares.begin(), squares.end())
+                                 : Shapes{parse_gemm_shape(text, "--sizes")},
+               shapes);
   }
   return shapes;
 }

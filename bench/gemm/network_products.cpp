@@ -19,17 +19,18 @@ namespace {
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-void add(const GemmShape& product, std::vector<GemmShape>& all) {
+void add_once(const GemmShape& product, std::vector<GemmShape>& all) {
   if (std::ranges::find(all, product) == all.end()) all.push_back(product);
 }
 
 void add_products(const ConvolutionShape& shape, Cut cut, std::vector<GemmShape>& all) {
   for (const Pass pass : passes) {
     if (cut == Cut::whole) {
-      add(lowering::whole_product(shape, pass), all);
+      add_once(lowering::whole_product(shape, pass), all);
       continue;
     }
-    for (const auto& [product, count] : lowering::lowered_products(shape, pass)) add(product, all);
+    for (const auto& [product, count] : lowering::lowered_products(shape, pass))
+      add_once(product, all);
   }
 }
 

@@ -58,7 +58,7 @@ class Cells {
   std::vector<Cell> cells_;
 };
 
-using AddCells = void (*)(Cells&, const std::string& operation, const Selection& selection);
+using AddLatencyCells = void (*)(Cells&, const std::string& operation, const Selection& selection);
 
 void expect_two_places(std::size_t bytes, std::size_t stride) {
   if (bytes >= 2 * stride) return;
@@ -109,12 +109,12 @@ void add_pages(Cells& cells, const std::string& operation, const Selection& sele
   }
 }
 
-constexpr std::array operations{Named<AddCells>{"chase", add_chases},
-                                Named<AddCells>{"levels", add_levels},
-                                Named<AddCells>{"line", add_pages<measure_line_size>},
-                                Named<AddCells>{"page_reach", add_pages<measure_page_reach>}};
+constexpr std::array latency_operations{
+    Named<AddLatencyCells>{"chase", add_chases}, Named<AddLatencyCells>{"levels", add_levels},
+    Named<AddLatencyCells>{"line", add_pages<measure_line_size>},
+    Named<AddLatencyCells>{"page_reach", add_pages<measure_page_reach>}};
 
-std::vector<Cell> make_cells(Context& context) {
+std::vector<Cell> make_latency_cells(Context& context) {
   refuse_axes_without_effect(context,
                              {{"chase_sizes", {"chase"}}, {"strides", {"chase", "levels"}}});
   const std::size_t beyond = beyond_caches(backend::last_level_cache());
@@ -132,7 +132,8 @@ std::vector<Cell> make_cells(Context& context) {
               largest, *context.communicator);
   Cells cells(*context.communicator);
   for (const std::string& operation : context.list("operations")) {
-    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    const AddLatencyCells add =
+        value_of<AddLatencyCells>(operation, latency_operations, "--operations");
     add(cells, operation, selection);
   }
   return cells.take();
@@ -155,6 +156,6 @@ const Benchmark latency{
              {"strides", "chase, levels: bytes between two places", "64 B"},
              {"pages", "small: of the system, mostly 4 KiB; huge: transparent huge ones",
               "small,huge"}},
-    .cells = make_cells};
+    .cells = make_latency_cells};
 
 }  // namespace dlscale::bench

@@ -32,7 +32,7 @@ constexpr std::array stores_names{Named<Stores>{"ordinary", Stores::ordinary},
                                   Named<Stores>{"streaming", Stores::streaming}};
 
 /// The array sizes; three arrays of each must fit in memory.
-std::vector<std::size_t> array_sizes(const Context& context) {
+std::vector<std::size_t> stream_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
   const auto largest = static_cast<double>(sizes.back());
@@ -89,7 +89,7 @@ Measurement measure_code(const std::string& operation, const StreamCode& code, s
 void add_stream_cells(const Context& context, const std::string& name, int threads,
                       std::vector<Cell>& cells) {
   static_cast<void>(stream_operation(name));  // throws with a list of the operations
-  for (const auto& [bytes, code] : combinations(array_sizes(context), stream_codes(context))) {
+  for (const auto& [bytes, code] : combinations(stream_sizes(context), stream_codes(context))) {
     Axes axes = common_axes(context, name, bytes, threads);
     if (code.isa != "compiled" || code.stores != Stores::ordinary) {
       axes["isa"] = code.isa;
@@ -129,7 +129,7 @@ void add_input_cells(const Context& context, int threads, std::vector<Cell>& cel
   }
 }
 
-std::vector<Cell> make_cells(Context& context) {
+std::vector<Cell> make_memory_cells(Context& context) {
   const std::vector<std::string_view> streams = stream_operation_names();
   refuse_axes_without_effect(context, {{"sizes", streams},
                                        {"isa", streams},
@@ -175,7 +175,7 @@ const Benchmark memory{
              {"dtype", "h2d: precision of the network's input", "f32"},
              {"backend", "h2d: compute backend", "onednn"},
              {"threads", "threads per rank", "1"}},
-    .cells = make_cells,
+    .cells = make_memory_cells,
     .suites = Benchmark::Suites::none,
     .rows = Benchmark::Rows::any,
     .extra = Benchmark::Extra::offered};

@@ -30,7 +30,7 @@ namespace {
 using backend::simd::PeakKernel;
 using Axes = std::map<std::string, std::string>;
 
-constexpr std::string_view all = "all";
+constexpr std::string_view all_sets = "all";
 constexpr std::array dtypes{Named<bool>{"f32", true}, Named<bool>{"f64", true},
                             Named<bool>{"bf16", false}};  // whether intensities have it
 
@@ -54,8 +54,8 @@ std::vector<Code> codes_of(const Context& context) {
     }
   };
   for (const std::string& isa : context.list("isa")) {
-    check_isa(isa, {all});
-    if (isa != all) {
+    check_isa(isa, {all_sets});
+    if (isa != all_sets) {
       add(isa, true);
       continue;
     }
@@ -97,7 +97,8 @@ Measurement measure_passes(const IntensitySpec& spec, int threads, const Sampler
   return measurement;
 }
 
-Axes axes_of(const Context& context, const std::string& operation, const Code& code, int threads) {
+Axes peak_axes(const Context& context, const std::string& operation, const Code& code,
+               int threads) {
   return {{"operation", operation},
           {"isa", code.isa},
           {"dtype", code.dtype},
@@ -109,7 +110,7 @@ Axes axes_of(const Context& context, const std::string& operation, const Code& c
 void add_chains(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
   for (const auto& [threads, code] : combinations(context.integers("threads"), codes_of(context))) {
     if (!code.by_name && !has_dtype(code)) continue;
-    cells.push_back({axes_of(context, operation, code, threads),
+    cells.push_back({peak_axes(context, operation, code, threads),
                      [code = code, threads = threads](const Sampler& sampler) {
                        return measure_chains(code, threads, sampler);
                      }});
@@ -129,7 +130,7 @@ double parse_intensity(const std::string& text) {
 }
 
 /// The array sizes; one array per rank must fit in memory.
-std::vector<std::size_t> array_sizes(const Context& context) {
+std::vector<std::size_t> intensity_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
   const auto largest = static_cast<double>(sizes.back());
@@ -140,11 +141,11 @@ std::vector<std::size_t> array_sizes(const Context& context) {
 
 void add_arrays(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
   for (const auto& [code, threads, bytes, text] :
-       combinations(codes_of(context), context.integers("threads"), array_sizes(context),
+       combinations(codes_of(context), context.integers("threads"), intensity_sizes(context),
                     context.list("intensities"))) {
     if (!code.by_name && !is_of_arrays(code)) continue;
     const IntensitySpec spec{code.isa, code.dtype, bytes, parse_intensity(text)};
-    Axes axes = axes_of(context, operation, code, threads);
+    Axes axes = peak_axes(context, operation, code, threads);
     axes["bytes"] = std::to_string(bytes);
     axes["intensity"] = fmt::format("{}", spec.intensity);
     cells.push_back({std::move(axes), [spec, threads = threads](const Sampler& sampler) {
@@ -153,12 +154,13 @@ void add_arrays(const Context& context, const std::string& operation, std::vecto
   }
 }
 
-using AddCells = void (*)(const Context&, const std::string& operation, std::vector<Cell>& cells);
-constexpr std::array operations{Named<AddCells>{"fma", add_chains},
-                                Named<AddCells>{"intensity", add_arrays},
-                                Named<AddCells>{"gemm", add_products}};
+using AddPeakCells = void (*)(const Context&, const std::string& operation,
+                              std::vector<Cell>& cells);
+constexpr std::array peak_operations{Named<AddPeakCells>{"fma", add_chains},
+                                     Named<AddPeakCells>{"intensity", add_arrays},
+                                     Named<AddPeakCells>{"gemm", add_products}};
 
-std::vector<Cell> make_cells(Context& context) {
+std::vector<Cell> make_peak_cells(Context& context) {
   refuse_axes_without_effect(context, {{"isa", {"fma", "intensity"}},
                                        {"sizes", {"intensity"}},
                                        {"intensities", {"intensity"}},
@@ -166,7 +168,7 @@ std::vector<Cell> make_cells(Context& context) {
                                        {"backend", {"gemm"}}});
   std::vector<Cell> cells;
   for (const std::string& operation : context.list("operations")) {
-    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    const AddPeakCells add = value_of<AddPeakCells>(operation, peak_operations, "--operations");
     add(context, operation, cells);
   }
   return cells;
@@ -195,6 +197,6 @@ const Benchmark peak{
          {"products", "gemm: products, as bench gemm --sizes takes them", "2048x2048x2048"},
          {"backend", "gemm: compute backend", "onednn"},
          {"threads", "threads per rank", "1"}},
-    .cells = make_cells};
+    .cells = make_peak_cells};
 
 }  // namespace dlscale::bench

@@ -52,7 +52,7 @@ Measurement measure_product(const Opened& opened, const GemmShape& shape, DType 
       .measure(sampler, {CacheState::hot, ValueKind::normal});
 }
 
-Axes axes_of(const Context& context, const std::string& operation, int threads) {
+Axes product_axes(const Context& context, const std::string& operation, int threads) {
   return {{"operation", operation},
           {"backend", context.value("backend")},
           {"threads", std::to_string(threads)},
@@ -76,7 +76,7 @@ std::function<Measurement(const Sampler&)> measure_of(const Opened& opened, cons
 void add_products(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
   for (const int threads : context.integers("threads")) {
     const Opened opened = open(context, threads);
-    Axes axes = axes_of(context, operation, threads);
+    Axes axes = product_axes(context, operation, threads);
     for (const auto& [text, dtype] :
          combinations(context.list("products"), context.list("dtype"))) {
       const GemmShape shape = parse_gemm_shape(text, "--products");

@@ -77,7 +77,7 @@ struct Slot {
   std::exception_ptr error;
 };
 
-void check(const PipelineOptions& options) {
+void check_options(const PipelineOptions& options) {
   EXPECT(options.ranks >= 1 && options.rank >= 0 && options.rank < options.ranks);
   const auto check_positive = [](const char* name, int value) {
     if (value < 1) {
@@ -210,7 +210,7 @@ DataPipeline::DataPipeline(DataSet data, const PipelineOptions& options)
 
 DataPipeline::DataPipeline(DataSet data, const PipelineOptions& options,
                            const std::function<LoadFunction()>& make_loader) {
-  check(options);
+  check_options(options);
   impl_ = std::make_unique<Impl>(std::move(data), options);
   for (int i = 0; i < options.threads; ++i) {
     impl_->threads.emplace_back([impl = impl_.get(), make_loader] { impl->work(make_loader); });

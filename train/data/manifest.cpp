@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr const char* schema = "dlscale.data_set";
 constexpr int version = 1;
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& problem) {
+[[noreturn]] void refuse_manifest(const fs::path& path, const std::string& problem) {
   throw ConfigError(
       fmt::format("{}: {}. Delete it and make the data set again: dlscale data make --out {}",
                   path.string(), problem, path.parent_path().string()));
@@ -62,22 +62,23 @@ bool stays_inside(const std::string& path) {
   return !normal.empty() && normal.is_relative() && *normal.begin() != "..";
 }
 
-void check(const fs::path& path, const Manifest& manifest) {
+void check_entries(const fs::path& path, const Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.pictures.size(); ++i) {
     const Manifest::Entry& entry = manifest.pictures[i];
     if (!stays_inside(entry.path)) {
-      refuse(path, fmt::format("/pictures/{}/path \"{}\" is outside of the folder", i, entry.path));
+      refuse_manifest(
+          path, fmt::format("/pictures/{}/path \"{}\" is outside of the folder", i, entry.path));
     }
     if (entry.label < 0 || entry.label >= std::ssize(manifest.classes)) {
-      refuse(path, fmt::format("/pictures/{}/label is {}, but there are {} classes", i, entry.label,
-                               manifest.classes.size()));
+      refuse_manifest(path, fmt::format("/pictures/{}/label is {}, but there are {} classes", i,
+                                        entry.label, manifest.classes.size()));
     }
   }
 }
 
 Manifest manifest_from(const fs::path& path, const json& document) {
   if (document.value("schema", "") != schema || document.value("version", 0) != version) {
-    refuse(path, fmt::format("this is no \"{}\" version {}", schema, version));
+    refuse_manifest(path, fmt::format("this is no \"{}\" version {}", schema, version));
   }
   Manifest manifest;
   if (document.contains("spec")) manifest.spec = spec_from(document["spec"]);
@@ -97,12 +98,13 @@ Manifest read_manifest(const fs::path& path) {
   read_file(path, text);
   try {
     Manifest manifest = manifest_from(path, json::parse(text));
-    check(path, manifest);
+    check_entries(path, manifest);
     return manifest;
   } catch (const json::exception& error) {
-    refuse(path, json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
+    refuse_manifest(path,
+                    json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
   } catch (const std::logic_error&) {  // std::stoull
-    refuse(path, "an \"fnv1a\" is no hexadecimal number");
+    refuse_manifest(path, "an \"fnv1a\" is no hexadecimal number");
   }
 }
 

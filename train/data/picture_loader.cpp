@@ -18,7 +18,7 @@ Seconds thread_time() {
   return Seconds(static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
 }
 
-[[noreturn]] void refuse(const DataSet::Picture& picture, const std::string& why) {
+[[noreturn]] void refuse_picture(const DataSet::Picture& picture, const std::string& why) {
   throw ConfigError(fmt::format(
       "{} is truncated, damaged or no JPEG ({}). Restore the file; in a set that dlscale made, "
       "\"dlscale data make --out {}\" writes damaged pictures again.",
@@ -33,7 +33,7 @@ LoadTimes PictureLoader::load(const DataSet::Picture& picture, ImageShape shape,
   times.started = Clock::now();
   read_file(picture.path, file_);
   times.read = Seconds(std::chrono::duration<double>(Clock::now() - times.started).count());
-  if (file_.empty()) refuse(picture, "the file is empty");
+  if (file_.empty()) refuse_picture(picture, "the file is empty");
 
   const Seconds read_done = thread_time();
   Augmentation augmentation;
@@ -47,7 +47,7 @@ LoadTimes PictureLoader::load(const DataSet::Picture& picture, ImageShape shape,
     Crop& crop = augmentation.crop;
     crop = {crop.left * scale, crop.top * scale, crop.width * scale, crop.height * scale};
   } catch (const JpegError& error) {
-    refuse(picture, error.what());
+    refuse_picture(picture, error.what());
   }
   const Seconds decoded = thread_time();
   times.decode = decoded - read_done;

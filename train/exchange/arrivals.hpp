@@ -13,7 +13,8 @@
 
 namespace dlscale::train {
 
-using Instant = std::chrono::steady_clock::time_point;
+using std::chrono::steady_clock;
+using Instant = steady_clock::time_point;
 
 /// One collective for one or more messages. Its times exclude the wait for the last rank before it.
 struct Transfer {

@@ -8,7 +8,7 @@ namespace dlscale::train {
 namespace {
 
 /// Converts a sum of whole ticks, which is exactly 0 for transfers entirely inside waits.
-Seconds seconds(Instant::duration time) {
+Seconds time_of(Instant::duration time) {
   return Seconds(std::chrono::duration<double>(time).count());
 }
 
@@ -35,7 +35,7 @@ Seconds busy_before(std::span<const Transfer> transfers, Instant until) {
   for (const Transfer& transfer : transfers) {
     if (transfer.start < until) sum += std::min(transfer.end, until) - transfer.start;
   }
-  return seconds(sum);
+  return time_of(sum);
 }
 
 Seconds busy_outside(std::span<const Transfer> transfers, std::span<const Interval> waits) {
@@ -48,7 +48,7 @@ Seconds busy_outside(std::span<const Transfer> transfers, std::span<const Interv
       if (start < end) sum -= end - start;
     }
   }
-  return seconds(sum);
+  return time_of(sum);
 }
 
 }  // namespace dlscale::train

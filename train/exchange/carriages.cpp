@@ -10,8 +10,6 @@ namespace {
 
 using backend::Collective;
 using backend::Communicator;
-using std::chrono::steady_clock;
-
 std::span<const std::byte> bytes_of(std::span<float> elements) {
   return std::as_bytes(elements);
 }

@@ -9,8 +9,6 @@
 
 namespace dlscale::train {
 
-using std::chrono::steady_clock;
-
 namespace {
 
 Instant::duration duration_of(Seconds period) {

@@ -5,8 +5,6 @@
 
 namespace dlscale::train {
 
-using std::chrono::steady_clock;
-
 Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging,
                            std::size_t bucket, std::span<float> gradients) {
   const Instant start = steady_clock::now();

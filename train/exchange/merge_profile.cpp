@@ -16,7 +16,7 @@ std::vector<double> medians(const std::vector<std::vector<double>>& samples) {
   return values;
 }
 
-std::vector<Seconds> seconds(const std::vector<double>& values) {
+std::vector<Seconds> to_seconds(const std::vector<double>& values) {
   std::vector<Seconds> times;
   times.reserve(values.size());
   for (const double value : values) times.emplace_back(value);
@@ -61,7 +61,7 @@ MergePlan MergeProfile::agree(backend::Communicator& communicator, Schedule sche
     latest = std::max(latest, Seconds(ready[i]));
     gradients.push_back({latest, gradients_[i]});
   }
-  const LinearCost cost = fit_cost(gradients_, seconds(medians(messages_)));
+  const LinearCost cost = fit_cost(gradients_, to_seconds(medians(messages_)));
   // Rank 0 decides for all, as ranks with other rounding might compute other groups.
   std::vector<double> said{cost.a.si(), cost.b.si()};
   for (const std::size_t group : merge_for(schedule, gradients, cost)) {

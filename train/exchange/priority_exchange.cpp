@@ -9,8 +9,6 @@
 
 namespace dlscale::train {
 
-using std::chrono::steady_clock;
-
 namespace {
 
 std::vector<std::vector<std::size_t>> cut(const Partition& partition) {

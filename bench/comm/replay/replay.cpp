@@ -21,8 +21,6 @@ namespace {
 using backend::Communicator;
 using Times = std::vector<std::vector<double>>;
 
-constexpr backend::ElementType element = backend::ElementType::f32;
-
 /// Size of the message for that many ranks.
 std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
   const std::optional<backend::Collective> collective = collective_named(message.collective);
@@ -32,15 +30,15 @@ std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
         "the profile anew with dlscale bench e2e --profile FILE.",
         message.collective));
   }
-  if (message.bytes % static_cast<std::int64_t>(size_of(element)) != 0) {
+  if (message.bytes % static_cast<std::int64_t>(size_of(replayed_element)) != 0) {
     throw ConfigError(fmt::format(
         "a message of the profile has {} B, which is no whole number of {} as training sends them. "
         "Write the profile anew with dlscale bench e2e --profile FILE.",
-        message.bytes, to_string(element)));
+        message.bytes, to_string(replayed_element)));
   }
   const bool blocks = backend::in_blocks(*collective);
-  return static_cast<std::size_t>(blocks ? in_equal_blocks({message.bytes}, ranks, element).front()
-                                         : message.bytes);
+  return static_cast<std::size_t>(
+      blocks ? in_equal_blocks({message.bytes}, ranks, replayed_element).front() : message.bytes);
 }
 
 /// The recorded root, modulo the number of ranks.

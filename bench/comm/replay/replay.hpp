@@ -7,10 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "backend/comm/elements.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/results/communication_profile.hpp"
 
 namespace dlscale::bench {
+
+/// Element type of training's gradients, which a replay sends.
+inline constexpr backend::ElementType replayed_element = backend::ElementType::f32;
 
 /// When a replay posts its messages: at the profile's times, or as soon as the previous one is
 /// done.

@@ -19,16 +19,9 @@ namespace {
 using std::chrono::steady_clock;
 using Instant = steady_clock::time_point;
 
-constexpr backend::ElementType element = backend::ElementType::f32;
-constexpr std::size_t line_bytes = 64;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
-
 std::array<std::byte, 4> one() {
   std::array<std::byte, 4> bytes{};
-  write_element(element, 1, bytes.data());
+  write_element(replayed_element, 1, bytes.data());
   return bytes;
 }
 
@@ -56,7 +49,7 @@ Message message_of(const ReplayedMessage& message, backend::Mode mode) {
   Message sent;
   sent.collective = message.collective;
   sent.bytes = message.bytes;
-  sent.type = element;
+  sent.type = replayed_element;
   sent.mode = mode;
   sent.root = message.root.value_or(0);
   const auto collective = collective_named(message.collective);

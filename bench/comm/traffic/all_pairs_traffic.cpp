@@ -12,7 +12,7 @@ using backend::Communicator;
 using backend::DataPlace;
 using std::chrono::steady_clock;
 
-constexpr int tag = 2;
+constexpr int all_pairs_tag = 2;
 
 /// Ping-pong of every rank with every other, started by one of the two and then by the other. Each
 /// times the ones that it starts, once its partner is ready. So a rank with a slow link measures
@@ -81,19 +81,19 @@ class AllPairs : public Traffic {
 
   void begin_with(Rank partner) {
     std::array<std::byte, 1> word{};
-    ranks_->receive(word, partner, tag);
+    ranks_->receive(word, partner, all_pairs_tag);
     const std::span<std::byte> mine = block(ranks_->rank());
     const steady_clock::time_point start = steady_clock::now();
-    ranks_->send(mine, partner, tag);
-    ranks_->receive(mine, partner, tag);
+    ranks_->send(mine, partner, all_pairs_tag);
+    ranks_->receive(mine, partner, all_pairs_tag);
     own_ += steady_clock::now() - start;
   }
 
   void answer(Rank partner) {
     std::array<std::byte, 1> word{};
-    ranks_->send(word, partner, tag);
-    ranks_->receive(block(partner), partner, tag);
-    ranks_->send(block(partner), partner, tag);
+    ranks_->send(word, partner, all_pairs_tag);
+    ranks_->receive(block(partner), partner, all_pairs_tag);
+    ranks_->send(block(partner), partner, all_pairs_tag);
   }
 
   [[nodiscard]] std::optional<Seconds> own_time() const override {

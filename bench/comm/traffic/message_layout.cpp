@@ -2,20 +2,11 @@
 
 #include <algorithm>
 
+#include "bench/comm/traffic/rotating_buffers.hpp"
+
 namespace dlscale::bench {
-namespace {
 
-using backend::Collective;
-
-constexpr std::size_t line_bytes = 64;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
-
-}  // namespace
-
-MessageLayout::MessageLayout(Collective collective, const Message& message,
+MessageLayout::MessageLayout(backend::Collective collective, const Message& message,
                              const backend::Communicator& ranks)
     : collective_(collective),
       message_(message),
@@ -28,8 +19,8 @@ std::size_t MessageLayout::size() const {
 }
 
 std::span<std::byte> MessageLayout::given(std::span<std::byte> memory) const {
-  if (collective_ == Collective::broadcast) return memory.first(sides_.to);
-  const bool inside = is_one_block() && collective_ == Collective::all_gather;
+  if (collective_ == backend::Collective::broadcast) return memory.first(sides_.to);
+  const bool inside = is_one_block() && collective_ == backend::Collective::all_gather;
   return memory.subspan(inside ? own_block() : 0, sides_.from);
 }
 
@@ -43,7 +34,7 @@ std::span<const std::byte> MessageLayout::taken(std::span<const std::byte> memor
 
 backend::CollectiveCall MessageLayout::call(std::span<std::byte> memory,
                                             backend::DataPlace place) const {
-  const bool broadcasts = collective_ == Collective::broadcast;
+  const bool broadcasts = collective_ == backend::Collective::broadcast;
   return {.collective = collective_,
           .type = message_.type,
           .op = message_.op,
@@ -62,7 +53,7 @@ std::size_t MessageLayout::own_block() const {
 }
 
 bool MessageLayout::is_one_block() const {
-  return message_.placement == Placement::in_place || collective_ == Collective::broadcast;
+  return message_.placement == Placement::in_place || collective_ == backend::Collective::broadcast;
 }
 
 std::size_t MessageLayout::taken_at() const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/comm/traffic/rotating_buffers.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "core/base/error.hpp"
 
@@ -12,7 +13,7 @@ using backend::DataPlace;
 using backend::Incoming;
 using backend::Outgoing;
 
-constexpr int tag = 1;
+constexpr int pair_tag = 1;
 
 /// Traffic between rank 0 and the last rank, which is on another node in a multi-node run. It
 /// stores its rank, as a query to the communicator would be timed with every message.
@@ -60,8 +61,6 @@ class PairTraffic : public Traffic {
   std::span<std::byte> used_;
 };
 
-constexpr std::size_t line_bytes = 64;
-
 /// Ping-pong with separate send and receive memory; the time is half of the round trip.
 class PingPong : public PairTraffic {
  public:
@@ -93,9 +92,7 @@ class PingPong : public PairTraffic {
 
  private:
   /// Offset of received data, on its own cache lines.
-  [[nodiscard]] std::size_t arrival() const {
-    return (bytes() + line_bytes - 1) / line_bytes * line_bytes;
-  }
+  [[nodiscard]] std::size_t arrival() const { return whole_lines(bytes()); }
 
   void carry_out() override {
     if (!takes_part()) return;
@@ -104,11 +101,11 @@ class PingPong : public PairTraffic {
 
   void there_and_back(std::span<const std::byte> out, std::span<std::byte> in) {
     if (is_first()) {
-      ranks().send(out, peer(), tag);
-      ranks().receive(in, peer(), tag);
+      ranks().send(out, peer(), pair_tag);
+      ranks().receive(in, peer(), pair_tag);
     } else if (is_last()) {
-      ranks().receive(in, peer(), tag);
-      ranks().send(out, peer(), tag);
+      ranks().receive(in, peer(), pair_tag);
+      ranks().send(out, peer(), pair_tag);
     }
   }
 };
@@ -138,9 +135,9 @@ class Window : public PairTraffic {
     out_.clear();
     in_.clear();
     for (std::size_t i = 0; i < messages_; ++i) {
-      if (sends()) out_.push_back({memory.subspan(i * bytes(), bytes()), peer(), tag});
+      if (sends()) out_.push_back({memory.subspan(i * bytes(), bytes()), peer(), pair_tag});
       if (receives())
-        in_.push_back({memory.subspan(arrivals() + i * bytes(), bytes()), peer(), tag});
+        in_.push_back({memory.subspan(arrivals() + i * bytes(), bytes()), peer(), pair_tag});
     }
   }
 
@@ -172,8 +169,8 @@ class Window : public PairTraffic {
   /// Acknowledges arrival: rank 0 waits for the last rank, as sent messages may still be in flight.
   void acknowledge() {
     std::array<std::byte, 1> word{};
-    if (is_first()) ranks().receive(word, peer(), tag);
-    if (is_last()) ranks().send(word, peer(), tag);
+    if (is_first()) ranks().receive(word, peer(), pair_tag);
+    if (is_last()) ranks().send(word, peer(), pair_tag);
   }
 
   Direction direction_;

@@ -9,12 +9,6 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr std::size_t line_bytes = 64;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
-
 std::size_t buffers_for(std::size_t stride, Bytes size) {
   if (size <= Bytes(0)) return 1;
   return static_cast<std::size_t>(std::ceil(size.si() / static_cast<double>(stride))) + 1;
@@ -22,7 +16,7 @@ std::size_t buffers_for(std::size_t stride, Bytes size) {
 
 /// The repeated pattern in whole cache lines.
 std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
-  std::vector<std::byte> lines(std::lcm(line_bytes, pattern.size()));
+  std::vector<std::byte> lines(std::lcm(cache_line, pattern.size()));
   for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = pattern[i % pattern.size()];
   return lines;
 }

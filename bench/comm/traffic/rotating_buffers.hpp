@@ -12,6 +12,14 @@
 
 namespace dlscale::bench {
 
+/// Bytes of a cache line.
+inline constexpr std::size_t cache_line = 64;
+
+/// `bytes` rounded up to whole cache lines.
+constexpr std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + cache_line - 1) / cache_line * cache_line;
+}
+
 /// Memory for messages of one size. In training a gradient was written long before it is sent, or
 /// was never in the cache of the sending core. Rotated buffers are as cold; a single buffer is hot.
 class RotatingBuffers {

@@ -28,7 +28,7 @@ std::uint64_t mixed(Rank rank, std::size_t place) {
   return bits ^ (bits >> 32U);
 }
 
-double numbers_for(backend::ElementType type, Reduction op, int ranks) {
+double count_numbers(backend::ElementType type, Reduction op, int ranks) {
   if (op != Reduction::sum) return most_numbers;
   const double largest = std::min(largest_whole(type), 1e15);
   const double each =
@@ -71,7 +71,7 @@ TestNumbers::TestNumbers(backend::ElementType type, Reduction op, int ranks)
     : type_(type),
       op_(op),
       ranks_(ranks),
-      numbers_(static_cast<std::uint64_t>(numbers_for(type, op, ranks))) {}
+      numbers_(static_cast<std::uint64_t>(count_numbers(type, op, ranks))) {}
 
 TestNumbers::TestNumbers(backend::ElementType type)
     : type_(type), numbers_(static_cast<std::uint64_t>(most_numbers)) {}

@@ -4,8 +4,6 @@
 
 namespace dlscale::bench {
 
-using backend::DataPlace;
-
 Seconds Traffic::once() {
   stay_.entry = std::chrono::steady_clock::now();
   carry_out();
@@ -45,16 +43,17 @@ bool sends_windows(std::string_view name) {
 
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message) {
   if (const auto collective = collective_named(message.collective)) {
-    return make_collective_traffic(ranks, *collective, message, DataPlace::host, Calls::prepared);
+    return make_collective_traffic(ranks, *collective, message, backend::DataPlace::host,
+                                   Calls::prepared);
   }
   if (message.collective == "pairs") {
-    return make_all_pairs_traffic(ranks, message, DataPlace::host);
+    return make_all_pairs_traffic(ranks, message, backend::DataPlace::host);
   }
-  return make_pair_traffic(ranks, message, DataPlace::host);
+  return make_pair_traffic(ranks, message, backend::DataPlace::host);
 }
 
-std::string library_of(const backend::Communicator& ranks, DataPlace place) {
-  return place == DataPlace::device ? device_library(ranks) : ranks.host_library();
+std::string library_of(const backend::Communicator& ranks, backend::DataPlace place) {
+  return place == backend::DataPlace::device ? device_library(ranks) : ranks.host_library();
 }
 
 }  // namespace dlscale::bench

@@ -11,7 +11,7 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr std::size_t line = 64;
+constexpr std::size_t line_of_cache = 64;
 
 void* next(void* at) {
   void* after = nullptr;
@@ -43,9 +43,10 @@ std::size_t bytes_for(std::span<const std::size_t> places) {
 
 std::vector<std::size_t> spread_places(std::size_t bytes, std::size_t stride) {
   EXPECT(stride >= sizeof(void*) && bytes >= stride);
-  const std::size_t lines = std::max<std::size_t>(1, stride / line);
+  const std::size_t lines = std::max<std::size_t>(1, stride / line_of_cache);
   std::vector<std::size_t> places(bytes / stride);
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i * stride + i % lines * line;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[i] = i * stride + i % lines * line_of_cache;
   return places;
 }
 

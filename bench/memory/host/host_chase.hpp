@@ -20,6 +20,9 @@ std::vector<std::size_t> spread_places(std::size_t bytes, std::size_t stride);
 std::vector<std::size_t> paired_places(std::size_t blocks, std::size_t block_bytes,
                                        std::size_t distance);
 
+/// Seed of the cycles that benchmarks measure.
+inline constexpr std::uint64_t chase_seed = 1;
+
 /// One thread follows a random cycle through the addresses of a working set, each access dependent
 /// on the previous one [Mei, Chu 2017: pointer chase along a random single cycle, which defeats
 /// prefetching]. Groups of `together` neighbours in the list stay together in the cycle. A

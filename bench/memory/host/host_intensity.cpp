@@ -114,8 +114,8 @@ Steps steps_of(const IntensitySpec& spec, std::size_t element) {
 }
 
 template <class Float>
-Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int threads,
-                    const Sampler& sampler) {
+Measurement measure_loop(const IntensitySpec& spec, IntensityLoop<Float> loop, int threads,
+                         const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
   const Steps steps = steps_of(spec, sizeof(Float));
   const std::size_t n = spec.bytes / sizeof(Float);
@@ -151,8 +151,9 @@ Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int th
 Measurement measure_intensity(const IntensitySpec& spec, int threads, const Sampler& sampler) {
   try {
     const ArrayKernels& kernels = backend::simd::array_kernels_of(spec.isa);
-    return spec.dtype == "f32" ? measure<float>(spec, kernels.intensity_f32, threads, sampler)
-                               : measure<double>(spec, kernels.intensity_f64, threads, sampler);
+    return spec.dtype == "f32"
+               ? measure_loop<float>(spec, kernels.intensity_f32, threads, sampler)
+               : measure_loop<double>(spec, kernels.intensity_f64, threads, sampler);
   } catch (const Unsupported& error) {
     return unsupported(error);
   }

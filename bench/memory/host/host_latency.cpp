@@ -21,8 +21,6 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr std::uint64_t seed = 1;
-
 /// A chase that each rank has made and walked through, bound to its core.
 struct Stand {
   std::unique_ptr<backend::BoundThread> bound;
@@ -34,8 +32,8 @@ Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator)
   Stand stand;
   together(communicator, [&] {
     stand.bound = std::make_unique<backend::BoundThread>(backend::usable_cores().front());
-    stand.chase =
-        std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1, spec.pages, seed);
+    stand.chase = std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1, spec.pages,
+                                              chase_seed);
     stand.wrong = static_cast<double>(stand.chase->wrong_elements());
   });
   stand.wrong = sum_of_ranks(communicator, stand.wrong);

@@ -104,7 +104,7 @@ void add_cycles(Measurement& measurement) {
   measurement.series["level_cycles"] = make_series("cycles", {std::move(cycles)});
 }
 
-Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
+Measurement measure_levels(HostSweep& sweep, std::size_t stride, PageSize pages) {
   const std::size_t first =
       std::max(smallest_set, fewest_places_of_levels * stride) / stride * stride;
   const std::size_t last = std::max(first, largest_set(sweep.communicator()));
@@ -133,7 +133,7 @@ Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
 Measurement measure_host_levels(std::size_t stride, PageSize pages, const Sampler& sampler) {
   try {
     HostSweep sweep(sampler.communicator());
-    return measure(sweep, stride, pages);
+    return measure_levels(sweep, stride, pages);
   } catch (const Unsupported& error) {
     return unsupported(error);
   }

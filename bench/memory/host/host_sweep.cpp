@@ -20,7 +20,6 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr std::uint64_t seed = 1;
 constexpr std::size_t fewest_pieces = 9;
 // Usual time for a working set; a large one takes long, and much longer on a busy machine.
 constexpr std::chrono::milliseconds usual_time{250};
@@ -54,7 +53,7 @@ double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_ro
                         backend::PageSize pages) {
   double latency = 0;
   together(*communicator_, [&] {
-    HostChase chase(places, in_a_row, pages, seed);
+    HostChase chase(places, in_a_row, pages, chase_seed);
     wrong_ += static_cast<double>(chase.wrong_elements());
     latency = median(undisturbed(chase));
     clocks_.push_back(backend::core_clock_hertz());
