@@ -103,25 +103,25 @@ TEST(SharedVerdict, NamesTheFirstWrongRankOnAllOfThem) {
   });
 }
 
-std::vector<double> times(double value) {
+std::vector<double> equal_times(double value) {
   std::vector<double> result(20, value);
   for (std::size_t i = 0; i < result.size(); ++i) result[i] += 1e-3 * static_cast<double>(i);
   return result;
 }
 
 TEST(Stragglers, AreNamedIfTheyAreAlwaysLast) {
-  const auto warnings = straggler_warnings({times(1.0), times(1.0), times(1.2)});
+  const auto warnings = straggler_warnings({equal_times(1.0), equal_times(1.0), equal_times(1.2)});
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_THAT(warnings.front(), HasSubstr("rank 2 is last in 100 % of the samples, by 17 %"));
 }
 
 TEST(Stragglers, AreNoneWhereRanksTakeTurnsOrDifferByLittle) {
-  auto first = times(1.0);
-  auto second = times(1.0);
+  auto first = equal_times(1.0);
+  auto second = equal_times(1.0);
   for (std::size_t i = 0; i < first.size(); ++i) (i % 4 == 0 ? first : second)[i] *= 1.5;
   EXPECT_TRUE(straggler_warnings({first, second}).empty());
-  EXPECT_TRUE(straggler_warnings({times(1.0), times(1.02)}).empty());
-  EXPECT_TRUE(straggler_warnings({times(1.0)}).empty());
+  EXPECT_TRUE(straggler_warnings({equal_times(1.0), equal_times(1.02)}).empty());
+  EXPECT_TRUE(straggler_warnings({equal_times(1.0)}).empty());
   EXPECT_TRUE(straggler_warnings({{1, 1, 1}, {2, 2, 2}}).empty());
 }
 

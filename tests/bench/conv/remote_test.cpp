@@ -16,7 +16,7 @@ namespace dlscale::bench {
 namespace {
 
 /// A fan-out, so that gradients are accumulated, and all passes.
-std::shared_ptr<const Network> tiny() {
+std::shared_ptr<const Network> tiny_remote() {
   const Convolution conv{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
   return std::make_shared<const Network>(
       "tiny", ImageShape{3, 6, 6},
@@ -54,7 +54,7 @@ void expect_checked_and_timed(const Measurement& result) {
 }
 
 TEST_F(MeasuringOnARemoteDevice, ChecksAndTimesEveryKernelInEveryStateOfTheCaches) {
-  const std::vector networks{tiny()};
+  const std::vector networks{tiny_remote()};
   const LayerSelection everything{
       .batches = {2},
       .dtypes = {DType::f32},
@@ -95,7 +95,7 @@ void expect_conditions(const Measurement& result) {
 
 TEST_F(MeasuringOnARemoteDevice, ReadsTheConditionsMeanwhile) {
   const auto workbench = watched_workbench(std::make_shared<FakeMonitor>());
-  const std::vector networks{tiny()};
+  const std::vector networks{tiny_remote()};
   const LayerSelection forward{.batches = {2},
                                .dtypes = {DType::f32},
                                .passes = {Pass::forward},

@@ -15,21 +15,21 @@
 namespace dlscale::bench {
 namespace {
 
-Measurement measure(Fault fault, DType dtype) {
+Measurement measure_updates(Fault fault, DType dtype) {
   const auto group = backend::local_group(1);
   Workbench workbench(make_fake_device(fault), open_device("reference", 1), 1);
   return measure_update(workbench, 20000, dtype, Sampler(*group.front(), quick));
 }
 
 TEST(BenchUpdate, CallsWhatIsNoNumberWrong) {
-  const Measurement result = measure(Fault::nan, DType::f32);
+  const Measurement result = measure_updates(Fault::nan, DType::f32);
   EXPECT_EQ(result.status, Status::wrong);
   EXPECT_TRUE(result.series.empty());
   EXPECT_FALSE(result.max_relative_error);
 }
 
 TEST(BenchUpdate, AgreesWithTheFormulaInDouble) {
-  const Measurement result = measure(Fault::none, DType::f32);
+  const Measurement result = measure_updates(Fault::none, DType::f32);
   EXPECT_EQ(result.status, Status::ok) << result.reason;
   ASSERT_TRUE(result.max_relative_error);
   EXPECT_LE(*result.max_relative_error, 1e-5);
@@ -38,7 +38,7 @@ TEST(BenchUpdate, AgreesWithTheFormulaInDouble) {
 }
 
 TEST(BenchUpdate, ChecksTheWeightsInLowPrecisionToo) {
-  const Measurement result = measure(Fault::none, DType::bf16);
+  const Measurement result = measure_updates(Fault::none, DType::bf16);
   EXPECT_EQ(result.status, Status::ok) << result.reason;
   EXPECT_EQ(result.work->bytes, Bytes(22 * 20000));
 }
@@ -58,7 +58,7 @@ TEST(BenchUpdate, IsMeasuredInEveryStateOfTheCaches) {
 }
 
 TEST(BenchUpdate, CatchesOneWrongWeight) {
-  const Measurement result = measure(Fault::update, DType::f32);
+  const Measurement result = measure_updates(Fault::update, DType::f32);
   EXPECT_EQ(result.status, Status::wrong);
   EXPECT_TRUE(result.series.empty());
 }

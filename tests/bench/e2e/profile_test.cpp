@@ -198,7 +198,7 @@ TEST_F(Profile, LeavesNoFileThatNothingWasWrittenTo) {
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-using Iterations = std::vector<std::vector<train::SentMessage>>;
+using SentIterations = std::vector<std::vector<train::SentMessage>>;
 
 TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
   backend::run_on_threads(3, [](backend::Communicator& ranks) {
@@ -210,7 +210,7 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
                                   .posted = Seconds(1 + shift),
                                   .wait = Seconds(2 + shift),
                                   .time = Seconds(3 + shift)};
-    Iterations iterations(1);
+    SentIterations iterations(1);
     iterations.front().push_back(mine);
     const auto profile = gather_profile(ranks, iterations);
     ASSERT_TRUE(profile.has_value());
@@ -227,8 +227,8 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
 
 TEST(GatherProfile, IsNoneOfNothing) {
   backend::run_on_threads(2, [](backend::Communicator& ranks) {
-    EXPECT_FALSE(gather_profile(ranks, Iterations()).has_value());
-    EXPECT_FALSE(gather_profile(ranks, Iterations(2)).has_value());
+    EXPECT_FALSE(gather_profile(ranks, SentIterations()).has_value());
+    EXPECT_FALSE(gather_profile(ranks, SentIterations(2)).has_value());
   });
 }
 
@@ -236,7 +236,7 @@ TEST(GatherProfile, OfRanksThatSentDifferentMessagesIsABug) {
   backend::run_on_threads(2, [](backend::Communicator& ranks) {
     train::SentMessage message;
     message.bytes = ranks.rank() == 0 ? 4 : 8;
-    Iterations iterations(1);
+    SentIterations iterations(1);
     iterations.front().push_back(message);
     EXPECT_THROW(std::ignore = gather_profile(ranks, iterations), std::logic_error);
   });

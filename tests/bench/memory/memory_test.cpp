@@ -30,7 +30,7 @@ StoppingCriterion few_samples() {
           .min_warmups = 1};
 }
 
-AxesList cells(std::map<std::string, std::string> values) {
+AxesList axes_of_cells(std::map<std::string, std::string> values) {
   const Benchmark* benchmark = family<Benchmark>().find("memory");
   auto group = backend::local_group(1);
   Context context = make_context(*benchmark, std::move(values), *group.front());
@@ -215,8 +215,8 @@ std::vector<std::string_view> built_backends() {
 INSTANTIATE_TEST_SUITE_P(Backends, InputCopies, testing::ValuesIn(built_backends()));
 
 TEST(BenchMemory, HasACellForEveryOperationSizeAndNumberOfThreads) {
-  const AxesList found =
-      cells({{"operations", "copy,triad"}, {"sizes", "64 KiB,1 MiB,1024 KiB"}, {"threads", "1,2"}});
+  const AxesList found = axes_of_cells(
+      {{"operations", "copy,triad"}, {"sizes", "64 KiB,1 MiB,1024 KiB"}, {"threads", "1,2"}});
   EXPECT_EQ(found.size(), 8U);
   EXPECT_EQ(found.front(), (std::map<std::string, std::string>{{"operation", "copy"},
                                                                {"bytes", "65536"},
@@ -226,10 +226,10 @@ TEST(BenchMemory, HasACellForEveryOperationSizeAndNumberOfThreads) {
 }
 
 TEST(BenchMemory, NamesTheCodeOnlyWhereItIsNotTheCompilersOwn) {
-  const AxesList found = cells({{"operations", "triad"},
-                                {"sizes", "64 KiB"},
-                                {"isa", "compiled,best"},
-                                {"stores", "ordinary,streaming"}});
+  const AxesList found = axes_of_cells({{"operations", "triad"},
+                                        {"sizes", "64 KiB"},
+                                        {"isa", "compiled,best"},
+                                        {"stores", "ordinary,streaming"}});
   ASSERT_EQ(found.size(), 4U);
   EXPECT_FALSE(found[0].contains("isa"));
   EXPECT_EQ(found[1].at("stores"), "streaming");
@@ -240,13 +240,14 @@ TEST(BenchMemory, NamesTheCodeOnlyWhereItIsNotTheCompilersOwn) {
 TEST(BenchMemory, HasTheBestCodeOnceWhereItIsNamedToo) {
   const std::string best = widest_instruction_set();
   if (best == "best") GTEST_SKIP() << "no loops for an instruction set here";
-  EXPECT_EQ(cells({{"operations", "triad"}, {"sizes", "64 KiB"}, {"isa", "best," + best}}).size(),
-            1U);
+  EXPECT_EQ(
+      axes_of_cells({{"operations", "triad"}, {"sizes", "64 KiB"}, {"isa", "best," + best}}).size(),
+      1U);
 }
 
 TEST(BenchMemory, SweepsFromFourKibibytesByDoublings) {
   if (backend::last_level_cache() == Bytes(0)) GTEST_SKIP() << "no size of a cache is known here";
-  const AxesList found = cells({{"operations", "copy"}, {"sizes", "sweep"}});
+  const AxesList found = axes_of_cells({{"operations", "copy"}, {"sizes", "sweep"}});
   ASSERT_GT(found.size(), 5U);
   EXPECT_EQ(found[0].at("bytes"), "4096");
   EXPECT_EQ(found[1].at("bytes"), "8192");
@@ -254,7 +255,7 @@ TEST(BenchMemory, SweepsFromFourKibibytesByDoublings) {
 
 TEST(BenchMemory, CopiesTheBatchesOfNetworksOnceEach) {
   const AxesList found =
-      cells({{"operations", "h2d"}, {"networks", "googlenet,resnet50"}, {"batch", "2,4"}});
+      axes_of_cells({{"operations", "h2d"}, {"networks", "googlenet,resnet50"}, {"batch", "2,4"}});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].at("bytes"), std::to_string(2 * 3 * 224 * 224 * 4));
   EXPECT_EQ(found[1].at("bytes"), std::to_string(4 * 3 * 224 * 224 * 4));
@@ -267,11 +268,11 @@ TEST(BenchMemory, CopiesABatchWithSeveralThreads) {
   if (family<backend::ComputeBackend>().find("onednn") == nullptr) {
     GTEST_SKIP() << "this build has no backend with several threads";
   }
-  const AxesList found = cells({{"operations", "h2d"},
-                                {"networks", "alexnet"},
-                                {"batch", "1"},
-                                {"backend", "onednn"},
-                                {"threads", "2"}});
+  const AxesList found = axes_of_cells({{"operations", "h2d"},
+                                        {"networks", "alexnet"},
+                                        {"batch", "1"},
+                                        {"backend", "onednn"},
+                                        {"threads", "2"}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].at("threads"), "2");
 }
@@ -293,14 +294,14 @@ TEST(BenchMemory, WarnsOfMoreThreadsThanCores) {
 TEST(BenchMemory, GoesBeyondTheCachesOfThisMachine) {
   const Bytes cache = backend::last_level_cache();
   if (cache == Bytes(0)) GTEST_SKIP() << "the size of the last-level cache is not known here";
-  const AxesList found = cells({{"operations", "copy"}, {"sizes", "beyond_caches"}});
+  const AxesList found = axes_of_cells({{"operations", "copy"}, {"sizes", "beyond_caches"}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(std::stod(found[0].at("bytes")), 4 * cache.si());
 }
 
 TEST(BenchMemory, RefusesWhatItCannotMeasure) {
   const auto refusal = [](const std::map<std::string, std::string>& values) {
-    return config_error([&] { cells(values); });
+    return config_error([&] { axes_of_cells(values); });
   };
   EXPECT_TRUE(contains(refusal({{"operations", "dot"}}), "dot"));
   EXPECT_TRUE(contains(refusal({{"sizes", "1000"}}), "1000"));

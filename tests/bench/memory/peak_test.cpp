@@ -25,7 +25,7 @@ constexpr StoppingCriterion quick{.relative_half_width = 100,
                                   .min_warmup = Seconds(0),
                                   .min_warmups = 1};
 
-std::vector<Cell> cells(std::map<std::string, std::string> values) {
+std::vector<Cell> peak_cells(std::map<std::string, std::string> values) {
   const auto group = backend::local_group(1);
   const Benchmark* benchmark = family<Benchmark>().find("peak");
   Context context = make_context(*benchmark, std::move(values), *group.front());
@@ -38,7 +38,7 @@ Measurement measured(const Cell& cell) {
 }
 
 TEST(BenchPeak, IsRightOrSaysWhyItCannot) {
-  const auto found = cells({{"operations", "fma"}});
+  const auto found = peak_cells({{"operations", "fma"}});
   EXPECT_FALSE(found.empty());
   for (const Cell& cell : found) {
     const Measurement result = measured(cell);
@@ -118,23 +118,23 @@ TEST(BenchPeak, ComputesBetweenLoadsAndStores) {
 
 TEST(BenchPeak, HasRowsForWhatWasNamed) {
   const std::string isa(backend::simd::known_instruction_sets().front());
-  const auto found = cells({{"operations", "fma"}, {"isa", isa}, {"dtype", "bf16,f32"}});
+  const auto found = peak_cells({{"operations", "fma"}, {"isa", isa}, {"dtype", "bf16,f32"}});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(measured(found[0]).status, Status::unsupported);
-  const auto arrays = cells({{"operations", "intensity"},
-                             {"isa", isa},
-                             {"dtype", "bf16"},
-                             {"sizes", "4 KiB"},
-                             {"intensities", "1"}});
+  const auto arrays = peak_cells({{"operations", "intensity"},
+                                  {"isa", isa},
+                                  {"dtype", "bf16"},
+                                  {"sizes", "4 KiB"},
+                                  {"intensities", "1"}});
   ASSERT_EQ(arrays.size(), 1U);
   EXPECT_EQ(measured(arrays[0]).status, Status::unsupported);
 }
 
 std::vector<Cell> products(const std::string& backend, const std::string& threads) {
-  return cells({{"operations", "gemm"},
-                {"products", "33x33x33"},
-                {"backend", backend},
-                {"threads", threads}});
+  return peak_cells({{"operations", "gemm"},
+                     {"products", "33x33x33"},
+                     {"backend", backend},
+                     {"threads", threads}});
 }
 
 TEST(BenchPeak, MultipliesMatricesByALibraryToCompareWith) {
@@ -167,12 +167,12 @@ TEST(BenchPeak, HasRowsForALibraryThatCannot) {
 TEST(BenchPeak, WarnsOfMoreThreadsThanCores) {
   const auto more = std::to_string(backend::usable_cores().size() + 1);
   const std::string isa(backend::simd::known_instruction_sets().front());
-  const auto found = cells({{"operations", "fma,intensity"},
-                            {"isa", isa},
-                            {"dtype", "f32"},
-                            {"sizes", "4 KiB"},
-                            {"intensities", "1"},
-                            {"threads", more}});
+  const auto found = peak_cells({{"operations", "fma,intensity"},
+                                 {"isa", isa},
+                                 {"dtype", "f32"},
+                                 {"sizes", "4 KiB"},
+                                 {"intensities", "1"},
+                                 {"threads", more}});
   ASSERT_EQ(found.size(), 2U);
   for (const Cell& cell : found) {
     const Measurement result = measured(cell);
@@ -184,17 +184,17 @@ TEST(BenchPeak, WarnsOfMoreThreadsThanCores) {
 TEST(BenchPeak, HasNoCellTwice) {
   const std::string isa(backend::simd::known_instruction_sets().front());
   std::set<std::map<std::string, std::string>> axes;
-  const auto found = cells({{"operations", "fma,intensity"},
-                            {"isa", "all," + isa},
-                            {"sizes", "4 KiB,8 KiB"},
-                            {"threads", "1,2"}});
+  const auto found = peak_cells({{"operations", "fma,intensity"},
+                                 {"isa", "all," + isa},
+                                 {"sizes", "4 KiB,8 KiB"},
+                                 {"threads", "1,2"}});
   for (const Cell& cell : found) axes.insert(cell.axes);
   EXPECT_EQ(axes.size(), found.size());
 }
 
 TEST(BenchPeak, RefusesWhatItCannotMeasure) {
   const auto refusal = [](const std::map<std::string, std::string>& values) {
-    return config_error([&] { cells(values); });
+    return config_error([&] { peak_cells(values); });
   };
   const auto of_arrays = [&](const std::string& intensities) {
     return refusal({{"operations", "intensity"}, {"intensities", intensities}, {"sizes", "4 KiB"}});

@@ -8,11 +8,11 @@
 namespace dlscale::train {
 namespace {
 
-constexpr ImageShape shape{3, 8, 8};
+constexpr ImageShape learnable_shape{3, 8, 8};
 
 std::vector<float> thumbnail(const DataSet::Picture& picture, std::uint64_t seed) {
-  std::vector<float> out(shape.elements());
-  load_picture(picture, shape, seed, out);
+  std::vector<float> out(learnable_shape.elements());
+  load_picture(picture, learnable_shape, seed, out);
   return out;
 }
 
@@ -24,7 +24,8 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 /// The mean thumbnail of each class, of the first half of the pictures.
 std::vector<std::vector<float>> centroids(const DataSet& data) {
-  std::vector<std::vector<float>> means(data.classes.size(), std::vector<float>(shape.elements()));
+  std::vector<std::vector<float>> means(data.classes.size(),
+                                        std::vector<float>(learnable_shape.elements()));
   std::vector<float> counts(data.classes.size());
   for (std::size_t i = 0; i < data.pictures.size() / 2; ++i) {
     const auto label = data.pictures[i].label;

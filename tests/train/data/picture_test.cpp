@@ -17,7 +17,7 @@
 namespace dlscale::train {
 namespace {
 
-constexpr ImageShape shape{3, 24, 32};
+constexpr ImageShape cropped_shape{3, 24, 32};
 
 class Picture : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class Picture : public testing::Test {
     return {folder_ / name, 0, std::ssize(bytes)};
   }
   std::vector<float> load(const DataSet::Picture& picture, std::uint64_t seed = 1,
-                          ImageShape wanted = shape) {
+                          ImageShape wanted = cropped_shape) {
     std::vector<float> out(wanted.elements(), NAN);
     times_ = load_picture(picture, wanted, seed, out);
     return out;
@@ -78,9 +78,9 @@ TEST_F(Picture, LooksTheSameWhenDecodedSmaller) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     RandomStream random(seed);
     const Augmentation augmentation = draw_augmentation(size, random);
-    ASSERT_LT(decode_eighths(augmentation.crop, shape), 8);
-    std::vector<float> whole(shape.elements());
-    Augmenter().run(pixels, augmentation, shape, whole);
+    ASSERT_LT(decode_eighths(augmentation.crop, cropped_shape), 8);
+    std::vector<float> whole(cropped_shape.elements());
+    Augmenter().run(pixels, augmentation, cropped_shape, whole);
     const auto scaled = load(picture, seed);
     double difference = 0;
     for (std::size_t i = 0; i < whole.size(); ++i) difference += std::abs(whole[i] - scaled[i]);

@@ -14,7 +14,7 @@
 namespace dlscale::train {
 namespace {
 
-constexpr ImageShape shape{3, 12, 16};
+constexpr ImageShape piped_shape{3, 12, 16};
 
 struct Content {
   std::vector<float> images;
@@ -65,24 +65,26 @@ class Pipeline : public testing::Test {
 };
 
 TEST_F(Pipeline, DoesNotDependOnThreadsOrPrefetch) {
-  const auto alone = take({.shape = shape, .batch = 5, .threads = 1, .prefetch = 1}, 8);
+  const auto alone = take({.shape = piped_shape, .batch = 5, .threads = 1, .prefetch = 1}, 8);
   for (const int threads : {2, 5}) {
     for (const int prefetch : {1, 2, 4}) {
-      EXPECT_EQ(take({.shape = shape, .batch = 5, .threads = threads, .prefetch = prefetch}, 8),
-                alone);
+      EXPECT_EQ(
+          take({.shape = piped_shape, .batch = 5, .threads = threads, .prefetch = prefetch}, 8),
+          alone);
     }
   }
-  EXPECT_NE(take({.shape = shape, .batch = 5, .seed = 2}, 8), alone);
+  EXPECT_NE(take({.shape = piped_shape, .batch = 5, .seed = 2}, 8), alone);
 }
 
 // 14 pictures and 6 per iteration: batches run across the ends of epochs.
 TEST_F(Pipeline, GivesAllRanksTogetherTheBatchOfOne) {
-  const auto whole = take({.shape = shape, .batch = 6}, 7);
+  const auto whole = take({.shape = piped_shape, .batch = 6}, 7);
   for (const int ranks : {2, 3}) {
     std::vector<Content> together(7);
     for (int rank = 0; rank < ranks; ++rank) {
-      const auto parts =
-          take({.shape = shape, .batch = 6 / ranks, .threads = 2, .rank = rank, .ranks = ranks}, 7);
+      const auto parts = take(
+          {.shape = piped_shape, .batch = 6 / ranks, .threads = 2, .rank = rank, .ranks = ranks},
+          7);
       for (std::size_t i = 0; i < parts.size(); ++i) append(together[i], parts[i]);
     }
     EXPECT_EQ(together, whole) << ranks << " ranks";
@@ -90,7 +92,7 @@ TEST_F(Pipeline, GivesAllRanksTogetherTheBatchOfOne) {
 }
 
 TEST_F(Pipeline, ShowsEveryPictureOncePerEpoch) {
-  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 7, .threads = 2});
+  DataPipeline pipeline(*suite_data, {.shape = piped_shape, .batch = 7, .threads = 2});
   std::map<std::size_t, int> seen;
   for (int i = 0; i < 6; ++i) {
     for (const Pick& pick : pipeline.next().picks) ++seen[pick.picture];
@@ -100,13 +102,13 @@ TEST_F(Pipeline, ShowsEveryPictureOncePerEpoch) {
 }
 
 TEST_F(Pipeline, HandsOutWhatLoadPictureGives) {
-  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 4, .threads = 3});
-  std::vector<float> image(shape.elements());
+  DataPipeline pipeline(*suite_data, {.shape = piped_shape, .batch = 4, .threads = 3});
+  std::vector<float> image(piped_shape.elements());
   for (int i = 0; i < 3; ++i) {
     const Batch& batch = pipeline.next();
     for (std::size_t j = 0; j < batch.picks.size(); ++j) {
       const DataSet::Picture& picture = suite_data->pictures[batch.picks[j].picture];
-      load_picture(picture, shape, batch.picks[j].seed, image);
+      load_picture(picture, piped_shape, batch.picks[j].seed, image);
       EXPECT_TRUE(
           std::ranges::equal(image, floats_of(batch).subspan(j * image.size(), image.size())));
       EXPECT_EQ(batch.labels[j], picture.label);
@@ -122,13 +124,13 @@ TEST_F(Pipeline, HandsOutBytesForADeviceThatNormalises) {
     return backend::Buffer(new std::byte[bytes],
                            backend::FreeBuffer{[](std::byte* p) noexcept { delete[] p; }});
   };
-  DataPipeline pipeline(*suite_data, {.shape = shape,
+  DataPipeline pipeline(*suite_data, {.shape = piped_shape,
                                       .batch = 4,
                                       .threads = 3,
                                       .prefetch = 2,
                                       .normalisation = Normalisation::device,
                                       .allocate = allocate});
-  const auto image_size = static_cast<std::size_t>(shape.elements());
+  const auto image_size = static_cast<std::size_t>(piped_shape.elements());
   EXPECT_EQ(allocated, 3 * 4 * image_size);
   std::vector<std::uint8_t> image(image_size);
   for (int i = 0; i < 5; ++i) {
@@ -137,41 +139,41 @@ TEST_F(Pipeline, HandsOutBytesForADeviceThatNormalises) {
     ASSERT_EQ(bytes.size(), 4 * image_size);
     for (std::size_t j = 0; j < batch.picks.size(); ++j) {
       const DataSet::Picture& picture = suite_data->pictures[batch.picks[j].picture];
-      load_picture(picture, shape, batch.picks[j].seed, image);
+      load_picture(picture, piped_shape, batch.picks[j].seed, image);
       EXPECT_TRUE(std::ranges::equal(image, bytes.subspan(j * image_size, image_size)));
     }
   }
 }
 
 TEST_F(Pipeline, AlignsBatchesForVectors) {
-  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 3});
+  DataPipeline pipeline(*suite_data, {.shape = piped_shape, .batch = 3});
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(floats_of(pipeline.next()).data()) % 64, 0U);
   }
 }
 
 TEST_F(Pipeline, TakesABatchLargerThanTheDataSet) {
-  EXPECT_EQ(take({.shape = shape, .batch = 40, .threads = 2}, 1).front().labels.size(), 40U);
+  EXPECT_EQ(take({.shape = piped_shape, .batch = 40, .threads = 2}, 1).front().labels.size(), 40U);
 }
 
 TEST_F(Pipeline, RefusesOptionsThatCannotWork) {
   const auto refusal = [&](const PipelineOptions& options) {
     return config_error([&] { DataPipeline(*suite_data, options); });
   };
-  EXPECT_TRUE(contains(refusal({.shape = shape, .batch = 0}), "batch is 0"));
-  EXPECT_TRUE(contains(refusal({.shape = shape, .threads = -1}), "threads is -1"));
-  EXPECT_TRUE(contains(refusal({.shape = shape, .prefetch = 0}), "prefetch is 0"));
+  EXPECT_TRUE(contains(refusal({.shape = piped_shape, .batch = 0}), "batch is 0"));
+  EXPECT_TRUE(contains(refusal({.shape = piped_shape, .threads = -1}), "threads is -1"));
+  EXPECT_TRUE(contains(refusal({.shape = piped_shape, .prefetch = 0}), "prefetch is 0"));
   EXPECT_TRUE(contains(refusal({.shape = {1, 28, 28}}), "1 x 28 x 28"));
-  EXPECT_THROW(DataPipeline(*suite_data, {.shape = shape, .rank = 2, .ranks = 2}),
+  EXPECT_THROW(DataPipeline(*suite_data, {.shape = piped_shape, .rank = 2, .ranks = 2}),
                std::logic_error);
-  EXPECT_THROW(DataPipeline(imaginary_set(0), {.shape = shape}), std::logic_error);
+  EXPECT_THROW(DataPipeline(imaginary_set(0), {.shape = piped_shape}), std::logic_error);
 }
 
 TEST_F(Pipeline, ThrowsTheErrorOfTheBatchItBelongsTo) {
   DataSet data = *suite_data;
   data.pictures[5].path = *suite_folder / "missing.jpg";
-  DataPipeline pipeline(data, {.shape = shape, .batch = 1, .threads = 3, .prefetch = 3});
-  DataPipeline intact(*suite_data, {.shape = shape, .batch = 1});
+  DataPipeline pipeline(data, {.shape = piped_shape, .batch = 1, .threads = 3, .prefetch = 3});
+  DataPipeline intact(*suite_data, {.shape = piped_shape, .batch = 1});
   while (intact.next().picks.front().picture != 5) pipeline.next();
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(contains(config_error([&] { pipeline.next(); }), "missing.jpg"));
@@ -181,7 +183,7 @@ TEST_F(Pipeline, ThrowsTheErrorOfTheBatchItBelongsTo) {
 TEST_F(Pipeline, ThrowsTheFirstErrorOfABatchWhicheverThreadIsFaster) {
   const auto throw_name = [](const DataSet::Picture& picture, ImageShape, std::uint64_t,
                              ImageRoom) -> LoadTimes { throw ConfigError(picture.path.string()); };
-  const PipelineOptions options{.shape = shape, .batch = 8, .threads = 4};
+  const PipelineOptions options{.shape = piped_shape, .batch = 8, .threads = 4};
   std::string first;
   for (int i = 0; i < 20; ++i) {
     DataPipeline pipeline(imaginary_set(50), options, [&] { return throw_name; });
@@ -192,7 +194,7 @@ TEST_F(Pipeline, ThrowsTheFirstErrorOfABatchWhicheverThreadIsFaster) {
 }
 
 TEST_F(Pipeline, ThrowsWhatMakingALoaderThrows) {
-  DataPipeline pipeline(imaginary_set(5), {.shape = shape, .threads = 2},
+  DataPipeline pipeline(imaginary_set(5), {.shape = piped_shape, .threads = 2},
                         []() -> LoadFunction { throw ConfigError("no loader"); });
   EXPECT_EQ(config_error([&] { pipeline.next(); }), "no loader");
 }
@@ -228,7 +230,8 @@ class Counter {
 TEST_F(Pipeline, StaysPrefetchBatchesAheadAndNoMore) {
   for (const int prefetch : {1, 3}) {
     Counter counter;
-    const PipelineOptions options{.shape = shape, .batch = 4, .threads = 3, .prefetch = prefetch};
+    const PipelineOptions options{
+        .shape = piped_shape, .batch = 4, .threads = 3, .prefetch = prefetch};
     DataPipeline pipeline(imaginary_set(10), options, [&] { return counter.function(); });
     counter.wait_for(4 * prefetch);
     EXPECT_EQ(counter.count(), 4 * prefetch);
@@ -243,7 +246,7 @@ TEST_F(Pipeline, StaysPrefetchBatchesAheadAndNoMore) {
 
 TEST_F(Pipeline, EndsWhereverItsThreadsAre) {
   for (int i = 0; i < 30; ++i) {
-    DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 2, .threads = 1 + i % 4});
+    DataPipeline pipeline(*suite_data, {.shape = piped_shape, .batch = 2, .threads = 1 + i % 4});
     for (int taken = 0; taken < i % 3; ++taken) pipeline.next();
   }
 }

@@ -71,7 +71,7 @@ std::vector<std::vector<Transfer>> exchange_three_times(Exchange& exchange, Mess
   return transfers;
 }
 
-std::size_t bytes_of(const std::vector<Transfer>& transfers, backend::Collective kind) {
+std::size_t bytes_by(const std::vector<Transfer>& transfers, backend::Collective kind) {
   std::size_t sum = 0;
   for (const Transfer& transfer : transfers) sum += transfer.kind == kind ? transfer.bytes : 0;
   return sum;
@@ -93,7 +93,7 @@ TEST(CycleExchange, AddsUpEveryMessageWhateverItPacks) {
                                cycle_of(0.2_ms, threshold, 5));
         for (const auto& transfers :
              exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
-          EXPECT_EQ(bytes_of(transfers, backend::Collective::all_reduce),
+          EXPECT_EQ(bytes_by(transfers, backend::Collective::all_reduce),
                     messages.all().size_bytes());
           EXPECT_TRUE(threshold > 0_B || transfers.size() == 5U);
           std::size_t next = 0;
@@ -177,7 +177,7 @@ TEST(PriorityExchange, AddsUpEveryMessageWhateverItsParts) {
                                     Waiting::sleep, partition_of(messages, most, credit));
           for (const auto& transfers :
                exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
-            EXPECT_EQ(bytes_of(transfers, backend::Collective::all_reduce),
+            EXPECT_EQ(bytes_by(transfers, backend::Collective::all_reduce),
                       messages.all().size_bytes());
             for (const Transfer& transfer : transfers) {
               EXPECT_LE(Bytes(static_cast<double>(transfer.bytes)), most);
@@ -394,7 +394,7 @@ TEST(Reduce, GivesEachOwnerItsSum) {
     GradientExchange exchange(communicator.duplicate(), by_reduce(std::move(memory), owners),
                               Waiting::sleep);
     for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
-    EXPECT_EQ(bytes_of(exchange.finish(), backend::Collective::reduce),
+    EXPECT_EQ(bytes_by(exchange.finish(), backend::Collective::reduce),
               messages.all().size_bytes());
     for (std::size_t m = 0; m < 5; ++m) {
       if (owners[m] != communicator.rank()) continue;

@@ -10,15 +10,15 @@
 namespace dlscale::train {
 namespace {
 
-constexpr int batch_size = 2;
+constexpr int picture_batch = 2;
 
 /// Random pictures, the same as bytes and as what the loader makes of such bytes.
 class Pictures {
  public:
   Pictures(const Network& network, Normalisation form) : shape_(network.input()), form_(form) {
-    bytes_.resize(static_cast<std::size_t>(shape_.elements() * batch_size));
+    bytes_.resize(static_cast<std::size_t>(shape_.elements() * picture_batch));
     floats_.resize(bytes_.size());
-    for (int i = 0; i < batch_size; ++i) labels_.push_back(i % network.classes());
+    for (int i = 0; i < picture_batch; ++i) labels_.push_back(i % network.classes());
   }
 
   const Batch& next() {
@@ -50,22 +50,22 @@ class Pictures {
   Batch batch_;
 };
 
-struct Trained {
+struct TrainedOnPictures {
   std::vector<double> losses;
   std::vector<float> parameters;
 };
 
-Trained train(const Network& network, Normalisation form, Launch launch) {
+TrainedOnPictures train_on_pictures(const Network& network, Normalisation form, Launch launch) {
   const auto device = backend::make_remote_device();
   const auto alone = backend::local_group(1);
-  Program program(network, *device, batch_size, DType::f32);
+  Program program(network, *device, picture_batch, DType::f32);
   program.initialise(4);
   Pictures pictures(network, form);
   TrainOptions options;
   options.launch = launch;
   Trainer trainer(
       program, *alone.front(), [&]() -> const Batch& { return pictures.next(); }, options);
-  Trained trained;
+  TrainedOnPictures trained;
   for (int i = 0; i < 4; ++i) trained.losses.push_back(trainer.iterate().loss);
   for (const Layer& layer : network.layers()) {
     if (layer.parameter_count() == 0) continue;
@@ -78,8 +78,8 @@ Trained train(const Network& network, Normalisation form, Launch launch) {
 TEST(TrainingOnBytes, IsTrainingOnWhatTheHostMakesOfThem) {
   for (const Network& network : {chain_network(), branched_network()}) {
     for (const Launch launch : {Launch::eager, Launch::graph}) {
-      const Trained host = train(network, Normalisation::host, launch);
-      const Trained device = train(network, Normalisation::device, launch);
+      const TrainedOnPictures host = train_on_pictures(network, Normalisation::host, launch);
+      const TrainedOnPictures device = train_on_pictures(network, Normalisation::device, launch);
       EXPECT_EQ(device.losses, host.losses) << network.name() << launch_name(launch);
       EXPECT_EQ(device.parameters, host.parameters) << network.name() << launch_name(launch);
     }
@@ -89,7 +89,7 @@ TEST(TrainingOnBytes, IsTrainingOnWhatTheHostMakesOfThem) {
 TEST(TrainingOnBytes, GivesTheSameInputOnThePathAndAhead) {
   const Network network = chain_network();
   const auto device = backend::make_remote_device();
-  Program program(network, *device, batch_size, DType::f32);
+  Program program(network, *device, picture_batch, DType::f32);
   program.initialise(4);
   Pictures bytes(network, Normalisation::device);
   Pictures floats(network, Normalisation::host);
@@ -100,7 +100,7 @@ TEST(TrainingOnBytes, TakesAQuarterOfTheMemoryToStageThem) {
   const Network network = chain_network();
   const auto staged = [&](Normalisation form) {
     const auto device = backend::make_remote_device();
-    Program program(network, *device, batch_size, DType::f32);
+    Program program(network, *device, picture_batch, DType::f32);
     const Bytes before = program.memory();
     Pictures pictures(network, form);
     const Batch& batch = pictures.next();
@@ -123,7 +123,7 @@ TEST(TrainingOnBytes, IsRefusedWhereTheDeviceComputesInHostMemory) {
     EXPECT_NE(std::string(error.what()).find("--normalise host"), std::string::npos);
   }
   const Network network = chain_network();
-  Program program(network, *host, batch_size, DType::f32);
+  Program program(network, *host, picture_batch, DType::f32);
   Pictures pictures(network, Normalisation::device);
   const Batch& batch = pictures.next();
   EXPECT_THROW(program.set_input(batch.images, batch.labels), Unsupported);
