@@ -50,13 +50,13 @@ std::string mode_of(const NvmlLibrary& nvml, Function function, NvmlDevice* devi
 }
 
 std::string describe(const NvmlLibrary& nvml, NvmlDevice* device) {
-  constexpr int clock_of_processors = 1;  // nvmlClockType_t
+  constexpr int processors = 1;  // nvmlClockType_t
   const NvmlFunctions& ask = nvml.functions();
   return fmt::format("{}; UUID {}; VBIOS {}; power limit {}; application clock {}; ECC {}; MIG {}",
                      text_of(nvml, ask.name, device), text_of(nvml, ask.uuid, device),
                      text_of(nvml, ask.vbios, device),
                      number_of(nvml, 1e-3, "W", ask.power_limit, device),
-                     number_of(nvml, 1, "MHz", ask.application_clock, device, clock_of_processors),
+                     number_of(nvml, 1, "MHz", ask.application_clock, device, processors),
                      mode_of(nvml, ask.ecc, device), mode_of(nvml, ask.mig, device));
 }
 

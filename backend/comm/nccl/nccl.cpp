@@ -38,7 +38,7 @@ std::vector<RankGpu> gather_gpus(Communicator& ranks) {
 }
 
 /// The ranks that a launcher started, or a single rank.
-std::unique_ptr<Communicator> connect() {
+std::unique_ptr<Communicator> connect_ranks() {
   offer_profiler();
   std::unique_ptr<Communicator> host = connect_host();
   const std::vector<RankGpu> gpus = gather_gpus(*host);
@@ -69,7 +69,7 @@ std::optional<int> gpu_among(Communicator& launched) {
 extern const CommBackend nccl{
     .name = "nccl",
     .doc = "between GPUs, one a rank, of the ranks that mpirun starts",
-    .connect = connect,
+    .connect = connect_ranks,
     .obstacle = why_no_gpu,
     .obstacle_among = obstacle_among,
     .gpu_among = gpu_among,

@@ -15,12 +15,12 @@ using collective::Schedule;
 using collective::Transfer;
 
 /// One tag suffices: only messages of the schedule are under way meanwhile.
-constexpr int tag = 1;
+constexpr int message_tag = 1;
 
 class ScheduledCollective : public PreparedCollective {
  public:
   ScheduledCollective(Communicator& ranks, const Schedule& schedule, const CollectiveCall& call)
-      : ranks_(&ranks), part_(schedule, call, ranks.rank(), tag) {}
+      : ranks_(&ranks), part_(schedule, call, ranks.rank(), message_tag) {}
 
   void start() override {
     part_.take_input();

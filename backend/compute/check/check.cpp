@@ -21,7 +21,7 @@ namespace dlscale::backend {
 
 namespace {
 
-using Values = CheckData::Values;
+using Values = FilterSample::Values;
 using Data = CheckData;
 using Result = ReferenceAnswers::Tensor;
 

@@ -9,7 +9,7 @@
 namespace dlscale::backend {
 namespace {
 
-using Values = CheckData::Values;
+using Values = FilterSample::Values;
 
 /// Counter-based numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers).
 Values noise(std::int64_t n, std::uint64_t seed) {

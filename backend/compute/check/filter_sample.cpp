@@ -13,18 +13,16 @@ namespace {
 using Values = FilterSample::Values;
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t most = FilterSample::most;
-
 /// Chosen numbers below n, in ascending order.
 Numbers choose(std::int64_t n, std::uint64_t seed) {
-  if (n <= most) {
+  if (n <= FilterSample::most) {
     Numbers all(static_cast<std::size_t>(n));
     std::iota(all.begin(), all.end(), std::int64_t{0});
     return all;
   }
   const auto between = static_cast<std::uint64_t>(n - 2);
   std::set<std::int64_t> chosen{0, n - 1};
-  for (std::uint64_t place = 0; std::ssize(chosen) < most; ++place) {
+  for (std::uint64_t place = 0; std::ssize(chosen) < FilterSample::most; ++place) {
     chosen.insert(1 + static_cast<std::int64_t>(random_bits(seed, place) % between));
   }
   return {chosen.begin(), chosen.end()};
@@ -40,7 +38,8 @@ Numbers in_all(const Numbers& groups, const Numbers& members, std::int64_t size)
 }
 
 /// Keeps the chosen columns of a table of rows × columns whose entries are groups of values.
-Values keep(const Values& values, std::int64_t rows, std::int64_t columns, const Numbers& chosen) {
+Values keep_columns(const Values& values, std::int64_t rows, std::int64_t columns,
+                    const Numbers& chosen) {
   const std::int64_t entry = std::ssize(values) / (rows * columns);
   Values kept;
   kept.reserve(static_cast<std::size_t>(rows * std::ssize(chosen) * entry));
@@ -89,17 +88,17 @@ FilterSample::FilterSample(const Layer& layer, std::uint64_t seed)
 }
 
 Values FilterSample::inputs(const Values& values, std::int64_t images) const {
-  return keep(values, images, all_inputs_, inputs_);
+  return keep_columns(values, images, all_inputs_, inputs_);
 }
 
 Values FilterSample::outputs(const Values& values, std::int64_t images) const {
-  return keep(values, images, all_outputs_, outputs_);
+  return keep_columns(values, images, all_outputs_, outputs_);
 }
 
 Values FilterSample::parameter(ParameterRole role, const Values& values) const {
-  const Values of_outputs = keep(values, 1, all_outputs_, outputs_);
+  const Values of_outputs = keep_columns(values, 1, all_outputs_, outputs_);
   if (role != ParameterRole::weight) return of_outputs;
-  return keep(of_outputs, std::ssize(outputs_), inputs_of_group_, inputs_in_group_);
+  return keep_columns(of_outputs, std::ssize(outputs_), inputs_of_group_, inputs_in_group_);
 }
 
 }  // namespace dlscale::backend

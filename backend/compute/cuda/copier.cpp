@@ -36,7 +36,7 @@ std::string describe(const Tensor& from, const Tensor& to) {
                      to.desc.layout.name);
 }
 
-void expect_ours(const Tensor& tensor) {
+void expect_plain_layout(const Tensor& tensor) {
   if (tensor.desc.layout.name == "nchw" || tensor.desc.layout.name == "nhwc") return;
   throw Unsupported(
       fmt::format("cuda: layout {} is another device's (this one has nchw and nhwc). "
@@ -48,8 +48,8 @@ void expect_ours(const Tensor& tensor) {
 
 void Copier::copy(const Tensor& from, const Tensor& to) {
   EXPECT(from.desc.dims == to.desc.dims);
-  expect_ours(from);
-  expect_ours(to);
+  expect_plain_layout(from);
+  expect_plain_layout(to);
   const Side source = side_of(from.data);
   const Side target = side_of(to.data);
   if (source == Side::host && target == Side::device) return upload(from, to);

@@ -21,7 +21,7 @@ bool same_in_both_orders(const Dims& dims) {
   return dims[1] == 1 || (dims[2] == 1 && dims[3] == 1);
 }
 
-void expect_ours(const OperationSpec& spec, const TensorDesc& input) {
+void expect_plain_input(const OperationSpec& spec, const TensorDesc& input) {
   if (input.layout.name == "nchw" || input.layout.name == "nhwc") return;
   throw Unsupported(
       fmt::format("{}: layout {} of an input is another device's (cuda has nchw and nhwc). Copy to "
@@ -149,7 +149,7 @@ std::unique_ptr<Operation> in_device_order(
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const TensorDesc& given = spec.inputs[i];
-    expect_ours(spec, given);
+    expect_plain_input(spec, given);
     if (order_of(given) == context.order || same_in_both_orders(given.dims)) continue;
     strays.push_back({i, given, inner.inputs[i], bytes});
     bytes += 2 * aligned(inner.inputs[i].layout.bytes);  // the input and its gradient

@@ -11,8 +11,6 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-constexpr std::size_t alignment = 64;
-
 std::size_t index_of(Pass pass) {
   EXPECT(pass != Pass::accumulate);
   return static_cast<std::size_t>(pass);
@@ -91,7 +89,7 @@ void Assembly::add_parameter(ParameterRole role, Dims dims, const Desc& value) {
 
 Endpoint Assembly::add_state(const Desc& desc) {
   const Place place{Role::state, state_bytes_};
-  state_bytes_ += (desc.get_size() + alignment - 1) / alignment * alignment;
+  state_bytes_ += aligned_bytes(desc);
   return {place, desc};
 }
 

@@ -29,7 +29,7 @@ void expect_shape_for_winograd(const Convolution& kind) {
   }
 }
 
-ConvolutionGeometry geometry_of(const Convolution& kind) {
+ConvolutionGeometry convolution_geometry(const Convolution& kind) {
   return {{kind.stride, kind.stride}, {kind.pad, kind.pad}, {kind.pad, kind.pad}};
 }
 
@@ -45,7 +45,7 @@ class ConvolutionAssembler {
       : assembly_(assembly),
         kind_(kind),
         methods_(methods),
-        geometry_(geometry_of(kind)),
+        geometry_(convolution_geometry(kind)),
         x_(library_dims(assembly.spec().inputs.front().dims)),
         y_(library_dims(output_dims(assembly.spec()))),
         weights_(library_weight_dims(assembly.spec(), kind)),

@@ -9,8 +9,6 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-constexpr std::size_t alignment = 64;
-
 std::byte* address(Place place, const Operands& operands) {
   switch (place.role) {
     case Role::input:
@@ -90,7 +88,7 @@ void Plan::add_reorder(const Endpoint& from, const Endpoint& to) {
 
 Endpoint Plan::scratch(const Desc& desc) {
   const Place place{Role::scratch, scratch_bytes_};
-  scratch_bytes_ += (desc.get_size() + alignment - 1) / alignment * alignment;
+  scratch_bytes_ += aligned_bytes(desc);
   return {place, desc};
 }
 

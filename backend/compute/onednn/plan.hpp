@@ -29,6 +29,12 @@ struct Place {
   std::size_t index = 0;  ///< index of the tensor, or of the first byte in state and scratch
 };
 
+/// Bytes that a tensor takes in the state or the scratch memory, where tensors begin at multiples
+/// of 64 bytes.
+inline std::size_t aligned_bytes(const Desc& desc) {
+  return (desc.get_size() + 63) / 64 * 64;
+}
+
 /// An operand in the order in which the network keeps it.
 struct Endpoint {
   Place place;

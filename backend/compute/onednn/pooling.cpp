@@ -12,7 +12,7 @@ std::int64_t padding_right(std::int64_t input, std::int64_t output, std::int64_t
   return std::max<std::int64_t>(kind.pad, (output - 1) * kind.stride + kernel - input - kind.pad);
 }
 
-PoolingGeometry geometry_of(const OperationSpec& spec, const Pooling& kind) {
+PoolingGeometry pooling_geometry(const OperationSpec& spec, const Pooling& kind) {
   const ImageShape& x = spec.layer.input_shapes.front();
   const ImageShape& y = spec.layer.output;
   return {.algorithm = kind.kind == PoolingKind::max ? dnnl::algorithm::pooling_max
@@ -27,7 +27,7 @@ PoolingGeometry geometry_of(const OperationSpec& spec, const Pooling& kind) {
 }  // namespace
 
 void assemble_pooling(Assembly& assembly, const Pooling& kind) {
-  const PoolingGeometry geometry = geometry_of(assembly.spec(), kind);
+  const PoolingGeometry geometry = pooling_geometry(assembly.spec(), kind);
   const Desc x = assembly.input().desc;
   const Desc y = any(library_dims(output_dims(assembly.spec())), assembly.type());
   const auto forward = pooling_forward(assembly.engine(), x, y, geometry);

@@ -144,7 +144,7 @@ std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
   return transforms::make_transform_pass(context, problem, pass, *choice.way, workspace_limit);
 }
 
-std::string name_of(const Choice& choice) {
+std::string choice_name(const Choice& choice) {
   if (choice.plan == nullptr) return fmt::format("own {}", choice.way->name);
   return setting_name(choice.plan->configuration(), choice.plan->graph().form());
 }
@@ -187,7 +187,7 @@ Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem,
   Ways ways{.runs = {}, .names = {}, .written = memory.written(), .dtype = problem.dtype};
   for (const Trial& each : trials) {
     ways.runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
-    ways.names.push_back(name_of(each.choice));
+    ways.names.push_back(choice_name(each.choice));
   }
   Examination examination(context, ways);
   const auto best =
@@ -199,7 +199,7 @@ Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem,
         examination.note().empty() ? "" : ": ", examination.note()));
   }
   Choice& choice = trials[best->index].choice;
-  std::string name = name_of(choice);
+  std::string name = choice_name(choice);
   std::string data = choice.plan == nullptr ? "" : choice.plan->serialized();
   return {std::move(choice), std::move(name), best->time, std::move(data), examination.note()};
 }
@@ -256,7 +256,8 @@ std::optional<Choice> find_choice(const Context& context, const ConvolutionProbl
                                   Pass pass, const KeptChoice& kept) {
   for (const transforms::Way& way : transforms::ways()) {
     const Choice choice{nullptr, &way};
-    if (name_of(choice) == kept.name && transforms::is_candidate(way, problem, pass)) return choice;
+    if (choice_name(choice) == kept.name && transforms::is_candidate(way, problem, pass))
+      return choice;
   }
   const auto form = form_named(forms_of(problem, pass), kept.name);
   if (!form) return std::nullopt;

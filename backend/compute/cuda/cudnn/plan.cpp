@@ -35,7 +35,7 @@ std::string library_name() {
   return fmt::format("cudnn {}.{}", version / 10000, version % 10000 / 100);
 }
 
-std::string name_of(const EngineNotes& notes, const std::string& knobs, std::size_t workspace) {
+std::string plan_name(const EngineNotes& notes, const std::string& knobs, std::size_t workspace) {
   // The notes follow the engine's number; the knobs go between the two.
   const std::string engine = to_string(notes);
   const std::size_t space = engine.find(' ');
@@ -71,7 +71,7 @@ Plan::Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor>
       notes_(notes_of(engine_of(*configuration_))),
       workspace_bytes_(static_cast<std::size_t>(
           plan_.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE))),
-      name_(name_of(notes_, knobs_of(*configuration_), workspace_bytes_)) {}
+      name_(plan_name(notes_, knobs_of(*configuration_), workspace_bytes_)) {}
 
 std::string Plan::serialized() const {
   try {

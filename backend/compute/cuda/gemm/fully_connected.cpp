@@ -18,8 +18,6 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-constexpr int most_algorithms = 16;
-
 /// One algorithm for a product, with or without the bias in its epilogue.
 struct Choice {
   Epilogue epilogue = Epilogue::none;
@@ -115,10 +113,11 @@ class Tuner {
       : context_(context), spec_(spec), sizes_(sizes), has_bias_(has_bias) {}
 
   [[nodiscard]] ProductPass make(Pass pass) const {
-    const std::string key = fmt::format(
-        "fully connected {} {} {} {} {} bias{} {} of {} in {}", pass_name(pass), sizes_.images,
-        sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
-        context_.order == Order::nhwc ? "nhwc" : "nchw", most_algorithms, product_workspace_limit);
+    const std::string key =
+        fmt::format("fully connected {} {} {} {} {} bias{} {} of {} in {}", pass_name(pass),
+                    sizes_.images, sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype),
+                    has_bias_ ? 1 : 0, context_.order == Order::nhwc ? "nhwc" : "nchw",
+                    most_product_algorithms, product_workspace_limit);
     const auto recall = [&](const KeptChoice& kept) -> std::optional<Choice> {
       std::string dropped;  // unused: the kept choice has its note
       for (const Choice& each : choices(pass, dropped)) {
@@ -160,7 +159,7 @@ class Tuner {
   void add_choices(Pass pass, Epilogue epilogue, std::vector<Choice>& to) const {
     const Product product(context_,
                           product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
-    for (const ProductAlgorithm& each : product.recommended(most_algorithms)) {
+    for (const ProductAlgorithm& each : product.recommended(most_product_algorithms)) {
       to.push_back({epilogue, each});
     }
   }

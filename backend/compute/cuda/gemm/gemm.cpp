@@ -6,13 +6,11 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-constexpr int most_algorithms = 16;
-
 class TunedProduct final : public MatrixProduct {
  public:
   TunedProduct(const Context& context, const GemmShape& shape, DType dtype)
       : product_(context, problem_of(shape, dtype)),
-        algorithm_(fastest_algorithm(context, product_, most_algorithms)) {}
+        algorithm_(fastest_algorithm(context, product_, most_product_algorithms)) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return algorithm_.choice.workspace_bytes;

@@ -33,6 +33,9 @@ struct ProductVerdict {
 ProductVerdict fastest_product(const Context& context, const ProductProblem& problem,
                                const ProductWays& ways);
 
+/// Number of algorithms recommended by cuBLASLt that a trial of one product compares.
+inline constexpr int most_product_algorithms = 16;
+
 /// The fastest of the first `most` algorithms that cuBLASLt recommends. One trial, in this process
 /// or an earlier one, serves all products that do the same work. Throws Unsupported if it offers
 /// none.

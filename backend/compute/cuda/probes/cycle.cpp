@@ -12,7 +12,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-constexpr std::size_t word = sizeof(std::uint32_t);
+constexpr std::size_t word_bytes = sizeof(std::uint32_t);
 
 /// An unbiased number below `bound`: rejects the incomplete last range.
 std::uint64_t below(std::uint64_t bound, std::mt19937_64& random) {
@@ -41,19 +41,19 @@ std::size_t chase_nodes(const ChaseSpec& spec) {
 }
 
 void check(const ChaseSpec& spec) {
-  if (spec.stride == 0 || spec.stride % word != 0) {
+  if (spec.stride == 0 || spec.stride % word_bytes != 0) {
     throw ConfigError(fmt::format(
         "a pointer chase has a stride of {} bytes (it goes from word to word of 4 bytes). Choose a "
         "positive multiple of 4.",
         spec.stride));
   }
-  if (spec.bytes % word != 0 || chase_nodes(spec) < 2) {
+  if (spec.bytes % word_bytes != 0 || chase_nodes(spec) < 2) {
     throw ConfigError(
         fmt::format("a pointer chase through {} bytes has a stride of {} (it needs two addresses "
                     "at least, and whole words of 4 bytes). Choose a larger working set.",
                     spec.bytes, spec.stride));
   }
-  if (spec.bytes / word > std::numeric_limits<std::uint32_t>::max()) {
+  if (spec.bytes / word_bytes > std::numeric_limits<std::uint32_t>::max()) {
     throw ConfigError(
         fmt::format("a pointer chase has a working set of {} bytes (its words are numbered by 32 "
                     "bits). Choose less than 16 GiB.",
@@ -63,9 +63,9 @@ void check(const ChaseSpec& spec) {
 
 std::vector<std::uint32_t> chase_image(const ChaseSpec& spec, std::uint64_t seed) {
   check(spec);
-  const std::size_t stride = spec.stride / word;
+  const std::size_t stride = spec.stride / word_bytes;
   const std::vector<std::uint32_t> next = single_cycle(chase_nodes(spec), seed);
-  std::vector<std::uint32_t> image(spec.bytes / word);
+  std::vector<std::uint32_t> image(spec.bytes / word_bytes);
   for (std::size_t node = 0; node < next.size(); ++node) {
     image[node * stride] = static_cast<std::uint32_t>(next[node] * stride);
   }

@@ -14,7 +14,8 @@ namespace {
   throw LibraryError(fmt::format("{}: {} failed: {}.", what, call, code));
 }
 
-[[noreturn]] void refuse(std::string_view call, std::string_view what, std::string_view code) {
+[[noreturn]] void throw_unsupported(std::string_view call, std::string_view what,
+                                    std::string_view code) {
   throw Unsupported(fmt::format("{}: {} does not offer this: {}.", what, call, code));
 }
 
@@ -78,7 +79,7 @@ void check(cudaError_t code, std::string_view call, std::string_view what) {
   static_cast<void>(cudaGetLastError());
   const std::string text = fmt::format("{}, {}", cudaGetErrorName(code), cudaGetErrorString(code));
   if (code == cudaErrorMemoryAllocation) lack_memory(call, what, text);
-  if (is_refusal(code)) refuse(call, what, text);
+  if (is_refusal(code)) throw_unsupported(call, what, text);
   fail(call, what, text);
 }
 
@@ -94,7 +95,8 @@ void check(cudnnStatus_t code, std::string_view call, std::string_view what) {
   if (code == CUDNN_STATUS_SUCCESS) return;
   const std::string text = cudnn_text(code);
   if (code == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) lack_memory(call, what, text);
-  if (CUDNN_STATUS_CATEGORY(code) == CUDNN_STATUS_NOT_SUPPORTED) refuse(call, what, text);
+  if (CUDNN_STATUS_CATEGORY(code) == CUDNN_STATUS_NOT_SUPPORTED)
+    throw_unsupported(call, what, text);
   fail(call, what, text);
 }
 
@@ -102,7 +104,7 @@ void check(cublasStatus_t code, std::string_view call, std::string_view what) {
   if (code == CUBLAS_STATUS_SUCCESS) return;
   if (code == CUBLAS_STATUS_ALLOC_FAILED) lack_memory(call, what, blas_text(code));
   if (code == CUBLAS_STATUS_NOT_SUPPORTED || code == CUBLAS_STATUS_ARCH_MISMATCH) {
-    refuse(call, what, blas_text(code));
+    throw_unsupported(call, what, blas_text(code));
   }
   fail(call, what, blas_text(code));
 }

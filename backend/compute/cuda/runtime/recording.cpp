@@ -27,7 +27,7 @@ class CudaRecording final : public Recording {
   GraphExecutable executable_;
 };
 
-[[noreturn]] void refuse(std::string_view reason) {
+[[noreturn]] void reject_recording(std::string_view reason) {
   throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {}", reason));
 }
 
@@ -38,7 +38,7 @@ CudaGraph end_capture(cudaStream_t stream) {
   CudaGraph owner(graph);
   if (code == cudaSuccess) return owner;
   static_cast<void>(cudaGetLastError());
-  refuse(fmt::format("{} ({}).", cudaGetErrorString(code), cudaGetErrorName(code)));
+  reject_recording(fmt::format("{} ({}).", cudaGetErrorString(code), cudaGetErrorName(code)));
 }
 
 /// Ends a capture in which an error was thrown.
@@ -61,7 +61,7 @@ CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
   } catch (const LibraryError& error) {
     drop_capture(stream);
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "a recording");
-    refuse(error.what());
+    reject_recording(error.what());
   } catch (...) {
     drop_capture(stream);
     throw;

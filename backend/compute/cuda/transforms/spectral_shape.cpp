@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/spectra.hpp"
 
@@ -12,15 +13,12 @@ namespace {
 
 using image_tiling::Axis, image_tiling::Tiling;
 
-/// Bounds tiles so that all counts stay below 2^31, although blocks may end beyond the last tile.
-constexpr std::int64_t most_counted = std::int64_t{1} << 30;
-
 Axis axis(const ConvolutionProblem& problem, std::size_t dimension) {
   return {problem.input[dimension], problem.weights[dimension], problem.output[dimension],
           problem.pad};
 }
 
-void expect_offered(const ConvolutionProblem& problem, Pass pass) {
+void expect_spectral_shape(const ConvolutionProblem& problem, Pass pass) {
   EXPECT(pass != Pass::accumulate);
   if (problem.stride == 1) return;
   throw Unsupported(
@@ -42,15 +40,14 @@ SpectralShape make_shape(const ConvolutionProblem& problem, Pass pass, std::int6
                             .output = {problem.output, y.y, x.y},
                             .dtype = problem.dtype};
   const std::int64_t most = std::max(shape.tiles(), problem.weights[0] * problem.weights[1]);
-  if (most <= most_counted) return shape;
-  throw Unsupported(
-      fmt::format("{}: {} tiles or filters, and the kernels count to 2^30.", problem.what, most));
+  expect_countable(problem, most);
+  return shape;
 }
 
 }  // namespace
 
 SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass) {
-  expect_offered(problem, pass);
+  expect_spectral_shape(problem, pass);
   const std::int64_t L = lowering::points_for_whole_on_device(shape_of(problem));
   if (L <= lowering::max_transform_points) return make_shape(problem, pass, L, Tiling::whole);
   throw Unsupported(fmt::format(
@@ -61,7 +58,7 @@ SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass) {
 }
 
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass) {
-  expect_offered(problem, pass);
+  expect_spectral_shape(problem, pass);
   const auto [L, tiling] = lowering::choose_tile(shape_of(problem), pass);
   if (L > 0) return make_shape(problem, pass, L, tiling);
   throw Unsupported(fmt::format("{}: kernel {} x {}: the tiles of fft_tiled are {} x {}.",

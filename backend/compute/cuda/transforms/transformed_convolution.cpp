@@ -20,6 +20,12 @@ constexpr std::int64_t tile_unit(Arrangement arrangement) {
 
 }  // namespace
 
+void expect_countable(const ConvolutionProblem& problem, std::int64_t most) {
+  if (most <= std::int64_t{1} << 30) return;
+  throw Unsupported(
+      fmt::format("{}: {} tiles or filters, and the kernels count to 2^30.", problem.what, most));
+}
+
 TransformedConvolution::TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
                                                std::unique_ptr<const Transforms> transforms,
                                                const MakeProduct& make, const Limits& limits)

@@ -51,6 +51,10 @@ class Transforms {
   virtual void write_filters(const float* from, std::byte* gradient, std::byte* scratch) const = 0;
 };
 
+/// Throws Unsupported if a pass has more tiles or filters, `most`, than the kernels count. All
+/// counts stay below 2^31, although blocks may end beyond the last tile.
+void expect_countable(const ConvolutionProblem& problem, std::int64_t most);
+
 /// Most bytes of the transformed filters.
 constexpr std::size_t filter_limit = std::size_t{1} << 30;
 /// Unlimited scratch.

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
-/// Bounds tiles so that all counts stay below 2^31, although blocks may end beyond the last tile.
-constexpr std::int64_t most_counted = std::int64_t{1} << 30;
-
-void expect_offered(const ConvolutionProblem& problem) {
+void expect_winograd_shape(const ConvolutionProblem& problem) {
   if (problem.weights[2] != 3 || problem.weights[3] != 3) {
     throw Unsupported(fmt::format("{}: kernel {} x {}: our Winograd convolution is for 3 x 3.",
                                   problem.what, problem.weights[2], problem.weights[3]));
@@ -41,7 +39,7 @@ double both_sides(std::int64_t rows, std::int64_t columns) {
 }  // namespace
 
 WinogradShape winograd_shape(const ConvolutionProblem& problem, Pass pass, int m) {
-  expect_offered(problem);
+  expect_winograd_shape(problem);
   EXPECT(pass != Pass::accumulate);
   const Plane x = plane_of(problem.input);
   const Plane y = plane_of(problem.output);
@@ -55,9 +53,8 @@ WinogradShape winograd_shape(const ConvolutionProblem& problem, Pass pass, int m
                             .filter_inputs = problem.weights[1],
                             .dtype = problem.dtype};
   const std::int64_t most = std::max(tiles_of(shape, m), shape.filters);
-  if (most <= most_counted) return shape;
-  throw Unsupported(
-      fmt::format("{}: {} tiles or filters, and the kernels count to 2^30.", problem.what, most));
+  expect_countable(problem, most);
+  return shape;
 }
 
 std::string winograd_name(int m, Pass pass) {

@@ -16,20 +16,17 @@ namespace dlscale::backend::native_device::spectral {
 
 namespace {
 
-/// As many planes as our own transform takes in the widest vectors.
-constexpr std::int64_t B = max_transform_batch;
-
 using Plan = std::unique_ptr<std::remove_pointer_t<fftwf_plan>, void (*)(fftwf_plan)>;
 
 /// The memory of a call: B planes as for_pixels() stores them, and the two parts of their spectra,
 /// frequency f of plane b at f · B + b. Both are dense: FFTW plans are valid for one stride only,
 /// but spectra are written at many.
-struct Workspace {
+struct FftwWorkspace {
   float* pixels;
   float* re;
   float* im;
 
-  Workspace(std::int64_t L, float* memory)
+  FftwWorkspace(std::int64_t L, float* memory)
       : pixels(memory), re(memory + L * L * B), im(re + frequencies(L) * B) {}
   static std::int64_t floats(std::int64_t L) { return (L * L + 2 * frequencies(L)) * B; }
 };
@@ -45,9 +42,9 @@ struct Plans {
 /// Plans by trial among FFTW's algorithms (FFTW_MEASURE). The trials overwrite the memory.
 Plans make_plans(std::int64_t L) {
   const std::unique_ptr<float, void (*)(void*)> memory(
-      fftwf_alloc_real(static_cast<std::size_t>(Workspace::floats(L))), fftwf_free);
+      fftwf_alloc_real(static_cast<std::size_t>(FftwWorkspace::floats(L))), fftwf_free);
   if (!memory) throw std::bad_alloc();
-  const Workspace work(L, memory.get());
+  const FftwWorkspace work(L, memory.get());
   const fftwf_iodim planes = dimension(B, 1, 1);
   constexpr unsigned flags = FFTW_MEASURE | FFTW_DESTROY_INPUT;
   const fftwf_iodim there[]{dimension(L, L * B, B), dimension(L, B, L * B)};
@@ -84,12 +81,12 @@ class FftwTransform final : public FourierTransform {
   [[nodiscard]] std::string implementation() const override { return fftwf_version; }
   [[nodiscard]] std::int64_t batch() const override { return B; }
   [[nodiscard]] std::size_t workspace_bytes() const override {
-    return sizeof(float) * static_cast<std::size_t>(Workspace::floats(L_));
+    return sizeof(float) * static_cast<std::size_t>(FftwWorkspace::floats(L_));
   }
 
   void forward(std::span<const Source> planes, const Spectra<float>& spectra,
                std::byte* workspace) const override {
-    const Workspace work(L_, reinterpret_cast<float*>(workspace));
+    const FftwWorkspace work(L_, reinterpret_cast<float*>(workspace));
     fill_pixels(planes, L_, work.pixels);
     fftwf_execute_split_dft_r2c(plans_.forward.get(), work.pixels, work.re, work.im);
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
@@ -100,7 +97,7 @@ class FftwTransform final : public FourierTransform {
 
   void inverse(const Spectra<const float>& spectra, std::span<const Target> planes,
                std::byte* workspace) const override {
-    const Workspace work(L_, reinterpret_cast<float*>(workspace));
+    const FftwWorkspace work(L_, reinterpret_cast<float*>(workspace));
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
       std::copy_n(spectra.re + f * spectra.stride, B, work.re + f * B);
       std::copy_n(spectra.im + f * spectra.stride, B, work.im + f * B);
@@ -115,7 +112,7 @@ class FftwTransform final : public FourierTransform {
   const Plans& plans_;
 };
 
-std::unique_ptr<FourierTransform> make(std::int64_t L) {
+std::unique_ptr<FourierTransform> make_fftw(std::int64_t L) {
   EXPECT(L >= 4 && L <= max_transform_points && (L & (L - 1)) == 0);
   return std::make_unique<FftwTransform>(L);
 }
@@ -123,7 +120,8 @@ std::unique_ptr<FourierTransform> make(std::int64_t L) {
 }  // namespace
 
 extern const FourierLibrary fftw;
-const FourierLibrary fftw{
-    .name = "fftw", .doc = "FFTW 3, single precision; its transforms are copied", .make = make};
+const FourierLibrary fftw{.name = "fftw",
+                          .doc = "FFTW 3, single precision; its transforms are copied",
+                          .make = make_fftw};
 
 }  // namespace dlscale::backend::native_device::spectral

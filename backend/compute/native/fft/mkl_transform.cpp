@@ -16,17 +16,14 @@ namespace dlscale::backend::native_device::spectral {
 
 namespace {
 
-/// As many planes as our own transform takes in the widest vectors.
-constexpr std::int64_t B = max_transform_batch;
-
 /// The memory of a call: B planes as for_pixels() stores them, and their spectra. Frequency f of
 /// plane b is (spectra[2 · (f · B + b)], spectra[2 · (f · B + b) + 1]). MKL has no split complex
 /// numbers for real data ("DFTI_CONJUGATE_EVEN_STORAGE" of its developer reference).
-struct Workspace {
+struct MklWorkspace {
   float* pixels;
   float* spectra;
 
-  Workspace(std::int64_t L, float* memory) : pixels(memory), spectra(memory + L * L * B) {}
+  MklWorkspace(std::int64_t L, float* memory) : pixels(memory), spectra(memory + L * L * B) {}
   static std::int64_t floats(std::int64_t L) { return (L * L + 2 * frequencies(L)) * B; }
 };
 
@@ -91,12 +88,12 @@ class MklTransform final : public FourierTransform {
   }
   [[nodiscard]] std::int64_t batch() const override { return B; }
   [[nodiscard]] std::size_t workspace_bytes() const override {
-    return sizeof(float) * static_cast<std::size_t>(Workspace::floats(L_));
+    return sizeof(float) * static_cast<std::size_t>(MklWorkspace::floats(L_));
   }
 
   void forward(std::span<const Source> planes, const Spectra<float>& spectra,
                std::byte* workspace) const override {
-    const Workspace work(L_, reinterpret_cast<float*>(workspace));
+    const MklWorkspace work(L_, reinterpret_cast<float*>(workspace));
     fill_pixels(planes, L_, work.pixels);
     check(DftiComputeForward(descriptor_, work.pixels, work.spectra), "DftiComputeForward");
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
@@ -112,7 +109,7 @@ class MklTransform final : public FourierTransform {
 
   void inverse(const Spectra<const float>& spectra, std::span<const Target> planes,
                std::byte* workspace) const override {
-    const Workspace work(L_, reinterpret_cast<float*>(workspace));
+    const MklWorkspace work(L_, reinterpret_cast<float*>(workspace));
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
       float* to = work.spectra + 2 * f * B;
       const float* re = spectra.re + f * spectra.stride;
@@ -131,7 +128,7 @@ class MklTransform final : public FourierTransform {
   DFTI_DESCRIPTOR_HANDLE descriptor_;
 };
 
-std::unique_ptr<FourierTransform> make(std::int64_t L) {
+std::unique_ptr<FourierTransform> make_mkl(std::int64_t L) {
   EXPECT(L >= 4 && L <= max_transform_points && (L & (L - 1)) == 0);
   return std::make_unique<MklTransform>(L);
 }
@@ -141,6 +138,6 @@ std::unique_ptr<FourierTransform> make(std::int64_t L) {
 extern const FourierLibrary mkl;
 const FourierLibrary mkl{.name = "mkl",
                          .doc = "Intel's oneMKL, single precision; its transforms are copied",
-                         .make = make};
+                         .make = make_mkl};
 
 }  // namespace dlscale::backend::native_device::spectral

@@ -7,12 +7,15 @@
 
 namespace dlscale::backend::native_device::spectral {
 
-/// Calls visit(pixel, its place) for all pixels of the windows of at most max_transform_batch
-/// planes. Pixel (y, x) of plane b has the place (y · L + x) · max_transform_batch + b. Libraries
-/// transform from and to this memory, as their plans are for one layout only.
+/// Number of planes that a library transforms at once: as many as our own transform takes in the
+/// widest vectors.
+inline constexpr std::int64_t B = max_transform_batch;
+
+/// Calls visit(pixel, its place) for all pixels of the windows of at most B planes. Pixel (y, x) of
+/// plane b has the place (y · L + x) · B + b. Libraries transform from and to this memory, as their
+/// plans are for one layout only.
 template <class Float, class Visit>
 void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Visit& visit) {
-  constexpr std::int64_t B = max_transform_batch;
   std::int64_t b = 0;
   for (const Window<Float>& plane : planes) {
     for (std::int64_t y = 0; y < plane.rows; ++y) {
@@ -24,10 +27,10 @@ void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Vis
   }
 }
 
-/// Fills all L · L · max_transform_batch places of `pixels` from the planes, with 0 where they are
+/// Fills all L · L · B places of `pixels` from the planes, with 0 where they are
 /// empty.
 inline void fill_pixels(std::span<const Source> planes, std::int64_t L, float* pixels) {
-  std::fill_n(pixels, L * L * max_transform_batch, 0.0F);
+  std::fill_n(pixels, L * L * B, 0.0F);
   for_pixels(planes, L, [pixels](const float& pixel, std::int64_t at) { pixels[at] = pixel; });
 }
 
