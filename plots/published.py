@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predictions of published trainings: against what was measured, and errors by set, scale and network.
 
-Reads a file of cases (docs/CASES.md) and one of predictions ("dlscale predict --cases").
+Reads a file of cases (docs/reference/cases.md) and one of predictions ("dlscale predict --cases").
 Example: plots/published.py cases.jsonl predictions.jsonl -o training
 """
 

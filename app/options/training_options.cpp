@@ -50,7 +50,8 @@ void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) 
   throw ConfigError(fmt::format(
       "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
       "it. "
-      "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
+      "Add the key nccl to the cluster (docs/reference/configuration), or ask for ring or "
+      "hierarchical.",
       cluster.name));
 }
 

@@ -151,7 +151,7 @@ void print_fitted_counts(std::FILE* to, const scaling::ScalingFit& made, const s
 void CalibrateCases::declare(CLI::App& verb) {
   CLI::Option* cases = verb.add_option("--cases", cases_,
                                        "Fit the model of scaling to the published trainings of a "
-                                       "file (docs/CASES.md) instead; goes "
+                                       "file (docs/reference/cases.md) instead; goes "
                                        "with -o only")
                            ->type_name("FILE");
   verb.add_flag(

@@ -48,11 +48,12 @@ void print_predicted_counts(std::FILE* to, const std::vector<CasePrediction>& pr
 
 void PredictCases::declare(CLI::App& verb) {
   model_ = model::scaling::usual_scaling;
-  CLI::Option* cases = verb.add_option("--cases", cases_,
-                                       "Predict the published trainings or curves of a file "
-                                       "(docs/CASES.md) instead, a line of JSON each; goes with "
-                                       "--model and -o only")
-                           ->type_name("FILE");
+  CLI::Option* cases =
+      verb.add_option("--cases", cases_,
+                      "Predict the published trainings or curves of a file "
+                      "(docs/reference/cases.md) instead, a line of JSON each; goes with "
+                      "--model and -o only")
+          ->type_name("FILE");
   CLI::Option* model = verb.add_option("--model", model_,
                                        "With --cases, of trainings: a name in configs/models, or a "
                                        "file of dlscale calibrate "

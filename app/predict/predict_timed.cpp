@@ -61,7 +61,8 @@ void PredictTimed::declare(CLI::App& verb) {
       verb.add_option(
               "--layer-times", layers_,
               "Predict from layers that were timed on one worker instead of --network: a CSV file "
-              "(docs/LAYER_TIMES.md); goes with --message-times, --cluster or --machine, which "
+              "(docs/how-to/predict-from-layer-times.md); goes with --message-times, --cluster or "
+              "--machine, which "
               "tell what "
               "messages take")
           ->type_name("FILE");

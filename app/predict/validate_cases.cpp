@@ -75,8 +75,9 @@ CLI::Validator fractions() {
 
 void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> others) {
   CLI::Option* cases =
-      verb.add_option("--cases", cases_,
-                      "Published measurements (docs/CASES.md) to hold predictions against")
+      verb.add_option(
+              "--cases", cases_,
+              "Published measurements (docs/reference/cases.md) to hold predictions against")
           ->type_name("FILE");
   CLI::Option* predictions =
       verb.add_option("--predictions", predictions_,

@@ -59,7 +59,7 @@ class DeviceWatch {
   std::jthread thread_;  ///< last member: it uses the others
 };
 
-/// Adds the readings of all ranks' devices to a measurement (see docs/RESULTS.md): series of
+/// Adds the readings of all ranks' devices to a measurement (see docs/reference/results): series of
 /// clocks, power, temperature and throttle reasons, and the energy of each of `runs` runs between
 /// the first and last reading. Adds a warning if a device was throttled. A quantity that one device
 /// does not report is left out for all. Collective; `mine` is empty on a rank without a monitor.

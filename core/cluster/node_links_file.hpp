@@ -6,8 +6,8 @@
 
 namespace dlscale {
 
-/// The keys `network` and `node` of a cluster file (docs/CLUSTERS.md). Both functions throw
-/// ConfigError, which names the file, the place and what to write.
+/// The keys `network` and `node` of a cluster file (docs/reference/configuration/links.md). Both
+/// functions throw ConfigError, which names the file, the place and what to write.
 NetworkLinks read_network_links(const ConfigMap& map);
 
 /// The tree may place the adapters of `network`; nullptr: none.

@@ -60,7 +60,7 @@ struct CommunicationProfile {
 /// Name of the benchmark in files and rows that hold profiles.
 inline constexpr std::string_view profile_benchmark = "profile";
 
-/// A row for each position in the iteration and each message that had it (docs/RESULTS.md,
+/// A row for each position in the iteration and each message that had it (docs/reference/results,
 /// Communication of training). Each row has a sample for each iteration with that message there.
 /// Requires at least one iteration.
 std::vector<Measurement> profile_rows(const CommunicationProfile& profile);

@@ -6,8 +6,9 @@
 
 namespace dlscale {
 
-/// The lines of a result file (docs/RESULTS.md), for ResultWriter, read_results and code that needs
-/// a line before it is written. Strict JSON: no NaN, no infinity, valid UTF-8, no line break.
+/// The lines of a result file (docs/reference/results), for ResultWriter, read_results and code
+/// that needs a line before it is written. Strict JSON: no NaN, no infinity, valid UTF-8, no line
+/// break.
 
 std::string header_line(const ResultHeader& header);
 /// The measurement as written. If it holds a number that is not finite, its status becomes wrong,

@@ -228,7 +228,7 @@ def main():
         print(f"comment.py: {error}. Run the job again.", file=sys.stderr)
         return 1
     except KeyError as error:
-        print(f"comment.py: {error} is missing in the environment or the event. Run it in a job as docs/CI.md has it.", file=sys.stderr)
+        print(f"comment.py: {error} is missing in the environment or the event. Run it in a job as docs/how-to/ci.md has it.", file=sys.stderr)
         return 2
     print(said)
     return 0

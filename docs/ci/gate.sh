@@ -11,7 +11,7 @@
 #   NOISE_MINUTES      how long to measure first which changes this machine can show; 0: not at all (1)
 #   PRESET             of CMake (release)
 #   BUILDS             where commits are built and stay for the next gate (build/gate)
-# Exit code: that of dlscale gate (docs/REGRESSION.md), with ADVICE=yes 0 in place of 1 and 3. A build that fails: 4.
+# Exit code: that of dlscale gate (docs/reference/gate.md), with ADVICE=yes 0 in place of 1 and 3. A build that fails: 4.
 set -euo pipefail
 
 fail() { # SENTENCE [CODE]

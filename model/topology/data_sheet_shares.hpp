@@ -18,10 +18,10 @@ struct SheetRange {
 };
 
 /// Measured over predicted time of an iteration on one GPU (forward, backward, update). It covers
-/// the `points` published single-GPU throughputs (docs/SCALING.md) of networks and GPUs known here.
-/// Every set and network counts alike. Factors below 1 come from Winograd and Fourier convolutions,
-/// which need fewer operations than a layer declares. f32 on GPUs that offer TF32 is left out,
-/// because frameworks may have computed in TF32.
+/// the `points` published single-GPU throughputs (docs/explanation/scaling.md) of networks and GPUs
+/// known here. Every set and network counts alike. Factors below 1 come from Winograd and Fourier
+/// convolutions, which need fewer operations than a layer declares. f32 on GPUs that offer TF32 is
+/// left out, because frameworks may have computed in TF32.
 struct ComputingShares {
   SheetRange range;
   double median = 1;

@@ -7,7 +7,7 @@
 namespace dlscale::model {
 
 /// Bandwidth of gradient exchanges by the nominal rates of links: laws of the scaling model
-/// (docs/SCALING.md), with constants fitted to published trainings. The scaling model
+/// (docs/explanation/scaling.md), with constants fitted to published trainings. The scaling model
 /// (model/scaling) and the slow ends of data-sheet links (data_sheet_shares.hpp) use them. Rates
 /// are > 0, of one direction.
 

@@ -20,7 +20,8 @@ namespace {
 
 /// Axes that describe the launch of a run, not its question.
 constexpr std::array<std::string_view, 3> launch_axes{"ranks", "ranks_on_node", "cores_per_rank"};
-/// Series of conditions observed beside the times (docs/RESULTS.md, "Conditions of a device").
+/// Series of conditions observed beside the times (docs/reference/results, "Conditions of a
+/// device").
 constexpr std::array<std::string_view, 4> condition_series{"processor_clock", "memory_clock",
                                                            "power", "temperature"};
 

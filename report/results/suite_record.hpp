@@ -9,7 +9,7 @@
 
 namespace dlscale::report {
 
-/// Outcome of one cell of a suite (docs/SUITES.md).
+/// Outcome of one cell of a suite (docs/reference/suites/cells.md).
 struct CellOutcome {
   std::string cell;
   std::string status;   ///< "ok", "crashed", …; "left": planned and not yet run

@@ -21,7 +21,8 @@ namespace {
 using enum QualityKind;
 using enum QualityResult;
 
-/// Tolerated slowdown of the fixed work over its best time (docs/RESULTS.md, "A quiet machine").
+/// Tolerated slowdown of the fixed work over its best time (docs/reference/results, "A quiet
+/// machine").
 constexpr double quiet_tolerance = 0.08;
 /// Above this noise, differences of a few percent between two rows are not significant.
 constexpr double much_noise = 0.05;

@@ -24,7 +24,7 @@ Tone outcome_tone(const CellOutcome& cell) {
   return Tone::caution;
 }
 
-/// All possible statuses of a cell (docs/SUITES.md).
+/// All possible statuses of a cell (docs/reference/suites/cells.md).
 std::vector<std::string> cell_states() {
   return {"ok",    "unstable", "throttled", "nothing measured", "unsupported",
           "wrong", "failed",   "crashed",   "timeout",          "left"};

@@ -11,7 +11,7 @@ BITS_PER_SECOND = (
     1e11,
 )  # below, mpirun gives up before its daemons answer; above, no core keeps up
 
-# The units of docs/CONFIG.md.
+# The units of docs/reference/configuration.
 RATES = {"b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12}
 RATES |= {"B/s": 8, "kB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "TB/s": 8e12}
 RATES |= {"KiB/s": 2**13, "MiB/s": 2**23, "GiB/s": 2**33}

@@ -144,7 +144,7 @@ class Variables(ProgramTest):
         for folder in ["core", "backend", "bench", "model", "report", "train", "app"]:
             for path in (SOURCE / folder).rglob("*.?pp"):
                 read |= set(re.findall(r'"(DLSCALE_[A-Z_]+[A-Z])"', path.read_text()))
-        section = (SOURCE / "docs" / "CONFIG.md").read_text().partition("## Environment variables\n")[2].partition("\n## ")[0]
+        section = (SOURCE / "docs" / "reference" / "configuration" / "README.md").read_text().partition("## Environment variables\n")[2].partition("\n## ")[0]
         documented = set(re.findall(r"`(DLSCALE_\w+)`", "".join(re.findall(r"^\| (.*?) \|", section, re.MULTILINE))))
         self.assertEqual(documented, read)
 

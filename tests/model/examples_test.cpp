@@ -1,4 +1,4 @@
-// The figures of docs/EXAMPLES.md.
+// The figures of docs/explanation/worked-examples.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,13 +28,14 @@ namespace {
 class Examples : public testing::Test {
  protected:
   Examples() {
-    std::ifstream file(DLSCALE_SOURCE_DIR "/docs/EXAMPLES.md");
+    std::ifstream file(DLSCALE_SOURCE_DIR "/docs/explanation/worked-examples.md");
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     for (const char c : text) page_ += c == '\n' ? ' ' : c;
   }
   /// That the page says this, with lines joined by blanks.
   void expect(const std::string& text) const {
-    EXPECT_NE(page_.find(text), std::string::npos) << "docs/EXAMPLES.md lacks: " << text;
+    EXPECT_NE(page_.find(text), std::string::npos)
+        << "docs/explanation/worked-examples.md lacks: " << text;
   }
   std::string page_;
 };

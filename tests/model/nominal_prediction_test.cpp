@@ -107,8 +107,9 @@ TrainingRun summit_run() {
   return run;
 }
 
-/// OSU trained 347,304 images a second on 1,536 GPUs of Summit (docs/EXAMPLES.md), and no library
-/// does so by a ring, whose 3,070 start-ups each message would wait for.
+/// OSU trained 347,304 images a second on 1,536 GPUs of Summit
+/// (docs/explanation/worked-examples.md), and no library does so by a ring, whose 3,070 start-ups
+/// each message would wait for.
 TEST(NominalPrediction, SaysWhatWasTrainedOnSummit) {
   Machine machine = nominal_machine(load_cluster("summit"));
   const int ranks[] = {1536};

@@ -258,9 +258,10 @@ TEST_F(PublishedChain, HasTheRatiosOfItsTrainingsButOne) {
   EXPECT_NEAR(found[8], 0.088, 5e-4);  // merged to single messages on 8 nodes
 }
 
-/// docs/EXAMPLES.md
+/// docs/explanation/worked-examples.md
 TEST_F(PublishedChain, IsTheWorkedExample) {
-  const std::string page = test::read_file(DLSCALE_SOURCE_DIR "/docs/EXAMPLES.md");
+  const std::string page =
+      test::read_file(DLSCALE_SOURCE_DIR "/docs/explanation/worked-examples.md");
   for (const Trained& measured : trained) {
     const Trained said = predicted(measured.nodes);
     expect_contains(

@@ -1,5 +1,5 @@
 """The recipes in docs/ci as files: what they may do, that they fit together, that linters find nothing, and that the program knows
-every command line of docs/CI.md and docs/ci-*.md. Linters that are not installed are skipped, with how to get them; the other checks always run.
+every command line of docs/how-to/ci.md and docs/how-to/ci-*.md. Linters that are not installed are skipped, with how to get them; the other checks always run.
 
     ci_recipes_test.py PROGRAM
 """
@@ -81,8 +81,8 @@ def scripts_of(name):
 
 
 def document_commands():
-    """The lines of dlscale in docs/CI.md and docs/ci-*.md, continued ones as one, as a shell splits them."""
-    pages = [ROOT / "docs" / "CI.md", *sorted((ROOT / "docs").glob("ci-*.md"))]
+    """The lines of dlscale in docs/how-to/ci.md and docs/how-to/ci-*.md, continued ones as one, as a shell splits them."""
+    pages = sorted((ROOT / "docs" / "how-to").glob("ci*.md"))
     text = "\n".join(page.read_text() for page in pages)
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
@@ -218,7 +218,7 @@ class Documentation(unittest.TestCase):
                 self.assertEqual(complaint_of(PROGRAM, words[words.index("--") + 1:]), "")
 
     def test_every_recipe_is_described(self):
-        text = (ROOT / "docs" / "CI.md").read_text()
+        text = (ROOT / "docs" / "how-to" / "ci.md").read_text()
         for path in RECIPES.iterdir():
             if path.is_file():
                 self.assertIn(f"ci/{path.name}", text)

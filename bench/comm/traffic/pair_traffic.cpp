@@ -77,8 +77,8 @@ class PingPong : public PairTraffic {
 
   [[nodiscard]] double parts() const override { return 2; }
 
-  /// After a barrier, messages of up to 256 B take 1.4 times as long (docs/RESULTS.md, Messages).
-  /// One byte there and back leaves the last rank waiting, as after a previous message.
+  /// After a barrier, messages of up to 256 B take 1.4 times as long (docs/reference/results,
+  /// Messages). One byte there and back leaves the last rank waiting, as after a previous message.
   [[nodiscard]] bool lines_up() const override { return true; }
   void line_up() override {
     std::array<std::byte, 1> word{};

@@ -20,8 +20,8 @@ using MakeProbe = std::function<std::unique_ptr<backend::Probe>(backend::DeviceP
 
 /// Makes a probe, checks its result and takes samples. Series, if the probe reads them: "time" and
 /// "host_time" of each sample; "cycles" and "empty_cycles" of single accesses, at most the last
-/// 8192 of a rank; and the conditions in docs/RESULTS.md. The status is `unsupported` if the probe
-/// cannot be made.
+/// 8192 of a rank; and the conditions in docs/reference/results. The status is `unsupported` if the
+/// probe cannot be made.
 Measurement measure_probe(ProbeStand& stand, const MakeProbe& make, std::optional<Work> work,
                           const Sampler& sampler);
 

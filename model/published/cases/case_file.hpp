@@ -9,7 +9,7 @@
 
 namespace dlscale::cases {
 
-/// A file of published measurements (docs/CASES.md): trainings or curves, never both.
+/// A file of published measurements (docs/reference/cases.md): trainings or curves, never both.
 struct CaseFile {
   std::filesystem::path path = {};
   std::vector<ScalingCase> trainings = {};

@@ -8,9 +8,9 @@
 
 namespace dlscale::cases {
 
-/// Reads predictions, one a line (docs/CASES.md). A line without a value is a case that was not
-/// covered. Throws ConfigError that names file, line, field and reason, as read_cases() does, also
-/// for an id that occurs twice.
+/// Reads predictions, one a line (docs/reference/cases.md). A line without a value is a case that
+/// was not covered. Throws ConfigError that names file, line, field and reason, as read_cases()
+/// does, also for an id that occurs twice.
 std::vector<CasePrediction> read_predictions(const std::filesystem::path& path);
 
 /// The lines of such a file. Requires finite numbers.

@@ -6,8 +6,8 @@
 
 namespace dlscale::model {
 
-/// Predicts times of collectives over the sizes asked (docs/CURVES.md), each with a 90 % interval;
-/// a cases::CurvePredictor. The first line that applies is used:
+/// Predicts times of collectives over the sizes asked (docs/explanation/curves.md), each with a
+/// 90 % interval; a cases::CurvePredictor. The first line that applies is used:
 ///   the number of ranks itself is given         interpolated by size                 SizeCurve
 ///   GPUs of a node that rings of links join     size with the same load of a link    ringed()
 ///   several numbers of ranks                    a + s lg p by size                   more_ranks()

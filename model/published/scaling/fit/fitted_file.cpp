@@ -204,7 +204,8 @@ ScalingFile load_scaling(std::string_view name) {
 
 std::string scaling_text(const ScalingFile& file) {
   std::string text = fmt::format(
-      "{}\n# A model of scaling (docs/SCALING.md), fitted by dlscale calibrate --cases. Do not "
+      "{}\n# A model of scaling (docs/explanation/scaling.md), fitted by dlscale calibrate "
+      "--cases. Do not "
       "edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
       first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
   for (const auto& [set, trainings] : file.sets) {

@@ -9,7 +9,7 @@
 
 namespace dlscale::model::scaling {
 
-/// A fitted model of scaling and its origin (docs/SCALING.md).
+/// A fitted model of scaling and its origin (docs/explanation/scaling.md).
 struct ScalingFile {
   FittedScaling fitted = {};
   std::string cases = {};                        ///< name of the case file, in words
