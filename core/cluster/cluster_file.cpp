@@ -25,7 +25,7 @@ DeviceKind read_device_kind(const ConfigMap& map) {
   map.refuse("kind", "no kind of device", suggestion(word, words));
 }
 
-std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
+std::map<DType, FlopsPerSecond> read_device_peak(const ConfigMap& map) {
   std::array<std::string_view, all_dtypes.size()> names;
   std::transform(all_dtypes.begin(), all_dtypes.end(), names.begin(), dtype_name);
   map.allow_only(names);
@@ -42,7 +42,7 @@ Device read_device(const ConfigMap& map) {
   Device device;
   device.name = map.name("name");
   device.kind = read_device_kind(map);
-  device.peak = read_peak(map.map("peak"));
+  device.peak = read_device_peak(map.map("peak"));
   device.memory_bandwidth = map.quantity<BytesPerSecond>("memory_bandwidth");
   device.memory = map.quantity<Bytes>("memory");
   if (device.kind == DeviceKind::gpu || map.has("launch")) {

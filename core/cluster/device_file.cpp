@@ -44,7 +44,7 @@ Q read_within(const ConfigMap& map, std::string_view key, Q least, Q most, std::
   return value;
 }
 
-std::map<SheetFormat, FlopsPerSecond> read_peak(const ConfigMap& map) {
+std::map<SheetFormat, FlopsPerSecond> read_sheet_peak(const ConfigMap& map) {
   std::array<std::string_view, all_sheet_formats.size()> names;
   std::transform(all_sheet_formats.begin(), all_sheet_formats.end(), names.begin(),
                  sheet_format_name);
@@ -124,7 +124,7 @@ void read_processor(const ConfigMap& map, DeviceSheet& sheet) {
   sheet.multiprocessors = map.integer("multiprocessors", {1, 10'000});
   sheet.cores = map.integer("cores", {1, 1'000'000});
   sheet.boost_clock = read_clock(map, "boost_clock");
-  sheet.peak = read_peak(map.map("peak"));
+  sheet.peak = read_sheet_peak(map.map("peak"));
   check_order(map.map("peak"), sheet.peak);
   check_cores(map, sheet);
 }

@@ -15,6 +15,10 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
 /// Work of the backend cuda. `method` must be one of its Winograd or FFT methods.
 AlgorithmWork device_work(Method method, const ConvolutionShape& shape, Pass pass);
 
+constexpr double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
 /// Size of f32 elements in bytes.
 constexpr Bytes floats(double count) {
   return Bytes(4 * count);

@@ -12,10 +12,6 @@
 namespace dlscale::lowering {
 namespace {
 
-double as_double(Index value) {
-  return static_cast<double>(value);
-}
-
 /// A pass as products at a number of points: products of filters, K × C of a group, with tiles of C
 /// or K channels, or of the tiles with each other.
 struct Points {
@@ -44,7 +40,7 @@ Points points_of(const ConvolutionShape& shape, Pass pass, Index points, Index n
 }
 
 /// 8 operations per complex product, as many as two real ones of twice the depth.
-Stage products_of(const Points& work) {
+Stage device_products(const Points& work) {
   const double C = as_double(work.C), K = as_double(work.K), T = as_double(work.blocks.size);
   const bool gradient = work.pass == Pass::backward_filter;
   const double m = work.pass == Pass::backward_data || gradient ? C : K;
@@ -101,12 +97,12 @@ AlgorithmWork winograd_on_device(int m, const ConvolutionShape& shape, Pass pass
   AlgorithmWork result;
   if (pass == Pass::backward_filter) {
     result.stages = {stage("input transform", of_x, x, flops.data),
-                     stage("gradient transform", of_y, y, flops.gradient), products_of(work),
+                     stage("gradient transform", of_y, y, flops.gradient), device_products(work),
                      filter_stage(flops.filter_gradient)};
   } else {
     result.stages = {filter_stage(flops.filter),
                      stage("input transform", back ? of_y : of_x, back ? y : x, flops.data),
-                     products_of(work),
+                     device_products(work),
                      stage("output transform", back ? of_x : of_y, back ? x : y, flops.output)};
   }
   result.workspace = scratch({work.floats_of(filters), work.floats_of(of_x), work.floats_of(of_y)});
@@ -192,7 +188,7 @@ AlgorithmWork spectral_on_device(Method method, const ConvolutionShape& shape, P
   stages.add_move(result, "tensors to planes", read);
   stages.add_transforms(result, "transforms", read);
   stages.add_transposition(result, "spectra to matrices", read);
-  result.stages.push_back(products_of(work));
+  result.stages.push_back(device_products(work));
   stages.add_transposition(result, "matrices to spectra", written);
   stages.add_transforms(result, "inverse transforms", written);
   stages.add_move(result, "planes to tensors", written);

@@ -83,7 +83,7 @@ double sums(const Im2col& work, int threads) {
   return std::min<double>(threads, blocks);
 }
 
-Stage products_of(const Im2col& work, int threads) {
+Stage im2col_products(const Im2col& work, int threads) {
   std::vector<Products> products;
   double all_products = 0;
   products.reserve(work.blocks.size());
@@ -149,7 +149,7 @@ Stage sum_stage(const Im2col& work, int threads) {
           .scratch = floats(parts * weights)};
 }
 
-Bytes our_workspace(const Im2col& work, int threads) {
+Bytes our_im2col_workspace(const Im2col& work, int threads) {
   const auto whole_lines = [](double elements) {
     return static_cast<double>(round_up(static_cast<Index>(elements), most_lanes));
   };
@@ -186,12 +186,12 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                              .scratch = floats(elements),
                              .runs = elements / pixels});
   }
-  result.stages.push_back(products_of(work, ours ? setting.threads : 1));
+  result.stages.push_back(im2col_products(work, ours ? setting.threads : 1));
   if (ours && pass == Pass::backward_filter) {
     result.stages.push_back(sum_stage(work, setting.threads));
   }
   const double matrix = is_pointwise(shape) ? 0 : work.rows * work.largest();
-  result.workspace = ours ? our_workspace(work, setting.threads) : floats(matrix);
+  result.workspace = ours ? our_im2col_workspace(work, setting.threads) : floats(matrix);
   return result;
 }
 

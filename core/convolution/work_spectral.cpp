@@ -54,8 +54,8 @@ double executed_flops(std::int64_t L, std::int64_t rows, Direction direction) {
   return pairs * (line_flops(L) + apart) + static_cast<double>(L / 2 + 1) * line_flops(L);
 }
 
-Stage transform(const Spectral& work, std::string_view name, Direction direction,
-                const Operand& operand) {
+Stage spectral_transform(const Spectral& work, std::string_view name, Direction direction,
+                         const Operand& operand) {
   const double count = work.groups * static_cast<double>(operand.planes);
   const double flops = work.own_transforms ? executed_flops(work.sizes.L, operand.rows, direction)
                                            : transform_flops(work.sizes.L);
@@ -87,7 +87,7 @@ Stage rotation(const Spectral& work) {
 }
 
 /// Each complex product is two real ones: m × n × 2k. Shared operands are read from memory once.
-Stage products_of(const Spectral& work) {
+Stage spectral_products(const Spectral& work) {
   std::vector<Products> products;
   const auto each = [](std::int64_t all, std::int64_t block, const auto& visit) {
     if (all / block > 0) visit(block, all / block);
@@ -128,7 +128,7 @@ std::int64_t transform_floats(const Spectral& work) {
                              : (L * L + 2 * frequencies(L)) * batch;
 }
 
-Bytes our_workspace(const Spectral& work, int threads) {
+Bytes our_spectral_workspace(const Spectral& work, int threads) {
   const std::int64_t rotated = round_up(2 * work.blocks.a().im(), most_lanes);
   const std::int64_t transform = transform_floats(work);
   return floats(frequencies(work.sizes.L) * work.blocks.floats() + threads * (rotated + transform));
@@ -185,21 +185,21 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
   const auto [a, b, c] = tensors_of(shape, pass, tile);
   const auto& [planes_a, planes_b, planes_result, moved, count] = work.traffic;
   AlgorithmWork result;
-  result.stages = {
-      transform(work, "transform of Â", Direction::forward,
-                {planes_a, pixels(a.elements, planes_a, sizes.q * sizes.i), a.rows, sizes.i,
-                 blocks.i, blocks.q * blocks.i}),
-      transform(work, "transform of B̂", Direction::forward,
-                {planes_b, pixels(b.elements, planes_b, sizes.q * sizes.j), b.rows, sizes.j,
-                 blocks.j, blocks.q * blocks.j}),
-      products_of(work),
-      transform(work, "inverse transform", Direction::inverse,
-                {planes_result, c.elements, c.rows, sizes.j, blocks.j, blocks.i * blocks.j})};
+  result.stages = {spectral_transform(work, "transform of Â", Direction::forward,
+                                      {planes_a, pixels(a.elements, planes_a, sizes.q * sizes.i),
+                                       a.rows, sizes.i, blocks.i, blocks.q * blocks.i}),
+                   spectral_transform(work, "transform of B̂", Direction::forward,
+                                      {planes_b, pixels(b.elements, planes_b, sizes.q * sizes.j),
+                                       b.rows, sizes.j, blocks.j, blocks.q * blocks.j}),
+                   spectral_products(work),
+                   spectral_transform(work, "inverse transform", Direction::inverse,
+                                      {planes_result, c.elements, c.rows, sizes.j, blocks.j,
+                                       blocks.i * blocks.j})};
   if (work.ours) {
     result.stages.insert(result.stages.begin() + 2, rotation(work));
   }
   const double whole = static_cast<double>(planes_a + planes_b + planes_result);
-  result.workspace = work.ours ? our_workspace(work, setting.threads)
+  result.workspace = work.ours ? our_spectral_workspace(work, setting.threads)
                                : floats(work.groups * whole * 2 * work.frequencies);
   return result;
 }

@@ -27,10 +27,6 @@ struct Sizes {
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
 };
 
-double as_double(Index value) {
-  return static_cast<double>(value);
-}
-
 Sizes sizes_of(Method method, const ConvolutionShape& shape, Pass pass,
                const WorkSetting& setting) {
   const Index m = winograd_outputs(method);
@@ -89,8 +85,8 @@ Runs filters_of(const Sizes& sizes, Index rows, Index length) {
 }
 
 /// Transforms planes or filters of `plain` elements to alpha² elements each, or back.
-Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, double plain,
-                double flops, double held) {
+Stage winograd_tiles_stage(const Sizes& sizes, std::string_view name, const Runs& runs,
+                           double plain, double flops, double held) {
   const double groups = as_double(sizes.groups);
   return {.name = name,
           .kind = StageKind::transform,
@@ -107,7 +103,7 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
 /// including those of the padding, and n α rows.
 Stage input_transform(const Sizes& sizes, double channels, double plain, double held) {
   const Runs runs = tiles_of(sizes, channels);
-  Stage stage = transform(sizes, "input transform", runs, plain, sizes.flops.data, held);
+  Stage stage = winograd_tiles_stage(sizes, "input transform", runs, plain, sizes.flops.data, held);
   if (!sizes.ours) return stage;
   const double m = as_double(sizes.m), alpha = as_double(sizes.alpha);
   const double line = as_double(sizes.groups) * sizes.flops.data / (2 * alpha);
@@ -140,7 +136,7 @@ Stage product_in_scratch(const Sizes& sizes, const std::vector<Products>& produc
   return stage;
 }
 
-Stage products_of(const Sizes& sizes, Pass pass, int threads) {
+Stage winograd_products(const Sizes& sizes, Pass pass, int threads) {
   std::vector<Products> products;
   Lengths(sizes.tile_blocks).each([&](double tiles, double tile_count) {
     Lengths(sizes.channel_blocks).each([&](double outputs, double output_count) {
@@ -171,12 +167,12 @@ std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads
   const double channels = as_double(sizes.channel_blocks.size);
   const Runs filters = pass == Pass::forward ? filters_of(sizes, sizes.outputs, sizes.inputs)
                                              : filters_of(sizes, sizes.inputs, sizes.outputs);
-  return {transform(sizes, "filter transform", filters, 9 * filters.count, sizes.flops.filter,
-                    inputs * channels),
+  return {winograd_tiles_stage(sizes, "filter transform", filters, 9 * filters.count,
+                               sizes.flops.filter, inputs * channels),
           input_transform(sizes, inputs, inputs * sizes.read, inputs * held),
-          products_of(sizes, pass, threads),
-          transform(sizes, "output transform", tiles_of(sizes, outputs), outputs * sizes.written,
-                    sizes.flops.output, channels * held)};
+          winograd_products(sizes, pass, threads),
+          winograd_tiles_stage(sizes, "output transform", tiles_of(sizes, outputs),
+                               outputs * sizes.written, sizes.flops.output, channels * held)};
 }
 
 std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
@@ -184,15 +180,16 @@ std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
   const double held = as_double(sizes.tile_blocks.size);
   const Runs filters = filters_of(sizes, sizes.outputs, sizes.inputs);
   return {input_transform(sizes, inputs, inputs * sizes.read, inputs * held),
-          transform(sizes, "gradient transform", tiles_of(sizes, outputs), outputs * sizes.written,
-                    sizes.flops.gradient, outputs * held),
-          products_of(sizes, pass, threads),
-          transform(sizes, "filter transform", filters, 9 * filters.count,
-                    sizes.flops.filter_gradient, inputs * as_double(sizes.channel_blocks.size))};
+          winograd_tiles_stage(sizes, "gradient transform", tiles_of(sizes, outputs),
+                               outputs * sizes.written, sizes.flops.gradient, outputs * held),
+          winograd_products(sizes, pass, threads),
+          winograd_tiles_stage(sizes, "filter transform", filters, 9 * filters.count,
+                               sizes.flops.filter_gradient,
+                               inputs * as_double(sizes.channel_blocks.size))};
 }
 
 /// Bytes of the stacks that CorrelationPass and FilterGradientPass of the backend native hold.
-Bytes our_workspace(const Sizes& sizes, Pass pass, int threads) {
+Bytes our_winograd_workspace(const Sizes& sizes, Pass pass, int threads) {
   const Index tiles = sizes.tile_blocks.size, held = sizes.channel_blocks.size;
   const bool fused = sizes.schedule == Schedule::fused;
   const Index kept = fused || sizes.tile_blocks.count() > 1 ? sizes.channel_blocks.count() : 1;
@@ -234,7 +231,7 @@ AlgorithmWork winograd_work(Method method, const ConvolutionShape& shape, Pass p
   const int threads = ours ? setting.threads : 1;
   return {pass == Pass::backward_filter ? gradient_stages(sizes, pass, threads)
                                         : correlation_stages(sizes, pass, threads),
-          ours ? our_workspace(sizes, pass, threads) : whole_workspace(sizes)};
+          ours ? our_winograd_workspace(sizes, pass, threads) : whole_workspace(sizes)};
 }
 
 TransformFlops our_transform_flops(int m) {

@@ -11,7 +11,7 @@
 namespace dlscale {
 namespace {
 
-constexpr std::int64_t largest_size = 1 << 20;
+constexpr std::int64_t largest_convolution_size = 1 << 20;
 
 [[noreturn]] void refuse(std::string_view key, std::string_view problem) {
   throw ConfigError(fmt::format(
@@ -63,7 +63,7 @@ std::optional<KeyedConvolution> parse_convolution_key(std::string_view key, int 
   const auto size = [&](std::string_view name, std::int64_t least) {
     const auto found = sizes.find(name);
     if (found == sizes.end()) refuse(key, fmt::format("has no size {}", name));
-    if (found->second < least || found->second > largest_size) {
+    if (found->second < least || found->second > largest_convolution_size) {
       refuse(key, fmt::format("has {} = {}", name, found->second));
     }
     return found->second;

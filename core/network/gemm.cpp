@@ -11,13 +11,13 @@ namespace dlscale {
 namespace {
 
 /// The product of three such sizes still fits into 64 bits.
-constexpr std::int64_t largest_size = std::int64_t{1} << 20;
+constexpr std::int64_t largest_gemm_size = std::int64_t{1} << 20;
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || value < 1 || value > largest_size) return std::nullopt;
+  if (!whole || value < 1 || value > largest_gemm_size) return std::nullopt;
   return value;
 }
 
@@ -86,7 +86,7 @@ GemmShape parse_gemm_shape(std::string_view text, std::string_view where) {
   throw ConfigError(fmt::format(
       "{} names \"{}\" (no matrix product). Write m x n x k as 64x128x256, numbers from 1 to {}; "
       "then :nn, :nt, :tn or :tt if an operand lies transposed; then :b8 for 8 products at once.",
-      where, text, largest_size));
+      where, text, largest_gemm_size));
 }
 
 }  // namespace dlscale

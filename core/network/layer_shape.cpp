@@ -15,7 +15,7 @@ namespace {
 
 constexpr int largest_dimension = 1 << 20;
 /// Keeps all counts of elements, parameters and operations far below the limit of 64 bits.
-constexpr double largest_size = 1e15;
+constexpr double largest_layer_size = 1e15;
 
 std::string shape_text(ImageShape shape) {
   return fmt::format("{} × {} × {}", shape.channels, shape.height, shape.width);
@@ -227,7 +227,7 @@ void check_input_shape(std::string_view network, ImageShape input) {
 
 void infer_shape(std::string_view network, Layer& layer) {
   layer.output = std::visit(ShapeRule(network, layer), layer.kind);
-  if (rough_size(layer) <= largest_size) return;
+  if (rough_size(layer) <= largest_layer_size) return;
   refuse_layer(network, layer,
                fmt::format("is absurdly large: its output is {}", shape_text(layer.output)),
                "Check its numbers.");

@@ -15,8 +15,11 @@
 #include "core/results/result_resume.hpp"
 
 namespace dlscale {
+namespace {
 
 namespace fs = std::filesystem;
+
+}  // namespace
 
 struct ResultWriter::Impl {
   fs::path path;

@@ -22,6 +22,7 @@
 #include "core/base/fnv1a.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/facts.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/physical_memory.hpp"
 
 namespace dlscale {
@@ -38,13 +39,6 @@ constexpr std::array left_out_prefixes{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_M
 bool starts_with_any(std::string_view text, std::span<const char* const> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [text](const char* prefix) { return text.starts_with(prefix); });
-}
-
-std::string first_line(const char* file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
 }
 
 std::string cpu_model() {

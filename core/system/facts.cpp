@@ -16,21 +16,13 @@
 #include <vector>
 
 #include "core/system/build_info.hpp"
+#include "core/system/input_file.hpp"
 
 namespace dlscale {
 namespace {
 
 namespace fs = std::filesystem;
 using Lookup = std::function<const char*(const char*)>;
-
-/// First line of a file without trailing white space; empty if it cannot be read.
-std::string first_line(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.pop_back();
-  return line;
-}
 
 std::string lacks(std::string_view path) {
   return unavailable(fmt::format("this system has no {}", path));

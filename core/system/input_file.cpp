@@ -131,6 +131,14 @@ std::string first_bytes(const fs::path& path, std::size_t most) {
 
 }  // namespace
 
+std::string first_line(const fs::path& path) {
+  std::ifstream stream(path);
+  std::string line;
+  std::getline(stream, line);
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.pop_back();
+  return line;
+}
+
 bool is_gzip(const fs::path& path) {
   return begins_gzip(first_bytes(path, 2));
 }

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_lines = 100'000;
 constexpr std::size_t most_line_bytes = 65'536;
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_cell(std::string_view text) {
   constexpr std::string_view blank = " \t\r";
   const std::size_t first = text.find_first_not_of(blank);
   if (first == std::string_view::npos) return {};
@@ -34,7 +34,7 @@ std::string_view trimmed(std::string_view text) {
 
 /// One quoted cell that starts at its opening quote `text[at]`; `at` moves behind its closing
 /// quote. Nothing if it is not closed.
-std::optional<std::string> quoted(std::string_view text, std::size_t& at) {
+std::optional<std::string> quoted_cell(std::string_view text, std::size_t& at) {
   std::string cell;
   for (++at; at < text.size(); ++at) {
     if (text[at] != '"') {
@@ -57,9 +57,9 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
     const bool opens = at < line.size() && line[at] == '"';
     std::string cell;
     if (opens) {
-      std::optional<std::string> inner = quoted(line, at);
+      std::optional<std::string> inner = quoted_cell(line, at);
       const std::size_t end = std::min(line.find(',', at), line.size());
-      if (!inner || !trimmed(line.substr(at, end - at)).empty()) {
+      if (!inner || !trimmed_cell(line.substr(at, end - at)).empty()) {
         throw ConfigError(fmt::format(
             "{}: a quoted cell does not end before the next comma. Close it with a double quote, "
             "and write \"\" for a quote within it.",
@@ -69,7 +69,7 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
       at = end;
     } else {
       const std::size_t end = std::min(line.find(',', at), line.size());
-      cell = trimmed(line.substr(at, end - at));
+      cell = trimmed_cell(line.substr(at, end - at));
       at = end;
     }
     cells.push_back(std::move(cell));
@@ -79,7 +79,7 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
 }
 
 bool is_passed_over(std::string_view line) {
-  const std::string_view content = trimmed(line);
+  const std::string_view content = trimmed_cell(line);
   return content.empty() || content.front() == '#';
 }
 

@@ -31,7 +31,7 @@ std::string_view without_prefix(std::string_view what) {
 }
 
 /// Text between the first two quotes.
-std::string_view quoted(std::string_view what) {
+std::string_view between_quotes(std::string_view what) {
   const std::size_t first = what.find('\'');
   const std::size_t last = what.find('\'', first + 1);
   return last == std::string_view::npos ? what : what.substr(first + 1, last - first - 1);
@@ -58,7 +58,8 @@ std::string json_problem(const std::exception& error, std::string_view text) {
   }
   const std::string_view what = without_prefix(error.what());
   if (const auto* range = dynamic_cast<const Json::out_of_range*>(&error)) {
-    if (range->id == key_not_found) return fmt::format("the key \"{}\" is missing", quoted(what));
+    if (range->id == key_not_found)
+      return fmt::format("the key \"{}\" is missing", between_quotes(what));
   }
   if (const auto* type = dynamic_cast<const Json::type_error*>(&error)) {
     return type->id == wrong_type ? type_problem(what) : "a value is of the wrong type";

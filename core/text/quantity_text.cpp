@@ -64,12 +64,12 @@ struct Dimension {
 };
 
 /// Counts of bytes must fit into signed 64-bit integers.
-constexpr double most_bytes = 0x1p63;
+constexpr double byte_limit = 0x1p63;
 
 constexpr Dimension time_dimension{
     "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible, 1e-15, longest_time_s};
 constexpr Dimension size_dimension{"an amount of data",         size_units, {"MB", "MiB"},
-                                   Dimension::Zero::is_nothing, 1e-3,       most_bytes};
+                                   Dimension::Zero::is_nothing, 1e-3,       byte_limit};
 constexpr Dimension bandwidth_dimension{
     "a bandwidth", bandwidth_units, {"GB/s", "Gb/s"}, Dimension::Zero::is_nothing, 1e-3, 1e18};
 constexpr Dimension speed_dimension{
@@ -85,7 +85,7 @@ const Unit* find_unit(const Dimension& dimension, std::string_view name) {
   return nullptr;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_quantity(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
@@ -132,13 +132,13 @@ std::string_view advised(std::string_view number, double value, const Dimension&
 }
 
 double parse(std::string_view whole, std::string_view where, const Dimension& wanted) {
-  const std::string_view text = trimmed(whole);
+  const std::string_view text = trimmed_quantity(whole);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{}) refuse(text, where, "no number", "25", wanted);
   const std::string_view number = text.substr(0, static_cast<std::size_t>(end - text.data()));
   if (!std::isfinite(value)) refuse(text, where, "not finite", "25", wanted);
-  const std::string_view name = trimmed(text.substr(number.size()));
+  const std::string_view name = trimmed_quantity(text.substr(number.size()));
   const Unit* unit = find_unit(wanted, name);
   if (unit == nullptr) {
     const Unit* const meant = find_unit(wanted, meant_unit(name, wanted));

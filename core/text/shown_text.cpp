@@ -8,11 +8,11 @@
 namespace dlscale {
 namespace {
 
-constexpr std::size_t most_bytes = 120;
+constexpr std::size_t most_shown_bytes = 120;
 
 std::string_view cut(std::string_view text) {
-  if (text.size() <= most_bytes) return text;
-  std::size_t end = most_bytes;
+  if (text.size() <= most_shown_bytes) return text;
+  std::size_t end = most_shown_bytes;
   const auto continues = [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
   };

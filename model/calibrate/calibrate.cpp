@@ -191,7 +191,7 @@ std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& op
 }
 
 /// Times by size, in ascending order.
-std::vector<SizedTime> by_size(const Group& group, Ranks ranks) {
+std::vector<SizedTime> times_by_size(const Group& group, Ranks ranks) {
   std::vector<SizedTime> points;
   for (const auto& [key, same] : group_by(group, {"bytes"})) {
     const Bytes size(static_cast<double>(same.front().integer("bytes")));
@@ -203,7 +203,7 @@ std::vector<SizedTime> by_size(const Group& group, Ranks ranks) {
 }
 
 Piecewise fit(const Group& group, Ranks ranks, std::string_view what) {
-  const auto points = by_size(group, ranks);
+  const auto points = times_by_size(group, ranks);
   if (points.size() < 2) {
     throw ConfigError(
         fmt::format("{}: only one size of {} was measured ({:g} bytes), which does not "

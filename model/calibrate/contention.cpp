@@ -119,7 +119,7 @@ bool is_narrow(const Estimate<double>& rate) {
 }
 
 /// The rates of each size, ascending, without those whose interval is too wide.
-Sizes by_size(const Group& rows) {
+Sizes rates_by_size(const Group& rows) {
   std::map<std::int64_t, std::vector<Rates>> found;
   for (const Sourced& row : rows) {
     if (const auto of_row = rates(row)) found[row.integer("bytes")].push_back(*of_row);
@@ -331,7 +331,7 @@ std::vector<ContentionFit> fit_contention(std::span<const ResultFile> results,
   }
   std::vector<ContentionFit> fits;
   for (const auto& [of, rows] : groups) {
-    const Sizes sizes = by_size(rows);
+    const Sizes sizes = rates_by_size(rows);
     if (sizes.empty()) continue;
     fits.push_back({of.collective, of.ranks, of.ranks_on_node, of.waiting, of.work, of.threads,
                     of.cores_per_rank, ranges(sizes, bounds(alone, of)), source(rows)});

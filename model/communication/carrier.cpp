@@ -90,8 +90,8 @@ void set_flat(LinkTerms& terms, double alpha, double beta, const Placement& layo
 
 /// Closed forms are sums of multiples of the parameters, so each multiple is the cost where one
 /// parameter is 1 and the others are 0.
-std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
-                                  const Carrier& carrier) {
+std::optional<LinkTerms> algorithm_terms(const Algorithm& algorithm, const Placement& layout,
+                                         const Carrier& carrier) {
   // Measured servers are on the ranks; those of the closed form are not.
   if (algorithm.traits.servers) return std::nullopt;
   const int on_node = layout.ranks_on_node();
@@ -190,7 +190,7 @@ std::optional<LinkTerms> Carrier::terms(const Placement& layout, Bytes m) const 
   if (is_one_message(*this)) return terms_of_one_message(layout);
   const Algorithm* found = algorithm_of(*this, layout, m);
   if (found == nullptr) return std::nullopt;
-  return terms_of(*found, layout, *this);
+  return algorithm_terms(*found, layout, *this);
 }
 
 std::vector<Carrier> plain_carriers(const std::string& collective, bool two_levels) {

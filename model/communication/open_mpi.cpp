@@ -6,12 +6,14 @@
 #include "core/collective/powers.hpp"
 
 namespace dlscale::model {
+namespace {
 
 using collective::Algorithm;
 using collective::Collective;
 using collective::Round;
-using collective::Schedule;
 using collective::Transfer;
+
+}  // namespace
 
 const Algorithm* open_mpi_carries(const Algorithm* named, int ranks, Bytes m, Bytes element) {
   if (named == nullptr || named->collective != Collective::all_reduce) return named;
@@ -25,8 +27,9 @@ bool open_mpi_halves(const Algorithm& algorithm, int ranks) {
          ranks != collective::largest_power_of_2(ranks);
 }
 
-Schedule open_mpi_schedule(const Algorithm& algorithm, const collective::Settings& settings) {
-  Schedule schedule = algorithm.schedule(settings);
+collective::Schedule open_mpi_schedule(const Algorithm& algorithm,
+                                       const collective::Settings& settings) {
+  collective::Schedule schedule = algorithm.schedule(settings);
   if (!open_mpi_halves(algorithm, settings.p)) return schedule;
   // The first round folds: of each pair, `from` leaves and `to` stays.
   const int half = schedule.chunks / 2;

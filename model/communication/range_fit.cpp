@@ -17,7 +17,7 @@ constexpr std::size_t unknowns = std::tuple_size_v<LinkMultiples>;
 constexpr std::size_t min_sizes = 3;
 constexpr std::size_t max_ranges = 6;
 constexpr double least_noise = 0.005;
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double infinite_residual = std::numeric_limits<double>::infinity();
 
 using Parameters = LinkMultiples;
 using Rows = std::span<const RangeRow>;
@@ -39,7 +39,7 @@ bool is_asked(Rows rows, std::size_t j) {
 
 struct Solution {
   Parameters x{};
-  double residual = infinite;  ///< sum of squares
+  double residual = infinite_residual;  ///< sum of squares
   int parameters = 0;
 };
 
@@ -71,7 +71,7 @@ std::vector<std::size_t> starts_of_sizes(Rows rows) {
 
 /// The best partition of the sizes before `end` in `ranges` ranges.
 struct Partition {
-  double residual = infinite;
+  double residual = infinite_residual;
   int parameters = 0;
   std::size_t begin = 0;  ///< first size of the last range
 };
@@ -283,7 +283,7 @@ RangesFit fit_ranges(std::vector<RangeRow> rows) {
   const std::size_t most = std::clamp<std::size_t>((starts.size() - 1) / min_sizes, 1, max_ranges);
   const Partitions partitions(rows, starts, most);
   RangesFit fit;
-  fit.bic = infinite;
+  fit.bic = infinite_residual;
   std::size_t best = 1;
   for (std::size_t k = 1; k <= most; ++k) {
     const double bic = bic_of(partitions.whole(k), k, rows);

@@ -25,7 +25,7 @@ bool is_pair(const MessageFamily& reduce, const MessageFamily& broadcast) {
          reduce.measured_on == broadcast.measured_on;
 }
 
-std::optional<LinkTerms> terms_of(const MessageFamily& family, const MessageSample& sample) {
+std::optional<LinkTerms> sample_terms(const MessageFamily& family, const MessageSample& sample) {
   const Carrier carrier{family.collective, ChosenBy::caller, family.algorithm, family.segments};
   return carrier.terms(sample.layout, sample.bytes);
 }
@@ -33,8 +33,8 @@ std::optional<LinkTerms> terms_of(const MessageFamily& family, const MessageSamp
 /// C, if both send as many messages and bytes.
 std::optional<double> additions(const MessageFamily& reduce, const MessageFamily& broadcast,
                                 const MessageSample& sample) {
-  const auto with = terms_of(reduce, sample);
-  const auto without = terms_of(broadcast, sample);
+  const auto with = sample_terms(reduce, sample);
+  const auto without = sample_terms(broadcast, sample);
   if (!with || !without || !(with->gamma > 0)) return std::nullopt;
   if (with->at(sample.bytes) != without->at(sample.bytes)) return std::nullopt;
   return with->gamma;

@@ -8,9 +8,9 @@
 namespace dlscale::model::machine_file {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json place_json(const TreePlace& place) {
+OrderedJson place_json(const TreePlace& place) {
   return {{"name", place.name},
           {"under", place.under + 1},  // 0: a socket
           {"up_bytes_per_s", place.up.si()},
@@ -18,8 +18,8 @@ Json place_json(const TreePlace& place) {
           {"adapters", place.adapters}};
 }
 
-Json nvlinks_json(const Nvlinks& nvlinks) {
-  Json pairs = Json::array();
+OrderedJson nvlinks_json(const Nvlinks& nvlinks) {
+  OrderedJson pairs = OrderedJson::array();
   for (const NvlinkPair& pair : nvlinks.pairs) pairs.push_back({pair.a, pair.b, pair.links});
   return {{"generation", nvlinks.generation},
           {"board", nvlinks.board},
@@ -100,19 +100,19 @@ NetworkLinks read_network(const Value& value) {
 
 }  // namespace
 
-Json node_json(const NodeLinks& node) {
-  Json places = Json::array();
+OrderedJson node_json(const NodeLinks& node) {
+  OrderedJson places = OrderedJson::array();
   for (const TreePlace& place : node.tree.places) places.push_back(place_json(place));
-  Json json{{"bandwidth_bytes_per_s", node.tree.bandwidth.si()},
-            {"latency_s", node.tree.latency.si()},
-            {"between_sockets_bytes_per_s", node.tree.between_sockets.si()},
-            {"places", places}};
+  OrderedJson json{{"bandwidth_bytes_per_s", node.tree.bandwidth.si()},
+                   {"latency_s", node.tree.latency.si()},
+                   {"between_sockets_bytes_per_s", node.tree.between_sockets.si()},
+                   {"places", places}};
   if (node.nvlinks) json["nvlinks"] = nvlinks_json(*node.nvlinks);
   json["source"] = node.source;
   return json;
 }
 
-Json network_json(const NetworkLinks& network) {
+OrderedJson network_json(const NetworkLinks& network) {
   return {{"kind", network.kind},
           {"adapters", network.adapters},
           {"efficiency", network.efficiency},

@@ -13,7 +13,7 @@
 namespace dlscale::model {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Requires a finite number, because a result file never holds NaN or infinity.
 double finite(double value) {
@@ -22,13 +22,13 @@ double finite(double value) {
 }
 
 template <class Q>
-Json to_json(const Estimate<Q>& e) {
+OrderedJson to_json(const Estimate<Q>& e) {
   return {
       {"value", finite(e.value.si())}, {"low", finite(e.low.si())}, {"high", finite(e.high.si())}};
 }
 
-Json to_json(const Device& device) {
-  Json peak = Json::object();
+OrderedJson to_json(const Device& device) {
+  OrderedJson peak = OrderedJson::object();
   for (const auto& [dtype, rate] : device.peak)
     peak[std::string(dtype_name(dtype))] = finite(rate.si());
   return {{"name", device.name},
@@ -40,14 +40,14 @@ Json to_json(const Device& device) {
           {"source", device.source}};
 }
 
-Json to_json(const LinkSpec& link) {
+OrderedJson to_json(const LinkSpec& link) {
   return {{"name", link.name},
           {"latency_s", finite(link.latency.si())},
           {"bandwidth_bytes_per_s", finite(link.bandwidth.si())},
           {"source", link.source}};
 }
 
-Json to_json(const NcclFacts& facts) {
+OrderedJson to_json(const NcclFacts& facts) {
   return {{"gpu", nccl_gpu_name(facts.gpu)},
           {"fabric", nccl_fabric_name(facts.fabric)},
           {"processor", nccl_processor_name(facts.processor)},
@@ -59,7 +59,7 @@ Json to_json(const NcclFacts& facts) {
 
 /// Adds the descriptions of node and network, and the rule of all-reduces, to clusters that have
 /// them.
-Json with_details(Json json, const Cluster& cluster) {
+OrderedJson with_details(OrderedJson json, const Cluster& cluster) {
   if (cluster.node) json["node"] = machine_file::node_json(*cluster.node);
   if (cluster.network) json["network"] = machine_file::network_json(*cluster.network);
   if (cluster.nccl) json["nccl"] = to_json(*cluster.nccl);
@@ -69,54 +69,55 @@ Json with_details(Json json, const Cluster& cluster) {
   return json;
 }
 
-Json to_json(const Cluster& cluster) {
-  const Json json{{"name", cluster.name},
-                  {"doc", cluster.doc},
-                  {"nodes", cluster.nodes},
-                  {"devices_per_node", cluster.devices_per_node},
-                  {"device", to_json(cluster.device)},
-                  {"host",
-                   {{"cores", cluster.host.cores},
-                    {"decode_s", finite(cluster.host.decode.si())},
-                    {"source", cluster.host.source}}},
-                  {"host_device", to_json(cluster.host_device)},
-                  {"intra_node", to_json(cluster.intra_node)},
-                  {"inter_node", to_json(cluster.inter_node)},
-                  {"storage",
-                   {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
-                    {"shared_by_nodes", cluster.storage.shared_by_nodes},
-                    {"source", cluster.storage.source}}}};
+OrderedJson to_json(const Cluster& cluster) {
+  const OrderedJson json{
+      {"name", cluster.name},
+      {"doc", cluster.doc},
+      {"nodes", cluster.nodes},
+      {"devices_per_node", cluster.devices_per_node},
+      {"device", to_json(cluster.device)},
+      {"host",
+       {{"cores", cluster.host.cores},
+        {"decode_s", finite(cluster.host.decode.si())},
+        {"source", cluster.host.source}}},
+      {"host_device", to_json(cluster.host_device)},
+      {"intra_node", to_json(cluster.intra_node)},
+      {"inter_node", to_json(cluster.inter_node)},
+      {"storage",
+       {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
+        {"shared_by_nodes", cluster.storage.shared_by_nodes},
+        {"source", cluster.storage.source}}}};
   return with_details(json, cluster);
 }
 
 /// Adds the host time, which exists only for asynchronous devices.
-Json with_give(Json json, const std::optional<Estimate<Seconds>>& give) {
+OrderedJson with_give(OrderedJson json, const std::optional<Estimate<Seconds>>& give) {
   if (give) json["give_s"] = to_json(*give);
   return json;
 }
 
-Json to_json(const KernelTime& kernel) {
-  const Json json{{"kernel", kernel.kernel},
-                  {"pass", pass_name(kernel.pass)},
-                  {"dtype", dtype_name(kernel.dtype)},
-                  {"batch", kernel.batch},
-                  {"threads", kernel.threads},
-                  {"ranks_on_node", kernel.ranks_on_node},
-                  {"time_s", to_json(kernel.time)},
-                  {"flops", finite(kernel.work.flops.si())},
-                  {"bytes", finite(kernel.work.bytes.si())},
-                  {"implementation", kernel.implementation},
-                  {"source", kernel.source}};
+OrderedJson to_json(const KernelTime& kernel) {
+  const OrderedJson json{{"kernel", kernel.kernel},
+                         {"pass", pass_name(kernel.pass)},
+                         {"dtype", dtype_name(kernel.dtype)},
+                         {"batch", kernel.batch},
+                         {"threads", kernel.threads},
+                         {"ranks_on_node", kernel.ranks_on_node},
+                         {"time_s", to_json(kernel.time)},
+                         {"flops", finite(kernel.work.flops.si())},
+                         {"bytes", finite(kernel.work.bytes.si())},
+                         {"implementation", kernel.implementation},
+                         {"source", kernel.source}};
   return with_give(json, kernel.give);
 }
 
-Json to_json(const Segment& segment) {
-  Json json{{"from_bytes", finite(segment.from.si())},
-            {"to_bytes", finite(segment.to.si())},
-            {"alpha_s", to_json(segment.alpha)},
-            {"beta_s_per_byte", to_json(segment.beta)},
-            {"median_residual", finite(segment.median_residual)},
-            {"points", segment.points}};
+OrderedJson to_json(const Segment& segment) {
+  OrderedJson json{{"from_bytes", finite(segment.from.si())},
+                   {"to_bytes", finite(segment.to.si())},
+                   {"alpha_s", to_json(segment.alpha)},
+                   {"beta_s_per_byte", to_json(segment.beta)},
+                   {"median_residual", finite(segment.median_residual)},
+                   {"points", segment.points}};
   if (!segment.spread) return json;
   json["spread"] = {{"mean_bytes", finite(segment.spread->mean.si())},
                     {"at_mean_s", finite(segment.spread->at_mean.si())},
@@ -124,39 +125,39 @@ Json to_json(const Segment& segment) {
   return json;
 }
 
-Json to_json(const Piecewise& cost) {
-  Json segments = Json::array();
+OrderedJson to_json(const Piecewise& cost) {
+  OrderedJson segments = OrderedJson::array();
   for (const Segment& segment : cost.segments()) segments.push_back(to_json(segment));
   return segments;
 }
 
-Json to_json(const CollectiveFit& fit) {
-  Json json{{"collective", fit.collective},       {"ranks", fit.ranks},
-            {"ranks_on_node", fit.ranks_on_node}, {"waiting", fit.waiting},
-            {"segments", to_json(fit.cost)},      {"source", fit.source}};
+OrderedJson to_json(const CollectiveFit& fit) {
+  OrderedJson json{{"collective", fit.collective},       {"ranks", fit.ranks},
+                   {"ranks_on_node", fit.ranks_on_node}, {"waiting", fit.waiting},
+                   {"segments", to_json(fit.cost)},      {"source", fit.source}};
   if (fit.memory != "host") json["memory"] = fit.memory;  // as earlier versions wrote it
   return json;
 }
 
-Json to_json(const LinkFit& link) {
+OrderedJson to_json(const LinkFit& link) {
   return {{"alpha_s", to_json(link.alpha)}, {"beta_s_per_byte", to_json(link.beta)}};
 }
 
-Json to_json(const LinkSpread& spread) {
-  Json rows = Json::array();
+OrderedJson to_json(const LinkSpread& spread) {
+  OrderedJson rows = OrderedJson::array();
   for (const auto& values : spread) {
-    Json row = Json::array();
+    OrderedJson row = OrderedJson::array();
     for (const double value : values) row.push_back(finite(value));
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-Json to_json(const LinkRange& range) {
-  Json json{{"from_bytes", finite(range.from.si())},
-            {"to_bytes", finite(range.to.si())},
-            {"median_residual", finite(range.median_residual)},
-            {"points", range.points}};
+OrderedJson to_json(const LinkRange& range) {
+  OrderedJson json{{"from_bytes", finite(range.from.si())},
+                   {"to_bytes", finite(range.to.si())},
+                   {"median_residual", finite(range.median_residual)},
+                   {"points", range.points}};
   if (range.intra) json["intra_node"] = to_json(*range.intra);
   if (range.inter) json["inter_node"] = to_json(*range.inter);
   if (range.both_ways) json["both_ways_s_per_byte"] = to_json(*range.both_ways);
@@ -164,60 +165,60 @@ Json to_json(const LinkRange& range) {
   return json;
 }
 
-Json to_json(const FormRatios& ratios) {
-  Json at = Json::array();
+OrderedJson to_json(const FormRatios& ratios) {
+  OrderedJson at = OrderedJson::array();
   for (const FormRatio& one : ratios.at) {
     at.push_back({{"bytes", finite(one.size.si())}, {"log_ratio", finite(one.log_ratio)}});
   }
   return {{"at", std::move(at)}, {"deviation", finite(ratios.deviation)}};
 }
 
-Json to_json(const LayoutFit& fit) {
-  Json json{{"ranks", fit.layout.ranks},
-            {"ranks_on_node", fit.layout.ranks_on_node()},
-            {"segments", to_json(fit.cost)},
-            {"straight_line", to_json(Piecewise({fit.line}))}};
+OrderedJson to_json(const LayoutFit& fit) {
+  OrderedJson json{{"ranks", fit.layout.ranks},
+                   {"ranks_on_node", fit.layout.ranks_on_node()},
+                   {"segments", to_json(fit.cost)},
+                   {"straight_line", to_json(Piecewise({fit.line}))}};
   if (!fit.ratios.at.empty()) json["beside_closed_form"] = to_json(fit.ratios);
   return json;
 }
 
-Json to_json(const Foresight& foresight) {
+OrderedJson to_json(const Foresight& foresight) {
   return {{"ranks", foresight.ranks},
           {"from_ranks", foresight.from},
           {"median_abs", finite(foresight.median)},
           {"deviation", finite(foresight.deviation)}};
 }
 
-Json to_json(const AlgorithmFit& fit) {
-  Json ranges = Json::array();
+OrderedJson to_json(const AlgorithmFit& fit) {
+  OrderedJson ranges = OrderedJson::array();
   for (const LinkRange& range : fit.ranges) ranges.push_back(to_json(range));
-  Json layouts = Json::array();
+  OrderedJson layouts = OrderedJson::array();
   for (const LayoutFit& layout : fit.layouts) layouts.push_back(to_json(layout));
-  Json json{{"collective", fit.carrier.collective},
-            {"asked", fit.asked},
-            {"library", fit.library},
-            {"waiting", fit.waiting},
-            {"algorithm", fit.carrier.algorithm},
-            {"chosen_by", to_string(fit.carrier.chosen_by)},
-            {"pipeline_segments", fit.carrier.segments},
-            {"gamma_s_per_byte", finite(fit.gamma.si())},
-            {"ranges_of", to_string(fit.range_of)},
-            {"ranges", std::move(ranges)},
-            {"layouts", std::move(layouts)},
-            {"source", fit.source}};
+  OrderedJson json{{"collective", fit.carrier.collective},
+                   {"asked", fit.asked},
+                   {"library", fit.library},
+                   {"waiting", fit.waiting},
+                   {"algorithm", fit.carrier.algorithm},
+                   {"chosen_by", to_string(fit.carrier.chosen_by)},
+                   {"pipeline_segments", fit.carrier.segments},
+                   {"gamma_s_per_byte", finite(fit.gamma.si())},
+                   {"ranges_of", to_string(fit.range_of)},
+                   {"ranges", std::move(ranges)},
+                   {"layouts", std::move(layouts)},
+                   {"source", fit.source}};
   if (fit.carrier.cores > 0) json["shared_cores"] = fit.carrier.cores;
   if (fit.carrier.two_way) json["two_way"] = true;
   if (fit.foresight) json["foresight"] = to_json(*fit.foresight);
   return json;
 }
 
-Json to_json(const Estimate<double>& slowdown) {
+OrderedJson to_json(const Estimate<double>& slowdown) {
   return {{"value", finite(slowdown.value)},
           {"low", finite(slowdown.low)},
           {"high", finite(slowdown.high)}};
 }
 
-Json to_json(const ContentionRange& range) {
+OrderedJson to_json(const ContentionRange& range) {
   return {{"from_bytes", finite(range.from.si())},
           {"to_bytes", finite(range.to.si())},
           {"compute_slowdown", to_json(range.compute)},
@@ -225,8 +226,8 @@ Json to_json(const ContentionRange& range) {
           {"points", range.points}};
 }
 
-Json to_json(const ContentionFit& fit) {
-  Json ranges = Json::array();
+OrderedJson to_json(const ContentionFit& fit) {
+  OrderedJson ranges = OrderedJson::array();
   for (const ContentionRange& range : fit.ranges) ranges.push_back(to_json(range));
   return {{"collective", fit.collective},
           {"ranks", fit.ranks},
@@ -239,23 +240,23 @@ Json to_json(const ContentionFit& fit) {
           {"source", fit.source}};
 }
 
-Json to_json(const AffineFit& fit) {
-  const Json json{{"ranks_on_node", fit.ranks_on_node},
-                  {"threads", fit.threads},
-                  {"dtype", dtype_name(fit.dtype)},
-                  {"segments", to_json(fit.cost)},
-                  {"source", fit.source}};
+OrderedJson to_json(const AffineFit& fit) {
+  const OrderedJson json{{"ranks_on_node", fit.ranks_on_node},
+                         {"threads", fit.threads},
+                         {"dtype", dtype_name(fit.dtype)},
+                         {"segments", to_json(fit.cost)},
+                         {"source", fit.source}};
   return with_give(json, fit.give);
 }
 
-Json to_json(const GraphLaunch& launch) {
+OrderedJson to_json(const GraphLaunch& launch) {
   return {{"host_start_s", to_json(launch.host_start)},
           {"host_s_per_kernel", to_json(launch.host_per_kernel)},
           {"device_start_s", to_json(launch.device_start)},
           {"source", launch.source}};
 }
 
-Json to_json(const LoaderFit& fit) {
+OrderedJson to_json(const LoaderFit& fit) {
   return {{"ranks_on_node", fit.ranks_on_node},
           {"height", fit.height},
           {"width", fit.width},
@@ -265,18 +266,18 @@ Json to_json(const LoaderFit& fit) {
           {"source", fit.source}};
 }
 
-Json to_json(const MeasuredOn& measured_on) {
-  Json json{{"cpu", measured_on.cpu},
-            {"host_hash", measured_on.host_hash},
-            {"backend", measured_on.backend},
-            {"libraries", measured_on.libraries}};
+OrderedJson to_json(const MeasuredOn& measured_on) {
+  OrderedJson json{{"cpu", measured_on.cpu},
+                   {"host_hash", measured_on.host_hash},
+                   {"backend", measured_on.backend},
+                   {"libraries", measured_on.libraries}};
   if (!measured_on.links.empty()) json["links"] = measured_on.links;
   return json;
 }
 
 template <class T>
-Json list(const std::vector<T>& values) {
-  Json result = Json::array();
+OrderedJson list(const std::vector<T>& values) {
+  OrderedJson result = OrderedJson::array();
   for (const T& value : values) result.push_back(to_json(value));
   return result;
 }
@@ -287,7 +288,7 @@ namespace {
 
 /// Adds the optional measurements: cost of addition, contention of messages and computing, graph
 /// launch.
-Json with_optional(Json json, const Machine& machine) {
+OrderedJson with_optional(OrderedJson json, const Machine& machine) {
   if (machine.reduction) {
     json["reduction"] = {{"gamma_s_per_byte", to_json(machine.reduction->per_byte)},
                          {"from", machine.reduction->from}};
@@ -300,22 +301,22 @@ Json with_optional(Json json, const Machine& machine) {
 }  // namespace
 
 std::string machine_json(const Machine& machine) {
-  Json bandwidth = Json::object();
+  OrderedJson bandwidth = OrderedJson::object();
   for (const auto& [kernel, rate] : machine.memory_bandwidth) bandwidth[kernel] = to_json(rate);
-  const Json json{{"schema", "dlscale.machine"},
-                  {"version", 1},
-                  {"fitted", machine.fitted},
-                  {"cluster", to_json(machine.cluster)},
-                  {"kernels", list(machine.kernels)},
-                  {"collectives", list(machine.collectives)},
-                  {"algorithms", list(machine.algorithms)},
-                  {"h2d", list(machine.h2d)},
-                  {"update", list(machine.update)},
-                  {"loaders", list(machine.loaders)},
-                  {"memory_bandwidth_bytes_per_s", bandwidth},
-                  {"sources", machine.sources},
-                  {"measured_on", to_json(machine.measured_on)}};
-  return with_optional(json, machine).dump(2, ' ', false, Json::error_handler_t::replace);
+  const OrderedJson json{{"schema", "dlscale.machine"},
+                         {"version", 1},
+                         {"fitted", machine.fitted},
+                         {"cluster", to_json(machine.cluster)},
+                         {"kernels", list(machine.kernels)},
+                         {"collectives", list(machine.collectives)},
+                         {"algorithms", list(machine.algorithms)},
+                         {"h2d", list(machine.h2d)},
+                         {"update", list(machine.update)},
+                         {"loaders", list(machine.loaders)},
+                         {"memory_bandwidth_bytes_per_s", bandwidth},
+                         {"sources", machine.sources},
+                         {"measured_on", to_json(machine.measured_on)}};
+  return with_optional(json, machine).dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 void save_machine(const std::filesystem::path& path, const Machine& machine) {

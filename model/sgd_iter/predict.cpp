@@ -63,7 +63,7 @@ void note_untold_links(const Machine& machine, const Placement& placement, Notes
 }
 
 /// Forward and backward on the device and the host.
-Given computing(const IterationPlan& plan) {
+Given computing_work(const IterationPlan& plan) {
   Given all = plan.forward;
   for (const ForwardPart& part : plan.late) all = all.then(part.compute);
   for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
@@ -82,7 +82,7 @@ IterationPlan given_at_once(IterationPlan plan) {
 }
 
 void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& notes) {
-  const Given work = computing(plan);
+  const Given work = computing_work(plan);
   if (work.host == Seconds()) return;
   const Seconds waited = time.total - simulate_iteration(given_at_once(plan)).total;
   if (waited <= 0.005 * time.total) return;
@@ -97,7 +97,7 @@ void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& 
 /// does it.
 std::string what_bounds(const Prediction& prediction, const IterationPlan& plan) {
   const std::string_view bound = bound_by(prediction.time, prediction.shares_cores);
-  const Given work = computing(plan);
+  const Given work = computing_work(plan);
   return bound == computing_bound && work.host > work.device ? "kernel launches"
                                                              : std::string(bound);
 }

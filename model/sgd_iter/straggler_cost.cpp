@@ -24,7 +24,7 @@ CountedIterations counted_for(const IterationPlan& plan, int ranks) {
   return {8, std::clamp(draws / ranks, plan.packing ? 16 : 4, draws)};
 }
 
-Seconds computing(const IterationPlan& plan) {
+Seconds computing_time(const IterationPlan& plan) {
   Seconds sum = plan.forward.device + plan.update.device;
   for (const ForwardPart& part : plan.late) sum += part.update.device + part.compute.device;
   for (const BackwardPart& part : plan.backward) sum += part.compute.device;
@@ -77,7 +77,7 @@ StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
   const Seconds even =
       simulate_cluster(plan, plan.shared_storage ? placement : node, ComputeFactors(), counted)
           .total;
-  const Seconds alone = computing(plan);
+  const Seconds alone = computing_time(plan);
   StragglerCost cost;
   cost.drawn = std::max(Seconds(), uneven - even);
   if (alone > Seconds()) {

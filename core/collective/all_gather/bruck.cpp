@@ -10,7 +10,7 @@ namespace {
 /// At distances d = 1, 2, 4, …, rank r sends the blocks r … r + d - 1 that it has to rank r - d. In
 /// the last round it sends only those that rank r - d lacks. Blocks are stored at their final
 /// positions from the start, so none is moved at the end.
-Schedule schedule(const Settings& settings) {
+Schedule bruck_schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);
   Schedule result{p, p, {}};
@@ -31,7 +31,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = ⌈lg p⌉ α + (p-1)/p m β   [Bruck et al. 1997; MODEL 3.11]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds bruck_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;
   return ceiling_log2(settings.p) * link.alpha + (P - 1) / P * m * link.beta;
@@ -43,8 +43,8 @@ extern const Algorithm all_gather_bruck{
     "bruck",
     "blocks to ranks at distances 1, 2, 4, …; fewest messages for any p",
     Collective::all_gather,
-    schedule,
-    cost,
+    bruck_schedule,
+    bruck_cost,
     Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -42,7 +42,7 @@ Rounds broadcast(int p, int k) {
   return rounds;
 }
 
-Schedule schedule(const Settings& settings) {
+Schedule double_binary_tree_schedule(const Settings& settings) {
   const int k = settings.segments;
   EXPECT(settings.p >= 1 && k >= 1);
   const Rounds down = broadcast(settings.p, k);
@@ -55,7 +55,7 @@ Schedule schedule(const Settings& settings) {
 /// It reduces, then broadcasts. In each phase a segment takes at most two rounds per level, and the
 /// next one follows two rounds later. MODEL 3.5, 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ, counts one round
 /// per level and no start-up of later segments; for many segments both tend to 2 m β + m γ.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds double_binary_tree_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   if (settings.p == 1) return {};
   const double k = settings.segments;
@@ -70,8 +70,8 @@ extern const Algorithm all_reduce_double_binary_tree{
     "double_binary_tree",
     "halves of the message along two trees, in segments; each rank has children in one of them",
     Collective::all_reduce,
-    schedule,
-    cost,
+    double_binary_tree_schedule,
+    double_binary_tree_cost,
     Outflow::every_rank,
     Traits{.segments = true},
     "an upper bound: some levels take one round where two are counted"};

@@ -7,7 +7,7 @@ namespace {
 /// For N nodes of g ranks: first a reduce-scatter around rings within the nodes, so that each rank
 /// has 1/g of its node's sum. Then an all-reduce of each such part around a ring across the nodes,
 /// and an all-gather within the nodes.
-Schedule schedule(const Settings& settings) {
+Schedule hierarchical_schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const int g = nodes.ranks_on_node();
   const int N = nodes.count();
@@ -28,7 +28,7 @@ Schedule schedule(const Settings& settings) {
 ///   + 2 (N-1) (α_e + m/(gN) β_e) + (N-1) m/(gN) γ_e   [Horovod's hierarchical all-reduce;
 ///   MODEL 3.13]
 /// If each node has one uplink, its g ranks share it: β_e is then g times that of the link.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds hierarchical_cost(const Links& links, const Settings& settings, Bytes m) {
   const double g = settings.ranks_on_node;
   const double N = settings.p / g;
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
@@ -43,8 +43,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 extern const Algorithm all_reduce_hierarchical{"hierarchical",
                                                "rings within nodes and, for each part, across them",
                                                Collective::all_reduce,
-                                               schedule,
-                                               cost,
+                                               hierarchical_schedule,
+                                               hierarchical_cost,
                                                Outflow::every_rank,
                                                Traits{.two_levels = true}};
 

@@ -7,7 +7,7 @@ namespace {
 
 /// For N nodes of g ranks: reduce to the leaders of the nodes along binomial trees, all-reduce
 /// around a ring of the leaders, broadcast along the same trees.
-Schedule schedule(const Settings& settings) {
+Schedule hierarchical_leaders_schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const int N = nodes.count();
   Rounds down;
@@ -22,7 +22,7 @@ Schedule schedule(const Settings& settings) {
 /// T = ⌈lg g⌉ (2 α_i + m (2 β_i + γ_i))
 ///   + 2 (N-1) α_e + 2 (N-1)/N m β_e + (N-1)/N m γ_e   [MODEL 3.13, variant with leaders]
 /// Only one rank of a node sends to others at a time, so the uplink is not shared; the others wait.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds hierarchical_leaders_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;
   const int g = settings.ranks_on_node;
@@ -34,12 +34,9 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm all_reduce_hierarchical_leaders{
-    "hierarchical_leaders",
-    "trees within nodes to their leaders, and a ring of these",
-    Collective::all_reduce,
-    schedule,
-    cost,
-    Outflow::one,
+    "hierarchical_leaders",    "trees within nodes to their leaders, and a ring of these",
+    Collective::all_reduce,    hierarchical_leaders_schedule,
+    hierarchical_leaders_cost, Outflow::one,
     Traits{.two_levels = true}};
 
 }  // namespace dlscale::collective

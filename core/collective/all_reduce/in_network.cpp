@@ -23,7 +23,7 @@ std::vector<Group> levels_of(int p, int down_links) {
 
 /// Segments go up the tree of switches, each of which adds the data from below, and down again.
 /// Segment s takes hop h of 2 × levels in round s + h.
-Schedule schedule(const Settings& settings) {
+Schedule in_network_schedule(const Settings& settings) {
   const int k = settings.segments;
   EXPECT(k >= 1);
   const std::vector<Group> levels = levels_of(settings.p, settings.down_links);
@@ -53,7 +53,7 @@ Schedule schedule(const Settings& settings) {
 /// switches (1 for p = 1), r links down each   [MODEL 3.21, 3.22 with η = 1]
 /// α is that of a hop, γ that of the switch: 0 if it adds at the rate of its links, and for p = 1.
 /// One segment gives the latency 2 h (α + m β) of small messages, many give the m β of streams.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds in_network_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double k = settings.segments;
   int h = 0;
@@ -70,8 +70,8 @@ extern const Algorithm all_reduce_in_network{
     "in_network",
     "switches add on the way up a tree and hand the sum down (SHARP)",
     Collective::all_reduce,
-    schedule,
-    cost,
+    in_network_schedule,
+    in_network_cost,
     Outflow::every_rank,
     Traits{.segments = true, .switches = true}};
 

@@ -22,7 +22,7 @@ struct Turns {
 
 /// Each server has one part of the message, in segments. In pass i, ranks push segment i of all
 /// parts, which servers sum, and pull segment i - 1.
-Schedule schedule(const Settings& settings) {
+Schedule parameter_server_schedule(const Settings& settings) {
   const int p = settings.p;
   const int k = settings.segments;
   const int S = settings.servers;
@@ -54,7 +54,7 @@ Schedule schedule(const Settings& settings) {
 /// T = (k + 1) M (α + m/(kS) β) + k (M - 1) m/(kS) γ with M = max(p, S). Pushing a segment takes
 /// the slower of all ranks of S servers and all servers of p ranks; pulling it overlaps pushing the
 /// next one   [MODEL 3.19; with S = 1 and k = 1 it is 3.18, 2 p m β]. For p = 1 nothing is added.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds parameter_server_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double M = std::max(settings.p, settings.servers);
   const double k = settings.segments;
@@ -69,8 +69,8 @@ extern const Algorithm all_reduce_parameter_server{
     "parameter_server",
     "ranks push to servers, which add, and pull from them; a part of the message on each server",
     Collective::all_reduce,
-    schedule,
-    cost,
+    parameter_server_schedule,
+    parameter_server_cost,
     Outflow::every_rank,
     Traits{.segments = true, .servers = true}};
 

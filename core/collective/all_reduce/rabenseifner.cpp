@@ -6,7 +6,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Reduce-scatter by recursive halving, all-gather by recursive doubling.
-Schedule schedule(const Settings& settings) {
+Schedule rabenseifner_schedule(const Settings& settings) {
   const PowerOfTwoGroup group(settings.p);
   const Rounds gather = doubling_all_gather(everyone(group.size()));
   Schedule inner;
@@ -20,7 +20,7 @@ Schedule schedule(const Settings& settings) {
 /// T = (2 lg p' + 2) α + (2 (p'-1)/p' + 2) m β + ((p'-1)/p' + 1) m γ.
 /// The comment in MPICH that MODEL 3.2 follows has p for p' in the last two terms. That is up to
 /// 1/p' of m (2 β + γ) more than the algorithm sends.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds rabenseifner_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const int p = settings.p;
   const double P = largest_power_of_2(p);
@@ -33,11 +33,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm all_reduce_rabenseifner{
-    "rabenseifner",
-    "recursive halving, then doubling; few messages and few bytes",
-    Collective::all_reduce,
-    schedule,
-    cost,
-    Outflow::every_rank};
+    "rabenseifner",         "recursive halving, then doubling; few messages and few bytes",
+    Collective::all_reduce, rabenseifner_schedule,
+    rabenseifner_cost,      Outflow::every_rank};
 
 }  // namespace dlscale::collective

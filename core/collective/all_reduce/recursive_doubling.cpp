@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Exchanges the whole message with the rank whose number differs in one bit.
-Schedule schedule(const Settings& settings) {
+Schedule recursive_doubling_schedule(const Settings& settings) {
   const PowerOfTwoGroup group(settings.p);
   Schedule inner;
   for (int distance = 1; distance < group.size(); distance *= 2) {
@@ -20,7 +20,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = lg p (α + m β + m γ) for p = 2^k   [Thakur et al. 2005; MODEL 3.1]
 /// else (⌊lg p⌋ + 2)(α + m β) + (⌊lg p⌋ + 1) m γ. Fewest messages; each has the whole size.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds recursive_doubling_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double lg_p = floor_log2(settings.p);
   if (settings.p == largest_power_of_2(settings.p)) {
@@ -32,11 +32,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm all_reduce_recursive_doubling{
-    "recursive_doubling",
-    "lg p exchanges of the whole message; fewest messages",
-    Collective::all_reduce,
-    schedule,
-    cost,
-    Outflow::every_rank};
+    "recursive_doubling",    "lg p exchanges of the whole message; fewest messages",
+    Collective::all_reduce,  recursive_doubling_schedule,
+    recursive_doubling_cost, Outflow::every_rank};
 
 }  // namespace dlscale::collective

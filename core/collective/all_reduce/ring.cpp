@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Reduce-scatter around the ring, then all-gather around the ring.
-Schedule schedule(const Settings& settings) {
+Schedule ring_schedule(const Settings& settings) {
   const int p = settings.p;
   const Rounds gather = ring_all_gather(everyone(p), {});
   return {p, p, in_turn(backwards(gather), gather)};
@@ -13,7 +13,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = 2 (p-1) α + 2 (p-1)/p m β + (p-1)/p m γ   [Patarasuk & Yuan 2009; MODEL 3.3]
 /// It has the fewest bytes on the wire of all algorithms, and the most messages.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;
   return 2 * (P - 1) * alpha + 2 * (P - 1) / P * m * beta + (P - 1) / P * m * gamma;
@@ -25,8 +25,8 @@ extern const Algorithm all_reduce_ring{
     "ring",
     "reduce-scatter and all-gather around a ring; least bytes on the wire",
     Collective::all_reduce,
-    schedule,
-    cost,
+    ring_schedule,
+    ring_cost,
     Outflow::one};
 
 }  // namespace dlscale::collective

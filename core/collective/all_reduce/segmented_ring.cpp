@@ -7,7 +7,7 @@ namespace dlscale::collective {
 namespace {
 
 /// The ring with its reduce-scatter in phases, each with one segment of every block.
-Schedule schedule(const Settings& settings) {
+Schedule segmented_ring_schedule(const Settings& settings) {
   const int p = settings.p;
   const int k = settings.segments;
   const Group ring = everyone(p);
@@ -21,7 +21,7 @@ Schedule schedule(const Settings& settings) {
 /// T = (k + 1)(p-1) α + 2 (p-1)/p m β + (p-1)/p m γ with k segments   [Open MPI,
 /// coll_base_allreduce.c; MODEL 3.3]
 /// It helps where adding overlaps with sending, which a model of rounds does not represent.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds segmented_ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;
   const double k = settings.segments;
@@ -31,12 +31,9 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm all_reduce_segmented_ring{
-    "segmented_ring",
-    "a ring that reduces one segment of every block after the other",
-    Collective::all_reduce,
-    schedule,
-    cost,
-    Outflow::one,
+    "segmented_ring",        "a ring that reduces one segment of every block after the other",
+    Collective::all_reduce,  segmented_ring_schedule,
+    segmented_ring_cost,     Outflow::one,
     Traits{.segments = true}};
 
 }  // namespace dlscale::collective

@@ -12,7 +12,7 @@ namespace {
 /// with that bit move together. At rank r on its way it is stored in the slot for the block of rank
 /// r - j. No other block uses that slot then, and at the end it is the block's own slot. So no
 /// block is moved before or after the steps. The own block is copied.
-Schedule schedule(const Settings& settings) {
+Schedule bruck_schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);
   Schedule result{p, p, Rounds(static_cast<std::size_t>(std::max(1, ceiling_log2(p))))};
@@ -45,7 +45,7 @@ int blocks_sent(int p) {
 
 /// T = lg p α + m/2 lg p β for p = 2^k   [Bruck et al. 1997; MODEL 3.17]
 /// else ⌈lg p⌉ α + m/p β Σ_{j < p} (bits set in j).
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds bruck_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   return ceiling_log2(settings.p) * link.alpha +
          blocks_sent(settings.p) * (m / settings.p * link.beta);
@@ -56,8 +56,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 extern const Algorithm all_to_all_bruck{"bruck",
                                         "blocks by steps of 1, 2, 4, … ranks; fewest messages",
                                         Collective::all_to_all,
-                                        schedule,
-                                        cost,
+                                        bruck_schedule,
+                                        bruck_cost,
                                         Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -8,7 +8,7 @@ namespace {
 
 /// In round s, each rank sends to the rank s to its right the block for it. The receiver stores it
 /// at the position for blocks of the sender in the result. The own block is copied there.
-Schedule schedule(const Settings& settings) {
+Schedule pairwise_schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);
   Schedule result{p, p, Rounds(static_cast<std::size_t>(std::max(1, p - 1)))};
@@ -26,7 +26,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (p-1) α + (p-1)/p m β   [Thakur et al. 2005; MODEL 3.17]
 /// MODEL 3.17 writes m β, because it leaves the own block out of m.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds pairwise_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;
   return (P - 1) * link.alpha + (P - 1) / P * m * link.beta;
@@ -37,8 +37,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 extern const Algorithm all_to_all_pairwise{"pairwise",
                                            "each rank sends each other its block; least bytes",
                                            Collective::all_to_all,
-                                           schedule,
-                                           cost,
+                                           pairwise_schedule,
+                                           pairwise_cost,
                                            Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -9,7 +9,7 @@ namespace {
 /// One half of the message goes around to the right, the other to the left, each in segments. All
 /// ranks use both of their ports in or out concurrently, so this is for rings whose neighbours are
 /// joined by separate links. With one port for both, it would not be faster than the chain.
-Schedule schedule(const Settings& settings) {
+Schedule bidirectional_ring_schedule(const Settings& settings) {
   const int k = settings.segments;
   const Group right = everyone(settings.p, settings.root);
   Group left(right.rbegin(), right.rend());  // the root is last
@@ -22,7 +22,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (p - 2 + k)(α + m/(2k) β) with k segments in each half, p ≥ 3   [MODEL 3.14, two ports]
 /// One link joins two ranks and carries both halves: T = k (α + m/k β).
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds bidirectional_ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const int k = settings.segments;
   const int halves = settings.p == 2 ? 1 : 2;
@@ -35,8 +35,8 @@ extern const Algorithm broadcast_bidirectional_ring{
     "bidirectional_ring",
     "halves in segments both ways around a ring; needs two ports at each rank",
     Collective::broadcast,
-    schedule,
-    cost,
+    bidirectional_ring_schedule,
+    bidirectional_ring_cost,
     Outflow::two,
     Traits{.segments = true}};
 

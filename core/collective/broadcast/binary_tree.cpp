@@ -11,7 +11,7 @@ namespace {
 
 /// Rank i of level l, 2^l - 1 ≤ i < 2^(l+1) - 1, passes the message to i + 2^l and then to i +
 /// 2^(l+1). [Open MPI, ompi_coll_base_topo_build_tree() of two children]
-Schedule schedule(const Settings& settings) {
+Schedule binary_tree_schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
   std::vector<int> arrival(static_cast<std::size_t>(p));
@@ -32,7 +32,7 @@ Schedule schedule(const Settings& settings) {
 /// T = max{ 2 (L-1), L + ⌊lg(p - 2^L + 1)⌋ }(α + m β), L = ⌊lg p⌋. A second child waits for the
 /// first, so the last rank is the one whose path has the most second children. It is on the last
 /// level or the one before, which is full. [derived from the schedule]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds binary_tree_cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;
   if (p == 1) return {};
   const int last = floor_log2(p);
@@ -44,11 +44,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm broadcast_binary_tree{
-    "binary_tree",
-    "the whole message down a binary tree, to one child after the other",
-    Collective::broadcast,
-    schedule,
-    cost,
-    Outflow::every_rank};
+    "binary_tree",         "the whole message down a binary tree, to one child after the other",
+    Collective::broadcast, binary_tree_schedule,
+    binary_tree_cost,      Outflow::every_rank};
 
 }  // namespace dlscale::collective

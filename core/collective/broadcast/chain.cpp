@@ -4,14 +4,14 @@
 namespace dlscale::collective {
 namespace {
 
-Schedule schedule(const Settings& settings) {
+Schedule chain_schedule(const Settings& settings) {
   const int k = settings.segments;
   return {settings.p, k, chain_broadcast(everyone(settings.p, settings.root), {0, k})};
 }
 
 /// T = (p - 2 + k)(α + m/k β) with k segments   [MODEL 3.14; the best k:
 /// core/collective/pipeline.hpp]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const int k = settings.segments;
   return chain_rounds(settings.p, k) * (link.alpha + m / k * link.beta);
@@ -22,8 +22,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 extern const Algorithm broadcast_chain{"chain",
                                        "segments follow one another along a chain",
                                        Collective::broadcast,
-                                       schedule,
-                                       cost,
+                                       chain_schedule,
+                                       chain_cost,
                                        Outflow::one,
                                        Traits{.segments = true}};
 

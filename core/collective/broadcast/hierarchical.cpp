@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// A chain of the leaders of the nodes, then chains within the nodes.
-Schedule schedule(const Settings& settings) {
+Schedule hierarchical_schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const Slots all{0, settings.segments};
   return {settings.p, all.count,
@@ -15,7 +15,7 @@ Schedule schedule(const Settings& settings) {
 /// T = (N - 2 + k)(α_e + m/k β_e) + (g - 2 + k)(α_i + m/k β_i) for N nodes of g ranks, k segments;
 /// a level of one costs nothing   [MPI between nodes, NCCL within: Awan et al. 2016; MODEL 3.2].
 /// The levels follow one another: whether a leader could feed both at once depends on its ports.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds hierarchical_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto& [inter, intra] = links;
   const int k = settings.segments;
   const int g = settings.ranks_on_node;
@@ -29,8 +29,8 @@ extern const Algorithm broadcast_hierarchical{
     "hierarchical",
     "a chain of the leaders of the nodes, then chains within nodes (as MPI + NCCL)",
     Collective::broadcast,
-    schedule,
-    cost,
+    hierarchical_schedule,
+    hierarchical_cost,
     Outflow::one,
     Traits{.segments = true, .two_levels = true}};
 

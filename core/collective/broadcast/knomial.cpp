@@ -25,7 +25,7 @@ Levels levels_of(int p) {
 
 /// A rank with the message sends it to radix - 1 others, one after another, then all ranks with the
 /// message do the same.
-Schedule schedule(const Settings& settings) {
+Schedule knomial_schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
   Schedule result{p, 1, {}};
@@ -43,7 +43,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4; for p = k^L it is
 /// L (k-1)(α + m β)   [MODEL 3.8, where the first level is counted as if it was full]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds knomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;
   const auto [distance, levels] = levels_of(p);
   if (levels == 0) return {};
@@ -58,8 +58,8 @@ extern const Algorithm broadcast_knomial{
     "knomial",
     "the whole message down a tree in which each rank passes it to three others a level",
     Collective::broadcast,
-    schedule,
-    cost,
+    knomial_schedule,
+    knomial_cost,
     Outflow::one};
 
 }  // namespace dlscale::collective

@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// The root sends to one rank after another, through its one port.
-Schedule schedule(const Settings& settings) {
+Schedule linear_schedule(const Settings& settings) {
   Schedule result{settings.p, 1, {}};
   for (const Rank rank : everyone(settings.p, settings.root)) {
     if (rank == settings.root) continue;
@@ -15,7 +15,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = (p-1)(α + m β)   [MODEL 3.9]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds linear_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   return (settings.p - 1) * (link.alpha + m * link.beta);
 }
@@ -23,6 +23,7 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm broadcast_linear{
-    "linear", "the root sends to each rank", Collective::broadcast, schedule, cost, Outflow::one};
+    "linear",    "the root sends to each rank", Collective::broadcast, linear_schedule, linear_cost,
+    Outflow::one};
 
 }  // namespace dlscale::collective

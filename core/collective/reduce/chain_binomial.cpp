@@ -6,7 +6,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Chains within the nodes to their leaders, then a binomial tree of the leaders to the root.
-Schedule schedule(const Settings& settings) {
+Schedule chain_binomial_schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const Slots all{0, settings.segments};
   const Rounds across = backwards(binomial_broadcast(nodes.place(0), all));
@@ -15,7 +15,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (g - 2 + k)(α_i + m/k (β_i + γ_i)) + ⌈lg N⌉ (α_e + m (β_e + γ_e)) for N nodes of g ranks, k
 /// segments; a level of one costs nothing   [S-Caffe's CB; MODEL 3.2]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds chain_binomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;
   const int k = settings.segments;
@@ -30,8 +30,8 @@ extern const Algorithm reduce_chain_binomial{
     "chain_binomial",
     "chains within nodes, then a binomial tree of their leaders (S-Caffe's CB)",
     Collective::reduce,
-    schedule,
-    cost,
+    chain_binomial_schedule,
+    chain_binomial_cost,
     Outflow::one,
     Traits{.segments = true, .two_levels = true}};
 

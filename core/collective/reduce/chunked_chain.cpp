@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Chains within the nodes to their leaders, then a chain of the leaders to the root.
-Schedule schedule(const Settings& settings) {
+Schedule chunked_chain_schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const Slots all{0, settings.segments};
   const Rounds across = backwards(chain_broadcast(nodes.place(0), all));
@@ -14,7 +14,7 @@ Schedule schedule(const Settings& settings) {
 
 /// T = (g - 2 + k)(α_i + m/k (β_i + γ_i)) + (N - 2 + k)(α_e + m/k (β_e + γ_e)) for N nodes of g
 /// ranks, k segments; a level of one costs nothing   [S-Caffe's CC; MODEL 3.2]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds chunked_chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;
   const int k = settings.segments;
@@ -29,8 +29,8 @@ extern const Algorithm reduce_chunked_chain{"chunked_chain",
                                             "chains within nodes, then a chain of their leaders "
                                             "(S-Caffe's CC)",
                                             Collective::reduce,
-                                            schedule,
-                                            cost,
+                                            chunked_chain_schedule,
+                                            chunked_chain_cost,
                                             Outflow::one,
                                             Traits{.segments = true, .two_levels = true}};
 

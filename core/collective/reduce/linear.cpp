@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// One rank after another sends to the root, whose incoming link they would share anyway.
-Schedule schedule(const Settings& settings) {
+Schedule linear_schedule(const Settings& settings) {
   const int p = settings.p;
   const Rank root = settings.root;
   EXPECT(p >= 1 && root >= 0 && root < p);
@@ -17,14 +17,15 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = (p-1)(α + m β + m γ)   [as MODEL 3.9, with adding]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds linear_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   return (settings.p - 1) * (alpha + m * beta + m * gamma);
 }
 
 }  // namespace
 
-extern const Algorithm reduce_linear{
-    "linear", "each rank sends to the root", Collective::reduce, schedule, cost, Outflow::one};
+extern const Algorithm reduce_linear{"linear",           "each rank sends to the root",
+                                     Collective::reduce, linear_schedule,
+                                     linear_cost,        Outflow::one};
 
 }  // namespace dlscale::collective

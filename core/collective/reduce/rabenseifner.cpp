@@ -6,7 +6,7 @@ namespace dlscale::collective {
 namespace {
 
 /// Reduce-scatter by recursive halving, then a gather along a binomial tree.
-Schedule schedule(const Settings& settings) {
+Schedule rabenseifner_schedule(const Settings& settings) {
   const int p = settings.p;
   const Group group = everyone(p, settings.root);
   const Rounds scatter = backwards(doubling_all_gather(group));
@@ -17,7 +17,7 @@ Schedule schedule(const Settings& settings) {
 /// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005; MODEL 3.7]
 /// else, with the slots of doubling_slots (recursive halving), T = (⌊lg p⌋ + 2 + ⌈lg p⌉) α +
 /// slots/p m (β + γ) + (p-1)/p m β.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds rabenseifner_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const int p = settings.p;
   const double P = p;
@@ -27,11 +27,9 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 
 }  // namespace
 
-extern const Algorithm reduce_rabenseifner{"rabenseifner",
-                                           "recursive halving, then a gather; few bytes",
-                                           Collective::reduce,
-                                           schedule,
-                                           cost,
-                                           Outflow::every_rank};
+extern const Algorithm reduce_rabenseifner{
+    "rabenseifner",     "recursive halving, then a gather; few bytes",
+    Collective::reduce, rabenseifner_schedule,
+    rabenseifner_cost,  Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// In round s, each rank sends the block of the rank s to its right to that rank.
-Schedule schedule(const Settings& settings) {
+Schedule pairwise_schedule(const Settings& settings) {
   const int p = settings.p;
   EXPECT(p >= 1);
   Schedule result{p, p, {}};
@@ -21,7 +21,7 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005; MODEL 3.12]
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds pairwise_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;
   return (P - 1) * alpha + (P - 1) / P * m * (beta + gamma);
@@ -32,8 +32,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 extern const Algorithm reduce_scatter_pairwise{"pairwise",
                                                "each rank sends each other its block",
                                                Collective::reduce_scatter,
-                                               schedule,
-                                               cost,
+                                               pairwise_schedule,
+                                               pairwise_cost,
                                                Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -5,7 +5,7 @@ namespace dlscale::collective {
 namespace {
 
 /// The all-gather by recursive doubling, reversed.
-Schedule schedule(const Settings& settings) {
+Schedule recursive_halving_schedule(const Settings& settings) {
   return {settings.p, settings.p, backwards(doubling_all_gather(everyone(settings.p)))};
 }
 
@@ -13,7 +13,7 @@ Schedule schedule(const Settings& settings) {
 /// else (⌊lg p⌋ + 2) α + slots/p m (β + γ) with the slots of doubling_slots. MPICH's comment has a
 /// term of wrong dimension here. MODEL 3.12's replacement spreads the folded ranks evenly, whereas
 /// here they are in the lower halves.
-Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+Seconds recursive_halving_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;
   return doubling_rounds(settings.p) * alpha + doubling_slots(settings.p) / P * m * (beta + gamma);
@@ -22,11 +22,8 @@ Seconds cost(const Links& links, const Settings& settings, Bytes m) {
 }  // namespace
 
 extern const Algorithm reduce_scatter_recursive_halving{
-    "recursive_halving",
-    "exchanges of halves, of halves of these, …; fewest messages",
-    Collective::reduce_scatter,
-    schedule,
-    cost,
-    Outflow::every_rank};
+    "recursive_halving",        "exchanges of halves, of halves of these, …; fewest messages",
+    Collective::reduce_scatter, recursive_halving_schedule,
+    recursive_halving_cost,     Outflow::every_rank};
 
 }  // namespace dlscale::collective

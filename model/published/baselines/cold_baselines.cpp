@@ -36,8 +36,8 @@ std::optional<double> tokens_of_a_sample(const ScalingCase& training) {
   return static_cast<double>(*training.network.seq);
 }
 
-CasePrediction predict_one(const ColdBaseline& baseline, const ScalingCase& training,
-                           const DeviceCatalogue& devices) {
+CasePrediction predict_cold(const ColdBaseline& baseline, const ScalingCase& training,
+                            const DeviceCatalogue& devices) {
   const auto absent = [&](std::string reason) {
     return cases::not_covered(training.id, std::move(reason));
   };
@@ -70,14 +70,14 @@ CasePrediction predict_one(const ColdBaseline& baseline, const ScalingCase& trai
   return prediction;
 }
 
-constexpr std::array baselines{
+constexpr std::array all_cold{
     ColdBaseline{"mfu40", "6 operations a parameter and token at 40 % of the GPU's peak", 0.4},
     ColdBaseline{"peak", "6 operations a parameter and token at the GPU's peak", 1}};
 
 }  // namespace
 
 std::span<const ColdBaseline> cold_baselines() {
-  return baselines;
+  return all_cold;
 }
 
 std::vector<CasePrediction> predict(const ColdBaseline& baseline,
@@ -86,7 +86,7 @@ std::vector<CasePrediction> predict(const ColdBaseline& baseline,
   std::vector<CasePrediction> predictions;
   predictions.reserve(trainings.size());
   for (const ScalingCase& training : trainings) {
-    predictions.push_back(predict_one(baseline, training, devices));
+    predictions.push_back(predict_cold(baseline, training, devices));
   }
   return predictions;
 }

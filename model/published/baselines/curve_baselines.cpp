@@ -69,7 +69,7 @@ Times loglog(const CurveCase& curve) {
   return times;
 }
 
-constexpr std::array baselines{
+constexpr std::array all_of_curves{
     CurveBaseline{"alpha_beta", "a line through the smallest and the largest given size",
                   alpha_beta},
     CurveBaseline{"loglog", "log-log interpolation between the given sizes", loglog}};
@@ -79,7 +79,7 @@ bool is_absurd(Seconds time) {
   return !std::isfinite(time.si()) || time.si() < 1e-30 || time.si() > 1e30;
 }
 
-CasePrediction predict_one(const CurveBaseline& baseline, const CurveCase& curve) {
+CasePrediction predict_curve(const CurveBaseline& baseline, const CurveCase& curve) {
   if (curve.given.empty()) return cases::not_covered(curve.id, "no curve is given");
   const Times times = baseline.times(curve);
   if (!times) return cases::not_covered(curve.id, "the nearest curve has too few points or ranks");
@@ -100,14 +100,14 @@ CasePrediction predict_one(const CurveBaseline& baseline, const CurveCase& curve
 }  // namespace
 
 std::span<const CurveBaseline> curve_baselines() {
-  return baselines;
+  return all_of_curves;
 }
 
 std::vector<CasePrediction> predict(const CurveBaseline& baseline,
                                     std::span<const CurveCase> curves) {
   std::vector<CasePrediction> predictions;
   predictions.reserve(curves.size());
-  for (const CurveCase& curve : curves) predictions.push_back(predict_one(baseline, curve));
+  for (const CurveCase& curve : curves) predictions.push_back(predict_curve(baseline, curve));
   return predictions;
 }
 

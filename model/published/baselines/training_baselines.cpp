@@ -56,12 +56,12 @@ Seconds wfbp_ideal(const ScalingCase& training) {
   return computing / 3.0 + std::max(2.0 * computing / 3.0, nominal_ring(training, training.gpus));
 }
 
-constexpr std::array baselines{
+constexpr std::array all_of_trainings{
     TrainingBaseline{"linear", "throughput proportional to the number of GPUs", linear},
     TrainingBaseline{"bsp_ring", "computing, then a ring at nominal bandwidth", bsp_ring},
     TrainingBaseline{"wfbp_ideal", "a ring at nominal bandwidth, ideally overlapped", wfbp_ideal}};
 
-CasePrediction predict_one(const TrainingBaseline& baseline, const ScalingCase& training) {
+CasePrediction predict_training(const TrainingBaseline& baseline, const ScalingCase& training) {
   if (training.given.empty()) {
     return cases::not_covered(training.id, "no measured point is given to scale from");
   }
@@ -90,7 +90,7 @@ Seconds nominal_ring(const ScalingCase& training, int p) {
 }
 
 std::span<const TrainingBaseline> training_baselines() {
-  return baselines;
+  return all_of_trainings;
 }
 
 std::vector<CasePrediction> predict(const TrainingBaseline& baseline,
@@ -98,7 +98,7 @@ std::vector<CasePrediction> predict(const TrainingBaseline& baseline,
   std::vector<CasePrediction> predictions;
   predictions.reserve(trainings.size());
   for (const ScalingCase& training : trainings) {
-    predictions.push_back(predict_one(baseline, training));
+    predictions.push_back(predict_training(baseline, training));
   }
   return predictions;
 }

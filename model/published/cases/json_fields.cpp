@@ -61,7 +61,7 @@ std::string python_text(const json& value) {
 }
 
 /// A value within a line, by its dotted name.
-struct Named {
+struct NestedValue {
   std::string name;
   const json* value;
   int depth;
@@ -261,9 +261,9 @@ std::vector<JsonFields> JsonFields::objects(std::string_view key, std::size_t mo
 std::map<std::string, std::string> JsonFields::plain_values() const {
   constexpr int deepest = 8;
   std::map<std::string, std::string> fields;
-  std::vector<Named> left{{"", object_, 0}};
+  std::vector<NestedValue> left{{"", object_, 0}};
   while (!left.empty()) {
-    const Named next = std::move(left.back());
+    const NestedValue next = std::move(left.back());
     left.pop_back();
     if (next.value->is_array() || next.depth > deepest) continue;
     if (!next.value->is_object()) {

@@ -48,7 +48,7 @@ std::vector<Seconds> read_times(const JsonFields& from, std::size_t sizes) {
   return times;
 }
 
-GivenCurve read_given(const JsonFields& given) {
+GivenCurve read_given_curve(const JsonFields& given) {
   given.expect_spelling({"ranks", "nodes", "bytes", "time_s"});
   GivenCurve read;
   read_scale(given, read);
@@ -57,7 +57,7 @@ GivenCurve read_given(const JsonFields& given) {
   return read;
 }
 
-CurveCluster read_cluster(const JsonFields& cluster) {
+CurveCluster read_curve_cluster(const JsonFields& cluster) {
   cluster.expect_spelling({"gpus_per_node", "intra_node", "inter_node"});
   CurveCluster read;
   read.gpu = cluster.text_if("gpu");
@@ -82,9 +82,9 @@ CurveCase read_curve_case(const JsonFields& line) {
   read.library = line.text("library");
   read.buffer = parse_buffer(line.text("buffer"), line.where("buffer"));
   read_scale(line, read);
-  read.cluster = read_cluster(line.object("cluster"));
+  read.cluster = read_curve_cluster(line.object("cluster"));
   for (const JsonFields& given : line.objects("given", 1000)) {
-    read.given.push_back(read_given(given));
+    read.given.push_back(read_given_curve(given));
   }
   read.query = read_sizes(line.object("query"));
   read.source = line.text_if("source");

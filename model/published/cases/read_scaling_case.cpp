@@ -52,7 +52,7 @@ CaseNetwork read_network(const JsonFields& network) {
   return read;
 }
 
-CaseCluster read_cluster(const JsonFields& cluster) {
+CaseCluster read_case_cluster(const JsonFields& cluster) {
   cluster.expect_spelling({"gpu", "intra_node", "inter_node"});
   CaseCluster read;
   read.gpu = cluster.text("gpu");
@@ -104,7 +104,7 @@ void expect_batch(const JsonFields& of, double global_batch, double batch_per_gp
             fmt::format("and batch_per_gpu · gpus is {} · {}", batch_per_gpu, gpus));
 }
 
-GivenPoint read_given(const JsonFields& given) {
+GivenPoint read_given_point(const JsonFields& given) {
   given.expect_spelling({"gpus", "samples_per_s", "iteration_s", "batch_per_gpu", "global_batch",
                          "note", "computes_only"});
   GivenPoint read;
@@ -180,10 +180,10 @@ ScalingCase read_scaling_case(const JsonFields& line) {
   read.gpus = line.count("gpus", workers);
   read.gpus_per_node = line.count("gpus_per_node", workers);
   read.nodes = line.count("nodes", workers);
-  read.cluster = read_cluster(line.object("cluster"));
+  read.cluster = read_case_cluster(line.object("cluster"));
   read.run = read_run(line.object("run"));
   for (const JsonFields& given : line.objects("given", 1000)) {
-    read.given.push_back(read_given(given));
+    read.given.push_back(read_given_point(given));
   }
   read.source = line.text_if("source");
   read.licence = line.text_if("licence");

@@ -15,25 +15,26 @@ namespace dlscale::cases {
 namespace {
 
 template <class Enum>
-using Named = std::pair<std::string_view, Enum>;
+using CaseWord = std::pair<std::string_view, Enum>;
 
-constexpr std::array<Named<Synchronisation>, 4> synchronisations{
+constexpr std::array<CaseWord<Synchronisation>, 4> synchronisations{
     {{"all_reduce", Synchronisation::all_reduce},
      {"parameter_server", Synchronisation::parameter_server},
      {"replicated_copy", Synchronisation::replicated_copy},
      {"fsdp", Synchronisation::fsdp}}};
-constexpr std::array<Named<Overlap>, 7> overlaps{{{"none", Overlap::none},
-                                                  {"wfbp", Overlap::wfbp},
-                                                  {"bucketed", Overlap::bucketed},
-                                                  {"merged", Overlap::merged},
-                                                  {"scheduled", Overlap::scheduled},
-                                                  {"bucketed+async_tp", Overlap::bucketed_async_tp},
-                                                  {"unknown", Overlap::unknown}}};
-constexpr std::array<Named<Input>, 3> inputs{
+constexpr std::array<CaseWord<Overlap>, 7> overlaps{
+    {{"none", Overlap::none},
+     {"wfbp", Overlap::wfbp},
+     {"bucketed", Overlap::bucketed},
+     {"merged", Overlap::merged},
+     {"scheduled", Overlap::scheduled},
+     {"bucketed+async_tp", Overlap::bucketed_async_tp},
+     {"unknown", Overlap::unknown}}};
+constexpr std::array<CaseWord<Input>, 3> inputs{
     {{"synthetic", Input::synthetic}, {"real", Input::real}, {"unknown", Input::unknown}}};
-constexpr std::array<Named<BufferMemory>, 2> buffers{
+constexpr std::array<CaseWord<BufferMemory>, 2> buffers{
     {{"device", BufferMemory::device}, {"host", BufferMemory::host}}};
-constexpr std::array<Named<CurveTask>, 2> tasks{
+constexpr std::array<CaseWord<CurveTask>, 2> tasks{
     {{"interpolate", CurveTask::interpolate}, {"extrapolate", CurveTask::extrapolate}}};
 
 [[noreturn]] void refuse_word(std::string_view word, std::string_view where,
@@ -44,7 +45,7 @@ constexpr std::array<Named<CurveTask>, 2> tasks{
 }
 
 template <class Enum, std::size_t N>
-std::array<std::string_view, N> words_of(const std::array<Named<Enum>, N>& all) {
+std::array<std::string_view, N> words_of(const std::array<CaseWord<Enum>, N>& all) {
   std::array<std::string_view, N> words;
   std::ranges::transform(all, words.begin(), [](const auto& named) { return named.first; });
   return words;
@@ -52,8 +53,8 @@ std::array<std::string_view, N> words_of(const std::array<Named<Enum>, N>& all) 
 
 /// Returns nullptr for a word unlike all known ones, and throws for a misspelt one.
 template <class Enum, std::size_t N>
-const Named<Enum>* find_word(std::string_view word, std::string_view where,
-                             const std::array<Named<Enum>, N>& all) {
+const CaseWord<Enum>* find_word(std::string_view word, std::string_view where,
+                                const std::array<CaseWord<Enum>, N>& all) {
   for (const auto& named : all) {
     if (named.first == word) return &named;
   }
@@ -64,7 +65,7 @@ const Named<Enum>* find_word(std::string_view word, std::string_view where,
 
 template <class Enum, std::size_t N>
 Enum parse_or_other(std::string_view word, std::string_view where,
-                    const std::array<Named<Enum>, N>& all) {
+                    const std::array<CaseWord<Enum>, N>& all) {
   const auto* found = find_word(word, where, all);
   return found == nullptr ? Enum::other : found->second;
 }

@@ -31,15 +31,15 @@ constexpr std::string_view horovod_hierarchical = "horovod_hierarchical";
 constexpr std::string_view best_of_all = "best";
 /// Rules that choose by the size of a message or by the ranks.
 constexpr std::array choosers{open_mpi, mpich, gloo, horovod_hierarchical};
-constexpr Bytes element(4);
+constexpr Bytes gradient_element(4);
 
 /// Whether it needs only ranks.
 bool needs_ranks_alone(const Algorithm& algorithm) {
   return !algorithm.traits.servers && !algorithm.traits.switches;
 }
 
-Link link_of(const LinkFit& fit, Seconds Estimate<Seconds>::*start,
-             SecondsPerByte Estimate<SecondsPerByte>::*per_byte, SecondsPerByte gamma) {
+Link fitted_link(const LinkFit& fit, Seconds Estimate<Seconds>::*start,
+                 SecondsPerByte Estimate<SecondsPerByte>::*per_byte, SecondsPerByte gamma) {
   return {fit.alpha.*start, fit.beta.*per_byte, gamma};
 }
 
@@ -113,7 +113,7 @@ AskedAllReduce::AskedAllReduce(const Machine& machine, const Placement& placemen
     }
     EXPECT(!candidates_.empty());
   }
-  static_cast<void>(answer(element));  // throws early the errors of any size
+  static_cast<void>(answer(gradient_element));  // throws early the errors of any size
 }
 
 AskedAllReduce::Algorithms AskedAllReduce::algorithms(std::string_view name) const {
@@ -130,7 +130,7 @@ AskedAllReduce::Algorithms AskedAllReduce::chosen(Bytes m) const {
     if (name_ == horovod_hierarchical) {
       return collective::horovod_hierarchical(p, placement_.ranks_on_node());
     }
-    return collective::mpich(Collective::all_reduce, p, m, element);
+    return collective::mpich(Collective::all_reduce, p, m, gradient_element);
   }();
   if (name_ == open_mpi && selection.name == nonoverlapping) {
     const auto parts = {collective::open_mpi_fixed(Collective::reduce, p, m),
@@ -220,14 +220,14 @@ Link AskedAllReduce::slower_link(const Algorithm& algorithm, Bytes m) const {
 }
 
 int AskedAllReduce::best_segments(const Algorithm& algorithm, Bytes m) const {
-  if (!algorithm.traits.segments || m < element) return 1;
+  if (!algorithm.traits.segments || m < gradient_element) return 1;
   EXPECT(!algorithm.traits.two_levels);
   Link usual = slower_link(algorithm, m);
   if (algorithm.name != chain) {
-    return collective::best_segments(algorithm, {usual, usual}, settings(1), m, element);
+    return collective::best_segments(algorithm, {usual, usual}, settings(1), m, gradient_element);
   }
   if (algorithm.collective == Collective::broadcast) usual.gamma = {};
-  return collective::optimal_segments(usual, placement_.ranks, m, element);
+  return collective::optimal_segments(usual, placement_.ranks, m, gradient_element);
 }
 
 Estimate<SecondsPerByte> AskedAllReduce::adding() const {
@@ -273,7 +273,7 @@ AskedAllReduce::Part AskedAllReduce::part(const Algorithm& algorithm, Bytes m) c
 Seconds AskedAllReduce::time_of(const Part& part, Bytes m, Start start, Slope per_byte) const {
   const SecondsPerByte gamma = adding().*per_byte;
   const auto of = [&](const std::shared_ptr<const KnownLink>& link) {
-    return link ? link_of(link->fit, start, per_byte, gamma) : Link{};
+    return link ? fitted_link(link->fit, start, per_byte, gamma) : Link{};
   };
   return cost(*part.algorithm, {of(part.crossed.inter), of(part.crossed.intra)}, part.segments, m);
 }
@@ -337,7 +337,7 @@ AskedAllReduce::Answer AskedAllReduce::by_switches(Bytes m) const {
   const Estimate<SecondsPerByte> gamma = adding();
   const auto by = [&](Start start, Slope per_byte) {
     const auto of = [&](const std::shared_ptr<const KnownLink>& link) {
-      return link_of(link ? link->fit : LinkFit{}, start, per_byte, gamma.*per_byte);
+      return fitted_link(link ? link->fit : LinkFit{}, start, per_byte, gamma.*per_byte);
     };
     return in_network_all_reduce(switches, {of(crossed.inter), of(crossed.intra)}, placement_, m);
   };

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/base/error.hpp"
+#include "model/sgd_iter/messages/nccl_times.hpp"
 #include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
@@ -17,14 +18,12 @@ using collective::Algorithm;
 using collective::Collective;
 using collective::Link;
 
-constexpr Bytes smallest_message = 4_B;
-
 /// Algorithms whose closed form depends only on the number of ranks and one link.
 constexpr std::string_view reduces[] = {"binomial", "rabenseifner", "linear"};
 constexpr std::string_view broadcasts[] = {"binomial", "scatter_doubling", "scatter_ring",
                                            "linear"};
 
-std::span<const std::string_view> candidates(Collective collective) {
+std::span<const std::string_view> candidates_of(Collective collective) {
   if (collective == Collective::reduce) return reduces;
   EXPECT(collective == Collective::broadcast);
   return broadcasts;
@@ -93,7 +92,7 @@ Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes siz
   const Seconds rest = std::max(Seconds(), all_reduce - smallest);
   const Link link{smallest / (2 * (p - 1)), rest / size * (p / (2 * (p - 1))), {}};
   Seconds best(std::numeric_limits<double>::infinity());
-  for (const std::string_view name : candidates(collective_)) {
+  for (const std::string_view name : candidates_of(collective_)) {
     const Algorithm* algorithm = collective::find(collective_, name);
     EXPECT(algorithm != nullptr);
     best = std::min(best, by(*algorithm, link, size));
@@ -124,7 +123,7 @@ Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
   }
   notes_->add(
       fmt::format("{}: the quickest of {} over the link that a ring of all-reduce would have",
-                  not_measured(), fmt::join(candidates(collective_), ", ")));
+                  not_measured(), fmt::join(candidates_of(collective_), ", ")));
   const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
   const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size); };
   return {by(&Estimate<Seconds>::value), by(&Estimate<Seconds>::low), by(&Estimate<Seconds>::high)};

@@ -12,7 +12,7 @@
 namespace dlscale::model {
 namespace {
 
-constexpr std::string_view all_reduce = "all_reduce";
+constexpr std::string_view all_reduce_name = "all_reduce";
 
 std::string_view place_of(LinkKind kind) {
   return kind == LinkKind::inter ? "between nodes" : "within a node";
@@ -33,8 +33,8 @@ KnownLink nominal(const Machine& machine, LinkKind kind, const Placement& placem
           true};
 }
 
-std::optional<KnownLink> by_pair(const Machine& machine, LinkKind kind, Schedule schedule,
-                                 Bytes transfer) {
+std::optional<KnownLink> link_by_pair(const Machine& machine, LinkKind kind, Schedule schedule,
+                                      Bytes transfer) {
   const Placement two{2, kind == LinkKind::inter ? 1 : 2};
   const CollectiveFit* pair = measured_pair(machine, two, schedule);
   if (pair == nullptr) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<KnownLink> by_closed_form(const Machine& machine, LinkKind kind, S
   bool as_wanted = false;
   std::string name;
   for (const AlgorithmFit& fit : machine.algorithms) {
-    if (fit.carrier.collective != all_reduce || fit.asked != "library") continue;
+    if (fit.carrier.collective != all_reduce_name || fit.asked != "library") continue;
     if (fit.carrier.algorithm == no_change_with_ranks) continue;
     const LinkFit* link = link_at(fit, kind, fit.range_of == RangeOf::transfer ? transfer : m);
     const bool suits = fit.waiting == waiting_in(schedule);
@@ -73,8 +73,8 @@ std::optional<KnownLink> by_closed_form(const Machine& machine, LinkKind kind, S
       *found, fmt::format("the closed form of {}, fitted to all-reduces {}", name, place_of(kind))};
 }
 
-std::optional<KnownLink> by_all_reduce(const Machine& machine, LinkKind kind, Schedule schedule,
-                                       Bytes m) {
+std::optional<KnownLink> link_by_all_reduce(const Machine& machine, LinkKind kind,
+                                            Schedule schedule, Bytes m) {
   const CollectiveFit* found = nullptr;
   const auto is_better = [&](const CollectiveFit& a, const CollectiveFit& b) {
     const bool suits = a.waiting == waiting_in(schedule);
@@ -83,7 +83,7 @@ std::optional<KnownLink> by_all_reduce(const Machine& machine, LinkKind kind, Sc
   };
   for (const CollectiveFit& fit : machine.collectives) {
     const bool across = fit.ranks > fit.ranks_on_node;
-    if (fit.collective != all_reduce || across != (kind == LinkKind::inter)) continue;
+    if (fit.collective != all_reduce_name || across != (kind == LinkKind::inter)) continue;
     if (across && fit.ranks_on_node > 1) continue;  // its ring crosses both kinds
     if (found == nullptr || is_better(fit, *found)) found = &fit;
   }
@@ -104,9 +104,9 @@ std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind,
   if (kind == LinkKind::inter && machine.inter_node_stated) {
     return nominal(machine, kind, placement, "the link that was stated");
   }
-  if (auto link = by_pair(machine, kind, schedule, transfer)) return link;
+  if (auto link = link_by_pair(machine, kind, schedule, transfer)) return link;
   if (auto link = by_closed_form(machine, kind, schedule, transfer, m)) return link;
-  if (auto link = by_all_reduce(machine, kind, schedule, m)) return link;
+  if (auto link = link_by_all_reduce(machine, kind, schedule, m)) return link;
   const Cluster& cluster = machine.cluster;
   const LinkSpec& spec = kind == LinkKind::inter ? cluster.inter_node : cluster.intra_node;
   if (spec.bandwidth <= BytesPerSecond()) return std::nullopt;

@@ -6,17 +6,18 @@
 
 #include "core/collective/powers.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/messages/nccl_times.hpp"
 #include "model/sgd_iter/messages/pair_time.hpp"
 #include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
 namespace {
 
-constexpr Bytes smallest_message = 4_B;
 /// A schedule whose ranks spin.
 constexpr Schedule spinning = Schedule::sequential;
 
-std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Placement& placement) {
+std::optional<Estimate<Seconds>> meeting_by_all_reduce(const Machine& machine,
+                                                       const Placement& placement) {
   const std::string_view waiting = waiting_in(spinning);
   const bool measured = std::ranges::any_of(machine.collectives, [&](const CollectiveFit& fit) {
     return fit.collective == "all_reduce" && fit.waiting == waiting;
@@ -30,13 +31,14 @@ std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Pla
 
 /// The library's own all-reduce, whatever algorithm is set for messages.
 std::optional<Estimate<Seconds>> by_library(const Machine& machine, const Placement& placement) {
-  if (machine.all_reduce_asked.empty()) return by_all_reduce(machine, placement);
+  if (machine.all_reduce_asked.empty()) return meeting_by_all_reduce(machine, placement);
   Machine as_measured = machine;
   as_measured.all_reduce_asked.clear();
-  return by_all_reduce(as_measured, placement);
+  return meeting_by_all_reduce(as_measured, placement);
 }
 
-std::optional<Estimate<Seconds>> by_pair(const Machine& machine, const Placement& placement) {
+std::optional<Estimate<Seconds>> meeting_by_pair(const Machine& machine,
+                                                 const Placement& placement) {
   if (crosses_stated_link(machine, placement)) return std::nullopt;
   const CollectiveFit* pair = measured_pair(machine, placement, spinning);
   if (pair == nullptr || pair->waiting != waiting_in(spinning)) return std::nullopt;
@@ -51,7 +53,7 @@ Estimate<Seconds> meeting_time(const Machine& machine, const Placement& placemen
     notes.add("ranks meet before messages: as long as an all-reduce of 4 B of ranks that spin");
     return *time;
   }
-  if (const auto time = by_pair(machine, placement)) {
+  if (const auto time = meeting_by_pair(machine, placement)) {
     notes.add("ranks meet before messages: lg of their number messages of 4 B, one after another");
     return *time;
   }

@@ -25,8 +25,8 @@ constexpr std::string_view all_reduce = "all_reduce";
 /// Candidates of an extrapolation: algorithms that libraries run between the ranks alone and that
 /// depend only on the number of ranks and one link. Others need segments or nodes, about which a
 /// fit says nothing, or optional parameter servers or switches.
-constexpr std::array<std::string_view, 4> candidates{"ring", "recursive_doubling", "rabenseifner",
-                                                     "binomial"};
+constexpr std::array<std::string_view, 4> all_reduce_candidates{"ring", "recursive_doubling",
+                                                                "rabenseifner", "binomial"};
 
 const Algorithm& algorithm_named(std::string_view name) {
   const Algorithm* algorithm = collective::find(Collective::all_reduce, name);
@@ -245,7 +245,7 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
 
 Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
   const bool ring = machine_->cluster.all_reduce == AllReduceRule::ring;
-  const std::span<const std::string_view> among(candidates);
+  const std::span<const std::string_view> among(all_reduce_candidates);
   const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message,
                                            ring ? among.first(1) : among);  // the ring is first
   notes_->add(
@@ -325,7 +325,7 @@ Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) co
 Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
   Estimate<Seconds> best;
   std::string_view chosen;
-  for (const std::string_view name : candidates) {
+  for (const std::string_view name : all_reduce_candidates) {
     const Estimate<Seconds> time = by(algorithm_named(name), message);
     if (!chosen.empty() && time.value >= best.value) continue;
     best = time;

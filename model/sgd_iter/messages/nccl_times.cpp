@@ -7,11 +7,6 @@
 #include "model/sgd_iter/messages/sheet_links.hpp"
 
 namespace dlscale::model {
-namespace {
-
-constexpr Bytes smallest_message = 4_B;
-
-}  // namespace
 
 NcclTimes::NcclTimes(const Machine& machine, const Placement& placement,
                      collective::Collective collective)

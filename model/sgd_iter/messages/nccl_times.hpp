@@ -10,6 +10,9 @@
 
 namespace dlscale::model {
 
+/// A message of one number of 4 bytes.
+inline constexpr Bytes smallest_message(4);
+
 /// NCCL's own cost model (3.9) of a collective on the ranks of a placement, by the facts of the
 /// cluster. The low end of the interval subtracts the time of its smallest message, because the
 /// model has no links without start-ups. The high end is the time over the slowest links

@@ -85,7 +85,7 @@ ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
   return traffic;
 }
 
-KnownLink link_of(const Machine& machine, const Run& run, LinkKind kind) {
+KnownLink server_link(const Machine& machine, const Run& run, LinkKind kind) {
   const Placement placement{run.ranks, run.ranks_per_node};
   constexpr Bytes usual(1e6);  // size of a typical tensor, at which the line of a fit is read
   if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
@@ -102,8 +102,8 @@ TimeSource source_of(const KnownLink& link) {
   return link.nominal ? TimeSource::data_sheet : TimeSource::extrapolated;
 }
 
-Estimate<SecondsPerByte> slower(const Estimate<SecondsPerByte>& a,
-                                const Estimate<SecondsPerByte>& b) {
+Estimate<SecondsPerByte> slower_per_byte(const Estimate<SecondsPerByte>& a,
+                                         const Estimate<SecondsPerByte>& b) {
   return {std::max(a.value, b.value), std::max(a.low, b.low), std::max(a.high, b.high)};
 }
 
@@ -143,8 +143,8 @@ ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalanc
   EXPECT(placement.ranks >= 2 && transport_ != Transport::collectives);
   const Callers callers = run.settings.callers;
   traffic_ = server_traffic(placement, callers, server_count(run), imbalance);
-  if (traffic_.within_node > 0) within_ = link_of(machine, run, LinkKind::intra);
-  if (placement.nodes() > 1) between_ = link_of(machine, run, LinkKind::inter);
+  if (traffic_.within_node > 0) within_ = server_link(machine, run, LinkKind::intra);
+  if (placement.nodes() > 1) between_ = server_link(machine, run, LinkKind::inter);
   const bool by_host = transport_ == Transport::grpc || callers != Callers::ranks;
   if (by_host && machine.cluster.device.kind == DeviceKind::gpu) {
     if (machine.h2d.empty()) {
@@ -168,7 +168,7 @@ Estimate<Seconds> ServerCalls::time(Bytes size) const {
   }
   if (between_) {
     start = between_->fit.alpha;
-    link = slower(link, traffic_.out_of_node * between_->fit.beta);
+    link = slower_per_byte(link, traffic_.out_of_node * between_->fit.beta);
   }
   const Estimate<SecondsPerByte> packing = serialisation(transport_);
   const double in_turn = std::max(traffic_.from_caller, traffic_.to_server);

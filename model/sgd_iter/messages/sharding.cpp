@@ -10,11 +10,11 @@
 namespace dlscale::model {
 namespace {
 
-constexpr Bytes element = 4_B;
+constexpr Bytes parameter_element = 4_B;
 
 void add_tensors(const Layer& layer, std::vector<Bytes>& tensors) {
   for (const std::int64_t count : {layer.weight_count(), layer.bias_count()}) {
-    if (count > 0) tensors.push_back(static_cast<double>(count) * element);
+    if (count > 0) tensors.push_back(static_cast<double>(count) * parameter_element);
   }
 }
 
@@ -41,7 +41,7 @@ std::vector<Bytes> owned_by_servers(const Network& network, std::span<const Buck
   } else {
     owned = parameter_tensors(network);
   }
-  return collective::servers_by(run.settings.sharding, owned, element, server_count(run));
+  return collective::servers_by(run.settings.sharding, owned, parameter_element, server_count(run));
 }
 
 Bytes most_owned(const Network& network, std::span<const Bucket> messages, const Run& run) {

@@ -32,7 +32,7 @@ void quicken(Cluster& cluster) {
   if (cluster.network) cluster.network->efficiency = 1;
 }
 
-Seconds slower(Seconds stated, Seconds startup, double widening) {
+Seconds slower_startup(Seconds stated, Seconds startup, double widening) {
   return stated + widening * std::max(Seconds(), startup - stated);
 }
 
@@ -45,7 +45,7 @@ double part(const LinkShares& shares, double widening) {
 void slow_down(HostTree& tree, double widening) {
   const LinkShares shares = pcie_shares(tree.bandwidth);
   const double left = part(shares, widening);
-  tree.latency = slower(tree.latency, shares.startup, widening);
+  tree.latency = slower_startup(tree.latency, shares.startup, widening);
   tree.bandwidth = left * tree.bandwidth;
   tree.between_sockets = left * tree.between_sockets;
   for (TreePlace& place : tree.places) place.up = left * place.up;
@@ -55,7 +55,7 @@ void slow_down_within(Cluster& cluster, double widening) {
   const LinkShares shares = shares_within(cluster);
   const double left = part(shares, widening);
   LinkSpec& link = cluster.intra_node;
-  link.latency = slower(link.latency, shares.startup, widening);
+  link.latency = slower_startup(link.latency, shares.startup, widening);
   link.bandwidth = left * link.bandwidth;
   if (cluster.nccl) cluster.nccl->gpu_bandwidth = left * cluster.nccl->gpu_bandwidth;
 }
@@ -69,7 +69,7 @@ void slow_down_between(Cluster& cluster, double widening) {
     cluster.network->efficiency = 1;
   }
   LinkSpec& link = cluster.inter_node;
-  link.latency = slower(link.latency, shares.startup, widening);
+  link.latency = slower_startup(link.latency, shares.startup, widening);
   link.bandwidth = left * link.bandwidth;
   if (cluster.nccl) cluster.nccl->adapter_bandwidth = left * cluster.nccl->adapter_bandwidth;
 }

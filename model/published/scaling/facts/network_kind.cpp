@@ -32,7 +32,7 @@ NetworkKind detector(std::string_view name, std::vector<LayerWork> (*backbone)()
 }
 
 /// A kind for which only the number of tensors is known.
-NetworkKind ramp(std::string_view name, int tensors) {
+NetworkKind ramp_kind(std::string_view name, int tensors) {
   NetworkKind kind;
   kind.name = name;
   kind.tensors = tensors;
@@ -129,32 +129,23 @@ std::vector<NetworkKind> detectors() {
     kinds.push_back(detector(name, [] { return resnet({.blocks = {3, 4, 6}}); }));
   }
   kinds.push_back(mask_rcnn("maskrcnn"));
-  kinds.push_back(uneven(ramp("fasterrcnn", 160)));
-  kinds.push_back(uneven(ramp("efficientdet", 450)));
+  kinds.push_back(uneven(ramp_kind("fasterrcnn", 160)));
+  kinds.push_back(uneven(ramp_kind("efficientdet", 450)));
   return kinds;
 }
 
 std::vector<NetworkKind> other() {
   return {
-      in_file("alexnet", "alexnet_owt"),
-      in_file("vgg11", "vgg11"),
-      in_file("vgg16", "vgg16"),
-      in_file("vgg19", "vgg19"),
-      in_file("overfeat", "overfeat"),
-      in_file("googlenet", "googlenet"),
-      in_file("inceptionv1", "googlenet"),
-      ramp("inceptionv3", 290),
-      ramp("inception3", 290),
-      ramp("inceptionv4", 449),
-      ramp("inception4", 449),
-      uneven(ramp("jasper", 170)),
-      uneven(ramp("quartznet", 300)),
-      uneven(ramp("deepspeech", 160)),
-      uneven(ramp("rnnt", 160)),
-      uneven(ramp("gnmt", 160)),
-      translation("transformer"),
-      ramp("transformerxl", 160),
-      ramp("transformerlm", 160),
+      in_file("alexnet", "alexnet_owt"),   in_file("vgg11", "vgg11"),
+      in_file("vgg16", "vgg16"),           in_file("vgg19", "vgg19"),
+      in_file("overfeat", "overfeat"),     in_file("googlenet", "googlenet"),
+      in_file("inceptionv1", "googlenet"), ramp_kind("inceptionv3", 290),
+      ramp_kind("inception3", 290),        ramp_kind("inceptionv4", 449),
+      ramp_kind("inception4", 449),        uneven(ramp_kind("jasper", 170)),
+      uneven(ramp_kind("quartznet", 300)), uneven(ramp_kind("deepspeech", 160)),
+      uneven(ramp_kind("rnnt", 160)),      uneven(ramp_kind("gnmt", 160)),
+      translation("transformer"),          ramp_kind("transformerxl", 160),
+      ramp_kind("transformerlm", 160),
   };
 }
 

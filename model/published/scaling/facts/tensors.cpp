@@ -28,7 +28,7 @@ double total_elements(const std::vector<GradientTensor>& tensors) {
 
 /// Tensors of equal times that get smaller towards the end of backward, since the first layers of a
 /// network have fewer channels. Of n tensors the i-th has n - i parts of all.
-std::vector<GradientTensor> ramp(int count) {
+std::vector<GradientTensor> ramp_tensors(int count) {
   std::vector<GradientTensor> tensors;
   tensors.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ TensorProfile by_name(const cases::CaseNetwork& network, const KnownNetworks& kn
       return profile;
     }
   }
-  return {TensorSource::ramp, ramp(kind.tensors)};
+  return {TensorSource::ramp, ramp_tensors(kind.tensors)};
 }
 
 }  // namespace
