@@ -12,13 +12,12 @@
 #include "core/base/error.hpp"
 #include "core/convolution/spectra.hpp"
 #include "core/convolution/work.hpp"
+#include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
 
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
-
-std::vector<ConvolutionShape> shapes() {
+std::vector<ConvolutionShape> work_shapes() {
   std::vector<ConvolutionShape> all;
   for (const char* key : {"convolution c3 h33 w31 k7 r3 s3 stride1 pad1 groups1",
                           "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1",
@@ -41,8 +40,8 @@ std::vector<ConvolutionShape> shapes() {
 /// Calls visit(shape, pass, algorithm, made; null where it was refused) for all that were built.
 template <class Visit>
 void for_each_pass(int threads, const Visit& visit) {
-  for (const ConvolutionShape& shape : shapes()) {
-    for (const Pass pass : passes) {
+  for (const ConvolutionShape& shape : work_shapes()) {
+    for (const Pass pass : convolution_passes) {
       for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
         std::unique_ptr<ConvolutionPass> made;
         try {

@@ -280,12 +280,10 @@ TEST_P(FftConvolutionTest, IsTheConvolutionByItsDefinition) {
   expect_right(*made, pass_data(named.shape, pass));
 }
 
-constexpr Pass passes[] = {Pass::forward, Pass::backward_data, Pass::backward_filter};
-
 TEST(FftConvolution, TilesOfAllSizesAreRight) {
   const ConvolutionShape shape = make_shape(2, 3, 21, 18, 2, 5, 3, 2);
   for (const Index L : {8, 16, 32, 64}) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const auto made =
           make_spectral_convolution("tiles", make_problem(shape, pass, L, Tiling::overlap_save),
                                     make_batched_transform(L), 1);
@@ -308,7 +306,7 @@ TEST_F(InstructionSetTest, EveryOneIsRight) {
   const ConvolutionShape shape = make_shape(5, 3, 13, 12, 9, 3, 3, 1);
   for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
     choose_among(targets);  // the best is the lowest bit
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const auto made = fft.make(shape, pass, 1);
       SCOPED_TRACE(made->implementation());
       expect_right(*made, pass_data(shape, pass));
@@ -318,7 +316,7 @@ TEST_F(InstructionSetTest, EveryOneIsRight) {
 
 TEST(FftConvolution, BlocksOfAllSizesAreRight) {
   const ConvolutionShape shape = make_shape(21, 19, 6, 6, 18, 3, 3, 1);
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     const PassData operands = pass_data(shape, pass);
     const Problem problem = make_problem(shape, pass, 8, Tiling::whole);
     for (const Index kibibytes : {100, 200, 400}) {
@@ -336,7 +334,7 @@ TEST(FftConvolution, BlocksOfAllSizesAreRight) {
 TEST(FftConvolution, NumberOfThreadsChangesNothing) {
   const ConvolutionShape shape = make_shape(5, 7, 19, 23, 9, 5, 5, 2);
   for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const PassData operands = pass_data(shape, pass);
       std::vector<double> of_one;
       for (const int threads : {1, 2, 5}) {
@@ -408,7 +406,7 @@ TEST(FftConvolution, IsOfferedByTheTransformsOfEveryLibrary) {
     EXPECT_EQ(both[0].name, "fft_" + name);
     EXPECT_EQ(both[1].name, "fft_tiled_" + name);
     for (const ConvolutionAlgorithm& algorithm : both) {
-      for (const Pass pass : passes) {
+      for (const Pass pass : convolution_passes) {
         const auto made = algorithm.make(shape, pass, 2);
         SCOPED_TRACE(made->implementation());
         EXPECT_TRUE(made->implementation().starts_with(algorithm.name + " "));
@@ -438,7 +436,7 @@ TEST(FftConvolution, ScratchIsBounded) {
   const ConvolutionShape vgg_conv5 = make_shape(128, 512, 14, 14, 512, 3, 3, 1);
   for (const ConvolutionShape& shape : {vgg_conv1_2, vgg_conv5}) {
     for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
-      for (const Pass pass : passes) {
+      for (const Pass pass : convolution_passes) {
         const std::size_t bytes = algorithm->make(shape, pass, 1)->scratch_bytes();
         EXPECT_LE(bytes, static_cast<std::size_t>(spectra_limit_bytes) + (std::size_t{16} << 20));
       }
@@ -470,7 +468,8 @@ TEST(FftConvolution, RefusesByName) {
   strided.stride = 2;
   strided.out_height = strided.out_width = 5;
   for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
-    for (const Pass pass : passes) expect_refusal(*algorithm, strided, pass, "stride 2");
+    for (const Pass pass : convolution_passes)
+      expect_refusal(*algorithm, strided, pass, "stride 2");
     expect_refusal(*algorithm, make_shape(2, 3, 9, 9, 4, 3, 3, 1), Pass::accumulate, "accumulate");
   }
   expect_refusal(fft, make_shape(1, 1, 300, 8, 1, 3, 3, 1), Pass::forward, "512 points");

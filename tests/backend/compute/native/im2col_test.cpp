@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +11,6 @@
 
 namespace dlscale::backend::native_device {
 namespace {
-
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
 /// Strides, pads, groups, one channel, one output, kernels as large as the image, maps of one
 /// pixel, several images to a block and several blocks to an image.
@@ -29,7 +26,7 @@ std::vector<ConvolutionShape> shapes() {
 
 TEST(Im2col, GivesTheAnswersOfPlainLoops) {
   for (const ConvolutionShape& shape : shapes()) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const PassData data = pass_data(shape, pass);
       for (const int threads : {1, 2, 3, 8}) {
         EXPECT_LE(error_of(*im2col.make(shape, pass, threads), data), 1e-5)
@@ -49,7 +46,7 @@ TEST(Im2col, WritesNoPatchesWhereTheImageIsTheMatrix) {
 }
 
 TEST(Im2col, SaysThatItWritesPatchesOfSeveralImagesWhereEachIsItsMatrix) {
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     const auto named = [pass](std::int64_t images) {
       const auto made = im2col.make(shape_of(images, 2048, 7, 7, 512, 1, 1, 1, 0), pass, 1);
       return std::pair(made->implementation(), made->scratch_bytes() > 0);
@@ -68,7 +65,7 @@ TEST(Im2col, BoundsItsMemory) {
 TEST(Im2col, BoundsItsMemoryWhereOutputsAreMoreThanPatches) {
   // 9 weights an output and 256 outputs: blocks of several images, whose outputs are held, too.
   const ConvolutionShape shape = shape_of(512, 1, 28, 28, 256, 3, 3, 1, 1);
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     EXPECT_LE(im2col.make(shape, pass, 2)->scratch_bytes(), 2 * (5U << 20U)) << pass_name(pass);
   }
   EXPECT_GT(lowering::cut_pixels(shape, lowering::patch_columns(shape)).front().images(), 1);

@@ -19,7 +19,6 @@
 namespace dlscale::backend::native_device {
 namespace {
 
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 constexpr std::size_t alignment = 64;
 
 TEST(NativeOperation, IsByTheAlgorithmForItsFilterItsChannelsAndItsTiles) {
@@ -51,7 +50,7 @@ TEST(NativeOperation, NeedsForAPassWhatItsAlgorithmNeeds) {
         4, DType::f32);
     const ConvolutionShape shape = shape_of(4, 64, 56, 56, 64, 3, 3, 1, 1);
     for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
-      for (const Pass pass : passes) {
+      for (const Pass pass : convolution_passes) {
         const auto all = device->algorithms(spec, pass);
         const auto found = std::ranges::find(all, algorithm->name, &Algorithm::name);
         ASSERT_NE(found, all.end());
@@ -63,7 +62,7 @@ TEST(NativeOperation, NeedsForAPassWhatItsAlgorithmNeeds) {
         EXPECT_EQ(static_cast<double>(made->pass_scratch_bytes(pass)),
                   work.workspace.si() + static_cast<double>(alignment))
             << algorithm->name << " " << pass_name(pass) << ", " << threads << " threads";
-        for (const Pass any : passes) {
+        for (const Pass any : convolution_passes) {
           EXPECT_GE(made->scratch_bytes(), made->pass_scratch_bytes(any));
         }
       }
@@ -98,7 +97,7 @@ std::vector<float> result_of(ConvolutionPass& pass, const PassOperands& operands
 TEST(NativeOperation, GivesTheSameAnswerEveryTime) {
   // Of im2col four blocks of three images, of fused Winograd several for each thread.
   const ConvolutionShape shape = shape_of(12, 32, 30, 30, 8, 3, 3, 1, 1);
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     const PassOperands operands = operands_of(shape, pass);
     for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
       for (const int threads : {2, 4}) {

@@ -1,13 +1,18 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "backend/compute/native/convolution/convolution.hpp"
+#include "core/network/step.hpp"
 #include "core/run/run.hpp"
 
 namespace dlscale::backend::native_device {
+
+inline constexpr std::array convolution_passes{Pass::forward, Pass::backward_data,
+                                               Pass::backward_filter};
 
 /// A shape with the output that follows from the rest.
 ConvolutionShape shape_of(std::int64_t images, std::int64_t channels, std::int64_t height,

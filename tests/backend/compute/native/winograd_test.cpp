@@ -186,14 +186,13 @@ ConvolutionShape make_shape(Index images, Index channels, Index height, Index wi
   return shape_of(images, channels, height, width, outputs, 3, 3, 1, pad, groups);
 }
 
-constexpr Pass passes[]{Pass::forward, Pass::backward_data, Pass::backward_filter};
 const ConvolutionAlgorithm* const algorithms[]{&winograd_f2,       &winograd_f4,
                                                &winograd_f6,       &winograd_f2_fused,
                                                &winograd_f4_fused, &winograd_f6_fused};
 
 void expect_agreement(const ConvolutionShape& shape,
                       std::initializer_list<int> numbers_of_threads = {1}) {
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     const PassData data = pass_data(shape, pass);
     for (const ConvolutionAlgorithm* algorithm : algorithms) {
       for (const int threads : numbers_of_threads) {
@@ -277,7 +276,7 @@ Errors errors_of(const ConvolutionAlgorithm& algorithm, const PassData& data,
 
 /// As winograd.hpp has it.
 TEST(Winograd, ErrsAsItsPointsLetExpect) {
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     for (const Index channels : {64, 512}) {
       const ConvolutionShape layer = make_shape(1, channels, 14, 14, channels == 64 ? 64 : 24, 1);
       const PassData data = pass_data(layer, pass);
@@ -332,7 +331,7 @@ TEST_F(WinogradInstructionSets, EveryOneIsRight) {
   for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
     choose_among(targets);  // the best is the lowest bit
     for (const ConvolutionShape& shape : shapes) {
-      for (const Pass pass : passes) {
+      for (const Pass pass : convolution_passes) {
         const PassData data = pass_data(shape, pass);
         for (const ConvolutionAlgorithm* algorithm : algorithms) {
           const auto made = algorithm->make(shape, pass, 1);
@@ -349,7 +348,7 @@ TEST_F(WinogradInstructionSets, EveryOneIsRight) {
 
 TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
   for (const ConvolutionAlgorithm* algorithm : algorithms) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const auto bytes = [&](Index images) {
         return algorithm->make(make_shape(images, 64, 56, 56, 64, 1), pass, 1)->scratch_bytes();
       };
@@ -393,7 +392,7 @@ TEST(Winograd, FusedTakesOfItsTilesOnlyWhatFitsTheCachesOfACore) {
 }
 
 void expect_refusal(const ConvolutionShape& shape, const std::string& property) {
-  for (const Pass pass : passes) {
+  for (const Pass pass : convolution_passes) {
     try {
       winograd_f4.make(shape, pass, 1);
       ADD_FAILURE() << property << " is accepted";
@@ -453,7 +452,7 @@ TEST(Winograd, StagedHoldsAsManyTimesTheFiltersAsItSays) {
   for (const auto& [algorithm, factor] :
        {std::pair(&winograd_f2, 16.0 / 9), std::pair(&winograd_f4, 36.0 / 9),
         std::pair(&winograd_f6, 64.0 / 9)}) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : convolution_passes) {
       const auto bytes = static_cast<double>(algorithm->make(layer, pass, 1)->scratch_bytes());
       EXPECT_LT(bytes, 1.05 * factor * filters + block) << algorithm->name << pass_name(pass);
     }

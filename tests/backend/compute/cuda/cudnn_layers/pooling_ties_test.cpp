@@ -13,7 +13,8 @@
 #include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
-/// Max poolings that give the gradient of equal elements away otherwise, run by loops on the host.
+/// Max tied_poolings that give the gradient of equal elements away otherwise, run by loops on the
+/// host.
 namespace dlscale::backend::cuda {
 namespace {
 
@@ -92,14 +93,14 @@ std::string words_for(const Rule& rule, const Pooling& kind) {
   return "";
 }
 
-const std::vector<Pooling> poolings{
+const std::vector<Pooling> tied_poolings{
     {.kernel_h = 3, .kernel_w = 3, .stride = 2, .pad = 1},
     {.kernel_h = 2, .kernel_w = 2, .stride = 2},
     {.kernel_h = 3, .kernel_w = 2, .stride = 1},
 };
 
 TEST(PoolingTies, GiveTheGradientToTheFirst) {
-  for (const Pooling& kind : poolings) {
+  for (const Pooling& kind : tied_poolings) {
     const auto first = [](const std::vector<std::int64_t>& largest) {
       return std::vector{largest.front()};
     };
@@ -108,7 +109,7 @@ TEST(PoolingTies, GiveTheGradientToTheFirst) {
 }
 
 TEST(PoolingTies, ThatGiveItElsewhereAreRefused) {
-  for (const Pooling& kind : poolings) {
+  for (const Pooling& kind : tied_poolings) {
     const auto last = [](const std::vector<std::int64_t>& largest) {
       return std::vector{largest.back()};
     };
@@ -128,7 +129,7 @@ TEST(PoolingTies, ExcuseNoWrongGradient) {
   const auto none = [](const std::vector<std::int64_t>& /*largest*/) {
     return std::vector<std::int64_t>{};
   };
-  for (const Pooling& kind : poolings) {
+  for (const Pooling& kind : tied_poolings) {
     EXPECT_EQ(words_for(beside, kind), "");
     EXPECT_EQ(words_for(none, kind), "");
   }

@@ -40,15 +40,15 @@ struct PlainLogSoftmax {
   }
 };
 
-OperationSpec spec_of(const SoftmaxCrossEntropy& kind, int classes, int batch, DType dtype,
-                      Order order) {
+OperationSpec loss_spec(const SoftmaxCrossEntropy& kind, int classes, int batch, DType dtype,
+                        Order order) {
   return {make_layer(kind, {{classes, 1, 1}}),
           batch,
           dtype,
           {tensor_desc({batch, classes, 1, 1}, dtype, order)}};
 }
 
-double tolerance(DType dtype) {
+double loss_tolerance(DType dtype) {
   constexpr double of_sums = 4e-6;
   if (dtype == DType::bf16) return 0x1p-8 + of_sums;
   return dtype == DType::f16 ? 0x1p-11 + of_sums : of_sums;
@@ -61,12 +61,12 @@ TEST(SoftmaxLoss, GivesTheAnswersOfReference) {
     for (const DType dtype : all_dtypes) {
       for (const int classes : {1, 10, 1000}) {
         const SoftmaxCrossEntropy kind{.loss_weight = 0.3};
-        const OperationSpec spec = spec_of(kind, classes, 5, dtype, order);
+        const OperationSpec spec = loss_spec(kind, classes, 5, dtype, order);
         SoftmaxLossOperation<LoopLauncher, PlainLogSoftmax> operation({}, {}, spec, order, kind);
         for (const Pass pass : {Pass::forward, Pass::backward_data}) {
           const OperationCheck check =
               check_operation(*device, *reference, spec, operation, pass, 1);
-          EXPECT_LE(check.max_relative_error, tolerance(dtype))
+          EXPECT_LE(check.max_relative_error, loss_tolerance(dtype))
               << check.worst << " of " << classes << " classes in " << dtype_name(dtype);
         }
       }
@@ -76,7 +76,7 @@ TEST(SoftmaxLoss, GivesTheAnswersOfReference) {
 
 TEST(SoftmaxLoss, SaysWhatRuns) {
   const SoftmaxCrossEntropy kind;
-  const OperationSpec spec = spec_of(kind, 10, 2, DType::f32, Order::nhwc);
+  const OperationSpec spec = loss_spec(kind, 10, 2, DType::f32, Order::nhwc);
   const SoftmaxLossOperation<LoopLauncher, PlainLogSoftmax> operation({}, {}, spec, Order::nhwc,
                                                                       kind);
   EXPECT_EQ(operation.implementation(Pass::forward), "plain+own:loss");

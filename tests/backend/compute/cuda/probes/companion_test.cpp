@@ -71,7 +71,7 @@ TEST(TimeBeside, WaitsForLongCopies) {
   EXPECT_GT(companion.lasted(), Seconds(40));
 }
 
-std::string refusal(Seconds copy, Seconds most) {
+std::string error_without_overlap(Seconds copy, Seconds most) {
   Device device{.runs_both = false, .now = {}};
   PlainCompanion companion(device);
   try {
@@ -86,11 +86,11 @@ std::string refusal(Seconds copy, Seconds most) {
 
 /// Doubled for as long as it is over too soon, it would go on for hours.
 TEST(TimeBeside, IsRefusedSoonWhereNothingRunsBesideACopy) {
-  const std::string reason = refusal(10.0_us, Seconds(4));
+  const std::string reason = error_without_overlap(10.0_us, Seconds(4));
   EXPECT_NE(reason.find("CUDA_LAUNCH_BLOCKING=1"), std::string::npos) << reason;
   EXPECT_NE(reason.find("CUDA_DEVICE_MAX_CONNECTIONS=1"), std::string::npos);
   EXPECT_NE(reason.find("compute-sanitizer"), std::string::npos);
-  EXPECT_NE(refusal(Seconds(1), Seconds(4 * 10 + 20)), "");
+  EXPECT_NE(error_without_overlap(Seconds(1), Seconds(4 * 10 + 20)), "");
 }
 
 TEST(TimeBeside, EndsTheCompanionOfACopyThatFails) {
