@@ -38,11 +38,11 @@ sources:
     title: another
 )";
 
-DeviceSheet load_text(std::string_view text) {
+DeviceSheet device_file_load_text(std::string_view text) {
   return test::load_text(text, [](const std::string& file) { return load_device_sheet(file); });
 }
 
-std::string error_after(std::string_view from, std::string_view to) {
+std::string device_file_error_after(std::string_view from, std::string_view to) {
   return test::error_after(small_sheet, from, to,
                            [](const std::string& file) { return load_device_sheet(file); });
 }
@@ -170,7 +170,7 @@ TEST(ConfiguredDevices, KnowTheGpusOfPublishedCases) {
 }
 
 TEST(DeviceFile, ReadsUnitsIntoSi) {
-  const DeviceSheet sheet = load_text(small_sheet);
+  const DeviceSheet sheet = device_file_load_text(small_sheet);
   EXPECT_EQ(sheet.memory, Bytes(16e9));
   EXPECT_DOUBLE_EQ(sheet.boost_clock.si(), 1.53e9);
   EXPECT_DOUBLE_EQ(sheet.peak.at(SheetFormat::f16).si(), 125e12);
@@ -182,52 +182,63 @@ TEST(DeviceFile, ReadsUnitsIntoSi) {
 }
 
 TEST(DeviceFile, ContradictingFiguresAreRefused) {
-  expect_contains(error_after("f32: 15.7", "f32: 31.4"), "/peak/f32 is \"31.4 TFLOP/s\" (but");
-  expect_contains(error_after("f32: 15.7", "f32: 31.4"), "make 15.7 TFLOP/s");
-  expect_contains(error_after("f16: 125", "f16: 12.5"), "/peak/f16");
-  expect_contains(error_after("f64: 7.8", "f64: 78"), "/peak/f64");
-  expect_contains(error_after("f16: 125 TFLOP/s", "f16: 125 TFLOP/s, f8: 62 TFLOP/s"), "sparsity");
-  expect_contains(error_after("cores: 5120", "cores: 5121"), "/cores is \"5121\" (no multiple");
-  expect_contains(error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"),
+  expect_contains(device_file_error_after("f32: 15.7", "f32: 31.4"),
+                  "/peak/f32 is \"31.4 TFLOP/s\" (but");
+  expect_contains(device_file_error_after("f32: 15.7", "f32: 31.4"), "make 15.7 TFLOP/s");
+  expect_contains(device_file_error_after("f16: 125", "f16: 12.5"), "/peak/f16");
+  expect_contains(device_file_error_after("f64: 7.8", "f64: 78"), "/peak/f64");
+  expect_contains(device_file_error_after("f16: 125 TFLOP/s", "f16: 125 TFLOP/s, f8: 62 TFLOP/s"),
+                  "sparsity");
+  expect_contains(device_file_error_after("cores: 5120", "cores: 5121"),
+                  "/cores is \"5121\" (no multiple");
+  expect_contains(device_file_error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"),
                   "/nvlink/bandwidth is \"300 GB/s\" (more than");
-  expect_contains(error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"), "one direction");
+  expect_contains(device_file_error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"),
+                  "one direction");
 }
 
 TEST(DeviceFile, WrongValuesAreRefusedByName) {
-  expect_contains(error_after("1530 MHz", "1530"), "/boost_clock is \"1530\" (no clock");
-  expect_contains(error_after("1530 MHz", "1530 GHz"), "/boost_clock");
-  expect_contains(error_after("1530 MHz", "nan MHz"), "/boost_clock");
-  expect_contains(error_after("pcie3x16", "pci3x16"), "Did you mean \"pcie3x16\"?");
-  expect_contains(error_after("memory: 16 GB", "memory: 16 TB"), "/memory is \"16 TB\" (out of");
-  expect_contains(error_after("launched: 2018", "launched: 18"), "/launched");
-  expect_contains(error_after("memory: 16 GB", "memroy: 16 GB"), "Did you mean \"memory\"?");
-  expect_contains(error_after("f32: 15.7 TFLOP/s, ", ""), "/peak/f32 is missing");
-  expect_contains(error_after("the small one", "-"), "/aliases");
+  expect_contains(device_file_error_after("1530 MHz", "1530"),
+                  "/boost_clock is \"1530\" (no clock");
+  expect_contains(device_file_error_after("1530 MHz", "1530 GHz"), "/boost_clock");
+  expect_contains(device_file_error_after("1530 MHz", "nan MHz"), "/boost_clock");
+  expect_contains(device_file_error_after("pcie3x16", "pci3x16"), "Did you mean \"pcie3x16\"?");
+  expect_contains(device_file_error_after("memory: 16 GB", "memory: 16 TB"),
+                  "/memory is \"16 TB\" (out of");
+  expect_contains(device_file_error_after("launched: 2018", "launched: 18"), "/launched");
+  expect_contains(device_file_error_after("memory: 16 GB", "memroy: 16 GB"),
+                  "Did you mean \"memory\"?");
+  expect_contains(device_file_error_after("f32: 15.7 TFLOP/s, ", ""), "/peak/f32 is missing");
+  expect_contains(device_file_error_after("the small one", "-"), "/aliases");
 }
 
 TEST(DeviceFile, EveryFigureNeedsASource) {
-  expect_contains(error_after("[memory, peak]", "[memory]"), "/peak has no source");
-  expect_contains(error_after("[memory, peak]", "[memory, peaks]"), "Did you mean \"peak\"?");
-  expect_contains(error_after(", url: \"https://example.org/sheet\"", ""),
+  expect_contains(device_file_error_after("[memory, peak]", "[memory]"), "/peak has no source");
+  expect_contains(device_file_error_after("[memory, peak]", "[memory, peaks]"),
+                  "Did you mean \"peak\"?");
+  expect_contains(device_file_error_after(", url: \"https://example.org/sheet\"", ""),
                   "/sources/0/checked is \"true\" (without");
-  expect_contains(error_after("https://example.org/sheet", "example.org"), "/sources/0/url");
-  EXPECT_EQ(load_text(test::replaced(small_sheet, "[memory, peak]", "all")).sources[0].of.size(),
+  expect_contains(device_file_error_after("https://example.org/sheet", "example.org"),
+                  "/sources/0/url");
+  EXPECT_EQ(device_file_load_text(test::replaced(small_sheet, "[memory, peak]", "all"))
+                .sources[0]
+                .of.size(),
             9U);
 }
 
 TEST(DeviceCatalogue, UnknownNameSuggestsTheNearest) {
-  const DeviceCatalogue catalogue({load_text(small_sheet)});
+  const DeviceCatalogue catalogue({device_file_load_text(small_sheet)});
   EXPECT_EQ(catalogue.find("V100"), nullptr);
   expect_contains(test::config_error([&] { (void)catalogue.at("Small-16G"); }),
                   "Did you mean \"Small-16GB\"?");
 }
 
 TEST(DeviceCatalogue, TwoSheetsOfOneNameAreRefused) {
-  DeviceSheet other = load_text(small_sheet);
+  DeviceSheet other = device_file_load_text(small_sheet);
   other.id = "other";
   other.name = "Other";
   const std::string error = test::config_error([&] {
-    (void)DeviceCatalogue({load_text(small_sheet), other});
+    (void)DeviceCatalogue({device_file_load_text(small_sheet), other});
   });
   expect_contains(error, "small and other both answer to \"Small-16GB\"");
 }

@@ -44,7 +44,7 @@ FrameworkProfile load(const std::string& file) {
   return load_framework(file);
 }
 
-std::string error_after(std::string_view from, std::string_view to) {
+std::string framework_file_error_after(std::string_view from, std::string_view to) {
   return test::error_after(small_framework, from, to, load);
 }
 
@@ -96,13 +96,14 @@ TEST(ConfiguredFrameworks, KnowWhichServerKeepsWhat) {
 }
 
 TEST(Frameworks, GiveParametersToServersOnlyWhereThereAreSome) {
-  expect_contains(error_after("sharding: none", "sharding: mxnet"),
+  expect_contains(framework_file_error_after("sharding: none", "sharding: mxnet"),
                   "of servers where gradients take another way");
-  expect_contains(error_after("sharding: none", "sharding: mxnt"), "mxnet");
-  expect_contains(error_after("sharding: none\n", ""), "sharding");
-  expect_contains(error_after("callers: none", "callers: nodes"),
+  expect_contains(framework_file_error_after("sharding: none", "sharding: mxnt"), "mxnet");
+  expect_contains(framework_file_error_after("sharding: none\n", ""), "sharding");
+  expect_contains(framework_file_error_after("callers: none", "callers: nodes"),
                   "/callers is \"nodes\" (of servers where gradients take another way)");
-  expect_contains(error_after("callers: none", "callers: node"), "Did you mean \"nodes\"?");
+  expect_contains(framework_file_error_after("callers: none", "callers: node"),
+                  "Did you mean \"nodes\"?");
 }
 
 TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {
@@ -186,7 +187,8 @@ TEST(Frameworks, StarsStandForAnythingBetween) {
 
 TEST(FrameworkFile, ReadsMonths) {
   const auto with = [](std::string_view key) {
-    return error_after("input_copy: pinned", std::string(key) + "\ninput_copy: pinned");
+    return framework_file_error_after("input_copy: pinned",
+                                      std::string(key) + "\ninput_copy: pinned");
   };
   expect_contains(with("since: 2020"), "/since is \"2020\" (no month");
   expect_contains(with("until: 2020-13"), "/until is \"2020-13\" (no month");
@@ -213,25 +215,34 @@ TEST(FrameworkFile, TellsNothingFromNone) {
 }
 
 TEST(FrameworkFile, WrongValuesAreRefusedByName) {
-  expect_contains(error_after("input_copy: pinned", "input_copy: pined"),
+  expect_contains(framework_file_error_after("input_copy: pinned", "input_copy: pined"),
                   "/input_copy: \"pined\" is not");
-  expect_contains(error_after("input_copy: pinned", "input_copy: pined"), "mean \"pinned\"?");
-  expect_contains(error_after("bucket: 25 MiB", "bucket: 25"), "Or write unknown, or none");
-  expect_contains(error_after("first_bucket: 1 MiB", "first_bucket: 30 MiB"), "more than bucket");
-  expect_contains(error_after("\nbucket: 25 MiB", "\nbucket: none"), "/first_bucket");
-  expect_contains(error_after("groups: none", "groups: 0"), "/groups is \"0\" (out of range)");
-  expect_contains(error_after("schedule: bucketed", "schedule: bucket"), "/schedule: ");
-  expect_contains(error_after("credit: none\n", ""), "/credit is missing");
-  expect_contains(error_after("credit: none", "credits: none"), "Did you mean \"credit\"?");
-  expect_contains(error_after("credit: none", "credit: 4 MB"), "/credit is \"4 MB\" (of parts");
-  expect_contains(error_after("[small 1, little]", "[sm]"), "/match");
-  expect_contains(error_after("[small 1, little]", "[\"small*a\"]"), "/match");
-  expect_contains(error_after("launch: eager", "launch: eagre"), "mean \"eager\"?");
+  expect_contains(framework_file_error_after("input_copy: pinned", "input_copy: pined"),
+                  "mean \"pinned\"?");
+  expect_contains(framework_file_error_after("bucket: 25 MiB", "bucket: 25"),
+                  "Or write unknown, or none");
+  expect_contains(framework_file_error_after("first_bucket: 1 MiB", "first_bucket: 30 MiB"),
+                  "more than bucket");
+  expect_contains(framework_file_error_after("\nbucket: 25 MiB", "\nbucket: none"),
+                  "/first_bucket");
+  expect_contains(framework_file_error_after("groups: none", "groups: 0"),
+                  "/groups is \"0\" (out of range)");
+  expect_contains(framework_file_error_after("schedule: bucketed", "schedule: bucket"),
+                  "/schedule: ");
+  expect_contains(framework_file_error_after("credit: none\n", ""), "/credit is missing");
+  expect_contains(framework_file_error_after("credit: none", "credits: none"),
+                  "Did you mean \"credit\"?");
+  expect_contains(framework_file_error_after("credit: none", "credit: 4 MB"),
+                  "/credit is \"4 MB\" (of parts");
+  expect_contains(framework_file_error_after("[small 1, little]", "[sm]"), "/match");
+  expect_contains(framework_file_error_after("[small 1, little]", "[\"small*a\"]"), "/match");
+  expect_contains(framework_file_error_after("launch: eager", "launch: eagre"), "mean \"eager\"?");
 }
 
 TEST(FrameworkFile, WhatIsKnownNeedsASource) {
-  expect_contains(error_after("of: all", "of: [bucket]"), "has no source");
-  expect_contains(error_after("of: all", "of: [negotiation]"), "\"negotiation\" (no figure");
+  expect_contains(framework_file_error_after("of: all", "of: [bucket]"), "has no source");
+  expect_contains(framework_file_error_after("of: all", "of: [negotiation]"),
+                  "\"negotiation\" (no figure");
 }
 
 TEST(FrameworkFile, DamagedTextIsReadOrRefused) {

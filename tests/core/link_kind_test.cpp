@@ -26,12 +26,12 @@ latency: {low: 20 us, high: 50 us, of: a message and its answer}
 sources: [{of: all, title: a standard}]
 )";
 
-LinkKind load(const std::string& file) {
+LinkKind load_kind(const std::string& file) {
   return load_link_kind(file);
 }
 
-std::string error_after(std::string_view from, std::string_view to) {
-  return test::error_after(small_link, from, to, load);
+std::string link_kind_error_after(std::string_view from, std::string_view to) {
+  return test::error_after(small_link, from, to, load_kind);
 }
 
 TEST(ConfiguredLinks, AllLoadAndAreCalledLikeTheirFiles) {
@@ -81,7 +81,7 @@ TEST(ConfiguredLinks, LeaveTheShareOfPayloadThatHeadersLeave) {
 }
 
 TEST(LinkFile, ReadsUnitsIntoSi) {
-  const LinkKind kind = test::load_text(small_link, load);
+  const LinkKind kind = test::load_text(small_link, load_kind);
   EXPECT_EQ(kind.transport, LinkTransport::tcp);
   ASSERT_EQ(kind.rates.size(), 2U);
   EXPECT_DOUBLE_EQ(kind.rates[1].bandwidth.si(), 1.25e9);
@@ -91,23 +91,29 @@ TEST(LinkFile, ReadsUnitsIntoSi) {
 }
 
 TEST(LinkFile, WrongValuesAreRefusedByName) {
-  expect_contains(error_after("inter_node", "between"), "/reach: \"between\" is not a reach");
-  expect_contains(error_after("tcp", "tpc"), "Did you mean \"tcp\"?");
-  expect_contains(error_after("bandwidth: 10 Gb/s", "bandwidth: 1 Gb/s"), "slowest first");
-  expect_contains(error_after("name: fast", "name: slow"), "/rates/1/name");
-  expect_contains(error_after("bandwidth: 10 Gb/s", "bandwidth: 1000 Tb/s"),
+  expect_contains(link_kind_error_after("inter_node", "between"),
+                  "/reach: \"between\" is not a reach");
+  expect_contains(link_kind_error_after("tcp", "tpc"), "Did you mean \"tcp\"?");
+  expect_contains(link_kind_error_after("bandwidth: 10 Gb/s", "bandwidth: 1 Gb/s"),
+                  "slowest first");
+  expect_contains(link_kind_error_after("name: fast", "name: slow"), "/rates/1/name");
+  expect_contains(link_kind_error_after("bandwidth: 10 Gb/s", "bandwidth: 1000 Tb/s"),
                   "/rates/1/bandwidth is \"1000 Tb/s\" (out of");
-  expect_contains(error_after("overhead: 90 B", "overhead: 9 kB"), "/framings/0/overhead");
-  expect_contains(error_after("high: 50 us", "high: 5 us"), "/latency/high");
-  expect_contains(error_after("high: 50 us", "high: 50 s"), "more than a second");
-  expect_contains(error_after("reach: inter_node", "reach: intra_node"), "/rates is a list (but");
-  expect_contains(error_after("rates:", "channels: 4\nrates:"), "/channels is \"4\" (but");
-  expect_contains(error_after("of: all", "of: [rates, framings]"), "/latency has no source");
-  expect_contains(error_after("latency:", "latncy:"), "Did you mean \"latency\"?");
+  expect_contains(link_kind_error_after("overhead: 90 B", "overhead: 9 kB"),
+                  "/framings/0/overhead");
+  expect_contains(link_kind_error_after("high: 50 us", "high: 5 us"), "/latency/high");
+  expect_contains(link_kind_error_after("high: 50 us", "high: 50 s"), "more than a second");
+  expect_contains(link_kind_error_after("reach: inter_node", "reach: intra_node"),
+                  "/rates is a list (but");
+  expect_contains(link_kind_error_after("rates:", "channels: 4\nrates:"),
+                  "/channels is \"4\" (but");
+  expect_contains(link_kind_error_after("of: all", "of: [rates, framings]"),
+                  "/latency has no source");
+  expect_contains(link_kind_error_after("latency:", "latncy:"), "Did you mean \"latency\"?");
 }
 
 TEST(LinkFile, DamagedTextIsReadOrRefused) {
-  test::expect_no_crash(small_link, load);
+  test::expect_no_crash(small_link, load_kind);
 }
 
 }  // namespace

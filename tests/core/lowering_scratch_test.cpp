@@ -13,9 +13,10 @@
 namespace dlscale::lowering {
 namespace {
 
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+constexpr std::array lowering_scratch_passes{Pass::forward, Pass::backward_data,
+                                             Pass::backward_filter};
 
-ConvolutionShape shape_of(std::string_view key, int batch) {
+ConvolutionShape lowering_scratch_shape_of(std::string_view key, int batch) {
   return parse_convolution_key(key, batch)->shape;
 }
 
@@ -28,9 +29,9 @@ double scratch_of(const AlgorithmWork& work, std::string_view name) {
 
 TEST(Scratch, IsAPartOfTheBytesOfAStage) {
   for (const Method method : all_methods()) {
-    for (const Pass pass : passes) {
-      const ConvolutionShape shape =
-          shape_of("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups2 bias", 8);
+    for (const Pass pass : lowering_scratch_passes) {
+      const ConvolutionShape shape = lowering_scratch_shape_of(
+          "convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups2 bias", 8);
       const AlgorithmWork work = algorithm_work(method, shape, pass, {.bias = true});
       Bytes scratch;
       for (const Stage& each : work.stages) {
@@ -46,9 +47,9 @@ TEST(Scratch, IsAPartOfTheBytesOfAStage) {
 
 TEST(Scratch, OfALibraryIsNotKnown) {
   const ConvolutionShape shape =
-      shape_of("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups1", 2);
+      lowering_scratch_shape_of("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups1", 2);
   for (const Method method : all_methods()) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : lowering_scratch_passes) {
       const AlgorithmWork work = algorithm_work(method, shape, pass, {.blocking = Blocking::whole});
       for (const Stage& each : work.stages) {
         EXPECT_EQ(each.scratch, Bytes()) << method_name(method) << " " << each.name;
@@ -60,7 +61,7 @@ TEST(Scratch, OfALibraryIsNotKnown) {
 TEST(Scratch, OfWinogradIsTransformedTilesAndFilters) {
   // 4 images of 14 x 14 tiles, in blocks: filters are transformed once, and read once a block.
   const ConvolutionShape shape =
-      shape_of("convolution c64 h56 w56 k128 r3 s3 stride1 pad1 groups1", 4);
+      lowering_scratch_shape_of("convolution c64 h56 w56 k128 r3 s3 stride1 pad1 groups1", 4);
   const AlgorithmWork work = algorithm_work(Method::winograd_f4, shape, Pass::forward);
   const double floats = 4;
   const double elements = 36;
@@ -73,7 +74,7 @@ TEST(Scratch, OfWinogradIsTransformedTilesAndFilters) {
 
 TEST(Scratch, OfIm2colIsPatchesAndTheSumsOfGradients) {
   const ConvolutionShape shape =
-      shape_of("convolution c6 h20 w20 k8 r3 s3 stride1 pad1 groups1", 1);
+      lowering_scratch_shape_of("convolution c6 h20 w20 k8 r3 s3 stride1 pad1 groups1", 1);
   const double patches = 4 * 6 * 9 * 20 * 20;
   const AlgorithmWork forward = algorithm_work(Method::im2col, shape, Pass::forward);
   EXPECT_EQ(scratch_of(forward, "patches"), patches);

@@ -17,9 +17,9 @@
 namespace dlscale::lowering {
 namespace {
 
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+constexpr std::array each_pass{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-ConvolutionShape shape_of(std::string_view key, int batch) {
+ConvolutionShape shape_at(std::string_view key, int batch) {
   return parse_convolution_key(key, batch)->shape;
 }
 
@@ -45,25 +45,25 @@ TEST(DirectWork, IsTheNumberOfTheConvnetBenchmarks) {
       {"convolution c128 h16 w16 k128 r7 s7 stride1 pad0 groups1", 20.552},
       {"convolution c384 h13 w13 k384 r3 s3 stride1 pad0 groups1", 41.108}};
   for (const auto& [key, gflop] : layers) {
-    const AlgorithmWork work = algorithm_work(Method::direct, shape_of(key, 128), Pass::forward);
+    const AlgorithmWork work = algorithm_work(Method::direct, shape_at(key, 128), Pass::forward);
     EXPECT_NEAR(work.flops().si() * 1e-9, gflop, 1e-3 * gflop) << key;
     EXPECT_EQ(work.workspace, Bytes(0));
   }
   // A published one: 3 x 3, pad 1, batch 8   [checks.csv C103]
   EXPECT_NEAR(
-      direct_flops(shape_of("convolution c64 h112 w112 k128 r3 s3 stride1 pad1 groups1", 8)).si(),
+      direct_flops(shape_at("convolution c64 h112 w112 k128 r3 s3 stride1 pad1 groups1", 8)).si(),
       14.7975e9, 1e5);
 }
 
 TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
   // (m r / α)² where tiles fit the outputs exactly   [MODEL 4.4; checks.csv C105, C107]
   const ConvolutionShape shape =
-      shape_of("convolution c64 h48 w48 k64 r3 s3 stride1 pad1 groups1", 4);
+      shape_at("convolution c64 h48 w48 k64 r3 s3 stride1 pad1 groups1", 4);
   const double direct = direct_flops(shape).si();
   const std::pair<Method, double> reductions[] = {
       {Method::winograd_f2, 2.25}, {Method::winograd_f4, 4.0}, {Method::winograd_f6, 5.0625}};
   for (const auto& [method, reduction] : reductions) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : each_pass) {
       const double done = products_flops(algorithm_work(method, shape, pass));
       EXPECT_NEAR(direct / done, reduction, 1e-12) << method_name(method) << pass_name(pass);
     }
@@ -72,7 +72,7 @@ TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
 
 TEST(WinogradWork, TransformsAsManyTilesAndFiltersAsThePaperSays) {
   // F(2,3) 32 / 28 / 24 and F(4,3) 144 / 72 / 100 a tile or filter   [checks.csv C105, C107]
-  const ConvolutionShape shape = shape_of("convolution c5 h9 w7 k3 r3 s3 stride1 pad1 groups1", 2);
+  const ConvolutionShape shape = shape_at("convolution c5 h9 w7 k3 r3 s3 stride1 pad1 groups1", 2);
   const WorkSetting whole{.blocking = Blocking::whole};
   const AlgorithmWork f2 = algorithm_work(Method::winograd_f2, shape, Pass::forward, whole);
   const double tiles2 = 2 * 5 * 4;
@@ -91,7 +91,7 @@ TEST(WinogradWork, NeedsFewerOperationsInTotalByThesePublishedRatios) {
   // Direct over Winograd with transforms, batch 64   [MEASURING b3]
   const WorkSetting whole{.blocking = Blocking::whole};
   const auto ratio = [&](const char* key, Method method) {
-    const ConvolutionShape shape = shape_of(key, 64);
+    const ConvolutionShape shape = shape_at(key, 64);
     return direct_flops(shape).si() /
            algorithm_work(method, shape, Pass::forward, whole).flops().si();
   };
@@ -119,7 +119,7 @@ TEST(WinogradWork, FillsVectorsWithTheTilesOfARow) {
   // Rows of 7 tiles take as long as of 16, but for the 2 columns that a row has before the 4 of
   // each of its tiles; filters lie side by side for all 5 channels.
   const ConvolutionShape shape =
-      shape_of("convolution c5 h28 w28 k3 r3 s3 stride1 pad1 groups1", 2);
+      shape_at("convolution c5 h28 w28 k3 r3 s3 stride1 pad1 groups1", 2);
   const AlgorithmWork work =
       algorithm_work(Method::winograd_f4, shape, Pass::forward, {.vector_floats = 16});
   const Stage& input = stage(work, "input transform");
@@ -138,7 +138,7 @@ TEST(WinogradWork, FillsVectorsWithTheTilesOfARow) {
 TEST(WinogradWork, TransformsAColumnThatNeighboursShareOnce) {
   // A row of 7 tiles of F(4 × 4): 30 columns, 42 rows of tiles, of 22 operations a line of 6.
   const ConvolutionShape shape =
-      shape_of("convolution c5 h28 w28 k3 r3 s3 stride1 pad1 groups1", 2);
+      shape_at("convolution c5 h28 w28 k3 r3 s3 stride1 pad1 groups1", 2);
   const AlgorithmWork work = algorithm_work(Method::winograd_f4, shape, Pass::forward);
   EXPECT_EQ(stage(work, "input transform").flops.si(), 5 * 2 * 7 * (30 + 42) * 22);
   const AlgorithmWork gradient = algorithm_work(Method::winograd_f4, shape, Pass::backward_filter);
@@ -148,7 +148,7 @@ TEST(WinogradWork, TransformsAColumnThatNeighboursShareOnce) {
 TEST(FilterGradient, IsReadWhereProductsAreAddedToIt) {
   // Sums of so many elements each; the first product of each only writes it.
   const char* key = "convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1";
-  const ConvolutionShape shape = shape_of(key, 8);
+  const ConvolutionShape shape = shape_at(key, 8);
   const struct {
     Method method;
     double elements;
@@ -170,8 +170,8 @@ TEST(FilterGradient, IsReadWhereProductsAreAddedToIt) {
 
 TEST(SpectralWork, MovesWhatItsTrafficCounts) {
   const ConvolutionShape shape =
-      shape_of("convolution c4096 h28 w28 k4096 r5 s5 stride1 pad2 groups1", 2048);
-  for (const Pass pass : passes) {
+      shape_at("convolution c4096 h28 w28 k4096 r5 s5 stride1 pad2 groups1", 2048);
+  for (const Pass pass : each_pass) {
     const AlgorithmWork work = algorithm_work(Method::fft, shape, pass);
     const SpectralSizes sizes = spectral_sizes(shape, pass, points_for_whole(shape), Tiling::whole);
     const SpectralBlocks blocks = choose_blocks(sizes, 16, spectra_limit_bytes);
@@ -190,7 +190,7 @@ TEST(SpectralWork, MovesWhatItsTrafficCounts) {
 TEST(SpectralWork, FillsVectorsWithPlanesAndSkipsRowsOfZeros) {
   // 16 × 16 points: 3 rows of filters, so 4 as they go in pairs; 12 of images; 9 columns of 16.
   const ConvolutionShape shape =
-      shape_of("convolution c32 h12 w12 k48 r3 s3 stride1 pad1 groups1", 4);
+      shape_at("convolution c32 h12 w12 k48 r3 s3 stride1 pad1 groups1", 4);
   const AlgorithmWork work =
       algorithm_work(Method::fft, shape, Pass::forward, {.vector_floats = 16});
   const double half = 0.5 * transform_flops(16);
@@ -205,19 +205,19 @@ TEST(SpectralWork, FillsVectorsWithPlanesAndSkipsRowsOfZeros) {
 
 TEST(Im2colWork, CopiesRowByRowAndWithAStrideOneByOne) {
   const char* padded = "convolution c6 h20 w20 k8 r3 s3 stride1 pad1 groups1";
-  const AlgorithmWork near = algorithm_work(Method::im2col, shape_of(padded, 1), Pass::forward);
+  const AlgorithmWork near = algorithm_work(Method::im2col, shape_at(padded, 1), Pass::forward);
   EXPECT_EQ(stage(near, "patches").runs, 6 * 9 * 20);
   EXPECT_EQ(stage(near, "patches").gathered, 0);
   const char* strided = "convolution c6 h20 w20 k8 r3 s3 stride2 pad1 groups1";
-  const AlgorithmWork far = algorithm_work(Method::im2col, shape_of(strided, 1), Pass::forward);
+  const AlgorithmWork far = algorithm_work(Method::im2col, shape_at(strided, 1), Pass::forward);
   EXPECT_EQ(stage(far, "patches").runs, 6 * 9 * 10);
   EXPECT_EQ(stage(far, "patches").gathered, 6 * 9 * 10 * 10);
 }
 
 TEST(WinogradWork, FusedIsTheSameInSmallerPieces) {
   const ConvolutionShape shape =
-      shape_of("convolution c64 h112 w112 k64 r3 s3 stride1 pad1 groups1", 8);
-  for (const Pass pass : passes) {
+      shape_at("convolution c64 h112 w112 k64 r3 s3 stride1 pad1 groups1", 8);
+  for (const Pass pass : each_pass) {
     const AlgorithmWork staged = algorithm_work(Method::winograd_f4, shape, pass);
     const AlgorithmWork fused = algorithm_work(Method::winograd_f4_fused, shape, pass);
     EXPECT_DOUBLE_EQ(products_flops(fused), products_flops(staged)) << pass_name(pass);
@@ -233,11 +233,11 @@ TEST(WinogradWork, FusedIsTheSameInSmallerPieces) {
 TEST(SpectralWork, IsTransformsAndComplexProducts) {
   // 2.5 L² lg L² (NC + KC + NK) + 8 L (L/2 + 1) N C K   [MODEL 4]
   const ConvolutionShape shape =
-      shape_of("convolution c3 h13 w13 k5 r5 s5 stride1 pad1 groups1", 2);
+      shape_at("convolution c3 h13 w13 k5 r5 s5 stride1 pad1 groups1", 2);
   const double L = 16;
   const double transforms = 2.5 * L * L * 8 * (6 + 15 + 10);
   const double products = 8 * L * (L / 2 + 1) * 30;
-  for (const Pass pass : passes) {
+  for (const Pass pass : each_pass) {
     const AlgorithmWork work =
         algorithm_work(Method::fft, shape, pass, {.blocking = Blocking::whole});
     EXPECT_DOUBLE_EQ(work.flops().si(), transforms + products) << pass_name(pass);
@@ -252,7 +252,7 @@ TEST(SpectralWork, OfOursIsWhatIsExecuted) {
   EXPECT_EQ(line_flops(16), line);
   EXPECT_EQ(line_flops(8), 56);  // as in any textbook: 52 additions, 4 products
   const ConvolutionShape shape =
-      shape_of("convolution c32 h12 w12 k48 r3 s3 stride1 pad1 groups1", 4);
+      shape_at("convolution c32 h12 w12 k48 r3 s3 stride1 pad1 groups1", 4);
   const AlgorithmWork work = algorithm_work(Method::fft, shape, Pass::forward);
   EXPECT_EQ(stage(work, "transform of Â").flops.si(), 32 * 48 * (2 * (line + 72) + 9 * line));
   EXPECT_EQ(stage(work, "transform of B̂").flops.si(), 32 * 4 * (6 * (line + 72) + 9 * line));
@@ -261,9 +261,9 @@ TEST(SpectralWork, OfOursIsWhatIsExecuted) {
 
 TEST(SpectralWork, OfOneBlockMultipliesAsThePaperAndTransformsInLess) {
   const ConvolutionShape shape =
-      shape_of("convolution c32 h27 w27 k48 r5 s5 stride1 pad2 groups1", 4);
+      shape_at("convolution c32 h27 w27 k48 r5 s5 stride1 pad2 groups1", 4);
   for (const Method method : {Method::fft, Method::fft_tiled}) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : each_pass) {
       const AlgorithmWork ours = algorithm_work(method, shape, pass);
       const AlgorithmWork paper =
           algorithm_work(method, shape, pass, {.blocking = Blocking::whole});
@@ -281,8 +281,8 @@ TEST(Im2colWork, MultipliesAsMuchAsTheDirectConvolution) {
                           "convolution c16 h20 w20 k24 r3 s3 stride2 pad1 groups2",
                           "convolution c16 h20 w20 k24 r1 s1 stride1 pad0 groups1",
                           "convolution c256 h6 w6 k24 r5 s3 stride1 pad2 groups1"}) {
-    const ConvolutionShape shape = shape_of(key, 5);
-    for (const Pass pass : passes) {
+    const ConvolutionShape shape = shape_at(key, 5);
+    for (const Pass pass : each_pass) {
       EXPECT_DOUBLE_EQ(products_flops(algorithm_work(Method::im2col, shape, pass)),
                        direct_flops(shape).si())
           << key << " " << pass_name(pass);
@@ -292,11 +292,11 @@ TEST(Im2colWork, MultipliesAsMuchAsTheDirectConvolution) {
 
 TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
   const ConvolutionShape pointwise =
-      shape_of("convolution c64 h56 w56 k64 r1 s1 stride1 pad0 groups1", 1);
+      shape_at("convolution c64 h56 w56 k64 r1 s1 stride1 pad0 groups1", 1);
   EXPECT_EQ(algorithm_work(Method::im2col, pointwise, Pass::forward).stages.size(), 1);
   // 7 x 7 pixels: our blocks have several images, which are gathered; a library's have not.
-  const auto small = shape_of("convolution c512 h7 w7 k256 r1 s1 stride1 pad0 groups1", 8);
-  for (const Pass pass : passes) {
+  const auto small = shape_at("convolution c512 h7 w7 k256 r1 s1 stride1 pad0 groups1", 8);
+  for (const Pass pass : each_pass) {
     const bool back = pass == Pass::backward_data;
     const AlgorithmWork library =
         algorithm_work(Method::im2col, small, pass, {.blocking = Blocking::whole});
@@ -308,7 +308,7 @@ TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
               4 * (back ? 4.0 : 2.0) * 512 * 49 * 8);
   }
   const ConvolutionShape padded =
-      shape_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 1);
+      shape_at("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 1);
   const AlgorithmWork work = algorithm_work(Method::im2col, padded, Pass::forward);
   const double matrix = 64.0 * 9 * 56 * 56;
   EXPECT_EQ(stage(work, "patches").bytes.si(), 4 * (matrix + 64 * 56 * 56));
@@ -316,8 +316,8 @@ TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
 
 TEST(DeviceWork, TransformsMoreThanThePaperAndMultipliesAsMuch) {
   const ConvolutionShape shape =
-      shape_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 32);
-  for (const Pass pass : passes) {
+      shape_at("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 32);
+  for (const Pass pass : each_pass) {
     const auto with = [&](Method method, Blocking blocking) {
       return algorithm_work(method, shape, pass, {.blocking = blocking});
     };
@@ -358,13 +358,13 @@ TEST(DeviceWork, IsThatOfTheBackendsCuda) {
 }
 
 TEST(DeviceWork, IsOfShapesThatGpusAreOffered) {
-  const ConvolutionShape wide = shape_of("convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1", 1);
+  const ConvolutionShape wide = shape_at("convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1", 1);
   EXPECT_NE(refusal(Method::winograd_f4, wide), "");
   EXPECT_EQ(refusal(Method::winograd_f4, wide, Blocking::device), "");
   EXPECT_NE(refusal(Method::winograd_f6, wide, Blocking::device), "");
   EXPECT_NE(refusal(Method::im2col, wide, Blocking::device), "");
   const ConvolutionShape many =
-      shape_of("convolution c64 h9 w9 k64 r3 s3 stride1 pad1 groups64", 1);
+      shape_at("convolution c64 h9 w9 k64 r3 s3 stride1 pad1 groups64", 1);
   EXPECT_NE(refusal(Method::winograd_f4, many, Blocking::device), "");
   EXPECT_EQ(refusal(Method::winograd_f4, many), "");
 }
@@ -391,8 +391,8 @@ TEST(LoweredProducts, AreThoseThatTheWorkOfIm2colCounts) {
                           "convolution c512 h7 w7 k2048 r1 s1 stride1 pad0 groups1",
                           "convolution c3 h224 w224 k64 r3 s3 stride1 pad1 groups1"}) {
     for (const int batch : {1, 4, 33}) {
-      const ConvolutionShape shape = shape_of(key, batch);
-      for (const Pass pass : passes) {
+      const ConvolutionShape shape = shape_at(key, batch);
+      for (const Pass pass : each_pass) {
         double flops = 0;
         double count = 0;
         for (const LoweredProduct& product : lowered_products(shape, pass)) {
@@ -414,7 +414,7 @@ TEST(LoweredProducts, AreThoseThatTheWorkOfIm2colCounts) {
 TEST(LoweredProducts, AreOfBlocksTheLargestFirst) {
   // 4 MiB of 4608 patches are 227 columns: 8 rows of 28 pixels, then the 4 that are left.
   const ConvolutionShape shape =
-      shape_of("convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1", 4);
+      shape_at("convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1", 4);
   const auto forward = lowered_products(shape, Pass::forward);
   ASSERT_EQ(forward.size(), 2U);
   EXPECT_EQ(forward[0].shape, (GemmShape{512, 224, 4608}));
@@ -432,12 +432,12 @@ TEST(LoweredProducts, AreOfBlocksTheLargestFirst) {
 TEST(Method, ByALibraryDoesTheSameWithOtherTransforms) {
   EXPECT_EQ(vector_floats("fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm"), max_transform_batch);
   const ConvolutionShape shape =
-      shape_of("convolution c96 h27 w27 k256 r5 s5 stride1 pad2 groups2", 4);
+      shape_at("convolution c96 h27 w27 k256 r5 s5 stride1 pad2 groups2", 4);
   for (const auto& [own, library] : {std::pair(Method::fft, Method::fft_fftw),
                                      std::pair(Method::fft_tiled, Method::fft_tiled_mkl)}) {
     EXPECT_FALSE(by_library(own));
     EXPECT_TRUE(by_library(library));
-    for (const Pass pass : passes) {
+    for (const Pass pass : each_pass) {
       const AlgorithmWork ours = algorithm_work(own, shape, pass);
       const AlgorithmWork theirs = algorithm_work(library, shape, pass);
       EXPECT_EQ(products_flops(ours), products_flops(theirs));
@@ -474,11 +474,11 @@ TEST(AlgorithmWork, HasAPassMoreForBiasAndFusedReLU) {
 
 TEST(AlgorithmWork, GrowsWithTheBatchInEveryMethodAndPass) {
   for (const Method method : all_methods()) {
-    for (const Pass pass : passes) {
+    for (const Pass pass : each_pass) {
       Flops before;
       for (const int batch : {1, 2, 3, 8, 32}) {
         const ConvolutionShape shape =
-            shape_of("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups2 bias", batch);
+            shape_at("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups2 bias", batch);
         // The tiles of fft_tiled are chosen by the nominal count: what ours execute may fall.
         const Blocking blocking = method == Method::fft_tiled ? Blocking::whole : Blocking::ours;
         const AlgorithmWork work =

@@ -24,16 +24,16 @@ layers:
   - {name: loss, kind: softmax_cross_entropy}
 )";
 
-Network load_text(std::string_view text) {
+Network network_file_load_text(std::string_view text) {
   return test::load_text(text, load_network);
 }
 
-std::string error_after(std::string_view from, std::string_view to) {
+std::string network_file_error_after(std::string_view from, std::string_view to) {
   return test::error_after(small_network, from, to, load_network);
 }
 
 TEST(NetworkFile, InfersEveryShape) {
-  const Network network = load_text(small_network);
+  const Network network = network_file_load_text(small_network);
   ASSERT_EQ(network.layers().size(), 8U);
   EXPECT_EQ(network.layers()[1].output, (ImageShape{4, 5, 5}));  // (9+2-3)/2+1, (8+2-2)/2+1
   EXPECT_EQ(network.layers()[5].output, (ImageShape{4, 1, 1}));
@@ -48,89 +48,104 @@ TEST(NetworkFile, InfersEveryShape) {
 }
 
 TEST(NetworkFile, UnknownKeyNamesFileLayerAndTheNearestKey) {
-  const std::string error = error_after("stride: 2}", "strid: 2}");
+  const std::string error = network_file_error_after("stride: 2}", "strid: 2}");
   expect_contains(error, "small.yaml: layer \"conv\": strid is not a known key");
   expect_contains(error, "Did you mean \"stride\"?");
-  expect_contains(error_after("doc: a test", "dok: a test"), "/dok is not a known key");
+  expect_contains(network_file_error_after("doc: a test", "dok: a test"),
+                  "/dok is not a known key");
 }
 
 TEST(NetworkFile, MisspeltKeyIsNamedRatherThanTheOneThatIsMissing) {
-  expect_contains(error_after("kernel: [3, 2]", "kernal: [3, 2]"),
+  expect_contains(network_file_error_after("kernel: [3, 2]", "kernal: [3, 2]"),
                   "layer \"conv\": kernal is not a known key. Did you mean \"kernel\"?");
-  expect_contains(error_after("name: left", "nmae: left"),
+  expect_contains(network_file_error_after("name: left", "nmae: left"),
                   "/layers/1/nmae is not a known key. Did you mean \"name\"?");
-  expect_contains(error_after("kind: relu", "knid: relu"),
+  expect_contains(network_file_error_after("kind: relu", "knid: relu"),
                   "layer \"left\": knid is not a known key. Did you mean \"kind\"?");
-  expect_contains(error_after("layers:", "layer:"), "/layer is not a known key. Did you mean");
-  expect_contains(error_after("{channels: 3", "{chanels: 3"), "/input/chanels is not a known key");
+  expect_contains(network_file_error_after("layers:", "layer:"),
+                  "/layer is not a known key. Did you mean");
+  expect_contains(network_file_error_after("{channels: 3", "{chanels: 3"),
+                  "/input/chanels is not a known key");
 }
 
 TEST(NetworkFile, KeysOfAnotherKindAreUnknown) {
-  const std::string error = error_after("kind: relu}", "kind: relu, kernel: 3}");
+  const std::string error = network_file_error_after("kind: relu}", "kind: relu, kernel: 3}");
   expect_contains(error, "layer \"left\": kernel is not a known key");
   expect_contains(error, "Allowed: name, kind, from.");
 }
 
 TEST(NetworkFile, UnknownKindNamesTheNearest) {
-  const std::string error = error_after("kind: relu", "kind: rellu");
+  const std::string error = network_file_error_after("kind: relu", "kind: rellu");
   expect_contains(error, "layer \"left\": kind is \"rellu\"");
   expect_contains(error, "Did you mean \"relu\"?");
 }
 
 TEST(NetworkFile, UnknownLayerNamesTheNearest) {
-  const std::string error = error_after("from: [left, right]", "from: [left, rigth]");
+  const std::string error = network_file_error_after("from: [left, right]", "from: [left, rigth]");
   expect_contains(error, "small.yaml: small: layer \"add\" reads \"rigth\", which is no layer");
   expect_contains(error, "Did you mean \"right\"?");
 }
 
 TEST(NetworkFile, ShapeMismatchNamesBothShapes) {
-  const std::string error = error_after("max_pooling, kernel: 1", "max_pooling, kernel: 2");
+  const std::string error =
+      network_file_error_after("max_pooling, kernel: 1", "max_pooling, kernel: 2");
   expect_contains(error, "layer \"add\" joins 4 × 5 × 5 and 4 × 4 × 4, which differ in shape");
 }
 
 TEST(NetworkFile, KernelLargerThanItsInputIsRefused) {
-  expect_contains(error_after("kernel: [3, 2]", "kernel: 12"),
+  expect_contains(network_file_error_after("kernel: [3, 2]", "kernel: 12"),
                   "12 × 12 kernel, larger than its input 3 × 9 × 8 with pad 1");
 }
 
 TEST(NetworkFile, MissingAndWrongFieldsAreRefused) {
-  expect_contains(error_after("out_channels: 4, ", ""), "layer \"conv\": out_channels is missing");
-  expect_contains(error_after("out_channels: 4", "out_channels: four"), "not a whole number");
-  expect_contains(error_after("out_channels: 4", "out_channels: -4"), "out of range");
-  expect_contains(error_after("out_channels: 4", "out_channels: 4, bias: maybe"), "true or false");
-  expect_contains(error_after("kernel: 1, stride: 1", "kernel: 1"), "stride is missing");
-  expect_contains(error_after("kernel: [3, 2]", "kernel: [3, 2, 1]"), "[height, width]");
-  expect_contains(error_after("outputs: 10", "outputs: 99999999999"), "not a whole number");
-  expect_contains(error_after("channels: 3", "channels: 0"), "/input/channels is \"0\"");
-  expect_contains(error_after("name: left, ", ""), "/layers/1/name is missing");
+  expect_contains(network_file_error_after("out_channels: 4, ", ""),
+                  "layer \"conv\": out_channels is missing");
+  expect_contains(network_file_error_after("out_channels: 4", "out_channels: four"),
+                  "not a whole number");
+  expect_contains(network_file_error_after("out_channels: 4", "out_channels: -4"), "out of range");
+  expect_contains(network_file_error_after("out_channels: 4", "out_channels: 4, bias: maybe"),
+                  "true or false");
+  expect_contains(network_file_error_after("kernel: 1, stride: 1", "kernel: 1"),
+                  "stride is missing");
+  expect_contains(network_file_error_after("kernel: [3, 2]", "kernel: [3, 2, 1]"),
+                  "[height, width]");
+  expect_contains(network_file_error_after("outputs: 10", "outputs: 99999999999"),
+                  "not a whole number");
+  expect_contains(network_file_error_after("channels: 3", "channels: 0"),
+                  "/input/channels is \"0\"");
+  expect_contains(network_file_error_after("name: left, ", ""), "/layers/1/name is missing");
 }
 
 TEST(NetworkFile, DilatedFiltersAreRefusedByName) {
-  expect_contains(error_after("stride: 2}", "stride: 2, dilation: 2}"),
+  expect_contains(network_file_error_after("stride: 2}", "stride: 2, dilation: 2}"),
                   "layer \"conv\": dilation is \"2\" (dilated filters are not supported");
-  const Network network =
-      load_text(test::replaced(small_network, "stride: 2}", "stride: 2, dilation: 1}"));
+  const Network network = network_file_load_text(
+      test::replaced(small_network, "stride: 2}", "stride: 2, dilation: 1}"));
   EXPECT_EQ(network.layers()[1].output, (ImageShape{4, 5, 5}));
 }
 
 TEST(NetworkFile, GraphsThatCannotBeTrainedAreRefused) {
-  expect_contains(error_after("from: [left, right]", "from: [left, conv]"),
+  expect_contains(network_file_error_after("from: [left, right]", "from: [left, conv]"),
                   "layer \"right\" is read by no layer");
-  expect_contains(error_after("name: right", "name: left"), "layer \"left\" occurs twice");
-  expect_contains(error_after("name: left", "name: input"), "layer \"input\" occurs twice");
-  expect_contains(error_after("from: [left, right]", "from: [left, left]"), "\"left\" twice");
-  expect_contains(error_after("from: [left, right]", "from: [left, fc]"), "no layer before it");
-  expect_contains(error_after("  - {name: loss, kind: softmax_cross_entropy}\n", ""),
+  expect_contains(network_file_error_after("name: right", "name: left"),
+                  "layer \"left\" occurs twice");
+  expect_contains(network_file_error_after("name: left", "name: input"),
+                  "layer \"input\" occurs twice");
+  expect_contains(network_file_error_after("from: [left, right]", "from: [left, left]"),
+                  "\"left\" twice");
+  expect_contains(network_file_error_after("from: [left, right]", "from: [left, fc]"),
+                  "no layer before it");
+  expect_contains(network_file_error_after("  - {name: loss, kind: softmax_cross_entropy}\n", ""),
                   "\"fc\" is read by no layer");
-  expect_contains(error_after("  - {name: pool, kind: global_average_pooling}\n"
-                              "  - {name: fc, kind: fully_connected, outputs: 10}\n",
-                              ""),
+  expect_contains(network_file_error_after("  - {name: pool, kind: global_average_pooling}\n"
+                                           "  - {name: fc, kind: fully_connected, outputs: 10}\n",
+                                           ""),
                   "takes one number a class");
 }
 
 TEST(NetworkFile, LayerAfterALossMustSayWhatItReads) {
   const std::string text = std::string(small_network) + "  - {name: late, kind: relu}\n";
-  expect_contains(test::config_error([&] { (void)load_text(text); }),
+  expect_contains(test::config_error([&] { (void)network_file_load_text(text); }),
                   "layer \"late\" reads \"loss\", which is a loss and has no output");
 }
 
@@ -138,14 +153,14 @@ TEST(NetworkFile, LossesMustAgreeOnTheClasses) {
   const std::string text = std::string(small_network) +
                            "  - {name: fc2, kind: fully_connected, outputs: 9, from: pool}\n"
                            "  - {name: loss2, kind: softmax_cross_entropy, loss_weight: 0.3}\n";
-  expect_contains(test::config_error([&] { (void)load_text(text); }),
+  expect_contains(test::config_error([&] { (void)network_file_load_text(text); }),
                   "\"loss2\" tells 9 classes apart and \"loss\" 10");
 }
 
 TEST(NetworkFile, AbsurdSizesAreRefusedInsteadOfOverflowing) {
   const std::string error =
-      error_after("input: {channels: 3, height: 9, width: 8}",
-                  "input: {channels: 1048576, height: 1048576, width: 1048576}");
+      network_file_error_after("input: {channels: 3, height: 9, width: 8}",
+                               "input: {channels: 1048576, height: 1048576, width: 1048576}");
   expect_contains(error, "absurdly large");
 }
 
@@ -157,11 +172,12 @@ TEST(NetworkFile, UnknownNetworkListsTheNearestFirst) {
 TEST(NetworkFile, NamesStandOnOneLine) {
   const std::string start = "network: x\ninput: {channels: 1, height: 1, width: 1}\nlayers:\n";
   const std::string fc = "  - {name: \"f\\nc\", kind: fully_connected, outputs: 2}\n";
-  expect_contains(test::config_error([&] { (void)load_text(start + fc); }),
+  expect_contains(test::config_error([&] { (void)network_file_load_text(start + fc); }),
                   "is \"f\\nc\" (with a line break or another control character). Write a name");
   const std::string reads =
       "  - {name: fc, from: \"in\\nput\", kind: fully_connected, outputs: 2}\n";
-  const std::string sentence = test::config_error([&] { (void)load_text(start + reads); });
+  const std::string sentence =
+      test::config_error([&] { (void)network_file_load_text(start + reads); });
   expect_contains(sentence, "reads \"in\\nput\", which is no layer before it");
   EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
 }
@@ -185,14 +201,14 @@ TEST(NetworkFile, AnythingThatIsNotANetworkIsAConfigError) {
       "network: x\ninput: {channels: 1, height: 1, width: 1}\nlayers: [3]",
       "network: x\ninput: {channels: 1, height: 1, width: 1}\nlayers: [{name: }]"};
   for (const std::string& text : hostile) {
-    EXPECT_THROW((void)load_text(text), ConfigError) << text;
+    EXPECT_THROW((void)network_file_load_text(text), ConfigError) << text;
   }
 }
 
 TEST(NetworkFile, EveryTruncationOfAFileIsRefusedOrAValidNetwork) {
   const std::string whole(small_network);
   for (std::size_t length = 0; length + 2 < whole.size(); ++length) {
-    EXPECT_THROW((void)load_text(whole.substr(0, length)), ConfigError) << length;
+    EXPECT_THROW((void)network_file_load_text(whole.substr(0, length)), ConfigError) << length;
   }
 }
 
@@ -239,7 +255,7 @@ TEST(PoolingShape, PadAsLargeAsTheKernelIsRefused) {
 }
 
 TEST(ConvolutionShape, GroupsMustDivideTheChannels) {
-  expect_contains(error_after("pad: 1", "pad: 1, groups: 2"), "into 2 groups");
+  expect_contains(network_file_error_after("pad: 1", "pad: 1, groups: 2"), "into 2 groups");
 }
 
 }  // namespace

@@ -62,17 +62,18 @@ network:
   source: made up
 )";
 
-Cluster load_text(std::string_view text) {
+Cluster node_links_load_text(std::string_view text) {
   const test::TemporaryFolder folder;
   return load_cluster(folder.write("four.yaml", text).string());
 }
 
-std::string error_after(std::string_view from, std::string_view to) {
-  return test::config_error([&] { (void)load_text(test::replaced(four_gpus, from, to)); });
+std::string node_links_error_after(std::string_view from, std::string_view to) {
+  return test::config_error(
+      [&] { (void)node_links_load_text(test::replaced(four_gpus, from, to)); });
 }
 
 TEST(NodeLinks, AreReadFromAClusterFile) {
-  const Cluster cluster = load_text(four_gpus);
+  const Cluster cluster = node_links_load_text(four_gpus);
   ASSERT_TRUE(cluster.node && cluster.network && cluster.node->nvlinks);
   const HostTree& tree = cluster.node->tree;
   EXPECT_EQ(tree.sockets(), 2);
@@ -96,7 +97,7 @@ TEST(NodeLinks, MayStateAnEfficiencyAndAShareOfGlobalLinks) {
       test::replaced(test::replaced(four_gpus, "packets: MTU 1500", "efficiency: 0.9"),
                      "{kind: fat_tree, nodes_per_switch: 2, oversubscription: 4}",
                      "{kind: dragonfly, nodes_per_group: 384, global_share: 0.5}");
-  const Cluster cluster = load_text(text);
+  const Cluster cluster = node_links_load_text(text);
   EXPECT_DOUBLE_EQ(cluster.network->efficiency, 0.9);
   EXPECT_EQ(cluster.network->fabric, Fabric::dragonfly);
   EXPECT_EQ(cluster.network->group, 384);
@@ -104,46 +105,58 @@ TEST(NodeLinks, MayStateAnEfficiencyAndAShareOfGlobalLinks) {
 }
 
 TEST(NodeLinks, OfATreeThatIsNoneAreRefused) {
-  expect_contains(error_after("under: left", "under: lower left"), "no place named before");
-  expect_contains(error_after("under: left", "under: lower right"), "no place named before");
-  expect_contains(error_after("{name: right}", "{name: left}"), "place left is there twice");
-  expect_contains(error_after("devices: [0, 1]}", "devices: [0]}"),
+  expect_contains(node_links_error_after("under: left", "under: lower left"),
+                  "no place named before");
+  expect_contains(node_links_error_after("under: left", "under: lower right"),
+                  "no place named before");
+  expect_contains(node_links_error_after("{name: right}", "{name: left}"),
+                  "place left is there twice");
+  expect_contains(node_links_error_after("devices: [0, 1]}", "devices: [0]}"),
                   "device 1 hangs below no place");
-  expect_contains(error_after("devices: [0, 1]}", "devices: [0, 2]}"), "device 2 hangs below two");
-  expect_contains(error_after("devices: [0, 1]}", "devices: [0, 4]}"),
+  expect_contains(node_links_error_after("devices: [0, 1]}", "devices: [0, 2]}"),
+                  "device 2 hangs below two");
+  expect_contains(node_links_error_after("devices: [0, 1]}", "devices: [0, 4]}"),
                   "device 4 below lower left is not there");
-  expect_contains(error_after("devices: [0, 1]}", "devices: [0, -1]}"), "out of range");
-  expect_contains(error_after("adapters: 1}", "adapters: 2}"), "adapter 2 below");
-  expect_contains(error_after("    between_sockets: 19 GB/s\n", ""), "between_sockets is missing");
-  expect_contains(error_after("{name: right}", "{name: right, bandwidth: 1 GB/s}"),
+  expect_contains(node_links_error_after("devices: [0, 1]}", "devices: [0, -1]}"), "out of range");
+  expect_contains(node_links_error_after("adapters: 1}", "adapters: 2}"), "adapter 2 below");
+  expect_contains(node_links_error_after("    between_sockets: 19 GB/s\n", ""),
+                  "between_sockets is missing");
+  expect_contains(node_links_error_after("{name: right}", "{name: right, bandwidth: 1 GB/s}"),
                   "a socket has no way up");
-  expect_contains(error_after("bandwidth: 8 GB/s", "bandwidth: 8 B/s"), "out of [1 MB/s");
-  expect_contains(error_after("latency: 6 us", "latency: 6 s"), "over a second");
+  expect_contains(node_links_error_after("bandwidth: 8 GB/s", "bandwidth: 8 B/s"),
+                  "out of [1 MB/s");
+  expect_contains(node_links_error_after("latency: 6 us", "latency: 6 s"), "over a second");
 }
 
 TEST(NodeLinks, OfNvlinksThatNoDeviceHasAreRefused) {
-  expect_contains(error_after("links: 3", "links: 1000000000000"), "/links");
-  expect_contains(error_after("links: 3", "links: 7"), "7 NVLinks, out of [1, 6]");
-  expect_contains(error_after("links: 3", "links: 0"), "/links");
-  expect_contains(error_after("[2, 3], links", "[2, 9], links"), "a node has 4");
-  expect_contains(error_after("[2, 3], links", "[2, 2], links"), "Name two of them");
-  expect_contains(error_after("[2, 3], links", "[1, 0], links"), "are there twice");
-  expect_contains(error_after("[2, 3], links: 2", "[1, 3], links: 4"), "device 1 has 7 NVLinks");
-  expect_contains(error_after("[2, 3], links", "[2], links"), "not two devices");
-  expect_contains(error_after("generation: 2", "generation: 6"), "/generation");
-  expect_contains(error_after("generation: 2", "board: dgx1_v100"), "the board says it");
+  expect_contains(node_links_error_after("links: 3", "links: 1000000000000"), "/links");
+  expect_contains(node_links_error_after("links: 3", "links: 7"), "7 NVLinks, out of [1, 6]");
+  expect_contains(node_links_error_after("links: 3", "links: 0"), "/links");
+  expect_contains(node_links_error_after("[2, 3], links", "[2, 9], links"), "a node has 4");
+  expect_contains(node_links_error_after("[2, 3], links", "[2, 2], links"), "Name two of them");
+  expect_contains(node_links_error_after("[2, 3], links", "[1, 0], links"), "are there twice");
+  expect_contains(node_links_error_after("[2, 3], links: 2", "[1, 3], links: 4"),
+                  "device 1 has 7 NVLinks");
+  expect_contains(node_links_error_after("[2, 3], links", "[2], links"), "not two devices");
+  expect_contains(node_links_error_after("generation: 2", "generation: 6"), "/generation");
+  expect_contains(node_links_error_after("generation: 2", "board: dgx1_v100"), "the board says it");
 }
 
 TEST(NodeLinks, OfNetworksThatAreNoneAreRefused) {
-  expect_contains(error_after("adapters: 2\n", "adapters: 0\n"), "/network/adapters");
-  expect_contains(error_after("MTU 1500", "MTU 1501"), "no framing of ethernet-tcp");
-  expect_contains(error_after("packets: MTU 1500\n  ", ""), "one of packets and efficiency");
-  expect_contains(error_after("packets: MTU 1500", "efficiency: 1.2"), "/network/efficiency");
-  expect_contains(error_after("ethernet-tcp", "nvlink2"), "no kind of link between nodes");
-  expect_contains(error_after("ethernet-tcp", "ethernet-tpc"), "Did you mean \"ethernet-tcp\"");
-  expect_contains(error_after("oversubscription: 4", "oversubscription: 0.5"), "oversubscription");
-  expect_contains(error_after("kind: fat_tree", "kind: one_switch"), "nodes_per_switch");
-  expect_contains(error_after("kind: fat_tree", "kind: torus"), "not a fabric");
+  expect_contains(node_links_error_after("adapters: 2\n", "adapters: 0\n"), "/network/adapters");
+  expect_contains(node_links_error_after("MTU 1500", "MTU 1501"), "no framing of ethernet-tcp");
+  expect_contains(node_links_error_after("packets: MTU 1500\n  ", ""),
+                  "one of packets and efficiency");
+  expect_contains(node_links_error_after("packets: MTU 1500", "efficiency: 1.2"),
+                  "/network/efficiency");
+  expect_contains(node_links_error_after("ethernet-tcp", "nvlink2"),
+                  "no kind of link between nodes");
+  expect_contains(node_links_error_after("ethernet-tcp", "ethernet-tpc"),
+                  "Did you mean \"ethernet-tcp\"");
+  expect_contains(node_links_error_after("oversubscription: 4", "oversubscription: 0.5"),
+                  "oversubscription");
+  expect_contains(node_links_error_after("kind: fat_tree", "kind: one_switch"), "nodes_per_switch");
+  expect_contains(node_links_error_after("kind: fat_tree", "kind: torus"), "not a fabric");
 }
 
 TEST(NvlinkBoards, FitTheNodesTheyAreFor) {

@@ -15,17 +15,17 @@ using test::config_error;
 using test::expect_contains;
 using test::TemporaryFolder;
 
-std::vector<CasePrediction> read_text(std::string_view text) {
+std::vector<CasePrediction> prediction_file_read_text(std::string_view text) {
   const TemporaryFolder folder;
   return read_predictions(folder.write("p.jsonl", text));
 }
 
-std::string refusal_of(std::string_view text) {
-  return config_error([&] { (void)read_text(text); });
+std::string prediction_file_refusal_of(std::string_view text) {
+  return config_error([&] { (void)prediction_file_read_text(text); });
 }
 
 TEST(PredictionFile, ReadsEveryUnit) {
-  const auto read = read_text(
+  const auto read = prediction_file_read_text(
       R"({"id": "a/1", "samples_per_s": 1234.5, "low": 1180.0, "high": 1290.0})"
       "\n"
       R"({"id": "a/2", "iteration_s": 0.207})"
@@ -43,11 +43,11 @@ TEST(PredictionFile, ReadsEveryUnit) {
 }
 
 TEST(PredictionFile, ALineWithoutAValueIsOfACaseThatWasNotCovered) {
-  const auto read =
-      read_text(R"({"id": "a/1", "samples_per_s": null})"
-                "\n"
-                R"({"id": "a/2", "status": "not_covered", "reason": "tensor parallel"})"
-                "\n");
+  const auto read = prediction_file_read_text(
+      R"({"id": "a/1", "samples_per_s": null})"
+      "\n"
+      R"({"id": "a/2", "status": "not_covered", "reason": "tensor parallel"})"
+      "\n");
   EXPECT_EQ(read.at(0).status, PredictionStatus::not_covered);
   EXPECT_TRUE(read.at(0).values.empty());
   EXPECT_EQ(read.at(1).reason, "tensor parallel");
@@ -66,7 +66,7 @@ TEST(PredictionFile, ReadsWhatItWrites) {
   curve.unit = CaseUnit::time_s;
   curve.values = {PredictedValue{1e-7, {}, {}}, std::nullopt, PredictedValue{2e-7, 1e-7, 3e-7}};
   const std::vector<CasePrediction> all{training, curve, not_covered("a/3", "fsdp")};
-  EXPECT_EQ(read_text(prediction_lines(all)), all);
+  EXPECT_EQ(prediction_file_read_text(prediction_lines(all)), all);
 }
 
 TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
@@ -94,16 +94,17 @@ TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
       {"[1]", "this is no JSON object"},
   };
   for (const auto& [line, part] : refused) {
-    const std::string message = refusal_of(std::string("\n") + line + "\n");
+    const std::string message = prediction_file_refusal_of(std::string("\n") + line + "\n");
     expect_contains(message, "p.jsonl:2: ");
     expect_contains(message, part);
     EXPECT_EQ(message.find('\n'), std::string::npos);
   }
-  expect_contains(
-      refusal_of("{\"id\": \"a\", \"iteration_s\": 1}\n{\"id\": \"a\", \"iteration_s\": 2}\n"),
-      "p.jsonl:2: id is \"a\", as in ");
-  expect_contains(refusal_of("{\"id\": \"a\", \"itera"), "the last line is cut short");
-  expect_contains(refusal_of(""), "p.jsonl holds no predictions");
+  expect_contains(prediction_file_refusal_of(
+                      "{\"id\": \"a\", \"iteration_s\": 1}\n{\"id\": \"a\", \"iteration_s\": 2}\n"),
+                  "p.jsonl:2: id is \"a\", as in ");
+  expect_contains(prediction_file_refusal_of("{\"id\": \"a\", \"itera"),
+                  "the last line is cut short");
+  expect_contains(prediction_file_refusal_of(""), "p.jsonl holds no predictions");
 }
 
 }  // namespace

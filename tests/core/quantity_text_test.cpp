@@ -14,59 +14,66 @@ namespace {
 using test::expect_contains;
 
 template <class Q>
-double parsed(std::string_view text) {
+double quantity_text_parsed(std::string_view text) {
   return parse_quantity<Q>(text, "file: /key").si();
 }
 
 template <class Q>
-std::string refusal(std::string_view text) {
+std::string quantity_text_refusal(std::string_view text) {
   return test::config_error([&] { (void)parse_quantity<Q>(text, "file: /key"); });
 }
 
 TEST(ParseQuantity, KnowsBitsBytesAndBinaryPrefixes) {
-  EXPECT_DOUBLE_EQ(parsed<BytesPerSecond>("25 GB/s"), 25e9);
-  EXPECT_DOUBLE_EQ(parsed<BytesPerSecond>("25 Gb/s"), 25e9 / 8);
-  EXPECT_DOUBLE_EQ(parsed<Bytes>("110 KiB"), 110 * 1024);
-  EXPECT_DOUBLE_EQ(parsed<Bytes>("1.5 MB"), 1.5e6);
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 us"), 1.5e-6);
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 µs"), 1.5e-6);
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 min"), 90);
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("24 h"), 86400);
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("7 d"), 604800);
-  EXPECT_DOUBLE_EQ(parsed<FlopsPerSecond>("11.76 TFLOP/s"), 11.76e12);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<BytesPerSecond>("25 GB/s"), 25e9);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<BytesPerSecond>("25 Gb/s"), 25e9 / 8);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Bytes>("110 KiB"), 110 * 1024);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Bytes>("1.5 MB"), 1.5e6);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("1.5 us"), 1.5e-6);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("1.5 µs"), 1.5e-6);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("1.5 min"), 90);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("24 h"), 86400);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("7 d"), 604800);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<FlopsPerSecond>("11.76 TFLOP/s"), 11.76e12);
 }
 
 TEST(ParseQuantity, SpaceIsFree) {
-  EXPECT_DOUBLE_EQ(parsed<Seconds>("  2ms "), 2e-3);
-  EXPECT_DOUBLE_EQ(parsed<Bytes>("1e3\tB"), 1e3);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("  2ms "), 2e-3);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Bytes>("1e3\tB"), 1e3);
 }
 
 TEST(ParseQuantity, NumberWithoutUnitIsRefusedWithAnExample) {
-  const std::string error = refusal<BytesPerSecond>("25");
+  const std::string error = quantity_text_refusal<BytesPerSecond>("25");
   EXPECT_EQ(error, "file: /key is 25 (no unit). Write \"25 GB/s\" or \"25 Gb/s\".");
 }
 
 TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
-  EXPECT_EQ(refusal<Bytes>("0"), "file: /key is 0 (no unit). Write \"25 MB\" or \"25 MiB\".");
-  EXPECT_EQ(refusal<Bytes>("1e30"), "file: /key is 1e30 (no unit). Write \"25 MB\" or \"25 MiB\".");
-  EXPECT_EQ(refusal<Seconds>("-3"), "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
-  EXPECT_EQ(refusal<Seconds>("0"), "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
-  EXPECT_EQ(refusal<Seconds>("7 days"),
+  EXPECT_EQ(quantity_text_refusal<Bytes>("0"),
+            "file: /key is 0 (no unit). Write \"25 MB\" or \"25 MiB\".");
+  EXPECT_EQ(quantity_text_refusal<Bytes>("1e30"),
+            "file: /key is 1e30 (no unit). Write \"25 MB\" or \"25 MiB\".");
+  EXPECT_EQ(quantity_text_refusal<Seconds>("-3"),
+            "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
+  EXPECT_EQ(quantity_text_refusal<Seconds>("0"),
+            "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
+  EXPECT_EQ(quantity_text_refusal<Seconds>("7 days"),
             "file: /key is 7 days (\"days\" is no unit of a time). Write \"7 d\" or \"7 us\".");
 }
 
 TEST(ParseQuantity, OtherDimensionsAreRefused) {
-  expect_contains(refusal<BytesPerSecond>("25 GB"), "an amount of data, but a bandwidth is wanted");
-  expect_contains(refusal<Bytes>("25 GB/s"), "a bandwidth, but an amount of data is wanted");
-  expect_contains(refusal<Seconds>("3 TFLOP/s"), "a computing speed, but a time is wanted");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("25 GB"),
+                  "an amount of data, but a bandwidth is wanted");
+  expect_contains(quantity_text_refusal<Bytes>("25 GB/s"),
+                  "a bandwidth, but an amount of data is wanted");
+  expect_contains(quantity_text_refusal<Seconds>("3 TFLOP/s"),
+                  "a computing speed, but a time is wanted");
 }
 
 TEST(ParseQuantity, EverythingElseIsRefused) {
   for (const std::string_view text : {"", " ", "GB/s", "nan GB/s", "inf GB/s", "-inf GB/s",
                                       "1e309 GB/s", "1e308 TB/s", "25 GB/s x", "25 KB/s", "25 gb/s",
                                       "2 5 GB/s", "0x10 GB/s", "1,5 GB/s", "25 GBps", "1e GB/s"}) {
-    expect_contains(refusal<BytesPerSecond>(text), "file: /key is ");
-    expect_contains(refusal<BytesPerSecond>(text), "Write \"");
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), "file: /key is ");
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), "Write \"");
   }
 }
 
@@ -85,22 +92,22 @@ TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
 }
 
 TEST(QuantityText, DataAreFewerThanAWholeNumberCanCount) {
-  EXPECT_EQ(parsed<Bytes>("9e18 B"), 9e18);
+  EXPECT_EQ(quantity_text_parsed<Bytes>("9e18 B"), 9e18);
   for (const char* text : {"9223372036854775808 B", "9999999999999 TB", "1e300 TiB", "-1e20 B"}) {
-    expect_contains(refusal<Bytes>(text), "too large");
+    expect_contains(quantity_text_refusal<Bytes>(text), "too large");
   }
-  EXPECT_EQ(parsed<FlopsPerSecond>("9e18 TFLOP/s"), 9e30);
+  EXPECT_EQ(quantity_text_parsed<FlopsPerSecond>("9e18 TFLOP/s"), 9e30);
 }
 
 TEST(QuantityText, SlipsOfThePenAreRefused) {
-  EXPECT_EQ(parsed<Seconds>("0 s"), 0);
-  EXPECT_EQ(parsed<BytesPerSecond>("0.001 B/s"), 1e-3);
-  expect_contains(refusal<Seconds>("1e-308 us"), "too small");
-  expect_contains(refusal<Seconds>("1e12 s"), "too large");
-  expect_contains(refusal<Bytes>("1e-9 B"), "too small");
-  expect_contains(refusal<BytesPerSecond>("1e-308 GB/s"), "too small");
-  expect_contains(refusal<BytesPerSecond>("1e9 GB/s"), "too large");
-  expect_contains(refusal<FlopsPerSecond>("1e-9 FLOP/s"), "too small");
+  EXPECT_EQ(quantity_text_parsed<Seconds>("0 s"), 0);
+  EXPECT_EQ(quantity_text_parsed<BytesPerSecond>("0.001 B/s"), 1e-3);
+  expect_contains(quantity_text_refusal<Seconds>("1e-308 us"), "too small");
+  expect_contains(quantity_text_refusal<Seconds>("1e12 s"), "too large");
+  expect_contains(quantity_text_refusal<Bytes>("1e-9 B"), "too small");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("1e-308 GB/s"), "too small");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("1e9 GB/s"), "too large");
+  expect_contains(quantity_text_refusal<FlopsPerSecond>("1e-9 FLOP/s"), "too small");
 }
 
 TEST(QuantityText, RoundingUpCarriesIntoTheNextPrefix) {
@@ -114,10 +121,11 @@ TEST(QuantityText, ReadsBackWithinItsDigits) {
   std::uniform_real_distribution<double> exponent(-9, 3);
   for (int i = 0; i < 2000; ++i) {
     const double seconds = std::pow(10, exponent(random));
-    EXPECT_NEAR(parsed<Seconds>(to_text(Seconds(seconds))) / seconds, 1, 5.1e-4);
+    EXPECT_NEAR(quantity_text_parsed<Seconds>(to_text(Seconds(seconds))) / seconds, 1, 5.1e-4);
     const double bytes = seconds * 1e11;
-    EXPECT_NEAR(parsed<Bytes>(to_text(Bytes(bytes))) / bytes, 1, 5.1e-3);
-    EXPECT_NEAR(parsed<BytesPerSecond>(to_text(BytesPerSecond(bytes))) / bytes, 1, 5.1e-3);
+    EXPECT_NEAR(quantity_text_parsed<Bytes>(to_text(Bytes(bytes))) / bytes, 1, 5.1e-3);
+    EXPECT_NEAR(quantity_text_parsed<BytesPerSecond>(to_text(BytesPerSecond(bytes))) / bytes, 1,
+                5.1e-3);
   }
 }
 

@@ -15,14 +15,14 @@ using test::config_error;
 using test::expect_contains;
 using test::TemporaryFolder;
 
-ResultHeader header() {
+ResultHeader result_gzip_header() {
   ResultHeader header;
   header.benchmark = "conv";
   header.environment = capture_environment();
   return header;
 }
 
-Measurement measurement(double time = 1.5) {
+Measurement result_gzip_measurement(double time = 1.5) {
   Measurement measurement;
   measurement.benchmark = "conv";
   measurement.axes = {{"batch", "8"}, {"pass", "forward"}};
@@ -31,10 +31,10 @@ Measurement measurement(double time = 1.5) {
 }
 
 /// Writes `measurements` and returns the path.
-std::filesystem::path write_all(const TemporaryFolder& folder,
-                                const std::vector<Measurement>& measurements) {
+std::filesystem::path result_gzip_write_all(const TemporaryFolder& folder,
+                                            const std::vector<Measurement>& measurements) {
   auto path = folder.path() / "deep" / "conv.jsonl";
-  ResultWriter writer(path, header());
+  ResultWriter writer(path, result_gzip_header());
   for (const Measurement& one : measurements) writer.write(one);
   writer.finish();
   return path;
@@ -42,11 +42,12 @@ std::filesystem::path write_all(const TemporaryFolder& folder,
 
 TEST(ResultGzip, IsReadCompressedAsItWasWritten) {
   const TemporaryFolder folder;
-  const std::string text = test::read_file(write_all(folder, {measurement(), measurement(2e-3)}));
+  const std::string text = test::read_file(
+      result_gzip_write_all(folder, {result_gzip_measurement(), result_gzip_measurement(2e-3)}));
   const ResultFile file = read_results(folder.write("conv.jsonl.gz", test::gzip(text)));
   EXPECT_TRUE(file.complete);
   ASSERT_EQ(file.measurements.size(), 2U);
-  EXPECT_EQ(file.measurements[0].at("time").samples, measurement().at("time").samples);
+  EXPECT_EQ(file.measurements[0].at("time").samples, result_gzip_measurement().at("time").samples);
   const std::string packed = test::gzip(text);
   const std::string cut = packed.substr(0, packed.size() / 2);
   expect_contains(config_error([&] { (void)read_results(folder.write("cut.jsonl.gz", cut)); }),
@@ -55,7 +56,7 @@ TEST(ResultGzip, IsReadCompressedAsItWasWritten) {
 
 TEST(ResultGzip, TreeHoldsCompressedFilesToo) {
   const TemporaryFolder folder;
-  ResultWriter(folder.path() / "b.jsonl", header()).finish();
+  ResultWriter(folder.path() / "b.jsonl", result_gzip_header()).finish();
   const std::string text = test::read_file(folder.path() / "b.jsonl");
   (void)folder.write("a.jsonl.gz", test::gzip(text));
   (void)folder.write("c.json.gz", test::gzip(text));
@@ -72,12 +73,13 @@ TEST(ResultGzip, TreeHoldsCompressedFilesToo) {
 TEST(ResultGzip, IsNotWritten) {
   const TemporaryFolder folder;
   const auto named = folder.path() / "new.jsonl.gz";
-  expect_contains(config_error([&] { ResultWriter(named, header()); }),
+  expect_contains(config_error([&] { ResultWriter(named, result_gzip_header()); }),
                   "new.jsonl.gz: they are compressed only when all are measured. Leave out .gz");
   EXPECT_FALSE(std::filesystem::exists(named));
-  const std::string packed = test::gzip(test::read_file(write_all(folder, {measurement()})));
+  const std::string packed =
+      test::gzip(test::read_file(result_gzip_write_all(folder, {result_gzip_measurement()})));
   const auto there = folder.write("there.jsonl", packed);
-  expect_contains(config_error([&] { ResultWriter(there, header()); }),
+  expect_contains(config_error([&] { ResultWriter(there, result_gzip_header()); }),
                   "it is compressed with gzip. Unpack it with gunzip");
   EXPECT_EQ(test::read_file(there), packed);
 }

@@ -21,7 +21,7 @@ using test::config_error;
 using test::expect_contains;
 using test::TemporaryFolder;
 
-ResultHeader header() {
+ResultHeader result_resume_header() {
   ResultHeader header;
   header.benchmark = "conv";
   header.run = {{"network", "resnet50"}, {"max_time", "2"}, {"build", "ab12"}};
@@ -41,15 +41,15 @@ Measurement measured(int batch, Status status = Status::ok) {
 class ResultResume : public testing::Test {
  protected:
   void write(std::initializer_list<Measurement> rows) const {
-    ResultWriter writer(file_, header());
+    ResultWriter writer(file_, result_resume_header());
     for (const Measurement& row : rows) writer.write(row);
   }
   /// How many rows are kept.
   [[nodiscard]] std::size_t kept() const {
-    return find_resume_point(file_, header()).measurements.size();
+    return find_resume_point(file_, result_resume_header()).measurements.size();
   }
   [[nodiscard]] std::string refusal_of(const std::function<void(ResultHeader&)>& change) const {
-    ResultHeader other = header();
+    ResultHeader other = result_resume_header();
     change(other);
     return config_error([&] { (void)find_resume_point(file_, other); });
   }
@@ -64,7 +64,7 @@ TEST_F(ResultResume, BeginsAnewWhereTheHeaderWasCut) {
   const std::size_t header_end = whole.find('\n');
   for (std::size_t length = 1; length < header_end; length += 53) {
     (void)folder_.write("conv.jsonl", whole.substr(0, length));
-    const ResultHeader anew = header();
+    const ResultHeader anew = result_resume_header();
     const ResumePoint point = find_resume_point(file_, anew);
     EXPECT_EQ(point.opening, header_line(anew)) << length;
     EXPECT_EQ(point.bytes, 0U);
@@ -81,7 +81,7 @@ TEST_F(ResultResume, TakesNothingElseForACutHeader) {
         std::string("{\"benchmark\":\"a b\"")}) {
     EXPECT_FALSE(begins_header(other)) << other;
     (void)folder_.write("conv.jsonl", other);
-    expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
+    expect_contains(config_error([&] { (void)find_resume_point(file_, result_resume_header()); }),
                     "is not a result file");
   }
 }
@@ -91,7 +91,7 @@ TEST_F(ResultResume, DoesNotGoOnInACompressedFile) {
   const std::string packed = test::gzip(test::read_file(file_));
   for (const char* name : {"conv.jsonl", "conv.jsonl.gz"}) {
     const auto file = folder_.write(name, packed);
-    expect_contains(config_error([&] { (void)find_resume_point(file, header()); }),
+    expect_contains(config_error([&] { (void)find_resume_point(file, result_resume_header()); }),
                     file.string() + ", nor appended: it is compressed with gzip. Unpack it");
     EXPECT_EQ(test::read_file(file), packed);
   }
@@ -100,7 +100,7 @@ TEST_F(ResultResume, DoesNotGoOnInACompressedFile) {
 TEST_F(ResultResume, GoesOnWhereTheFileEnds) {
   write({measured(1), measured(2)});
   {
-    ResultWriter writer(file_, find_resume_point(file_, header()));
+    ResultWriter writer(file_, find_resume_point(file_, result_resume_header()));
     writer.write(measured(4));
     writer.finish();
   }
@@ -114,11 +114,11 @@ TEST_F(ResultResume, GoesOnWhereTheFileEnds) {
 TEST_F(ResultResume, TakesOffTheLastLineOfAFileThatIsWhole) {
   write({measured(1)});
   {
-    ResultWriter writer(file_, find_resume_point(file_, header()));
+    ResultWriter writer(file_, find_resume_point(file_, result_resume_header()));
     writer.finish();
   }
   {
-    ResultWriter writer(file_, find_resume_point(file_, header()));
+    ResultWriter writer(file_, find_resume_point(file_, result_resume_header()));
     writer.write(measured(2));
     writer.finish();
   }
@@ -128,7 +128,7 @@ TEST_F(ResultResume, TakesOffTheLastLineOfAFileThatIsWhole) {
 TEST_F(ResultResume, MeasuresAgainWhatWasInterruptedAndAllAfterIt) {
   write({measured(1), measured(2, Status::interrupted), measured(3)});
   EXPECT_EQ(kept(), 1U);
-  { const ResultWriter writer(file_, find_resume_point(file_, header())); }
+  { const ResultWriter writer(file_, find_resume_point(file_, result_resume_header())); }
   EXPECT_EQ(read_results(file_).measurements.size(), 1U);
 }
 
@@ -141,7 +141,7 @@ TEST_F(ResultResume, KeepsTheWholeLinesOfEveryTruncation) {
        {head, head + 1, first - 1, first, first + 1, text.size() - 1, text.size()}) {
     (void)folder_.write("conv.jsonl", text.substr(0, bytes));
     {
-      const ResumePoint point = find_resume_point(file_, header());
+      const ResumePoint point = find_resume_point(file_, result_resume_header());
       const std::size_t whole = bytes < first ? head : bytes < text.size() ? first : bytes;
       EXPECT_EQ(point.bytes, whole) << bytes;
       ResultWriter writer(file_, point);
@@ -156,7 +156,7 @@ TEST_F(ResultResume, BeginsTheFileWhereNothingIs) {
   for (const bool is_there : {false, true}) {
     if (is_there) (void)folder_.write("conv.jsonl", "");
     {
-      const ResumePoint point = find_resume_point(file_, header());
+      const ResumePoint point = find_resume_point(file_, result_resume_header());
       EXPECT_TRUE(point.measurements.empty());
       ResultWriter writer(file_, point);
       writer.write(measured(1));
@@ -164,7 +164,7 @@ TEST_F(ResultResume, BeginsTheFileWhereNothingIs) {
     }
     const ResultFile whole = read_results(file_);
     EXPECT_TRUE(whole.complete);
-    EXPECT_EQ(whole.header.run, header().run);
+    EXPECT_EQ(whole.header.run, result_resume_header().run);
     EXPECT_EQ(whole.measurements.size(), 1U);
   }
 }
@@ -172,13 +172,13 @@ TEST_F(ResultResume, BeginsTheFileWhereNothingIs) {
 /// What one process reads another could add to, or cut off.
 TEST_F(ResultResume, LocksTheFileBeforeItIsRead) {
   const auto refused = [this] {
-    expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
+    expect_contains(config_error([&] { (void)find_resume_point(file_, result_resume_header()); }),
                     "is being written by another dlscale");
-    expect_contains(config_error([&] { const ResultWriter other(file_, header()); }),
+    expect_contains(config_error([&] { const ResultWriter other(file_, result_resume_header()); }),
                     "is being written by another dlscale");
   };
   for (const bool is_there : {false, true}) {
-    std::optional<ResumePoint> point = find_resume_point(file_, header());
+    std::optional<ResumePoint> point = find_resume_point(file_, result_resume_header());
     EXPECT_EQ(point->measurements.size(), is_there ? 1U : 0U);
     refused();
     std::optional<ResultWriter> writer(std::in_place, file_, *point);
@@ -244,7 +244,7 @@ TEST(BuildId, IsThatOfTheLinker) {
 
 TEST_F(ResultResume, MindsNeitherDateNorLoadNorTheLaunchersAddress) {
   write({measured(1)});
-  ResultHeader later = header();
+  ResultHeader later = result_resume_header();
   later.environment.date = "2999-01-01T00:00:00Z";
   later.environment.load = "99 99 99";
   later.environment.variables["OMPI_MCA_orte_hnp_uri"] = "elsewhere";
@@ -254,9 +254,10 @@ TEST_F(ResultResume, MindsNeitherDateNorLoadNorTheLaunchersAddress) {
 
 TEST_F(ResultResume, RefusesWhatIsNoResultFile) {
   (void)folder_.write("conv.jsonl", "a letter\nof two lines\n");
-  EXPECT_NE(config_error([&] { (void)find_resume_point(file_, header()); }), "");
-  expect_contains(config_error([&] { (void)find_resume_point(folder_.path(), header()); }),
-                  "no file");
+  EXPECT_NE(config_error([&] { (void)find_resume_point(file_, result_resume_header()); }), "");
+  expect_contains(
+      config_error([&] { (void)find_resume_point(folder_.path(), result_resume_header()); }),
+      "no file");
 }
 
 }  // namespace

@@ -22,17 +22,17 @@ Names named(const Network& network, const std::vector<Step>& steps) {
   return names;
 }
 
-Network make_network(const std::vector<Network::Node>& nodes) {
+Network step_make_network(const std::vector<Network::Node>& nodes) {
   return Network("test", {3, 8, 8}, nodes);
 }
 
 const Convolution three_by_three{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
 
 TEST(Steps, ChainRunsForwardAndBack) {
-  const Network network = make_network({{"conv", three_by_three, {"input"}},
-                                        {"relu", Relu{}, {"conv"}},
-                                        {"fc", FullyConnected{10}, {"relu"}},
-                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const Network network = step_make_network({{"conv", three_by_three, {"input"}},
+                                             {"relu", Relu{}, {"conv"}},
+                                             {"fc", FullyConnected{10}, {"relu"}},
+                                             {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
   EXPECT_EQ(named(network, forward_steps(network)),
             (Names{"conv forward", "relu forward", "fc forward", "loss forward"}));
   EXPECT_EQ(named(network, backward_steps(network)),
@@ -41,11 +41,11 @@ TEST(Steps, ChainRunsForwardAndBack) {
 }
 
 TEST(Steps, ResidualBlockAccumulatesWhereItSplits) {
-  const Network network = make_network({{"conv", three_by_three, {"input"}},
-                                        {"branch", three_by_three, {"conv"}},
-                                        {"add", Sum{}, {"conv", "branch"}},
-                                        {"fc", FullyConnected{10}, {"add"}},
-                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const Network network = step_make_network({{"conv", three_by_three, {"input"}},
+                                             {"branch", three_by_three, {"conv"}},
+                                             {"add", Sum{}, {"conv", "branch"}},
+                                             {"fc", FullyConnected{10}, {"add"}},
+                                             {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
   EXPECT_EQ(named(network, backward_steps(network)),
             (Names{"loss backward_data", "fc backward_filter", "fc backward_data",
                    "branch backward_filter", "branch backward_data", "conv accumulate",
@@ -53,21 +53,22 @@ TEST(Steps, ResidualBlockAccumulatesWhereItSplits) {
 }
 
 TEST(Steps, GradientsThatReachNoParametersAreNotMade) {
-  const Network network = make_network({{"pool", Pooling{PoolingKind::max, 2, 2, 2}, {"input"}},
-                                        {"a", three_by_three, {"pool"}},
-                                        {"b", three_by_three, {"pool"}},
-                                        {"both", Concat{}, {"a", "b"}},
-                                        {"fc", FullyConnected{10}, {"both"}},
-                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const Network network =
+      step_make_network({{"pool", Pooling{PoolingKind::max, 2, 2, 2}, {"input"}},
+                         {"a", three_by_three, {"pool"}},
+                         {"b", three_by_three, {"pool"}},
+                         {"both", Concat{}, {"a", "b"}},
+                         {"fc", FullyConnected{10}, {"both"}},
+                         {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
   EXPECT_EQ(named(network, backward_steps(network)),
             (Names{"loss backward_data", "fc backward_filter", "fc backward_data",
                    "both backward_data", "b backward_filter", "a backward_filter"}));
 }
 
 TEST(Steps, BatchNormOnTheInputStillMakesItsParameterGradients) {
-  const Network network = make_network({{"norm", BatchNorm{}, {"input"}},
-                                        {"fc", FullyConnected{10}, {"norm"}},
-                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const Network network = step_make_network({{"norm", BatchNorm{}, {"input"}},
+                                             {"fc", FullyConnected{10}, {"norm"}},
+                                             {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
   EXPECT_EQ(named(network, backward_steps(network)).back(), "norm backward_data");
 }
 
@@ -139,11 +140,11 @@ TEST(Buckets, CloseWhenTheyReachTheirLimit) {
     return Network::Node{name, FullyConnected{outputs, false}, {from}};
   };
   // 8 × 8 × 3 = 192 inputs. Backward order: d (512·10), c (512²=262144), b (512·12800), a.
-  const Network network = make_network({layer("a", 12800, "input"),
-                                        layer("b", 512, "a"),
-                                        layer("c", 512, "b"),
-                                        layer("d", 10, "c"),
-                                        {"loss", SoftmaxCrossEntropy{}, {"d"}}});
+  const Network network = step_make_network({layer("a", 12800, "input"),
+                                             layer("b", 512, "a"),
+                                             layer("c", 512, "b"),
+                                             layer("d", 10, "c"),
+                                             {"loss", SoftmaxCrossEntropy{}, {"d"}}});
   const std::vector<Bucket> buckets = gradient_buckets(network, Schedule::bucketed);
   ASSERT_EQ(buckets.size(), 3U);
   EXPECT_EQ(buckets[0].layers, (std::vector<LayerId>{LayerId(4), LayerId(3)}));  // over 1 MiB
@@ -162,10 +163,10 @@ TEST(Buckets, ResNet50MakesTheNumberPyTorchMakes) {
 
 /// A network of one layer between a convolution and a loss, so that it has every pass.
 Network around(const LayerKind& kind) {
-  return make_network({{"conv", three_by_three, {"input"}},
-                       {"it", kind, {"conv"}},
-                       {"fc", FullyConnected{10}, {"it"}},
-                       {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  return step_make_network({{"conv", three_by_three, {"input"}},
+                            {"it", kind, {"conv"}},
+                            {"fc", FullyConnected{10}, {"it"}},
+                            {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
 }
 
 Work work_of(const LayerKind& kind, Pass pass, DType dtype = DType::f32) {
@@ -204,11 +205,11 @@ TEST(Work, ElementwiseKindsReadAndWriteEachOperandOnce) {
 }
 
 TEST(ReadyAfter, IsTheStepThatMakesTheLastGradientOfABucket) {
-  const Network network = make_network({{"conv", three_by_three, {"input"}},
-                                        {"norm", BatchNorm{}, {"conv"}},
-                                        {"relu", Relu{}, {"norm"}},
-                                        {"fc", FullyConnected{10}, {"relu"}},
-                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const Network network = step_make_network({{"conv", three_by_three, {"input"}},
+                                             {"norm", BatchNorm{}, {"conv"}},
+                                             {"relu", Relu{}, {"norm"}},
+                                             {"fc", FullyConnected{10}, {"relu"}},
+                                             {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
   const std::vector<Step> steps = backward_steps(network);
   const auto after = [&](std::vector<LayerId> layers) {
     const std::size_t step = ready_after(network, steps, {std::move(layers), 0});

@@ -42,7 +42,7 @@ partitions:
   - {name: here}
 )";
 
-std::string refusal(std::string_view text, std::string_view from, std::string_view to) {
+std::string system_file_refusal(std::string_view text, std::string_view from, std::string_view to) {
   return test::error_after(text, from, to,
                            [](const std::string& file) { return load_system(file); });
 }
@@ -70,37 +70,43 @@ TEST(SystemFile, SaysHowProgramsAreStarted) {
 }
 
 TEST(SystemFile, IsRefusedWithPlaceAndAdvice) {
-  EXPECT_THAT(refusal(slurm, "scheduler: slurm", "scheduler: slurn"),
+  EXPECT_THAT(system_file_refusal(slurm, "scheduler: slurm", "scheduler: slurn"),
               AllOf(HasSubstr("small.yaml"), HasSubstr("slurm")));
-  EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: aprun"), HasSubstr("aprun"));
-  EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: \"sr\\nun\""),
+  EXPECT_THAT(system_file_refusal(slurm, "launcher: srun", "launcher: aprun"), HasSubstr("aprun"));
+  EXPECT_THAT(system_file_refusal(slurm, "launcher: srun", "launcher: \"sr\\nun\""),
               AllOf(HasSubstr("srun"), Not(HasSubstr("\n"))));
-  EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: flux"),
+  EXPECT_THAT(system_file_refusal(slurm, "launcher: srun", "launcher: flux"),
               HasSubstr("the launcher of another scheduler than slurm"));
-  EXPECT_THAT(refusal(slurm, "nodes: 3", "nodes: 0"), HasSubstr("nodes"));
-  EXPECT_THAT(refusal(slurm, "nodes: 3", "nodes: 1e99"), HasSubstr("nodes"));
-  EXPECT_THAT(refusal(slurm, "max_jobs", "most_jobs"), HasSubstr("most_jobs"));
-  EXPECT_THAT(refusal(slurm, "name: long", "name: debug"), HasSubstr("another partition"));
-  EXPECT_THAT(refusal(slurm, "--account=physics", "account"), HasSubstr("no option"));
-  EXPECT_THAT(refusal(slurm, "[--mpi=pmix]", "['--mpi pmix']"), HasSubstr("more than one word"));
-  EXPECT_THAT(refusal(slurm, "OMP_PROC_BIND", "2BAD"), HasSubstr("no name of an environment"));
-  EXPECT_THAT(refusal(slurm, "  - name: long\n", "    hostfile: hosts\n"),
+  EXPECT_THAT(system_file_refusal(slurm, "nodes: 3", "nodes: 0"), HasSubstr("nodes"));
+  EXPECT_THAT(system_file_refusal(slurm, "nodes: 3", "nodes: 1e99"), HasSubstr("nodes"));
+  EXPECT_THAT(system_file_refusal(slurm, "max_jobs", "most_jobs"), HasSubstr("most_jobs"));
+  EXPECT_THAT(system_file_refusal(slurm, "name: long", "name: debug"),
+              HasSubstr("another partition"));
+  EXPECT_THAT(system_file_refusal(slurm, "--account=physics", "account"), HasSubstr("no option"));
+  EXPECT_THAT(system_file_refusal(slurm, "[--mpi=pmix]", "['--mpi pmix']"),
+              HasSubstr("more than one word"));
+  EXPECT_THAT(system_file_refusal(slurm, "OMP_PROC_BIND", "2BAD"),
+              HasSubstr("no name of an environment"));
+  EXPECT_THAT(system_file_refusal(slurm, "  - name: long\n", "    hostfile: hosts\n"),
               HasSubstr("of no use where a scheduler"));
 }
 
 TEST(SystemFile, PutsNoLineOfItsOwnIntoAScript) {
-  EXPECT_THAT(refusal(slurm, "name: debug", "name: \"debug\\n#SBATCH --uid=0\""),
+  EXPECT_THAT(system_file_refusal(slurm, "name: debug", "name: \"debug\\n#SBATCH --uid=0\""),
               HasSubstr("line break"));
-  EXPECT_THAT(refusal(slurm, "module load mpi", "\"a\\nb\""), HasSubstr("line break"));
-  EXPECT_THAT(refusal(slurm, "\"true\"", "\"a\\nb\""), HasSubstr("line break"));
+  EXPECT_THAT(system_file_refusal(slurm, "module load mpi", "\"a\\nb\""), HasSubstr("line break"));
+  EXPECT_THAT(system_file_refusal(slurm, "\"true\"", "\"a\\nb\""), HasSubstr("line break"));
 }
 
 TEST(SystemFile, RefusesWhatHasNoEffectWithoutAScheduler) {
   for (const std::string key : {"access: [-x]", "max_jobs: 2", "time_limit: '1'", "prepare: [a]"}) {
-    EXPECT_THAT(refusal(alone, "name: here", "name: here, " + key), HasSubstr("no effect")) << key;
+    EXPECT_THAT(system_file_refusal(alone, "name: here", "name: here, " + key),
+                HasSubstr("no effect"))
+        << key;
   }
-  EXPECT_THAT(refusal(alone, "name: here", "name: here, nodes: 2"), HasSubstr("hostfile"));
-  EXPECT_THAT(refusal(alone, "partitions:\n  - {name: here}", "partitions: []"),
+  EXPECT_THAT(system_file_refusal(alone, "name: here", "name: here, nodes: 2"),
+              HasSubstr("hostfile"));
+  EXPECT_THAT(system_file_refusal(alone, "partitions:\n  - {name: here}", "partitions: []"),
               HasSubstr("empty"));
 }
 

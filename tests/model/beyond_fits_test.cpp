@@ -26,8 +26,9 @@ KernelCase case_of(lowering::Method method, int c, int hw) {
 }
 
 /// Of all shapes, in a time that follows from the case.
-std::vector<KernelSample> samples(lowering::Method method, const std::vector<int>& channels,
-                                  const std::function<double(const KernelCase&)>& time) {
+std::vector<KernelSample> beyond_fits_samples(
+    lowering::Method method, const std::vector<int>& channels,
+    const std::function<double(const KernelCase&)>& time) {
   std::vector<KernelSample> all;
   for (const int c : channels) {
     for (const int hw : {14, 20, 28, 40, 56}) {
@@ -78,7 +79,7 @@ TEST(Widening, HoldsNineteenOfTwentySamples) {
 
 TEST(KernelModel, WidensItsIntervalWithTheDistance) {
   const KernelModels models =
-      fit(samples(lowering::Method::direct, {64, 96, 128, 192, 256}, drifting));
+      fit(beyond_fits_samples(lowering::Method::direct, {64, 96, 128, 192, 256}, drifting));
   const KernelModel& model = models.models.front();
   EXPECT_GT(model.widening, 0);
   const auto width = [&model](int c, int hw) {
@@ -107,8 +108,9 @@ TEST(OctavesBelow, AreThoseOfOperationsOrBytes) {
 
 /// 100 GFLOP/s, and so much before that.
 std::vector<KernelSample> started_samples(double start) {
-  return samples(lowering::Method::direct, {64, 96, 128},
-                 [start](const KernelCase& what) { return start + what.work.flops().si() / 1e11; });
+  return beyond_fits_samples(
+      lowering::Method::direct, {64, 96, 128},
+      [start](const KernelCase& what) { return start + what.work.flops().si() / 1e11; });
 }
 
 /// Whether the interval that a fit to larger shapes has for images of one pixel holds the start,
@@ -153,7 +155,7 @@ TEST(KernelModel, AsksAboutTheStartOnlyWhereThereIsLessToDo) {
 
 TEST(KernelModel, CoversWhatLiesBeyondItsRange) {
   const KernelModels models =
-      fit(samples(lowering::Method::direct, {64, 96, 128, 192, 256}, drifting));
+      fit(beyond_fits_samples(lowering::Method::direct, {64, 96, 128, 192, 256}, drifting));
   const KernelModel& model = models.models.front();
   KernelModel as_inside = model;
   as_inside.widening = 0;
@@ -164,7 +166,8 @@ TEST(KernelModel, CoversWhatLiesBeyondItsRange) {
     const Estimate<Seconds> time = by.predict(sample.what).time;
     return time.low <= sample.time && sample.time <= time.high ? 1 : 0;
   };
-  for (const KernelSample& sample : samples(lowering::Method::direct, {32, 512, 1024}, drifting)) {
+  for (const KernelSample& sample :
+       beyond_fits_samples(lowering::Method::direct, {32, 512, 1024}, drifting)) {
     ++all;
     covered += covers(model, sample);
     covered_as_inside += covers(as_inside, sample);

@@ -115,7 +115,7 @@ Machine fitted(std::vector<Measurement> rows, const CalibrateOptions& options = 
   return calibrate(two_workers(), results, options);
 }
 
-std::string failure(const ResultFile& beside) {
+std::string contention_fit_failure(const ResultFile& beside) {
   auto results = synthetic::results(branched(), 8);
   results.push_back(beside);
   try {
@@ -322,14 +322,16 @@ TEST(ContentionFit, RefusesRowsThatDoNotSayWhatTheyAreOf) {
   const std::vector<Measurement> rows = sweep("conv", {});
   ResultFile unsaid = beside_file(rows);
   unsaid.header.run.clear();
-  EXPECT_NE(failure(unsaid).find("beside.jsonl does not say how many cores"), std::string::npos);
-  EXPECT_NE(failure(beside_file(rows, "many")).find("how many cores"), std::string::npos);
+  EXPECT_NE(contention_fit_failure(unsaid).find("beside.jsonl does not say how many cores"),
+            std::string::npos);
+  EXPECT_NE(contention_fit_failure(beside_file(rows, "many")).find("how many cores"),
+            std::string::npos);
   ResultFile unknown = beside_file(rows);
   unknown.measurements.front().axes["beside"] = "sort";
-  EXPECT_NE(failure(unknown).find("\"sort\" is no work"), std::string::npos);
+  EXPECT_NE(contention_fit_failure(unknown).find("\"sort\" is no work"), std::string::npos);
   ResultFile lacking = beside_file(rows);
   lacking.measurements.front().series.erase("together");
-  EXPECT_NE(failure(lacking).find("no series \"together\""), std::string::npos);
+  EXPECT_NE(contention_fit_failure(lacking).find("no series \"together\""), std::string::npos);
 }
 
 TEST(ContentionFit, SurvivesARoundTripAndIsMissingInOlderFiles) {

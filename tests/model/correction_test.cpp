@@ -61,7 +61,7 @@ TEST(Correction, GoesByWhatAPassSumsAndMakes) {
 
 /// Times of im2col at 64 shapes and batches, which terms describe but for `deviation` (C).
 template <class Deviation>
-std::vector<KernelSample> samples(const Deviation& deviation) {
+std::vector<KernelSample> correction_samples(const Deviation& deviation) {
   Amounts truth{};
   truth.at(static_cast<std::size_t>(Term::start)) = 5e-6;
   truth.at(static_cast<std::size_t>(Term::multiply)) = 1e-11;
@@ -113,7 +113,7 @@ Errors errors(const std::vector<KernelSample>& all) {
 }
 
 TEST(KernelFit, FollowsWhatItsTermsDoNotKnow) {
-  const Errors found = errors(samples(by_turns));
+  const Errors found = errors(correction_samples(by_turns));
   EXPECT_GT(found.uncorrected, 0.1);
   EXPECT_LT(found.corrected, 0.7 * found.uncorrected);
 }
@@ -121,7 +121,7 @@ TEST(KernelFit, FollowsWhatItsTermsDoNotKnow) {
 TEST(KernelFit, CorrectsNoNoise) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal(0, 0.1);
-  const Errors found = errors(samples([&](int) { return normal(random); }));
+  const Errors found = errors(correction_samples([&](int) { return normal(random); }));
   EXPECT_LT(found.corrected, 1.15 * found.uncorrected);
 }
 
@@ -135,7 +135,7 @@ TEST(StageTime, IsThatOfTheSlowerSide) {
 }
 
 TEST(KernelModel, NamesStagesThatAddUpToItsTime) {
-  const auto all = samples(by_turns);
+  const auto all = correction_samples(by_turns);
   std::vector<std::string> skipped;
   const KernelModels models = fit_kernels(all, skipped);
   for (const KernelSample& sample : all) {
@@ -154,7 +154,7 @@ TEST(KernelModel, NamesStagesThatAddUpToItsTime) {
 
 TEST(KernelFile, KeepsTheCorrection) {
   std::vector<std::string> skipped;
-  const auto all = samples(by_turns);
+  const auto all = correction_samples(by_turns);
   const KernelModels models = fit_kernels(all, skipped);
   ASSERT_FALSE(models.models.front().correction.residuals.empty());
   const std::string text = kernel_models_json(models);

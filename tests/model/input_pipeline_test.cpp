@@ -24,20 +24,20 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// The mean record of ImageNet's TFRecords.
 /// [argonne-lcf/dlio_benchmark and mlcommons/storage, workload files of ResNet-50]
-constexpr Bytes record(114660.07);
+constexpr Bytes input_pipeline_record(114660.07);
 
 TEST(RequiredRead, IsThatOfPublishedWorkloads) {  // C138
-  EXPECT_NEAR(required_read(64 / 0.195, record).si() / 1e6, 37.6, 0.1);
-  EXPECT_NEAR(required_read(400 / 0.435, record).si() / 1e6, 105.4, 0.1);
-  EXPECT_NEAR(required_read(400 / 0.224, record).si() / 1e6, 204.7, 0.1);
+  EXPECT_NEAR(required_read(64 / 0.195, input_pipeline_record).si() / 1e6, 37.6, 0.1);
+  EXPECT_NEAR(required_read(400 / 0.435, input_pipeline_record).si() / 1e6, 105.4, 0.1);
+  EXPECT_NEAR(required_read(400 / 0.224, input_pipeline_record).si() / 1e6, 204.7, 0.1);
 }
 
 TEST(RequiredRead, OfSummitIsAboutFortyGigabytesASecond) {  // C139
-  EXPECT_NEAR(required_read(347304, record).si() / 1e9 / 39.8, 1, 0.01);
+  EXPECT_NEAR(required_read(347304, input_pipeline_record).si() / 1e9 / 39.8, 1, 0.01);
 }
 
-SampleCost picture() {
-  return {record, 2.5_ms};
+SampleCost input_pipeline_picture() {
+  return {input_pipeline_record, 2.5_ms};
 }
 InputNode node() {
   return {0.2_GBps, 16};
@@ -52,26 +52,26 @@ TEST(InputRateTest, BoundsAnIterationOfTheTaskGraph) {
       InputNode on = node();
       on.read = BytesPerSecond(read);
       IterationPlan plan;
-      plan.storage = workers * batch * record / *on.read;
+      plan.storage = workers * batch * input_pipeline_record / *on.read;
       plan.loader_threads = on.threads / workers;
-      plan.load = batch * picture().decode / plan.loader_threads;
+      plan.load = batch * input_pipeline_picture().decode / plan.loader_threads;
       plan.backward.push_back({Seconds(compute), {}});
-      const double io = workers * batch / input_rate(picture(), on).samples_per_s;
+      const double io = workers * batch / input_rate(input_pipeline_picture(), on).samples_per_s;
       EXPECT_NEAR(simulate_iteration(plan).total.si() / std::max(io, compute), 1, 1e-9);
     }
   }
 }
 
 TEST(InputRateTest, IsThatOfTheSlowerStage) {
-  const InputRate read = input_rate(picture(), node());
+  const InputRate read = input_rate(input_pipeline_picture(), node());
   EXPECT_EQ(read.bound, InputStage::read);
-  EXPECT_NEAR(read.samples_per_s, 0.2e9 / record.si(), 1e-6);  // of 6400 decoded
+  EXPECT_NEAR(read.samples_per_s, 0.2e9 / input_pipeline_record.si(), 1e-6);  // of 6400 decoded
   InputNode fast = node();
   fast.read = 5.0_GBps;
-  EXPECT_EQ(input_rate(picture(), fast).bound, InputStage::decode);
-  EXPECT_NEAR(input_rate(picture(), fast).samples_per_s, 6400, 1e-9);
+  EXPECT_EQ(input_rate(input_pipeline_picture(), fast).bound, InputStage::decode);
+  EXPECT_NEAR(input_rate(input_pipeline_picture(), fast).samples_per_s, 6400, 1e-9);
   fast.read.reset();  // not known, and no bound
-  EXPECT_NEAR(input_rate(picture(), fast).samples_per_s, 6400, 1e-9);
+  EXPECT_NEAR(input_rate(input_pipeline_picture(), fast).samples_per_s, 6400, 1e-9);
 }
 
 TEST(SharedStorage, GivesEachNodeItsPartAndNoMoreThanItsOwnLink) {
@@ -149,7 +149,7 @@ TEST(LateBatch, IsHiddenByAsManyIterationsAsAreReadAhead) {
 
 TEST(Input, OfImpossibleNodesIsACallersMistake) {
   const auto refuses = [](const auto& change) {
-    SampleCost sample = picture();
+    SampleCost sample = input_pipeline_picture();
     InputNode on = node();
     change(sample, on);
     EXPECT_THROW((void)input_rate(sample, on), std::logic_error);
@@ -160,7 +160,7 @@ TEST(Input, OfImpossibleNodesIsACallersMistake) {
   refuses([](SampleCost& sample, InputNode&) { sample.stored = Bytes(); });
   refuses([](SampleCost& sample, InputNode&) { sample.decode = Seconds(-1); });
   EXPECT_THROW((void)shared_read(1.0_GBps, 1.0_GBps, 0.5), std::logic_error);
-  EXPECT_THROW((void)required_read(infinity, record), std::logic_error);
+  EXPECT_THROW((void)required_read(infinity, input_pipeline_record), std::logic_error);
   EXPECT_THROW((void)accelerator_utilisation(Seconds(), Seconds(1)), std::logic_error);
 }
 

@@ -17,14 +17,14 @@
 namespace dlscale::model {
 namespace {
 
-std::string key(int c, int hw, int k, int r) {
+std::string conv(int c, int hw, int k, int r) {
   return "convolution c" + std::to_string(c) + " h" + std::to_string(hw) + " w" +
          std::to_string(hw) + " k" + std::to_string(k) + " r" + std::to_string(r) + " s" +
          std::to_string(r) + " stride1 pad" + std::to_string(r / 2) + " groups1";
 }
 
 TEST(Split, IsFixedForEver) {
-  EXPECT_EQ(half_of(key(64, 56, 64, 3)), half_of(key(64, 56, 64, 3)));
+  EXPECT_EQ(half_of(conv(64, 56, 64, 3)), half_of(conv(64, 56, 64, 3)));
   // As computed apart from this program, in Python.
   EXPECT_EQ(fold_of("", 10), 2);
   EXPECT_EQ(fold_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 10), 1);
@@ -33,7 +33,7 @@ TEST(Split, IsFixedForEver) {
 
 TEST(Split, PutsAShapeOnOneSideWhateverSurroundsIt) {
   for (const int channels : {16, 32, 48, 64, 80, 96, 112, 128}) {
-    const std::string plain = key(channels, 56, 64, 3);
+    const std::string plain = conv(channels, 56, 64, 3);
     for (const char* suffix : {" bias", " relu", " bias relu", " bias relu consumers2"}) {
       EXPECT_EQ(half_of(plain + suffix), half_of(plain)) << plain << suffix;
       EXPECT_EQ(fold_of(plain + suffix, 10, 1), fold_of(plain, 10, 1)) << plain << suffix;
@@ -48,8 +48,8 @@ TEST(Split, HalvesTheKernels) {
   for (int c = 16; c <= 512; c += 16) {
     for (const int hw : {7, 14, 28, 56}) {
       ++all;
-      training += half_of(key(c, hw, 64, 3)) == Half::training ? 1 : 0;
-      ++folds[fold_of(key(c, hw, 64, 3), 10, 1)];
+      training += half_of(conv(c, hw, 64, 3)) == Half::training ? 1 : 0;
+      ++folds[fold_of(conv(c, hw, 64, 3), 10, 1)];
     }
   }
   EXPECT_NEAR(training, all / 2.0, 3 * std::sqrt(all) / 2);
@@ -64,7 +64,7 @@ KernelJudgement judge(const std::vector<KernelSample>& samples,
   return judge_kernels(samples, evidence, halves);
 }
 
-Way way(lowering::Method method, Pass pass = Pass::forward) {
+Way our_way(lowering::Method method, Pass pass = Pass::forward) {
   return {.backend = "native", .method = method, .pass = pass};
 }
 
@@ -98,7 +98,7 @@ std::vector<KernelSample> samples(double noise, std::span<const lowering::Method
       for (const int batch : {1, 4, 16}) {
         for (const auto method : methods) {
           const KernelCase what =
-              make_case(way(method), key(c, hw, c == 96 ? 40 : c, 3), batch, 16);
+              make_case(our_way(method), conv(c, hw, c == 96 ? 40 : c, 3), batch, 16);
           const Seconds time = time_of(terms_of(what, true_caches), truth());
           all.push_back({what, (1 + normal(random)) * time, {}});
         }
@@ -198,11 +198,11 @@ TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
       for (const int hw : {7, 14, 28, 56}) {
         for (const Pass pass : {Pass::forward, Pass::backward_data}) {
           const bool kin = pass == Pass::forward;
-          if (kin ? !with_kin : half_of(key(c, hw, c, 3)) == Half::training && ++count % 4 != 0) {
+          if (kin ? !with_kin : half_of(conv(c, hw, c, 3)) == Half::training && ++count % 4 != 0) {
             continue;
           }
           const KernelCase what =
-              make_case(way(lowering::Method::winograd_f4, pass), key(c, hw, c, 3), 4, 16);
+              make_case(our_way(lowering::Method::winograd_f4, pass), conv(c, hw, c, 3), 4, 16);
           const Seconds time = time_of(terms_of(what, true_caches), truth());
           const bool judged = half_of(what.kernel) == Half::judging;
           all.push_back({what, (1 + (judged ? 0 : normal(random))) * time, {}});
@@ -247,13 +247,13 @@ TEST(KernelFit, LeavesOutWaysWithTooFewShapes) {
   auto all = samples(0, some_methods);
   std::erase_if(all, [](const KernelSample& sample) {
     return sample.what.way.method == lowering::Method::im2col &&
-           sample.what.kernel != key(64, 14, 64, 3);
+           sample.what.kernel != conv(64, 14, 64, 3);
   });
   std::vector<std::string> skipped;
   const KernelModels models = fit_kernels(all, skipped);
   EXPECT_EQ(skipped, std::vector<std::string>{"native im2col forward"});
-  EXPECT_EQ(models.find(way(lowering::Method::im2col)), nullptr);
-  EXPECT_NE(models.find(way(lowering::Method::direct)), nullptr);
+  EXPECT_EQ(models.find(our_way(lowering::Method::im2col)), nullptr);
+  EXPECT_NE(models.find(our_way(lowering::Method::direct)), nullptr);
 }
 
 const KernelModels& fitted() {
@@ -272,8 +272,8 @@ double direct_term(const std::string& kernel, Pass pass, Term term) {
 
 TEST(KernelTerms, PadFewChannelsWhereTheyAreTheResult) {
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
-    const double few = direct_term(key(3, 224, 64, 3), pass, Term::direct_flops);
-    const double whole = direct_term(key(16, 224, 64, 3), pass, Term::direct_flops);
+    const double few = direct_term(conv(3, 224, 64, 3), pass, Term::direct_flops);
+    const double whole = direct_term(conv(16, 224, 64, 3), pass, Term::direct_flops);
     EXPECT_DOUBLE_EQ(whole / few, pass == Pass::backward_data ? 1 : 16.0 / 3) << pass_name(pass);
   }
 }
@@ -291,20 +291,20 @@ TEST(KernelTerms, CountTheResultsOfEachPass) {
 
 TEST(KernelModel, SaysWhenItExtrapolates) {
   const KernelModels& models = fitted();
-  const KernelModel& model = *models.find(way(lowering::Method::winograd_f4));
-  EXPECT_FALSE(model.predict(make_case(model.way, key(128, 28, 128, 3), 8, 16)).extrapolated());
-  const auto beyond = model.predict(make_case(model.way, key(2048, 28, 64, 3), 4, 16)).beyond;
+  const KernelModel& model = *models.find(our_way(lowering::Method::winograd_f4));
+  EXPECT_FALSE(model.predict(make_case(model.way, conv(128, 28, 128, 3), 8, 16)).extrapolated());
+  const auto beyond = model.predict(make_case(model.way, conv(2048, 28, 64, 3), 4, 16)).beyond;
   EXPECT_EQ(beyond, std::vector<std::string>{"k"});
 }
 
 TEST(KernelModel, SaysWhenFilterOrStrideAreNew) {
   const KernelModels& models = fitted();  // 3 x 3, stride 1
-  const KernelModel& im2col = *models.find(way(lowering::Method::im2col));
+  const KernelModel& im2col = *models.find(our_way(lowering::Method::im2col));
   const auto beyond = [&](const std::string& kernel) {
     return im2col.predict(make_case(im2col.way, kernel, 4, 16)).beyond;
   };
-  EXPECT_EQ(beyond(key(64, 28, 64, 3)), std::vector<std::string>());
-  EXPECT_EQ(beyond(key(64, 28, 64, 5)), std::vector<std::string>{"filter"});
+  EXPECT_EQ(beyond(conv(64, 28, 64, 3)), std::vector<std::string>());
+  EXPECT_EQ(beyond(conv(64, 28, 64, 5)), std::vector<std::string>{"filter"});
   // With a stride, patches are gathered element by element.
   EXPECT_EQ(beyond("convolution c64 h28 w28 k64 r3 s3 stride2 pad1 groups1"),
             (std::vector<std::string>{"stride", "unseen_terms"}));
@@ -316,7 +316,7 @@ TEST(KernelModel, NeverGetsFasterWithMoreWork) {
     for (const int c : {16, 64, 256}) {
       Seconds before;
       for (const int batch : {1, 2, 4, 8, 16, 32, 64}) {
-        const auto prediction = model.predict(make_case(model.way, key(c, 28, c, 3), batch, 16));
+        const auto prediction = model.predict(make_case(model.way, conv(c, 28, c, 3), batch, 16));
         EXPECT_GE(prediction.time.value.si(), before.si()) << model.way.algorithm() << " " << batch;
         EXPECT_LE(prediction.time.low, prediction.time.value);
         EXPECT_GE(prediction.time.high, prediction.time.value);
@@ -328,7 +328,7 @@ TEST(KernelModel, NeverGetsFasterWithMoreWork) {
 
 TEST(Choose, NamesTheFastestThatFitsTheWorkspace) {
   const KernelModels& models = fitted();
-  const std::string kernel = key(128, 28, 128, 3);
+  const std::string kernel = conv(128, 28, 128, 3);
   const auto free = choose(models, kernel, 4, Pass::forward, 1, "cold");
   ASSERT_EQ(free.size(), some_methods.size());
   for (std::size_t i = 1; i < free.size(); ++i) {
@@ -356,7 +356,7 @@ bool names(const std::vector<Candidate>& found, lowering::Method method) {
 std::vector<KernelSample> pointwise_samples() {
   std::vector<KernelSample> all;
   for (const int c : {32, 64, 128, 256}) {
-    const KernelCase what = make_case(way(lowering::Method::direct), key(c, 28, c, 1), 4, 16);
+    const KernelCase what = make_case(our_way(lowering::Method::direct), conv(c, 28, c, 1), 4, 16);
     all.push_back({what, what.work.flops() / FlopsPerSecond(5e10), {}});
   }
   return all;
@@ -365,11 +365,11 @@ std::vector<KernelSample> pointwise_samples() {
 TEST(Choose, NamesNothingOfWhichAPartWasNeverMeasured) {
   // Direct convolutions of 1 x 1 filters run other kernels than those of 3 x 3: a fit to the latter
   // finds no time for them but the start, and they would always be the fastest.
-  const std::string pointwise = key(64, 28, 64, 1);
-  const auto direct = way(lowering::Method::direct);
+  const std::string pointwise = conv(64, 28, 64, 1);
+  const auto direct = our_way(lowering::Method::direct);
   const KernelModels& without = fitted();
   EXPECT_FALSE(without.find(direct)->tells(make_case(direct, pointwise, 4, 16)));
-  EXPECT_TRUE(without.find(direct)->tells(make_case(direct, key(64, 28, 64, 3), 4, 16)));
+  EXPECT_TRUE(without.find(direct)->tells(make_case(direct, conv(64, 28, 64, 3), 4, 16)));
   const auto told = choose(without, pointwise, 4, Pass::forward, 1, "cold");
   EXPECT_TRUE(names(told, lowering::Method::im2col));
   EXPECT_FALSE(names(told, lowering::Method::direct));
@@ -400,7 +400,7 @@ TEST(Choose, HoldsALibraryToTheWorkspaceThatWasMeasured) {
   for (KernelModel& model : unknown.models) model.workspaces.clear();
   const auto direct = [](const KernelModels& models, std::optional<Bytes> limit) {
     for (const Candidate& found :
-         choose(models, key(128, 28, 128, 3), 4, Pass::forward, 1, "cold", limit)) {
+         choose(models, conv(128, 28, 128, 3), 4, Pass::forward, 1, "cold", limit)) {
       if (found.way.method == lowering::Method::direct) return found;
     }
     throw ConfigError("it was not offered");
@@ -416,7 +416,7 @@ TEST(Choose, CountsTheVectorsOfTheProcessorThatWasMeasured) {
   KernelModels models = fitted();
   for (KernelModel& model : models.models) model.vector_floats = 8;
   const KernelModels read = kernel_models_from_json(kernel_models_json(models), "file");
-  const std::string kernel = key(64, 28, 64, 3);
+  const std::string kernel = conv(64, 28, 64, 3);
   bool differs = false;
   for (const Candidate& found : choose(read, kernel, 4, Pass::forward, 1, "cold")) {
     const KernelModel& model = *read.find(found.way);
@@ -435,18 +435,18 @@ TEST(Choose, OffersNothingThatTheAlgorithmRefuses) {
   EXPECT_EQ(found.front().way.method, lowering::Method::direct);
   // It is offered, but was never measured with a stride.
   EXPECT_EQ(untold_ways(fitted(), kernel, 4, Pass::forward, 1, "cold"),
-            std::vector<Way>{way(lowering::Method::im2col)});
+            std::vector<Way>{our_way(lowering::Method::im2col)});
 }
 
 TEST(KernelFile, ReadsBackWhatItWrote) {
   KernelModels models = fitted();
   models.cpu = "a processor";
   models.sources = {"a.jsonl"};
-  models.models.front().workspaces[{key(64, 14, 64, 3), 2}] = Bytes(4096);
+  models.models.front().workspaces[{conv(64, 14, 64, 3), 2}] = Bytes(4096);
   const std::string text = kernel_models_json(models);
   const KernelModels read = kernel_models_from_json(text, "file");
   EXPECT_EQ(kernel_models_json(read), text);
-  const KernelCase what = make_case(models.models.front().way, key(64, 14, 64, 3), 2, 16);
+  const KernelCase what = make_case(models.models.front().way, conv(64, 14, 64, 3), 2, 16);
   EXPECT_EQ(read.models.front().predict(what).time.value,
             models.models.front().predict(what).time.value);
   EXPECT_EQ(read.models.front().workspaces, models.models.front().workspaces);
@@ -458,7 +458,7 @@ TEST(KernelFile, ReadsBackWhatItWrote) {
 
 TEST(KernelFile, RefusesWhatItCannotTrust) {
   KernelModels models = fitted();
-  models.models.front().workspaces[{key(64, 14, 64, 3), 2}] = Bytes(4096);
+  models.models.front().workspaces[{conv(64, 14, 64, 3), 2}] = Bytes(4096);
   const std::string good = kernel_models_json(models);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = good;

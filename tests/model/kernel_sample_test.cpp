@@ -11,13 +11,14 @@
 namespace dlscale::model {
 namespace {
 
-constexpr const char* kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1 bias";
+constexpr const char* kernel_sample_kernel =
+    "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1 bias";
 
 Measurement measured_by(const std::string& implementation, double seconds) {
   Measurement measurement = synthetic::measured("conv",
                                                 {{"network", "net"},
                                                  {"layer", "conv1"},
-                                                 {"kernel", kernel},
+                                                 {"kernel", kernel_sample_kernel},
                                                  {"pass", "forward"},
                                                  {"batch", "4"},
                                                  {"dtype", "f32"},

@@ -10,7 +10,7 @@ namespace {
 
 using namespace synthetic;
 
-constexpr int batch = 8;
+constexpr int kernel_time_batch = 8;
 
 /// Steps of a network on one of several ranks, whose kernels were measured beside 1 and 2.
 class Ranks : public testing::Test {
@@ -29,15 +29,15 @@ class Ranks : public testing::Test {
   }
   [[nodiscard]] Estimate<Seconds> time(int ranks, Step step) {
     dlscale::Run run;
-    run.batch = batch;
+    run.batch = kernel_time_batch;
     return KernelTimes(network_, machine_, run, ranks, notes_).time(step);
   }
   [[nodiscard]] double alone(Step step) const {
-    return kernel_seconds(work(network_, step, batch, DType::f32));
+    return kernel_seconds(work(network_, step, kernel_time_batch, DType::f32));
   }
 
   Network network_ = branched();
-  Machine machine_ = calibrate(two_workers(), results(network_, batch));
+  Machine machine_ = calibrate(two_workers(), results(network_, kernel_time_batch));
   Notes notes_;
   Step first_ = forward_steps(network_).front();
 };

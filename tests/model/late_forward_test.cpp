@@ -14,7 +14,8 @@ namespace dlscale::model {
 namespace {
 
 /// Parts of backward that each send a message; the next forward waits for each and updates.
-IterationPlan random_plan(std::mt19937& random, Schedule schedule, double longest_message) {
+IterationPlan late_forward_random_plan(std::mt19937& random, Schedule schedule,
+                                       double longest_message) {
   std::uniform_real_distribution<double> time(0.01, 1);
   IterationPlan plan;
   plan.schedule = schedule;
@@ -59,7 +60,8 @@ TEST(Gathers, BesideTheNextForwardEqualTheClosedForm) {
   int without_form = 0;
   for (const double longest : {0.2, 1.0, 3.0}) {
     for (int trial = 0; trial < 150; ++trial) {
-      IterationPlan plan = random_plan(random, Schedule::reduce_scatter_overlap, longest);
+      IterationPlan plan =
+          late_forward_random_plan(random, Schedule::reduce_scatter_overlap, longest);
       if (trial % 3 == 1) plan.input_copy = InputCopy::ahead;
       if (trial % 3 == 2) plan.load = Seconds(10);
       const IterationTime simulated = simulate_iteration(plan);
@@ -82,7 +84,7 @@ TEST(Gathers, BesideTheNextForwardEqualTheClosedForm) {
 TEST(Gathers, ThatCostNothingLeaveWhatWaitFreeMessagesOfHalfTheTimeCost) {
   std::mt19937 random(32);
   for (int trial = 0; trial < 100; ++trial) {
-    IterationPlan plan = random_plan(random, Schedule::reduce_scatter_overlap, 2);
+    IterationPlan plan = late_forward_random_plan(random, Schedule::reduce_scatter_overlap, 2);
     plan.h2d = plan.forward = Seconds();  // which would overlap with the wait for messages
     for (BackwardPart& part : plan.backward) {
       if (part.gather) part.gather = Seconds();
@@ -105,7 +107,8 @@ TEST(Gathers, ThatCostNothingLeaveWhatWaitFreeMessagesOfHalfTheTimeCost) {
 TEST(Gathers, StayBetweenTheBoundAndNoOverlapAtAll) {
   std::mt19937 random(33);
   for (int trial = 0; trial < 100; ++trial) {
-    const IterationPlan plan = random_plan(random, Schedule::reduce_scatter_overlap, 2);
+    const IterationPlan plan =
+        late_forward_random_plan(random, Schedule::reduce_scatter_overlap, 2);
     const double total = simulate_iteration(plan).total.si();
     EXPECT_LE(total, (compute(plan) + plan.h2d.device + messages(plan)).si() * (1 + 1e-12));
     EXPECT_GE(total, least_iteration(compute(plan), messages(plan)).si() * (1 - 1e-12));
@@ -117,7 +120,7 @@ TEST(Gathers, FollowTheUpdateWhereForwardDoesNotWaitForThem) {
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
     for (const bool ahead : {false, true}) {
       for (int trial = 0; trial < 100; ++trial) {
-        IterationPlan plan = random_plan(random, Schedule::reduce_scatter_overlap, 1);
+        IterationPlan plan = late_forward_random_plan(random, Schedule::reduce_scatter_overlap, 1);
         plan.schedule = schedule;
         plan.late.clear();
         plan.update = Seconds(0.25);
@@ -158,7 +161,8 @@ TEST(Pieces, NeverGetBelowTheBoundNorAboveNoOverlapAtAll) {
   for (const double longest : {0.2, 1.0, 3.0}) {
     for (const int window : {1, 4}) {
       for (int trial = 0; trial < 50; ++trial) {
-        IterationPlan plan = in_pieces(random_plan(random, Schedule::priority, longest));
+        IterationPlan plan =
+            in_pieces(late_forward_random_plan(random, Schedule::priority, longest));
         plan.window = window;
         const IterationTime time = simulate_iteration(plan);
         expect_phases_add_up(time);
@@ -202,7 +206,8 @@ TEST(Pieces, ShowTheChoiceOfTheNextWhereNothingElseTravels) {
 
 TEST(Pieces, HaveNoClosedFormAndSayWhy) {
   std::mt19937 random(36);
-  expect_no_closed_form(in_pieces(random_plan(random, Schedule::priority, 1)), "(2.4)");
+  expect_no_closed_form(in_pieces(late_forward_random_plan(random, Schedule::priority, 1)),
+                        "(2.4)");
 }
 
 TEST(LateForward, WaitsForNothingInTheFirstIterationOnly) {

@@ -16,7 +16,7 @@
 namespace dlscale::model {
 namespace {
 
-Machine sample() {
+Machine machine_sample() {
   auto results = synthetic::results(synthetic::branched(), 8);
   Machine machine = calibrate(synthetic::two_workers(), results);
   machine.cluster.device.peak[DType::f32] = FlopsPerSecond(1.25e11);
@@ -44,7 +44,7 @@ AlgorithmFit rings_between_hosts() {
   return fit_algorithm(family).value();
 }
 
-std::string failure(const std::string& text) {
+std::string machine_failure(const std::string& text) {
   try {
     machine_from_json(text, "m.json");
   } catch (const ConfigError& error) {
@@ -53,8 +53,8 @@ std::string failure(const std::string& text) {
   return "";
 }
 
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = machine_json(sample());
+std::string machine_with(const std::string& from, const std::string& to) {
+  std::string text = machine_json(machine_sample());
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
@@ -68,15 +68,16 @@ TEST(MachineJson, RefusesANetworkThatCarriesNothing) {
   ASSERT_NE(at, std::string::npos);
   text.replace(at, stated.size(), "\"efficiency\": 1e-308");
   EXPECT_NO_THROW(machine_from_json(whole, "m.json"));
-  EXPECT_NE(failure(text).find("is out of [0.000001, 1]"), std::string::npos) << failure(text);
+  EXPECT_NE(machine_failure(text).find("is out of [0.000001, 1]"), std::string::npos)
+      << machine_failure(text);
 }
 
 TEST(MachineJson, KnowsTheRuleOfAllReduceByItsWord) {
-  EXPECT_NE(failure(with("\"blackwell\"", "\"kepler\"")).find("/cluster/nccl/gpu"),
+  EXPECT_NE(machine_failure(machine_with("\"blackwell\"", "\"kepler\"")).find("/cluster/nccl/gpu"),
             std::string::npos);
-  EXPECT_NE(
-      failure(with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\"")).find("hierarchical"),
-      std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\""))
+                .find("hierarchical"),
+            std::string::npos);
 }
 
 class TemporaryFolder : public testing::Test {
@@ -91,16 +92,16 @@ class TemporaryFolder : public testing::Test {
 };
 
 TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
-  const std::string text = machine_json(sample());
+  const std::string text = machine_json(machine_sample());
   EXPECT_EQ(machine_json(machine_from_json(text, "m.json")), text);
   const Machine read = machine_from_json(text, "m.json");
   EXPECT_EQ(read.memory_bandwidth.at("copy").value.si(), 1.0 / 3);
-  EXPECT_EQ(read.kernels.size(), sample().kernels.size());
+  EXPECT_EQ(read.kernels.size(), machine_sample().kernels.size());
   EXPECT_EQ(read.cluster.doc, "quotes \" and ümlauts");
 }
 
 TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
-  Machine machine = sample();
+  Machine machine = machine_sample();
   std::vector<Measurement> rows;
   for (const int ranks : {2, 4}) {
     for (const double bytes : synthetic::powers(64, 1 << 24)) {
@@ -136,13 +137,14 @@ TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
   EXPECT_EQ(predict_message(older, eight, Bytes(1e6))->time.value,
             predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.value);
   json["algorithms"][0]["chosen_by"] = "fate";
-  EXPECT_NE(failure(json.dump()).find("m.json: /algorithms/0/chosen_by"), std::string::npos);
+  EXPECT_NE(machine_failure(json.dump()).find("m.json: /algorithms/0/chosen_by"),
+            std::string::npos);
   ASSERT_EQ(json.erase("algorithms"), 1U);
   EXPECT_TRUE(machine_from_json(json.dump(), "m.json").algorithms.empty());
 }
 
 TEST(MachineJson, KeepsWhatTravelsBothWaysSharedCoresAndRatios) {
-  Machine machine = sample();
+  Machine machine = machine_sample();
   machine.algorithms = {rings_between_hosts()};
   const std::string text = machine_json(machine);
   EXPECT_EQ(text.find("two_way"), std::string::npos);  // as earlier versions wrote
@@ -166,7 +168,7 @@ TEST(MachineJson, KeepsWhatTravelsBothWaysSharedCoresAndRatios) {
 }
 
 TEST(MachineJson, ReadsSpreadsOfFilesWithoutWhatTravelsBothWays) {
-  Machine machine = sample();
+  Machine machine = machine_sample();
   machine.algorithms = {rings_between_hosts()};
   auto json = nlohmann::json::parse(machine_json(machine));
   for (auto& range : json["algorithms"][0]["ranges"]) {
@@ -180,11 +182,12 @@ TEST(MachineJson, ReadsSpreadsOfFilesWithoutWhatTravelsBothWays) {
   EXPECT_EQ(predict_message(read, eight, Bytes(1e6))->time.high,
             predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.high);
   json["algorithms"][0]["ranges"][0]["spread_si"].erase(3);
-  EXPECT_NE(failure(json.dump()).find("spread_si has neither 4 nor 5 rows"), std::string::npos);
+  EXPECT_NE(machine_failure(json.dump()).find("spread_si has neither 4 nor 5 rows"),
+            std::string::npos);
 }
 
 TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
-  Machine machine = sample();
+  Machine machine = machine_sample();
   machine.measured_on = {"a CPU", "0123", "onednn", {{"oneDNN", "2.6.0"}}};
   auto json = nlohmann::json::parse(machine_json(machine));
   const MeasuredOn read = machine_from_json(json.dump(), "m.json").measured_on;
@@ -203,11 +206,11 @@ TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
   EXPECT_EQ(unknown.backend, "unknown");
   EXPECT_TRUE(unknown.libraries.empty());
   json["measured_on"] = {{"cpu", "a CPU"}};
-  EXPECT_NE(failure(json.dump()).find("m.json: /measured_on"), std::string::npos);
+  EXPECT_NE(machine_failure(json.dump()).find("m.json: /measured_on"), std::string::npos);
 }
 
 TEST(MachineJson, HasTheUnitInEveryKey) {
-  const std::string text = machine_json(sample());
+  const std::string text = machine_json(machine_sample());
   for (const char* key : {"\"time_s\"", "\"alpha_s\"", "\"beta_s_per_byte\"", "\"from_bytes\"",
                           "\"memory_bandwidth_bytes_per_s\"", "\"peak_flops_per_s\""}) {
     EXPECT_NE(text.find(key), std::string::npos) << key;
@@ -215,69 +218,81 @@ TEST(MachineJson, HasTheUnitInEveryKey) {
 }
 
 TEST(MachineJson, NamesTheFileAndThePlaceOfAnError) {
-  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": \"one\"")).find("m.json: /cluster/nodes"),
+  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": \"one\""))
+                .find("m.json: /cluster/nodes"),
             std::string::npos);
-  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": 0")).find("out of"), std::string::npos);
-  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": 1e400")).find("m.json"), std::string::npos);
-  EXPECT_NE(failure(with("\"nodes\": 1", "\"nods\": 1")).find("nodes"), std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 0")).find("out of"),
+            std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 1e400")).find("m.json"),
+            std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nods\": 1")).find("nodes"),
+            std::string::npos);
 }
 
 TEST(MachineJson, RefusesUnknownDoubleAndMissingKeys) {
-  EXPECT_NE(failure(with("\"fitted\": true", "\"fitted\": true, \"x\": 1")).find("\"x\""),
+  EXPECT_NE(
+      machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"x\": 1")).find("\"x\""),
+      std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"fitted\": false"))
+                .find("twice"),
             std::string::npos);
-  EXPECT_NE(failure(with("\"fitted\": true", "\"fitted\": true, \"fitted\": false")).find("twice"),
+  EXPECT_NE(machine_failure(machine_with("\"fitted\": true,", "")).find("fitted"),
             std::string::npos);
-  EXPECT_NE(failure(with("\"fitted\": true,", "")).find("fitted"), std::string::npos);
 }
 
 TEST(MachineJson, RefusesOtherSchemasAndVersions) {
-  EXPECT_NE(failure(with("dlscale.machine", "dlscale.result")), "");
-  EXPECT_NE(failure(with("\"version\": 1", "\"version\": 2")).find("version"), std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("dlscale.machine", "dlscale.result")), "");
+  EXPECT_NE(machine_failure(machine_with("\"version\": 1", "\"version\": 2")).find("version"),
+            std::string::npos);
 }
 
 TEST(MachineJson, RefusesImpossibleValues) {
-  EXPECT_NE(failure(with("\"pass\": \"forward\"", "\"pass\": \"sideways\"")).find("sideways"),
+  EXPECT_NE(machine_failure(machine_with("\"pass\": \"forward\"", "\"pass\": \"sideways\""))
+                .find("sideways"),
             std::string::npos);
-  EXPECT_NE(failure(with("\"low\": ", "\"low\": 1e300, \"was\": ")), "");
-  EXPECT_NE(failure(with("\"latency_s\": 0.0", "\"latency_s\": -1.0")).find("latency_s"),
-            std::string::npos);
-  EXPECT_NE(failure(with("\"segments\": [", "\"segments\": [], \"x\": [")).find("segments"),
+  EXPECT_NE(machine_failure(machine_with("\"low\": ", "\"low\": 1e300, \"was\": ")), "");
+  EXPECT_NE(
+      machine_failure(machine_with("\"latency_s\": 0.0", "\"latency_s\": -1.0")).find("latency_s"),
+      std::string::npos);
+  EXPECT_NE(machine_failure(machine_with("\"segments\": [", "\"segments\": [], \"x\": ["))
+                .find("segments"),
             std::string::npos);
 }
 
 TEST(MachineJson, RefusesWhatIsNotJson) {
   for (const std::string text :
        {"", "{", "[]", "null", "7", "\"text\"", "{\"schema\": NaN}", "\xff\xfe", "{\"a\": 1} x"}) {
-    EXPECT_NE(failure(text), "") << text;
+    EXPECT_NE(machine_failure(text), "") << text;
   }
-  EXPECT_NE(failure(std::string(100000, '[')), "");
+  EXPECT_NE(machine_failure(std::string(100000, '[')), "");
 }
 
 TEST(MachineJson, SurvivesTruncationAnywhere) {
-  const std::string text = machine_json(sample());
+  const std::string text = machine_json(machine_sample());
   for (std::size_t length = 0; length < text.size(); length += 997) {
-    EXPECT_NE(failure(text.substr(0, length)), "") << length;
+    EXPECT_NE(machine_failure(text.substr(0, length)), "") << length;
   }
 }
 
 TEST_F(TemporaryFolder, KeepsAMachine) {
   const auto path = folder_ / "machine.json";
-  save_machine(path, sample());
-  EXPECT_EQ(machine_json(load_machine(path)), machine_json(sample()));
+  save_machine(path, machine_sample());
+  EXPECT_EQ(machine_json(load_machine(path)), machine_json(machine_sample()));
 }
 
 TEST_F(TemporaryFolder, SaysWhenAMachineCannotBeReadOrWritten) {
   EXPECT_THROW(load_machine(folder_ / "none.json"), ConfigError);
   EXPECT_THROW(load_machine(folder_), ConfigError);
-  EXPECT_THROW(save_machine(folder_ / "no" / "such" / "folder.json", sample()), ConfigError);
+  EXPECT_THROW(save_machine(folder_ / "no" / "such" / "folder.json", machine_sample()),
+               ConfigError);
 }
 
 TEST_F(TemporaryFolder, KeepsTheOldMachineWhenTheNewOneCannotBeWritten) {
   const auto path = folder_ / "machine.json";
-  save_machine(path, sample());
+  save_machine(path, machine_sample());
   {
     const test::NoRoomForFiles full(1000);
-    EXPECT_THROW(save_machine(path, sample()), ConfigError);
+    EXPECT_THROW(save_machine(path, machine_sample()), ConfigError);
   }
   EXPECT_NO_THROW(load_machine(path));
 }

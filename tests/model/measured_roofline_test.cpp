@@ -12,7 +12,8 @@
 namespace dlscale::model {
 namespace {
 
-constexpr const char* kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
+constexpr const char* measured_roofline_kernel =
+    "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
 
 Measurement memory(const std::string& operation, double bytes, double bandwidth) {
   Measurement measurement =
@@ -40,8 +41,10 @@ std::vector<ResultFile> two_levels() {
           synthetic::file("gemm.jsonl", {product, low})};
 }
 
-KernelSample sample(lowering::Method method, double seconds) {
-  return {make_case({.backend = "native", .method = method}, kernel, 4, 16), Seconds(seconds), {}};
+KernelSample measured_roofline_sample(lowering::Method method, double seconds) {
+  return {make_case({.backend = "native", .method = method}, measured_roofline_kernel, 4, 16),
+          Seconds(seconds),
+          {}};
 }
 
 TEST(MeasuredRoofline, IsOfTheFastestProductsAndThePlateausOfMemory) {
@@ -53,7 +56,7 @@ TEST(MeasuredRoofline, IsOfTheFastestProductsAndThePlateausOfMemory) {
 }
 
 TEST(MeasuredRoofline, RisesWithAnAlgorithmThatIsFasterStill) {
-  const std::vector fast{sample(lowering::Method::direct, 1e-6)};
+  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-6)};
   EXPECT_GT(measured_roofline(two_levels(), fast, 1).peak().si(), 1e12);
 }
 
@@ -65,10 +68,11 @@ TEST(MeasuredRoofline, CountsNothingThatRanOnAGpu) {
   Measurement pass = memory("copy", 1e9, 1e13);
   pass.axes["backend"] = "cuda";
   results.push_back(synthetic::file("gpu.jsonl", {product, pass}));
-  const std::vector fast{KernelSample{
-      make_case({.backend = "cuda", .method = lowering::Method::winograd_f4}, kernel, 4, 16),
-      Seconds(1e-9),
-      {}}};
+  const std::vector fast{
+      KernelSample{make_case({.backend = "cuda", .method = lowering::Method::winograd_f4},
+                             measured_roofline_kernel, 4, 16),
+                   Seconds(1e-9),
+                   {}}};
   const auto roofline = measured_roofline(results, fast, 1);
   EXPECT_DOUBLE_EQ(roofline.peak().si(), 1e11);
   EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
@@ -133,10 +137,10 @@ TEST(MeasuredRoofline, HasTheCeilingsOfInstructionSetsBelowItsPeak) {
 TEST(MeasuredRoofline, HasNoPeakOfConvolutionsBesideBenchPeak) {
   auto results = two_levels();
   results.push_back(synthetic::file("peak.jsonl", {chains("avx512", "f32", 1.2e11)}));
-  const std::vector fast{sample(lowering::Method::direct, 1e-6)};
+  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-6)};
   const auto roofline = measured_roofline(results, fast, 1);
   EXPECT_DOUBLE_EQ(roofline.peak().si(), 1.2e11);
-  const std::vector slow{sample(lowering::Method::direct, 1e-2)};
+  const std::vector slow{measured_roofline_sample(lowering::Method::direct, 1e-2)};
   const auto below = measured_roofline(results, slow, 1);
   EXPECT_DOUBLE_EQ(below.peak().si(), 1.2e11);
   ASSERT_EQ(below.ceilings().size(), 1);
@@ -237,7 +241,7 @@ TEST(MeasuredRoofline, TakesBothCeilingsFromSweepsOfIntensity) {
 
 TEST(MeasuredRoofline, HasAPeakOfItsOwnInEachPrecision) {
   auto results = two_levels();  // with a product in bf16 of 1 TFLOP/s
-  const std::vector fast{sample(lowering::Method::direct, 1e-9)};  // in f32
+  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-9)};  // in f32
   const auto in_bf16 = [&] { return measured_roofline(results, fast, 1, DType::bf16); };
   EXPECT_DOUBLE_EQ(in_bf16().peak().si(), 1e12);
   EXPECT_DOUBLE_EQ(in_bf16().levels().back().bandwidth.si(), 1e10);
@@ -262,12 +266,12 @@ TEST(MeasuredRoofline, SaysWhatIsMissing) {
 
 TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
-  const KernelSample direct = sample(lowering::Method::direct, 1);
+  const KernelSample direct = measured_roofline_sample(lowering::Method::direct, 1);
   const PlacedKernel slow = place(roofline, direct);
   EXPECT_DOUBLE_EQ(slow.bound.si(), direct.what.work.flops().si() / 1e11);
   EXPECT_LT(slow.executed, slow.effective);  // which counts taps on the padding, too
   EXPECT_FALSE(slow.bound_by_memory);
-  const KernelSample fast = sample(lowering::Method::direct, slow.bound.si());
+  const KernelSample fast = measured_roofline_sample(lowering::Method::direct, slow.bound.si());
   const PlacedKernel best = place(roofline, fast);
   EXPECT_DOUBLE_EQ(best.share().value_or(0), 1);
   EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
@@ -275,7 +279,7 @@ TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
 
 TEST(PlacedKernel, IsBoundLessWhereItsStagesCouldOverlap) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
-  const KernelSample measured = sample(lowering::Method::im2col, 1e-1);
+  const KernelSample measured = measured_roofline_sample(lowering::Method::im2col, 1e-1);
   const PlacedKernel placed = place(roofline, measured);
   EXPECT_LT(placed.overlapped_bound, placed.bound);
   EXPECT_GE(placed.overlapped_bound, measured.what.work.flops() / roofline.peak());
@@ -305,7 +309,7 @@ TEST(PlacedKernel, MovesTensorsThatLieInNoCacheFromMemory) {
 }
 
 TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
-  const KernelSample measured = sample(lowering::Method::winograd_f4, 1e-1);
+  const KernelSample measured = measured_roofline_sample(lowering::Method::winograd_f4, 1e-1);
   const PlacedKernel winograd = place(measured_roofline(two_levels(), {}, 1), measured);
   EXPECT_GT(winograd.effective, 2 * winograd.executed);
   EXPECT_LT(winograd.share().value_or(2), 1);
@@ -316,7 +320,9 @@ TEST(PlacedKernel, HasNoShareWhereTheBlocksOfALibraryAreUnknown) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
   const auto has_share = [&](const char* backend, lowering::Method method) {
     const KernelSample measured{
-        make_case({.backend = backend, .method = method}, kernel, 4, 16), Seconds(1e-1), {}};
+        make_case({.backend = backend, .method = method}, measured_roofline_kernel, 4, 16),
+        Seconds(1e-1),
+        {}};
     return place(roofline, measured).share().has_value();
   };
   EXPECT_TRUE(has_share("onednn", lowering::Method::direct));

@@ -20,9 +20,10 @@ namespace {
 
 using namespace synthetic;
 
-constexpr const char* not_measured = "ranks meet before messages, which is taken as nothing";
+constexpr const char* meeting_predict_not_measured =
+    "ranks meet before messages, which is taken as nothing";
 
-Segment line(double from, double to, double start, double per_byte) {
+Segment meeting_predict_line(double from, double to, double start, double per_byte) {
   return {Bytes(from),
           Bytes(to),
           Estimate<Seconds>::exact(Seconds(start)),
@@ -33,7 +34,8 @@ Segment line(double from, double to, double start, double per_byte) {
 
 /// 10 µs and 1 ns a byte from 512 B on, `smallest` below.
 Piecewise cost(double smallest) {
-  return Piecewise({line(4, 512, smallest, 0), line(512, 1e9, 1e-5, 1e-9)});
+  return Piecewise(
+      {meeting_predict_line(4, 512, smallest, 0), meeting_predict_line(512, 1e9, 1e-5, 1e-9)});
 }
 
 CollectiveFit fit(const std::string& collective, const std::string& waiting, double smallest) {
@@ -80,10 +82,10 @@ TEST_F(MeetingsPredicted, AreRoundsOfTheSmallestMessagesWhereThatWasNotMeasured)
 }
 
 TEST_F(MeetingsPredicted, AreSaidToCostNothingWhereNothingWasMeasured) {
-  EXPECT_TRUE(mentions(one(Schedule::wait_free), not_measured));
+  EXPECT_TRUE(mentions(one(Schedule::wait_free), meeting_predict_not_measured));
   EXPECT_EQ(plan(Schedule::wait_free).meeting.si(), 0);
   measure_spinning(30e-6);
-  EXPECT_FALSE(mentions(one(Schedule::wait_free), not_measured));
+  EXPECT_FALSE(mentions(one(Schedule::wait_free), meeting_predict_not_measured));
   EXPECT_TRUE(mentions(one(Schedule::wait_free), "ranks meet before messages: as long as"));
   run_.ranks = 1;
   EXPECT_FALSE(mentions(one(Schedule::wait_free), "ranks meet"));
@@ -144,11 +146,12 @@ TEST_F(MeetingsPredicted, ShowOnceAfterBackwardAndOnceBeforeAServerAnswers) {
 
 TEST_F(MeetingsPredicted, AreWithinTheInterval) {
   measure_spinning(2e-3);
-  Segment uncertain = line(4, 512, 2e-3, 0);
+  Segment uncertain = meeting_predict_line(4, 512, 2e-3, 0);
   uncertain.alpha.low = Seconds(1e-3);
   uncertain.alpha.high = Seconds(4e-3);
   const Prediction certain = one(Schedule::wait_free);
-  machine_.collectives.back().cost = Piecewise({uncertain, line(512, 1e9, 1e-5, 1e-9)});
+  machine_.collectives.back().cost =
+      Piecewise({uncertain, meeting_predict_line(512, 1e9, 1e-5, 1e-9)});
   const Prediction p = one(Schedule::wait_free);
   EXPECT_EQ(p.time.total.si(), certain.time.total.si());
   EXPECT_LT(p.low->si(), certain.low->si());

@@ -14,15 +14,15 @@
 namespace dlscale::model {
 namespace {
 
-Given convolution(double seconds) {
+Given meeting_convolution(double seconds) {
   return Given::step(Seconds(), Seconds(seconds), WorkKind::conv);
 }
 
 /// Backward 2 s and 3 s, messages of 1 s and 0.5 s that ranks meet before for 0.25 s, forward 1 s.
-IterationPlan two_layers() {
+IterationPlan meeting_two_layers() {
   IterationPlan plan;
-  plan.forward = convolution(1);
-  plan.backward = {{convolution(2), Seconds(1)}, {convolution(3), Seconds(0.5)}};
+  plan.forward = meeting_convolution(1);
+  plan.backward = {{meeting_convolution(2), Seconds(1)}, {meeting_convolution(3), Seconds(0.5)}};
   plan.meeting = Seconds(0.25);
   return plan;
 }
@@ -37,17 +37,17 @@ void expect_times(const IterationPlan& plan, double backward, double exposed, do
 }
 
 TEST(Meetings, ComeBeforeEachMessageBesideBackward) {
-  expect_times(two_layers(), 5, 0.75, 1.25);
+  expect_times(meeting_two_layers(), 5, 0.75, 1.25);
 }
 
 TEST(Meetings, ComeOnceBeforeMessagesThatFollowBackward) {
-  IterationPlan plan = two_layers();
+  IterationPlan plan = meeting_two_layers();
   plan.schedule = Schedule::sequential;
   expect_times(plan, 5, 1.75, 0);
 }
 
 TEST(Meetings, ComeOnceBeforeGathersThatEndAnIteration) {
-  IterationPlan plan = two_layers();
+  IterationPlan plan = meeting_two_layers();
   for (BackwardPart& part : plan.backward) part.gather = Seconds(0.125);
   expect_times(plan, 5, 0.75 + 0.25 + 2 * 0.125, 1.25);
   plan.schedule = Schedule::sequential;
@@ -55,7 +55,7 @@ TEST(Meetings, ComeOnceBeforeGathersThatEndAnIteration) {
 }
 
 TEST(Meetings, AreNotSlowedAndSlowNothing) {
-  IterationPlan plan = two_layers();
+  IterationPlan plan = meeting_two_layers();
   ContentionByWork alike;
   alike.fill({2, 1.5});
   plan.contention = {alike};
@@ -64,7 +64,7 @@ TEST(Meetings, AreNotSlowedAndSlowNothing) {
 }
 
 TEST(Meetings, LeaveTheCoreToComputing) {
-  IterationPlan plan = two_layers();
+  IterationPlan plan = meeting_two_layers();
   plan.cores = plan.compute_cores = plan.comm_cores = 1;
   // The message of 1 s takes 2 s of the core it shares, in which 1 s is computed.
   const IterationTime time = simulate_iteration(plan);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace synthetic;
 
-constexpr int batch = 8;
+constexpr int message_time_batch = 8;
 
 class Messages : public testing::Test {
  protected:
@@ -24,7 +24,7 @@ class Messages : public testing::Test {
         .time(Bytes(bytes))
         .value.si();
   }
-  Machine machine_ = calibrate(two_workers(), results(branched(), batch));
+  Machine machine_ = calibrate(two_workers(), results(branched(), message_time_batch));
   Notes notes_;
   Schedule schedule_ = Schedule::wait_free;
 };
@@ -105,7 +105,7 @@ double ring_seconds_on(int ranks, double bytes) {
 }
 
 TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
-  auto measured = results(branched(), batch);
+  auto measured = results(branched(), message_time_batch);
   std::vector<Measurement> more;
   for (const int ranks : {3, 4}) {
     for (const double bytes : powers(1024, 1e8)) {
@@ -131,7 +131,8 @@ TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
 
 /// Messages from one rank to another, α = 20 us and β = 0.5 ns/B up to 64 KiB, 40 us and 0.2 ns/B
 /// above.
-CollectiveFit pair(int ranks, int ranks_on_node, const std::string& waiting, double factor = 1) {
+CollectiveFit message_time_pair(int ranks, int ranks_on_node, const std::string& waiting,
+                                double factor = 1) {
   const auto segment = [factor](double from, double to, double alpha, double beta) {
     return Segment{Bytes(from),
                    Bytes(to),
@@ -149,7 +150,7 @@ CollectiveFit pair(int ranks, int ranks_on_node, const std::string& waiting, dou
 }
 
 TEST_F(Messages, FollowFromMessagesBetweenTwoRanksWhereNoAllReduceWasMeasured) {
-  machine_.collectives = {pair(2, 1, "sleep")};
+  machine_.collectives = {message_time_pair(2, 1, "sleep")};
   machine_.algorithms.clear();
   machine_.reduction.reset();
   // A ring of 4 or halving and doubling by 4, which starts up less often, both in parts of m / 4
@@ -166,8 +167,9 @@ TEST_F(Messages, FollowFromMessagesBetweenTwoRanksWhereNoAllReduceWasMeasured) {
 
 TEST_F(Messages, TakeOfSeveralPairsThatOfTheLinksThatTheyCross) {
   machine_.algorithms.clear();
-  machine_.collectives = {pair(2, 2, "sleep"), pair(3, 1, "sleep", 50), pair(2, 1, "spin", 100),
-                          pair(2, 1, "sleep", 10)};
+  machine_.collectives = {message_time_pair(2, 2, "sleep"), message_time_pair(3, 1, "sleep", 50),
+                          message_time_pair(2, 1, "spin", 100),
+                          message_time_pair(2, 1, "sleep", 10)};
   const double within = 20e-6 + 64 * 0.5e-9;
   EXPECT_NEAR(seconds(2, 2, 64), within, 1e-12);
   EXPECT_NEAR(seconds(2, 1, 64), 10 * within, 1e-12);
@@ -184,7 +186,7 @@ TEST_F(Messages, TakeOfSeveralPairsThatOfTheLinksThatTheyCross) {
 }
 
 TEST_F(Messages, AreAGuessOnMoreRanksWhereFewerDidNotForetellThoseMeasured) {
-  auto measured = results(branched(), batch);
+  auto measured = results(branched(), message_time_batch);
   std::vector<Measurement> more;
   for (const int ranks : {3, 4}) {
     const double jump = ranks == 4 ? 3 : 1;

@@ -13,8 +13,8 @@
 namespace dlscale::model {
 namespace {
 
-constexpr Schedule plain_schedules[] = {Schedule::sequential, Schedule::wait_free,
-                                        Schedule::bucketed};
+constexpr Schedule overlap_plain_schedules[] = {Schedule::sequential, Schedule::wait_free,
+                                                Schedule::bucketed};
 
 /// A step: the host's time to give it and the device's to do it.
 struct GivenStep {
@@ -198,7 +198,7 @@ double mean_iteration(const StepPlan& plan) {
 
 TEST(CopiedAhead, TakesAsLongAsTheEngineStepByStep) {
   std::mt19937 random(3);
-  for (const Schedule schedule : plain_schedules) {
+  for (const Schedule schedule : overlap_plain_schedules) {
     for (const double most_give : {0.0, 0.3, 1.0, 3.0}) {
       for (int trial = 0; trial < 25; ++trial) {
         StepPlan steps = random_step_plan(random, schedule, most_give);
@@ -214,7 +214,7 @@ TEST(CopiedAhead, TakesAsLongAsTheEngineStepByStep) {
 
 TEST(CopiedAhead, IsNeverSlowerThanOnThePath) {
   std::mt19937 random(4);
-  for (const Schedule schedule : plain_schedules) {
+  for (const Schedule schedule : overlap_plain_schedules) {
     for (const double most_give : {0.0, 0.5, 2.0}) {
       for (int trial = 0; trial < 40; ++trial) {
         IterationPlan plan = plan_of(random_step_plan(random, schedule, most_give));
@@ -258,7 +258,7 @@ TEST(CopiedAhead, ShowsOnlyWhatComputeDoesNotHide) {
 }
 
 TEST(CopiedAhead, TravelsBesideTheComputeAndMessagesOfSeveralWorkers) {
-  for (const Schedule schedule : plain_schedules) {
+  for (const Schedule schedule : overlap_plain_schedules) {
     IterationPlan plan = one_worker(0, 4.5);
     plan.backward = {{Seconds(2), Seconds(0.5)}};
     plan.schedule = schedule;

@@ -12,7 +12,7 @@
 namespace dlscale::model {
 namespace {
 
-std::vector<Seconds> seconds(std::initializer_list<double> values) {
+std::vector<Seconds> packed_seconds(std::initializer_list<double> values) {
   std::vector<Seconds> result;
   for (const double value : values) result.emplace_back(value);
   return result;
@@ -35,7 +35,7 @@ Packing packing_of(const IterationPlan& plan, double cycle, double threshold, do
 }
 
 /// Without input to wait for.
-IterationPlan random_plan(std::mt19937& random) {
+IterationPlan packed_random_plan(std::mt19937& random) {
   std::uniform_real_distribution<double> time(0.01, 1);
   std::bernoulli_distribution has_message(0.7);
   IterationPlan plan;
@@ -72,7 +72,7 @@ TEST(PackedMessages, SimulatedEqualTheRecurrence) {
   std::mt19937 random(21);
   std::uniform_real_distribution<double> setting(0.01, 1);
   for (int trial = 0; trial < 300; ++trial) {
-    IterationPlan plan = random_plan(random);
+    IterationPlan plan = packed_random_plan(random);
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     plan.packing =
         packing_of(plan, 4 * setting(random), 20 * setting(random), 0.2 * setting(random));
@@ -83,7 +83,7 @@ TEST(PackedMessages, SimulatedEqualTheRecurrence) {
 TEST(PackedMessages, TravelAsWaitFreeOnesWhereNothingWaitsAndNothingIsPacked) {
   std::mt19937 random(22);
   for (int trial = 0; trial < 100; ++trial) {
-    IterationPlan plan = random_plan(random);
+    IterationPlan plan = packed_random_plan(random);
     const Lists lists(plan);
     const auto each = packed_recurrence(lists.compute, lists.sizes, packing(0, 0, 0), Seconds());
     const auto expected = wait_free_recurrence(lists.compute, lists.messages);
@@ -97,7 +97,7 @@ TEST(PackedMessages, TravelAsWaitFreeOnesWhereNothingWaitsAndNothingIsPacked) {
 TEST(PackedMessages, TravelAsOneAfterALookThatComesAfterBackward) {
   std::mt19937 random(23);
   for (int trial = 0; trial < 50; ++trial) {
-    const Lists lists(random_plan(random));
+    const Lists lists(packed_random_plan(random));
     Bytes all;
     for (const Bytes size : lists.sizes) all += size;
     if (all == Bytes()) continue;
@@ -111,7 +111,7 @@ TEST(PackedMessages, TravelAsOneAfterALookThatComesAfterBackward) {
 
 TEST(PackedMessages, HaveTheFinishOfALookInTheMiddle) {
   // Ready at 1, 2, 3 s, 4 B each: 0.5 s alone, 0.9 s together.
-  const auto backward = seconds({1, 1, 1});
+  const auto backward = packed_seconds({1, 1, 1});
   const std::vector<Bytes> sizes(3, Bytes(4));
   // Looks at 1.5, 2.5, 3.5 s find one each.
   const auto each = packed_recurrence(backward, sizes, packing(1, 100, 0), Seconds(-0.5));
@@ -141,7 +141,7 @@ TEST(PackedMessages, WaitForLessThanACycle) {
 
 TEST(PackedMessages, HaveNoClosedFormWhereInputIsWaitedForAndSayWhy) {
   std::mt19937 random(24);
-  IterationPlan plan = random_plan(random);
+  IterationPlan plan = packed_random_plan(random);
   plan.packing = packing_of(plan, 1, 1, 0);
   plan.load = Seconds(1000);
   expect_no_closed_form(plan, "input");

@@ -21,15 +21,15 @@ using namespace synthetic;
 
 using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
 
-constexpr int batch = 8;
-constexpr double f32 = 4;
+constexpr int predict_batch = 8;
+constexpr double predict_f32 = 4;
 
 TrainingRun small_run(int ranks) {
   TrainingRun run;
   run.network = "branched";
   run.ranks = ranks;
   run.ranks_per_node = 2;
-  run.batch = batch;
+  run.batch = predict_batch;
   return run;
 }
 
@@ -64,22 +64,24 @@ class TwoWorkers : public testing::Test {
     return run;
   }
   [[nodiscard]] double forward() const {
-    return steps_seconds(network_, forward_steps(network_), batch);
+    return steps_seconds(network_, forward_steps(network_), predict_batch);
   }
   [[nodiscard]] double backward() const {
-    return steps_seconds(network_, backward_steps(network_), batch);
+    return steps_seconds(network_, backward_steps(network_), predict_batch);
   }
-  [[nodiscard]] double copy() const { return copy_seconds(f32 * batch * 3 * 16 * 16); }
+  [[nodiscard]] double copy() const {
+    return copy_seconds(predict_f32 * predict_batch * 3 * 16 * 16);
+  }
   [[nodiscard]] double update() const {
-    return update_seconds(f32 * static_cast<double>(network_.parameter_count()));
+    return update_seconds(predict_f32 * static_cast<double>(network_.parameter_count()));
   }
   [[nodiscard]] static double load() {
-    return batch * (read_seconds + decode_seconds + augment_seconds);
+    return predict_batch * (read_seconds + decode_seconds + augment_seconds);
   }
   [[nodiscard]] double messages() const {
     double sum = 0;
     for (const Layer& layer : network_.layers()) {
-      const auto bytes = f32 * static_cast<double>(layer.parameter_count());
+      const auto bytes = predict_f32 * static_cast<double>(layer.parameter_count());
       if (bytes > 0) sum += all_reduce_seconds(bytes);
     }
     return sum;
@@ -94,7 +96,7 @@ class TwoWorkers : public testing::Test {
   }
 
   Network network_ = branched();
-  Machine machine_ = calibrate(two_workers(), results(network_, batch));
+  Machine machine_ = calibrate(two_workers(), results(network_, predict_batch));
 };
 
 TEST_F(TwoWorkers, AddsUpWhatWasMeasuredOnOneRank) {
@@ -191,13 +193,13 @@ TEST_F(TwoWorkers, JudgesAKernelNeverMeasuredByItsKindAndSaysSo) {
 TEST_F(TwoWorkers, AddsUpFusedKernelsForAFusedRun) {
   const Network fused = fuse_relu(network_);
   ASSERT_LT(fused.layers().size(), network_.layers().size());
-  machine_ = calibrate(two_workers(), results(fused, batch));
+  machine_ = calibrate(two_workers(), results(fused, predict_batch));
   TrainingRun run = small_run(1);
   run.cores_per_rank = 2;
   run.fuse_relu = true;
   const Prediction p = one(run);
-  const double forward = steps_seconds(fused, forward_steps(fused), batch);
-  const double backward = steps_seconds(fused, backward_steps(fused), batch);
+  const double forward = steps_seconds(fused, forward_steps(fused), predict_batch);
+  const double backward = steps_seconds(fused, backward_steps(fused), predict_batch);
   EXPECT_NEAR(p.time.forward.si(), forward, 1e-9 * forward);
   EXPECT_NEAR(p.time.backward.si(), backward, 1e-9 * backward);
   EXPECT_TRUE(p.notes.empty()) << all(p.notes);
@@ -226,7 +228,7 @@ TEST_F(TwoWorkers, TakesFusedLayersThatWereNotMeasuredByTheirParts) {
   run.fuse_relu = true;
   const Prediction p = one(run);
   const Step relu{LayerId(2), Pass::forward};  // relu1
-  const double saved = kernel_seconds(work(network_, relu, batch, DType::f32));
+  const double saved = kernel_seconds(work(network_, relu, predict_batch, DType::f32));
   EXPECT_NEAR(p.time.forward.si(), forward() - saved, 1e-9 * forward());
   EXPECT_NEAR(p.time.backward.si(), backward(), 1e-9 * backward());
 }
@@ -248,7 +250,7 @@ Network with_relus() {
 
 TEST_F(TwoWorkers, NeverTakesLongerFusedThanNotWhereOnlyTheLatterWasMeasured) {
   network_ = with_relus();
-  machine_ = calibrate(two_workers(), results(network_, batch));
+  machine_ = calibrate(two_workers(), results(network_, predict_batch));
   machine_.cluster.host.cores = 16;
   for (const int ranks : {1, 2}) {
     TrainingRun run = small_run(ranks);
@@ -377,8 +379,8 @@ TEST_F(TwoWorkers, WidensItsIntervalWithTheMachines) {
 TEST_F(TwoWorkers, ScalesAugmentingByPixels) {
   for (LoaderFit& loader : machine_.loaders) loader.height = loader.width = 32;
   const Prediction p = one(small_run(1));
-  EXPECT_NEAR(p.time.load.si(), batch * (read_seconds + decode_seconds + augment_seconds / 4),
-              1e-9);
+  EXPECT_NEAR(p.time.load.si(),
+              predict_batch * (read_seconds + decode_seconds + augment_seconds / 4), 1e-9);
   EXPECT_TRUE(mentions(p, "16 × 16"));
 }
 
@@ -399,7 +401,7 @@ TEST_F(TwoWorkers, GivesLayersTheirShares) {
     b += layer.backward;
     c += layer.communication;
     const auto parameters = static_cast<double>(network_.layer(layer.layer).parameter_count());
-    EXPECT_EQ(layer.gradient.si(), f32 * parameters);
+    EXPECT_EQ(layer.gradient.si(), predict_f32 * parameters);
     EXPECT_EQ(layer.communication_source.has_value(), parameters > 0);
   }
   EXPECT_NEAR(f.si(), forward(), 1e-9 * forward());
@@ -416,7 +418,8 @@ TEST_F(TwoWorkers, GivesBucketsOneMessageForAll) {
   for (const LayerTime& layer : layer_times(network_, machine_, run).layers) {
     c += layer.communication.si();
   }
-  const double bytes = f32 * static_cast<double>(network_.parameter_count());  // below 1 MiB
+  const double bytes =
+      predict_f32 * static_cast<double>(network_.parameter_count());  // below 1 MiB
   EXPECT_NEAR(c, all_reduce_seconds(bytes), 1e-6 * c);
 }
 
@@ -431,7 +434,7 @@ TEST_F(TwoWorkers, SayWhereTheTimesOfALayerComeFrom) {
   EXPECT_EQ(source(small_run(2)).communication_source, TimeSource::fitted);
   EXPECT_EQ(source(small_run(4)).communication_source, TimeSource::extrapolated);
   TrainingRun larger = small_run(1);
-  larger.batch = 2 * batch;
+  larger.batch = 2 * predict_batch;
   EXPECT_EQ(source(larger).forward_source, TimeSource::extrapolated);
   EXPECT_EQ(layer_times(network_, machine_, small_run(1)).layers[0].forward_source, std::nullopt);
   const auto layers = layer_times(network_, machine_, larger);

@@ -12,15 +12,15 @@
 namespace dlscale::model {
 namespace {
 
-std::string key(int channels, int size) {
+std::string spilled_scratch_key(int channels, int size) {
   const auto text = [](int number) { return std::to_string(number); };
   return "convolution c" + text(channels) + " h" + text(size) + " w" + text(size) + " k" +
          text(channels) + " r3 s3 stride1 pad1 groups1";
 }
 
-KernelCase case_of(const std::string& backend, int channels, int size, int batch) {
+KernelCase spilled_scratch_case_of(const std::string& backend, int channels, int size, int batch) {
   return make_case({.backend = backend, .method = lowering::Method::winograd_f4},
-                   key(channels, size), batch, 16);
+                   spilled_scratch_key(channels, size), batch, 16);
 }
 
 double spilled(const KernelCase& what, Bytes last) {
@@ -28,7 +28,7 @@ double spilled(const KernelCase& what, Bytes last) {
 }
 
 TEST(SpilledScratch, IsHalfWhereTheWorkspaceIsAsLargeAsTheCache) {
-  const KernelCase what = case_of("native", 128, 56, 4);
+  const KernelCase what = spilled_scratch_case_of("native", 128, 56, 4);
   const Bytes workspace = what.work.workspace;
   Bytes scratch;
   for (const lowering::Stage& stage : what.work.stages) scratch += stage.scratch;
@@ -38,11 +38,11 @@ TEST(SpilledScratch, IsHalfWhereTheWorkspaceIsAsLargeAsTheCache) {
 }
 
 TEST(SpilledScratch, IsNoneWhereALibraryDoesNotTellItsBlocks) {
-  EXPECT_EQ(spilled(case_of("onednn", 128, 56, 4), Bytes(1 << 20)), 0);
+  EXPECT_EQ(spilled(spilled_scratch_case_of("onednn", 128, 56, 4), Bytes(1 << 20)), 0);
 }
 
 /// A machine of 100 GFLOP/s on which what is lost costs 0.2 ns a byte.
-Amounts truth() {
+Amounts spilled_scratch_truth() {
   Amounts parameters{};
   const auto set = [&](Term term, double value) {
     parameters.at(static_cast<std::size_t>(term)) = value;
@@ -54,12 +54,12 @@ Amounts truth() {
   return parameters;
 }
 
-std::vector<KernelSample> samples(const Caches& caches) {
+std::vector<KernelSample> spilled_scratch_samples(const Caches& caches) {
   std::vector<KernelSample> all;
   for (const int channels : {32, 48, 64, 96, 128, 192, 256, 384, 512}) {
     for (const int size : {7, 14, 28, 56, 112}) {
-      const KernelCase what = case_of("native", channels, size, 4);
-      all.push_back({what, time_of(terms_of(what, caches), truth()), {}});
+      const KernelCase what = spilled_scratch_case_of("native", channels, size, 4);
+      all.push_back({what, time_of(terms_of(what, caches), spilled_scratch_truth()), {}});
     }
   }
   return all;
@@ -68,7 +68,7 @@ std::vector<KernelSample> samples(const Caches& caches) {
 TEST(SpilledScratch, IsFoundAgainWithTheSizeOfTheCache) {
   for (const double mebibytes : {8.0, 12.0, 24.0}) {
     const Bytes last(mebibytes * 1024 * 1024);
-    const auto measured = samples({Bytes(1 << 20), last});
+    const auto measured = spilled_scratch_samples({Bytes(1 << 20), last});
     FitEvidence evidence;
     for (const KernelSample& sample : measured) evidence.own.push_back(&sample);
     const TermFit fit = fit_terms(evidence);
@@ -79,7 +79,7 @@ TEST(SpilledScratch, IsFoundAgainWithTheSizeOfTheCache) {
 
 TEST(SpilledScratch, IsPredictedAtShapesThatWereNotFitted) {
   ChoiceEvidence evidence;
-  const auto all = samples({Bytes(1 << 20), Bytes(12.0 * 1024 * 1024)});
+  const auto all = spilled_scratch_samples({Bytes(1 << 20), Bytes(12.0 * 1024 * 1024)});
   const KernelJudgement judgement = judge_kernels(all, evidence, JudgedHalves::both);
   EXPECT_LT(judgement.algorithms.back().p90, 0.02);
   EXPECT_LT(judgement.algorithms_of_both_halves.back().p90, 0.02);

@@ -14,7 +14,7 @@
 namespace dlscale::model {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double stragglers_infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t numbers[] = {1, 2, 3, 7, 8, 64, 1000, 1'000'000};
 
 struct Published {
@@ -215,12 +215,13 @@ TEST(Slowest, OfNobodyOrOfImpossibleTimesIsACallersMistake) {
     EXPECT_THROW((void)expected_slowest(of(shape, 1, 0.1), 0), std::logic_error);
     EXPECT_THROW((void)expected_slowest(of(shape, 0, 0), 2), std::logic_error);
     EXPECT_THROW((void)expected_slowest(of(shape, 1, -0.1), 2), std::logic_error);
-    EXPECT_THROW((void)expected_slowest(of(shape, infinity, 0.1), 2), std::logic_error);
+    EXPECT_THROW((void)expected_slowest(of(shape, stragglers_infinity, 0.1), 2), std::logic_error);
     EXPECT_THROW((void)expected_slowest(of(shape, 1, std::nan("")), 2), std::logic_error);
   }
   EXPECT_THROW((void)expected_slowest(of(SpreadShape::exponential, 1, 2), 2), std::logic_error);
   EXPECT_THROW((void)expected_slowest(std::vector<Seconds>{}, 2), std::logic_error);
-  EXPECT_THROW((void)expected_slowest(std::vector{Seconds(infinity)}, 2), std::logic_error);
+  EXPECT_THROW((void)expected_slowest(std::vector{Seconds(stragglers_infinity)}, 2),
+               std::logic_error);
   EXPECT_THROW((void)independent_units(0, 1), std::logic_error);
   EXPECT_THROW((void)deviation_from_scaling(Seconds(1), Seconds(1), Seconds(), 1),
                std::logic_error);

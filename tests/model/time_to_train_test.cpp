@@ -14,7 +14,7 @@
 namespace dlscale::model {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double time_to_train_infinity = std::numeric_limits<double>::infinity();
 
 /// [OSU, MPI and deep learning co-design, SC19: ResNet-50 on 1,536 V100 of Summit and on 2,048
 /// nodes of Frontera]
@@ -157,12 +157,13 @@ TEST(ConvergenceFit, OfEpochsThatDoNotRiseIsRefused) {
 
 TEST(TimeToTrain, OfNothingOrAtAnInfiniteRateIsACallersMistake) {
   EXPECT_THROW((void)time_to_train({.epochs = 90, .samples_per_s = 0}), std::logic_error);
-  EXPECT_THROW((void)time_to_train({.epochs = 90, .samples_per_s = infinity}), std::logic_error);
+  EXPECT_THROW((void)time_to_train({.epochs = 90, .samples_per_s = time_to_train_infinity}),
+               std::logic_error);
   EXPECT_THROW((void)time_to_train({.epochs = 0, .samples_per_s = 1}), std::logic_error);
   EXPECT_THROW((void)time_to_train({.epochs = 1, .samples = 0, .samples_per_s = 1}),
                std::logic_error);
   EXPECT_THROW((void)epochs_to_target(resnet50_imagenet, 0), std::logic_error);
-  EXPECT_THROW((void)epochs_to_target(resnet50_imagenet, infinity), std::logic_error);
+  EXPECT_THROW((void)epochs_to_target(resnet50_imagenet, time_to_train_infinity), std::logic_error);
 }
 
 }  // namespace

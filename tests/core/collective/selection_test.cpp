@@ -18,7 +18,7 @@
 namespace dlscale::collective {
 namespace {
 
-constexpr Bytes element(4);
+constexpr Bytes selection_element(4);
 
 TEST(OpenMpi, TakesWhatItsRulesSay) {
   const auto name = [](Collective collective, int p, double bytes) {
@@ -124,7 +124,7 @@ TEST(OpenMpi, AgreesWithTheTableOfItsRules) {
 
 TEST(Mpich, TakesWhatItsDefaultsSay) {
   const auto name = [](Collective collective, int p, double bytes) {
-    return mpich(collective, p, Bytes(bytes), element).name;
+    return mpich(collective, p, Bytes(bytes), selection_element).name;
   };
   EXPECT_EQ(name(Collective::all_reduce, 8, 2048), "recursive_doubling");
   EXPECT_EQ(name(Collective::all_reduce, 8, 2052), "rabenseifner");
@@ -153,7 +153,7 @@ TEST(Mpich, TakesOnlyAlgorithmsOfTheFamily) {
   for (const Collective collective : collectives) {
     for (const int p : {1, 2, 7, 8, 9, 64}) {
       for (const double bytes : {0.0, 100.0, 1e4, 1e5, 1e6}) {
-        EXPECT_NE(mpich(collective, p, Bytes(bytes), element).algorithm, nullptr);
+        EXPECT_NE(mpich(collective, p, Bytes(bytes), selection_element).algorithm, nullptr);
       }
     }
   }
@@ -167,8 +167,8 @@ TEST(BestSegments, AreTheFastestOfAllWholeNumbers) {
     for (const double bytes : {4.0, 40.0, 1e5, 1e7}) {
       Settings settings{.p = 12, .ranks_on_node = 4, .servers = 3, .down_links = 4};
       const Bytes m(bytes);
-      const int best = best_segments(*algorithm, {link, within}, settings, m, element);
-      const int most = std::min(300, static_cast<int>(m / element));
+      const int best = best_segments(*algorithm, {link, within}, settings, m, selection_element);
+      const int most = std::min(300, static_cast<int>(m / selection_element));
       ASSERT_TRUE(best >= 1 && best <= most) << algorithm->name << ", " << bytes << " bytes";
       settings.segments = best;
       const Seconds time = algorithm->cost({link, within}, settings, m);
@@ -183,15 +183,15 @@ TEST(BestSegments, AreTheFastestOfAllWholeNumbers) {
 
 TEST(BestSegments, AreOneWhereSegmentsDoNotPay) {
   const Algorithm* ring = find(Collective::all_reduce, "segmented_ring");
-  EXPECT_EQ(best_segments(*ring, {link, link}, {.p = 8}, Bytes(1e8), element), 1);
+  EXPECT_EQ(best_segments(*ring, {link, link}, {.p = 8}, Bytes(1e8), selection_element), 1);
   const Algorithm* binomial = find(Collective::broadcast, "binomial");
-  EXPECT_EQ(best_segments(*binomial, {link, link}, {.p = 8}, Bytes(1e8), element), 1);
+  EXPECT_EQ(best_segments(*binomial, {link, link}, {.p = 8}, Bytes(1e8), selection_element), 1);
 }
 
 TEST(Fastest, IsTheOneOfLeastCost) {
   const auto name = [](int p, double bytes) {
     return fastest(algorithms_of(Collective::all_gather), {link, link}, {.p = p}, Bytes(bytes),
-                   element)
+                   selection_element)
         .algorithm->name;
   };
   EXPECT_EQ(name(8, 100), "recursive_doubling");  // as fast as bruck, and before it
@@ -199,7 +199,8 @@ TEST(Fastest, IsTheOneOfLeastCost) {
   const auto broadcasts = algorithms_of(Collective::broadcast);
   for (const double bytes : {1e2, 1e5, 1e8}) {
     const Settings settings{.p = 12, .ranks_on_node = 5};
-    const Fastest best = fastest(broadcasts, {link, within}, settings, Bytes(bytes), element);
+    const Fastest best =
+        fastest(broadcasts, {link, within}, settings, Bytes(bytes), selection_element);
     ASSERT_NE(best.algorithm, nullptr);
     EXPECT_FALSE(best.algorithm->traits.two_levels);  // 12 ranks are not whole nodes of 5
     for (const Algorithm* other : broadcasts) {
@@ -214,7 +215,7 @@ TEST(Fastest, IsTheOneOfLeastCost) {
 }
 
 TEST(Fastest, IsNoneAmongNone) {
-  EXPECT_EQ(fastest({}, {link, link}, {.p = 2}, Bytes(8), element).algorithm, nullptr);
+  EXPECT_EQ(fastest({}, {link, link}, {.p = 2}, Bytes(8), selection_element).algorithm, nullptr);
 }
 
 TEST(Gloo, TakesOneAlgorithmForEverySize) {
@@ -239,13 +240,14 @@ TEST(HorovodHierarchical, IsIgnoredOnOneNode) {
 /// In elements of 4 B.
 std::vector<double> elements_of(const std::vector<Bytes>& servers) {
   std::vector<double> elements;
-  for (const Bytes server : servers) elements.push_back(server / element);
+  for (const Bytes server : servers) elements.push_back(server / selection_element);
   return elements;
 }
 
 TEST(MxnetServers, SplitArraysFromTheBoundOn) {
   const auto of_one = [](double elements, int servers) {
-    return elements_of(mxnet_servers(std::vector{elements * element}, element, servers));
+    return elements_of(
+        mxnet_servers(std::vector{elements * selection_element}, selection_element, servers));
   };
   EXPECT_EQ(of_one(999'999, 2), (std::vector<double>{999'999, 0}));
   EXPECT_EQ(of_one(1'000'000, 2), (std::vector<double>{500'000, 500'000}));
@@ -254,17 +256,20 @@ TEST(MxnetServers, SplitArraysFromTheBoundOn) {
 
 TEST(MxnetServers, PlaceSmallArraysByTheirKey) {
   // 9973 = 1 modulo 4: keys 0 … 5 go to servers 0, 1, 2, 3, 0, 1.
-  const std::vector<Bytes> tensors{1 * element,   10 * element,  100 * element,
-                                   1e3 * element, 1e4 * element, 1e5 * element};
-  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 4)),
+  const std::vector<Bytes> tensors{1 * selection_element,   10 * selection_element,
+                                   100 * selection_element, 1e3 * selection_element,
+                                   1e4 * selection_element, 1e5 * selection_element};
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, selection_element, 4)),
             (std::vector<double>{10'001, 100'010, 100, 1'000}));
-  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 1)), (std::vector<double>{111'111}));
-  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 2, 0)),
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, selection_element, 1)),
+            (std::vector<double>{111'111}));
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, selection_element, 2, 0)),
             (std::vector<double>{55'556, 55'555}));  // all halved; halves round up, to the first
 }
 
 TEST(TensorflowServers, TakeVariablesInTurnOrBySize) {
-  const std::vector<Bytes> variables{8 * element, 1 * element, 1 * element, 4 * element};
+  const std::vector<Bytes> variables{8 * selection_element, 1 * selection_element,
+                                     1 * selection_element, 4 * selection_element};
   EXPECT_EQ(elements_of(tensorflow_servers(variables, 2)), (std::vector<double>{9, 5}));
   EXPECT_EQ(elements_of(tensorflow_greedy_servers(variables, 2)), (std::vector<double>{8, 6}));
   EXPECT_EQ(elements_of(tensorflow_servers(variables, 8)),
@@ -277,14 +282,15 @@ TEST(ServersOfEveryRule, KeepAllBytesAndAreAtMostAsUnevenAsOneForAll) {
     std::vector<Bytes> tensors;
     double sum = 0;
     for (int i = 0; i < 20; ++i) {
-      tensors.push_back((1 + static_cast<double>(random() % 3'000'000)) * element);
+      tensors.push_back((1 + static_cast<double>(random() % 3'000'000)) * selection_element);
       sum += tensors.back().si();
     }
     const int servers = 1 + trial % 9;
-    for (const auto& kept : {servers_by(Sharding::mxnet, tensors, element, servers),
-                             servers_by(Sharding::tensorflow, tensors, element, servers),
-                             servers_by(Sharding::tensorflow_greedy, tensors, element, servers),
-                             servers_by(Sharding::largest_first, tensors, element, servers)}) {
+    for (const auto& kept :
+         {servers_by(Sharding::mxnet, tensors, selection_element, servers),
+          servers_by(Sharding::tensorflow, tensors, selection_element, servers),
+          servers_by(Sharding::tensorflow_greedy, tensors, selection_element, servers),
+          servers_by(Sharding::largest_first, tensors, selection_element, servers)}) {
       double total = 0;
       for (const Bytes server : kept) total += server.si();
       EXPECT_NEAR(total, sum, 1e-3);

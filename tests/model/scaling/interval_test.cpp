@@ -137,7 +137,7 @@ Drawn drawn(const ErrorModel& truth, int count, unsigned seed) {
   return all;
 }
 
-ErrorModel truth() {
+ErrorModel interval_truth() {
   ErrorModel errors;
   errors.shift = 0.03;
   errors.base = 0.02;
@@ -150,7 +150,7 @@ ErrorModel truth() {
 }
 
 TEST(FitErrors, FindsWhatErrorsWereDrawnFrom) {
-  const Drawn all = drawn(truth(), 6000, 3);
+  const Drawn all = drawn(interval_truth(), 6000, 3);
   const ErrorModel found = fit_errors(all.left_out);
   EXPECT_NEAR(found.shift, 0.03, 0.003);
   EXPECT_NEAR(found.base, 0.02, 0.003);
@@ -185,7 +185,7 @@ TEST(FitErrors, TakesTheShortestIntervalOfLopsidedErrors) {
 }
 
 TEST(FitErrors, PointsThatAreTheGivenOnesSayNothing) {
-  const Drawn others = drawn(truth(), 300, 7);
+  const Drawn others = drawn(interval_truth(), 300, 7);
   std::vector<LeftOut> all = others.left_out;
   const ErrorModel without = fit_errors(all);
   LeftOut given = all.front();
@@ -197,8 +197,8 @@ TEST(FitErrors, PointsThatAreTheGivenOnesSayNothing) {
 }
 
 TEST(FitErrors, HoldsNineOfTenOfOthers) {
-  const ErrorModel found = fit_errors(drawn(truth(), 400, 4).left_out);
-  const Drawn others = drawn(truth(), 4000, 5);
+  const ErrorModel found = fit_errors(drawn(interval_truth(), 400, 4).left_out);
+  const Drawn others = drawn(interval_truth(), 4000, 5);
   int held = 0;
   for (const LeftOut& one : others.left_out) {
     const IntervalTime interval = with_interval(one.predicted, *one.facts, found);

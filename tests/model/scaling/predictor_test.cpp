@@ -21,16 +21,16 @@ using cases::CasePrediction;
 using cases::PredictedTerm;
 using cases::PredictionStatus;
 using cases::ScalingCase;
-using dlscale::test::expect_contains;
+using test::expect_contains;
 using test::training;
 
-const FactSources& sources() {
+const FactSources& predictor_sources() {
   static const FactSources loaded = FactSources::load();
   return loaded;
 }
 
 /// The prior, with errors of a few per cent, fitted to up to 64 GPUs.
-Fit some_fit() {
+Fit predictor_some_fit() {
   Fit fit;
   fit.parameters = Parameters::prior();
   fit.errors = {0.01, 0.03, 0.05, 0.04, 0.01, 0.05, 0.04, -1.6, 2.5};
@@ -43,12 +43,13 @@ Fit some_fit() {
 
 FittedScaling some_model() {
   FittedScaling model;
-  model.all = some_fit();
+  model.all = predictor_some_fit();
   return model;
 }
 
-CasePrediction predicted(const ScalingCase& asked, const FittedScaling& model = some_model()) {
-  return predict(model, sources(), std::vector{asked}).at(0);
+CasePrediction predictor_predicted(const ScalingCase& asked,
+                                   const FittedScaling& model = some_model()) {
+  return predict(model, predictor_sources(), std::vector{asked}).at(0);
 }
 
 double value_of(const CasePrediction& prediction) {
@@ -70,7 +71,7 @@ const PredictedTerm& term(const CasePrediction& prediction, std::string_view nam
 
 TEST(ScalingPredictor, SaysSamplesASecondWithAnIntervalAroundThem) {
   const ScalingCase asked = training(0, 16, cases::Overlap::bucketed);
-  const CasePrediction found = predicted(asked);
+  const CasePrediction found = predictor_predicted(asked);
   EXPECT_EQ(found.id, asked.id);
   EXPECT_EQ(found.status, PredictionStatus::ok) << found.reason;
   EXPECT_EQ(found.reason, "");
@@ -88,7 +89,7 @@ TEST(ScalingPredictor, TermsAddUpToTheTimePredicted) {
     for (const auto overlap : {cases::Overlap::none, cases::Overlap::bucketed, cases::Overlap::wfbp,
                                cases::Overlap::merged}) {
       const ScalingCase asked = training(set, 16, overlap);
-      const CasePrediction found = predicted(asked);
+      const CasePrediction found = predictor_predicted(asked);
       double sum = 0;
       for (const PredictedTerm& each : found.terms) sum += each.time.si();
       EXPECT_NEAR(sum, asked.global_batch / value_of(found), 1e-9) << asked.id;
@@ -97,20 +98,20 @@ TEST(ScalingPredictor, TermsAddUpToTheTimePredicted) {
 }
 
 TEST(ScalingPredictor, TellsWhatATermRestsOn) {
-  const CasePrediction same = predicted(training(0, 16, cases::Overlap::none));
+  const CasePrediction same = predictor_predicted(training(0, 16, cases::Overlap::none));
   EXPECT_EQ(term(same, "compute").basis, "measured");
   EXPECT_NEAR(term(same, "compute").time.si(), 0.2, 1e-9);
   EXPECT_EQ(term(same, "exposed communication").basis, "fitted");
   EXPECT_EQ(term(same, "waiting for the slowest").basis, "fitted");
-  const CasePrediction other = predicted(training(0, 16, cases::Overlap::none, 32));
+  const CasePrediction other = predictor_predicted(training(0, 16, cases::Overlap::none, 32));
   EXPECT_EQ(term(other, "compute").basis, "extrapolated");
   ScalingCase from_two = training(0, 16, cases::Overlap::none);
   from_two.given = {{2, cases::PerSecond(600), 64, 128, ""}};
-  EXPECT_EQ(term(predicted(from_two), "compute").basis, "extrapolated");
+  EXPECT_EQ(term(predictor_predicted(from_two), "compute").basis, "extrapolated");
   // Computing that was timed by itself is taken as it is; what it leaves out is a term of its own.
   ScalingCase computing = training(0, 16, cases::Overlap::none);
   computing.given.front().note = "compute only, no communication";
-  const CasePrediction computed = predicted(computing);
+  const CasePrediction computed = predictor_predicted(computing);
   EXPECT_EQ(term(computed, "compute").basis, "measured");
   EXPECT_NEAR(term(computed, "compute").time.si(), 0.2, 1e-9);
   EXPECT_EQ(term(computed, "update and input not in the given point").basis, "fitted");
@@ -119,7 +120,7 @@ TEST(ScalingPredictor, TellsWhatATermRestsOn) {
 TEST(ScalingPredictor, TellsThatLayersAreNotKnown) {
   ScalingCase asked = training(0, 16, cases::Overlap::wfbp);
   asked.network.name = "Homegrown";
-  const CasePrediction found = predicted(asked);
+  const CasePrediction found = predictor_predicted(asked);
   EXPECT_EQ(found.status, PredictionStatus::ok);  // a lesser thing than a GPU that is not known
   expect_contains(found.reason, "the layers of \"Homegrown\" are not known");
   EXPECT_EQ(term(found, "exposed communication").basis, "assumed");
@@ -131,14 +132,14 @@ TEST(ScalingPredictor, StartsFromTheNearestGivenPoint) {
   };
   ScalingCase asked = training(0, 8, cases::Overlap::bucketed);
   asked.given = {given(1, 320), given(4, 1000), given(2, 580)};
-  const CasePrediction found = predicted(asked);
+  const CasePrediction found = predictor_predicted(asked);
   expect_contains(found.reason, "of 3 given points that of 4 GPUs is the nearest");
   ScalingCase only_that = asked;
   only_that.given = {given(4, 1000)};
-  EXPECT_EQ(value_of(found), value_of(predicted(only_that)));
-  EXPECT_EQ(predicted(only_that).reason, "");
+  EXPECT_EQ(value_of(found), value_of(predictor_predicted(only_that)));
+  EXPECT_EQ(predictor_predicted(only_that).reason, "");
   std::swap(asked.given[0], asked.given[1]);  // whatever their order
-  EXPECT_EQ(predicted(asked), found);
+  EXPECT_EQ(predictor_predicted(asked), found);
   asked.given = {given(4, 1000, 16), given(2, 580)};  // two halvings of the batch are further
   EXPECT_EQ(nearest_given(asked).gpus, 2);
   asked.given = {given(4, 1000), given(16, 4000)};  // equally near
@@ -155,7 +156,7 @@ TEST(ScalingPredictor, ReturnsTheGivenPointWithANarrowInterval) {
       asked.given = {{gpus, cases::PerSecond(250.0 * gpus), 64, 64.0 * gpus, ""}};
       FittedScaling model = some_model();
       model.all.domain.given_gpus = 64;
-      const CasePrediction found = predicted(asked, model);
+      const CasePrediction found = predictor_predicted(asked, model);
       EXPECT_EQ(found.status, PredictionStatus::ok) << found.reason;
       EXPECT_NEAR(value_of(found) / (250.0 * gpus), 1, 1e-9);
       EXPECT_LT(spread_of(found), 1.03);
@@ -166,7 +167,7 @@ TEST(ScalingPredictor, ReturnsTheGivenPointWithANarrowInterval) {
 
 TEST(ScalingPredictor, PredictsASetByTheFitWithoutIt) {
   FittedScaling model = some_model();
-  Fit slow = some_fit();
+  Fit slow = predictor_some_fit();
   for (double& value : slow.parameters.values) value *= 1.1;
   model.without.emplace("set a", slow);
   const ScalingCase asked = training(0, 16, cases::Overlap::none);
@@ -174,26 +175,29 @@ TEST(ScalingPredictor, PredictsASetByTheFitWithoutIt) {
   elsewhere.set = "another set";
   FittedScaling only_slow;
   only_slow.all = slow;
-  EXPECT_NE(value_of(predicted(asked, model)), value_of(predicted(elsewhere, model)));
-  EXPECT_EQ(value_of(predicted(asked, model)), value_of(predicted(elsewhere, only_slow)));
+  EXPECT_NE(value_of(predictor_predicted(asked, model)),
+            value_of(predictor_predicted(elsewhere, model)));
+  EXPECT_EQ(value_of(predictor_predicted(asked, model)),
+            value_of(predictor_predicted(elsewhere, only_slow)));
 }
 
 TEST(ScalingPredictor, OutsideItsDomainItSaysWhyAndHowMuchLessSureItIs) {
   const ScalingCase inside = training(1, 64, cases::Overlap::bucketed);
-  EXPECT_EQ(predicted(inside).status, PredictionStatus::ok) << predicted(inside).reason;
+  EXPECT_EQ(predictor_predicted(inside).status, PredictionStatus::ok)
+      << predictor_predicted(inside).reason;
   FittedScaling narrow = some_model();
   narrow.all.domain.gpus = 32;
-  const CasePrediction found = predicted(inside, narrow);
+  const CasePrediction found = predictor_predicted(inside, narrow);
   EXPECT_EQ(found.status, PredictionStatus::outside_domain);
   expect_contains(found.reason, "64 GPUs, and no more than 32");
-  EXPECT_EQ(value_of(found), value_of(predicted(inside)));
-  EXPECT_NEAR(std::log(spread_of(found)), outside_stretch * std::log(spread_of(predicted(inside))),
-              1e-9);
+  EXPECT_EQ(value_of(found), value_of(predictor_predicted(inside)));
+  EXPECT_NEAR(std::log(spread_of(found)),
+              outside_stretch * std::log(spread_of(predictor_predicted(inside))), 1e-9);
 }
 
 TEST(ScalingPredictor, EveryWayOutOfTheDomainHasItsReason) {
   const auto reason = [](const ScalingCase& asked) {
-    const CasePrediction found = predicted(asked);
+    const CasePrediction found = predictor_predicted(asked);
     EXPECT_EQ(found.status, PredictionStatus::outside_domain);
     return found.reason;
   };
@@ -214,7 +218,7 @@ TEST(ScalingPredictor, HardwareThatNothingWasFittedToIsOutside) {
   const auto reason = [](std::size_t set, auto change, FittedScaling model = some_model()) {
     ScalingCase asked = training(set, 16, cases::Overlap::bucketed);
     change(asked);
-    const CasePrediction found = predicted(asked, model);
+    const CasePrediction found = predictor_predicted(asked, model);
     EXPECT_EQ(found.status, PredictionStatus::outside_domain);
     return found.reason;
   };
@@ -243,10 +247,10 @@ TEST(ScalingPredictor, HardwareThatNothingWasFittedToIsOutside) {
   // Links that are not used do not matter, nor what is nearly as fast.
   ScalingCase on_node = training(0, 4, cases::Overlap::bucketed);
   on_node.cluster.inter_node->bandwidth = BytesPerSecond(1e6);
-  EXPECT_EQ(predicted(on_node).status, PredictionStatus::ok);
+  EXPECT_EQ(predictor_predicted(on_node).status, PredictionStatus::ok);
   ScalingCase nearly = training(0, 16, cases::Overlap::bucketed);
   nearly.cluster.inter_node->bandwidth = BytesPerSecond(3.5e9);
-  EXPECT_EQ(predicted(nearly).status, PredictionStatus::ok);
+  EXPECT_EQ(predictor_predicted(nearly).status, PredictionStatus::ok);
 }
 
 TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
@@ -256,7 +260,7 @@ TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
   ScalingCase alone = training(1, 16, cases::Overlap::bucketed);
   alone.given.clear();
   for (const ScalingCase& asked : {split, alone}) {
-    const CasePrediction found = predicted(asked);
+    const CasePrediction found = predictor_predicted(asked);
     EXPECT_EQ(found.status, PredictionStatus::not_covered);
     EXPECT_TRUE(found.values.empty());
     EXPECT_FALSE(found.reason.empty());
@@ -264,7 +268,7 @@ TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
 }
 
 TEST(ScalingPredictor, OnOneGpuItSaysWhatWasGiven) {
-  const CasePrediction found = predicted(training(0, 1, cases::Overlap::bucketed));
+  const CasePrediction found = predictor_predicted(training(0, 1, cases::Overlap::bucketed));
   EXPECT_NEAR(value_of(found), 320, 1e-9);
 }
 
@@ -297,7 +301,7 @@ TEST(ScalingPredictor, StaysFiniteOnFiguresOfNoRealTraining) {
   add([](ScalingCase& made) { made.batch_per_gpu = 1e9; });
   add([](ScalingCase& made) { made.network.name = ""; });
   add([](ScalingCase& made) { made.run.framework = std::string(4000, 'x'); });
-  for (const CasePrediction& found : predict(some_model(), sources(), asked)) {
+  for (const CasePrediction& found : predict(some_model(), predictor_sources(), asked)) {
     if (found.status == PredictionStatus::not_covered) continue;
     const cases::PredictedValue& value = found.values.at(0).value();
     EXPECT_TRUE(std::isfinite(value.value) && value.value > 0) << found.id;
