@@ -37,15 +37,15 @@ std::set<int> settings(const Machine& machine) {
 }
 
 /// The conditions of a table with one number for each part; omits all others.
-struct Conditions {
+struct WorkerConditions {
   DType dtype = DType::f32;
   int threads = 0;  ///< the fewest measured in this precision; 0: none
   int height = 0;   ///< largest crop of images
   int width = 0;
 };
 
-Conditions conditions(const Machine& machine) {
-  Conditions found;
+WorkerConditions conditions(const Machine& machine) {
+  WorkerConditions found;
   const auto consider = [&found](const auto& measured) {
     for (const auto& one : measured) {
       if (one.dtype != found.dtype) continue;
@@ -65,12 +65,12 @@ Conditions conditions(const Machine& machine) {
 
 /// The measurement with this many ranks under the conditions.
 template <class Measured>
-bool matches(const Measured& measured, const Conditions& conditions, int ranks_on_node) {
+bool matches(const Measured& measured, const WorkerConditions& conditions, int ranks_on_node) {
   return measured.ranks_on_node == ranks_on_node && measured.dtype == conditions.dtype &&
          measured.threads == conditions.threads;
 }
 
-std::string fastest_convolution(const Machine& machine, const Conditions& conditions,
+std::string fastest_convolution(const Machine& machine, const WorkerConditions& conditions,
                                 int ranks_on_node, Pass pass) {
   FlopsPerSecond fastest;
   for (const KernelTime& kernel : machine.kernels) {
@@ -82,7 +82,7 @@ std::string fastest_convolution(const Machine& machine, const Conditions& condit
 }
 
 /// The rate for large arrays.
-std::string large_array_rate(const std::vector<AffineFit>& fits, const Conditions& conditions,
+std::string large_array_rate(const std::vector<AffineFit>& fits, const WorkerConditions& conditions,
                              int ranks_on_node) {
   const auto fit = std::ranges::find_if(
       fits, [&](const AffineFit& one) { return matches(one, conditions, ranks_on_node); });
@@ -91,7 +91,7 @@ std::string large_array_rate(const std::vector<AffineFit>& fits, const Condition
   return cost > SecondsPerByte{} ? to_text(1.0 / cost) : "–";
 }
 
-std::string pictures_per_second(const Machine& machine, const Conditions& conditions,
+std::string pictures_per_second(const Machine& machine, const WorkerConditions& conditions,
                                 int ranks_on_node) {
   const auto loader = std::ranges::find_if(machine.loaders, [&](const LoaderFit& one) {
     return one.ranks_on_node == ranks_on_node && one.height == conditions.height &&
@@ -120,7 +120,7 @@ void add_row(Table& table, const std::set<int>& ranks, std::string what, const V
   if (measured) table.rows.push_back(std::move(cells));
 }
 
-Table empty_worker_table(const Conditions& conditions, const std::set<int>& ranks) {
+Table empty_worker_table(const WorkerConditions& conditions, const std::set<int>& ranks) {
   Table table;
   table.title = "What a worker of this machine reaches";
   if (conditions.threads > 0) {
@@ -181,7 +181,7 @@ std::string between_nodes(const Machine& machine) {
 }  // namespace
 
 Table worker_table(const Machine& machine) {
-  const Conditions of = conditions(machine);
+  const WorkerConditions of = conditions(machine);
   const std::set<int> ranks = settings(machine);
   Table table = empty_worker_table(of, ranks);
   for (const auto& [pass, name] :
