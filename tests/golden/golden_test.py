@@ -83,12 +83,23 @@ def read_cases(text):
         name, formats, code, command = line.split(maxsplit=3)
         command, _, files = command.partition(" -> ")
         *before, last = command.split(" ; ")
-        for format_ in formats.split(","):
-            steps = (*before, last if format_ == "-" else f"{last} --format {format_}")
-            for file in (files or "-").split(","):
-                kind = ENDINGS[format_] if file == "-" else pathlib.Path(file).suffix[1:]
-                cases.append(Case(name, kind, int(code), steps, file))
+        first, *others = formats.split(",")
+        if first != "-":
+            last += f" --format {first}"
+        if others:
+            last += words_for_files(last, others)
+        steps = (*before, last)
+        for file in (files or "-").split(","):
+            cases.append(Case(name, ENDINGS[first] if file == "-" else pathlib.Path(file).suffix[1:], int(code), steps, file))
+        cases.extend(Case(name, ENDINGS[other], int(code), steps, f"answer.{other}") for other in others)
     return cases
+
+
+def words_for_files(step, formats):
+    """Options by which the verb also writes its answer to files in these formats."""
+    option = "--write" if step.startswith("gate ") else "-o"
+    standard_output = " -o -" if option == "-o" else ""
+    return standard_output + "".join(f" {option} {one}=answer.{one}" for one in formats)
 
 
 def unpack_inputs(folder):
