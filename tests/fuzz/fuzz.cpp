@@ -62,7 +62,9 @@ class Fuzzer {
 
   Tally run(std::size_t inputs) {
     for (const std::string& seed : seeds_) try_one(seed, true);
-    for (std::size_t i = 0; i < inputs; ++i) try_one(mutated_(seeds_[i % seeds_.size()]), false);
+    for (std::size_t i = 0; i < inputs / target_.one_in; ++i) {
+      try_one(mutated_(seeds_[i % seeds_.size()]), false);
+    }
     return tally_;
   }
 
@@ -153,7 +155,8 @@ std::size_t fuzz(const Options& options) {
     std::fflush(stdout);
     failed += tally.failed;
     // A mutator that damages nothing, or everything, tests nothing.
-    if (options.inputs >= 100 && (tally.used == 0 || tally.refused < options.inputs / 50)) {
+    const std::size_t tried = tally.used + tally.refused + tally.failed;
+    if (tried >= 60 && (tally.used == 0 || tally.refused < tried / 50)) {
       fmt::print(stderr, "{}: too few are {}\n", target.name, tally.used == 0 ? "used" : "refused");
       ++failed;
     }

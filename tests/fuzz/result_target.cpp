@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -59,14 +60,21 @@ void expect_comparable(std::span<const ResultFile> results) {
   }
 }
 
+/// Whether machines are fitted to them: others are only shown and compared, or judge predictions.
+bool is_fitted(const ResultFile& file) {
+  constexpr std::array<std::string_view, 5> fitted{"conv", "update", "memory", "io", "comm"};
+  return std::ranges::find(fitted, file.header.benchmark) != fitted.end();
+}
+
 }  // namespace
 
 std::vector<std::string> result_seeds() {
   const fs::path results = fs::path(DLSCALE_SOURCE_DIR) / "results/epyc-2vcpu";
-  constexpr std::array<std::pair<std::string_view, std::size_t>, 5> beginnings{
+  constexpr std::array<std::pair<std::string_view, std::size_t>, 6> beginnings{
       {{"2026-11-20-9b75409/overhead/alexnet.jsonl.gz", 1},
        {"2026-11-20-6538966/validation/e2e/alexnet-1-wait_free-1.jsonl.gz", 1},
        {"2026-11-22-conv/peak.jsonl.gz", 2},
+       {"2026-11-22-conv/memory.jsonl.gz", 2},
        {"2026-11-20-6538966/validation/parts/update-1.jsonl.gz", 4},
        {"2026-11-22-hosts-train/10g/parts/comm-beside-64.jsonl.gz", 2}}};
   std::vector<std::string> texts;
@@ -83,11 +91,7 @@ void use_results(const fs::path& file) {
   (void)report::results_document(results);
   (void)report::result_records(results);
   expect_comparable(results);
-  // Judged on them, no machine is fitted to them.
-  if (results.front().header.benchmark == "e2e" || results.front().header.benchmark == "overhead") {
-    return;
-  }
-  (void)model::machine_json(model::calibrate(cluster, results));
+  if (is_fitted(results.front())) (void)model::machine_json(model::calibrate(cluster, results));
 }
 
 }  // namespace dlscale::fuzz

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@ struct Target {
   /// Reads a file and uses what it says, as the program would. Throws ConfigError if the file is
   /// refused, std::logic_error if what comes of it is no finite time ≥ 0.
   void (*use)(const std::filesystem::path& file);
+  /// Of the inputs asked for, one in so many is tried: more where each takes long.
+  std::size_t one_in = 1;
 };
 
 std::span<const Target> targets();
