@@ -1,4 +1,5 @@
 // dlscale bench: runs one benchmark on the launched ranks.
+#include "app/cli/option_values.hpp"
 #include "bench/engine/benchmark.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include <vector>
 
 #include "app/cli/option_file.hpp"
-#include "app/cli/positive.hpp"
 #include "app/cli/said_once.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/bench_output.hpp"

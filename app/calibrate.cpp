@@ -1,5 +1,6 @@
 // dlscale calibrate: fits a machine description to results of benchmarks.
 #include "model/calibrate/calibrate.hpp"
+#include "app/cli/option_values.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,9 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/cli/positive.hpp"
 #include "app/cli/verb.hpp"
-#include "app/measure/measured_gpus.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/inter_node_options.hpp"
 #include "app/predict/calibrate_cases.hpp"
@@ -33,7 +32,6 @@
 
 namespace dlscale::app {
 namespace {
-
 
 struct CalibrateOptions {
   std::vector<std::string> results;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "core/network/step.hpp"
 #include "core/system/input_file.hpp"

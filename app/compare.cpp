@@ -1,5 +1,7 @@
 // dlscale compare: compares two sets of results row by row, with a verdict and its exit code.
 #include "report/comparison/compare.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/measure/result_files.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +14,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
 #include "app/cli/verb.hpp"
-#include "app/measure/result_files.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/result_paths.hpp"

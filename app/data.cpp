@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "core/text/quantity_text.hpp"
 #include "train/data/data.hpp"

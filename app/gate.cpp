@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_builds.hpp"
 #include "app/gate/gate_verdict.hpp"

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
-#include "app/history/history_explanation.hpp"
 #include "app/history/history_options.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"

@@ -1,12 +1,16 @@
 // dlscale info: prints the parts of this build, the missing parts with reasons, and the machine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/cli/verb.hpp"
 #include "app/doctor/doctor.hpp"
-#include "app/history/info_sheets.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/compute/native/fft/fourier_library.hpp"
@@ -14,12 +18,110 @@
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/cluster/link_kind.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/config/config_path.hpp"
+#include "core/run/framework_file.hpp"
 #include "core/system/environment.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::app {
 namespace {
+
+/// The peak in TFLOP/s; a dash if the sheet has none.
+std::string peak_text(const DeviceSheet& sheet, SheetFormat format) {
+  const auto found = sheet.peak.find(format);
+  return found == sheet.peak.end() ? "–" : fmt::format("{:.4g}", found->second.si() * 1e-12);
+}
+
+/// Whether every figure was compared with a source that can be found.
+template <class Sheet>
+std::string_view checked_text(const Sheet& sheet) {
+  const auto checked = [](const DataSource& source) { return source.checked; };
+  if (std::all_of(sheet.sources.begin(), sheet.sources.end(), checked)) return "yes";
+  return std::any_of(sheet.sources.begin(), sheet.sources.end(), checked) ? "in part" : "no";
+}
+
+template <class T>
+std::string size_text(const Fact<T>& fact) {
+  if (fact.is_unknown()) return "unknown";
+  return fact.is_none() ? "none" : to_text(fact.value());
+}
+
+std::string count_text(const Fact<int>& fact) {
+  if (fact.is_unknown()) return "unknown";
+  return fact.is_none() ? "none" : fmt::to_string(fact.value());
+}
+
+void print_framework(const FrameworkProfile& profile) {
+  fmt::print("{}: {} {}\n", profile.id, profile.name, profile.versions);
+  fmt::print(
+      "  gradients {}, in a node by {}, between nodes by {}, schedule {}, servers by {}, called "
+      "by {}, updated on {}\n",
+      to_text(profile.gradients), to_text(profile.in_node), to_text(profile.between_nodes),
+      to_text(profile.schedule), to_text(profile.sharding), to_text(profile.callers),
+      to_text(profile.update_on));
+  fmt::print("  buckets {}, the first {}; number of packed messages {}; fusion {}, cycle {}\n",
+             size_text(profile.bucket), size_text(profile.first_bucket), count_text(profile.groups),
+             size_text(profile.fusion_threshold), size_text(profile.fusion_cycle));
+  fmt::print(
+      "  parts {}, under way {}; negotiation {}; kernels launched: {}; batches copied from memory: "
+      "{}\n",
+      size_text(profile.partition), size_text(profile.credit), to_text(profile.negotiation),
+      to_text(profile.launch), to_text(profile.input_copy));
+  for (const DataSource& source : profile.sources) {
+    fmt::print("  {}{}\n", source.title, source.checked ? "" : " (not checked)");
+  }
+}
+
+void print_devices() {
+  fmt::print("{:<22} {:>4} {:>9} {:>10}", "device", "year", "memory", "GB/s");
+  for (const SheetFormat format : all_sheet_formats) {
+    fmt::print(" {:>7}", sheet_format_name(format));
+  }
+  fmt::print(" {:>11} {:>8}\n", "NVLink GB/s", "checked");
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  for (const DeviceSheet& sheet : catalogue.sheets()) {
+    fmt::print("{:<22} {:>4} {:>6.4g} GB {:>10.4g}", sheet.id, sheet.launched,
+               sheet.memory.si() * 1e-9, sheet.memory_bandwidth.si() * 1e-9);
+    for (const SheetFormat format : all_sheet_formats) {
+      fmt::print(" {:>7}", peak_text(sheet, format));
+    }
+    fmt::print(" {:>11} {:>8}\n",
+               sheet.nvlink ? fmt::format("{:.4g}", sheet.nvlink->bandwidth.si() * 1e-9) : "–",
+               checked_text(sheet));
+  }
+  fmt::print(
+      "Peaks in TFLOP/s: f64 and f32 of plain cores, the others of tensor cores with sums in f32; "
+      "of dense matrices. NVLink in one direction.\n");
+}
+
+void print_links() {
+  for (const LinkKind& kind : load_link_kinds()) {
+    std::vector<std::string> rates;
+    for (const LinkRate& rate : kind.rates) {
+      rates.push_back(kind.reach == LinkReach::intra_node
+                          ? to_text(rate.bandwidth)
+                          : fmt::format("{} {}", rate.name, to_text(rate.bandwidth)));
+    }
+    fmt::print("{:<16} {}, {}: {}\n", kind.name, link_reach_name(kind.reach),
+               link_transport_name(kind.transport), fmt::join(rates, ", "));
+    for (const LinkFraming& framing : kind.framings) {
+      fmt::print("  {}: at most {:.1f} % of it are payload\n", framing.name,
+                 100 * framing.efficiency());
+    }
+    if (kind.latency) {
+      fmt::print("  {} to {}: {}\n", to_text(kind.latency->low), to_text(kind.latency->high),
+                 kind.latency->of);
+    }
+    fmt::print("  checked: {}\n", checked_text(kind));
+  }
+}
+
+void print_frameworks() {
+  for (const FrameworkProfile& profile : load_frameworks()) print_framework(profile);
+}
 
 template <class Member>
 void print_obstacle(const Member& member) {

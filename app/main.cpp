@@ -1,17 +1,25 @@
 // The program: runs a command line; every error becomes one sentence and an exit code.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "app/cli/command_tree.hpp"
+#include "app/cli/completion.hpp"
 #include "app/cli/said_once.hpp"
-#include "app/help/hidden.hpp"
+#include "backend/comm/communicator.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/own_command.hpp"
@@ -19,6 +27,55 @@
 namespace {
 
 using namespace dlscale;
+using Arguments = std::span<const std::string>;
+
+void expect_one_behind(Arguments words, const char* usage) {
+  if (words.size() == 2) return;
+  throw ConfigError(fmt::format("{} has {} words after it. Write \"dlscale {}\".", words.front(),
+                                words.size() - 1, usage));
+}
+
+ExitCode write_completion(Arguments words) {
+  expect_one_behind(words, "__completion SHELL");
+  write_output("-", app::completion_script(words[1]));
+  return ExitCode::ok;
+}
+
+/// Runs a barrier and a sum over all ranks: if both succeed, launcher, library and links fit
+/// together.
+ExitCode say_hello(Arguments words) {
+  constexpr const char* usage = "__hello RANKS";
+  expect_one_behind(words, usage);
+  int ranks = 0;
+  const std::string_view count = words[1];
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), ranks);
+  if (error != std::errc() || end != count.data() + count.size() || ranks < 1) {
+    throw ConfigError(
+        fmt::format("\"{}\" is no number of ranks. Write \"dlscale {}\".", count, usage));
+  }
+  const std::unique_ptr<backend::Communicator> all = backend::connect_launched(ranks);
+  double sum = 1;
+  all->all_reduce(std::span(&sum, 1), backend::Reduction::sum);
+  if (std::lround(sum) != ranks) {
+    throw WrongResult(fmt::format("{} ranks that add 1 each come to {}.", ranks, sum));
+  }
+  if (all->rank() == 0) {
+    write_output("-", fmt::format("{} ranks by {}\n", all->size(), all->library()));
+  }
+  return ExitCode::ok;
+}
+
+/// Answers internal commands, which only programs call:
+///   __completion SHELL  prints the completion script of bash, fish or zsh
+///   __hello RANKS       a rank that dlscale doctor starts to test the launcher
+/// They take their arguments unchanged, with all quotes and dashes, before options are read.
+/// Returns nothing for any other command line. Throws Error.
+std::optional<ExitCode> answer_hidden(Arguments words) {
+  if (words.empty()) return std::nullopt;
+  if (words.front() == "__completion") return write_completion(words);
+  if (words.front() == "__hello") return say_hello(words);
+  return std::nullopt;
+}
 
 ExitCode fail(ExitCode code, const std::string& sentence) {
   fmt::print(stderr, "dlscale: {}\n", app::on_one_line(sentence));
@@ -40,7 +97,7 @@ ExitCode check_output(ExitCode code) {
 
 ExitCode run(const std::vector<std::string>& words) {
   try {
-    const auto answered = app::answer_hidden(words);
+    const auto answered = answer_hidden(words);
     return check_output(answered ? *answered : app::CommandTree().run(words));
   } catch (const Error& error) {
     return fail(error.code(), error.what());

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/interleaved.hpp"
 #include "app/gate/noise_study.hpp"
@@ -152,8 +152,8 @@ ExitCode noise(NoiseOptions& options) {
   options.folder.open("noise");
   NoiseStudy study;
   try {
-    InterleavedRounds rounds(options.folder.path(), arms, options.seed, noise_question(arms, options),
-                             options.folder.start());
+    InterleavedRounds rounds(options.folder.path(), arms, options.seed,
+                             noise_question(arms, options), options.folder.start());
     measure(rounds, options);
     study = study_noise(rounds.rounds(), kernels, options.percents, options.margin);
   } catch (const Error&) {
@@ -161,8 +161,7 @@ ExitCode noise(NoiseOptions& options) {
     throw;
   }
   const Environment environment = capture_environment();
-  study.machine =
-      fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
+  study.machine = fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
   const report::Document document = noise_document(study);
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json());

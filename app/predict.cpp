@@ -1,6 +1,6 @@
 // dlscale predict: predicts the phases of an iteration on N workers, the speed-up, and its bound.
-#include "app/cli/option_values.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "app/cli/option_values.hpp"
 
 #include <fmt/format.h>
 
@@ -15,16 +15,13 @@
 #include "app/cli/number_sweep.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
-#include "app/options/global_batch.hpp"
-#include "app/options/straggler_options.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
 #include "app/options/what_if_options.hpp"
-#include "app/predict/explain_options.hpp"
 #include "app/predict/predict_cases.hpp"
+#include "app/predict/predict_details.hpp"
 #include "app/predict/predict_sweep.hpp"
 #include "app/predict/predict_timed.hpp"
-#include "app/predict/trace_option.hpp"
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
 #include "core/network/network.hpp"

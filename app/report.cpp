@@ -2,6 +2,7 @@
 // training runs it shows the fastest convolutions, the limits of the processor and the times of
 // messages.
 #include "report/sections/report.hpp"
+#include "app/measure/result_files.hpp"
 
 #include <fmt/format.h>
 
@@ -17,13 +18,9 @@
 
 #include "app/cli/document_output.hpp"
 #include "app/cli/option_values.hpp"
-#include "app/cli/positive.hpp"
 #include "app/cli/verb.hpp"
-#include "app/history/history_explanation.hpp"
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
-#include "app/history/report_suites.hpp"
-#include "app/measure/result_files.hpp"
 #include "app/options/inter_node_options.hpp"
 #include "core/system/output.hpp"
 #include "core/system/replaceable.hpp"
@@ -177,7 +174,7 @@ bool tells_elsewhere(const report::ReportInput& input, const ReportOptions& opti
 
 /// Reads the inputs of a page. Without training runs it covers convolutions, the processor and
 /// messages; with them, messages are part of the machine that predicts.
-report::ReportInput read_input(const ReportOptions& options) {
+report::ReportInput gather_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(measured_paths(options.results));
   input.suites = read_suites(options.results);
@@ -331,7 +328,7 @@ ExitCode write_report(const ReportOptions& options) {
     refuse_history(options, "a page of medians side by side");
     return write_side_by_side(options);
   }
-  report::ReportInput input = read_input(options);
+  report::ReportInput input = gather_input(options);
   add_side_by_side(input, options.results);
   const report::Figures figures = report::report_figures(input);
   for (const std::string& sentence : input.left_out) {

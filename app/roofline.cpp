@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/result_files.hpp"
 #include "core/cluster/cluster.hpp"

@@ -1,5 +1,7 @@
 // dlscale validate: compares predictions with measured training runs.
 #include "report/validation/validate.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/measure/result_files.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +11,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/positive.hpp"
 #include "app/cli/verb.hpp"
-#include "app/measure/result_files.hpp"
 #include "app/predict/validate_cases.hpp"
 #include "model/machine/machine.hpp"
 #include "report/validation/validation_table.hpp"

@@ -52,7 +52,7 @@ Sweep split(std::string_view item) {
   return sweep;
 }
 
-/// Errors have the words of positive_count() in app/cli/positive.hpp.
+/// Errors have the words of positive_count() in app/cli/option_values.hpp.
 int read_count(const std::string& text) {
   if (text.empty()) throw Problem{"a number is missing. Write such as 8, 1..8 or 1..64:x2"};
   const char* last = text.data() + text.size();
@@ -65,7 +65,8 @@ int read_count(const std::string& text) {
   int count = 0;
   const auto [count_end, count_error] = std::from_chars(text.data(), last, count);
   if (count_error == std::errc() && count_end == last) return count;
-  throw Problem{fmt::format("{} is no whole number up to {}. Write such as 2", text, largest_count)};
+  throw Problem{
+      fmt::format("{} is no whole number up to {}. Write such as 2", text, largest_count)};
 }
 
 Problem backwards(std::string_view item, std::string_view from, std::string_view to) {

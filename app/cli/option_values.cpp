@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -79,6 +85,103 @@ void refuse_repeated(std::string_view option, std::span<const int> numbers) {
     throw ConfigError(
         fmt::format("{} names {} twice (both would say the same). Name it once.", option, number));
   }
+}
+
+namespace {
+
+/// The problem with a number; empty if it is finite and above zero.
+std::string why_not_positive(const std::string& text) {
+  double value = 0;
+  const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+  if (number && value > 0) return {};
+  return number ? fmt::format("{} is no number above 0. Write a larger one", text)
+                : fmt::format("{} is no finite number above 0. Write such as 1", text);
+}
+
+}  // namespace
+
+CLI::Validator positive() {
+  return {why_not_positive, "POSITIVE"};
+}
+
+CLI::Validator positive_count() {
+  const auto check = [](const std::string& text) -> std::string {
+    int value = 0;
+    std::string problem = why_not_positive(text);
+    if (!problem.empty() || CLI::detail::lexical_cast(text, value)) return problem;
+    return fmt::format("{} is no whole number up to {}. Write such as 2", text,
+                       std::numeric_limits<int>::max());
+  };
+  return {check, "POSITIVE"};
+}
+
+CLI::Validator positive_seconds() {
+  constexpr double most = 1e9;
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    std::string problem = why_not_positive(text);
+    if (!problem.empty() || (CLI::detail::lexical_cast(text, value) && value <= most)) {
+      return problem;
+    }
+    return fmt::format(
+        "{} is more than 1e9 seconds, which are thirty years. Write a smaller number", text);
+  };
+  return {check, "POSITIVE"};
+}
+
+CLI::Validator margin_fraction() {
+  // CLI::Range accepts NaN, since no comparison puts it out of range.
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};
+    return fmt::format("{} is no fraction from 0 to 10. Write such as 0.02, which is 2 %", text);
+  };
+  return {check, "FLOAT in [0 - 10]"};
+}
+
+CLI::Validator seed() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return {};
+    return fmt::format("{} is no whole number from 0 to 2^64 - 1. Write such as 1", text);
+  };
+  return {check, "SEED"};
+}
+
+void exclude_others(CLI::App& verb, CLI::Option& option,
+                    std::initializer_list<const char*> beside) {
+  for (CLI::Option* other : verb.get_options()) {
+    const bool is_allowed = other == &option || other == verb.get_help_ptr() ||
+                            std::ranges::any_of(beside, [&](const char* name) {
+                              return other == verb.get_option_no_throw(name);
+                            });
+    if (!is_allowed) option.excludes(other);
+  }
+}
+
+namespace {
+
+re2::RE2::Options quiet() {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  return options;
+}
+
+}  // namespace
+
+NamePattern::NamePattern(std::string_view option, const std::string& text)
+    : expression_(std::make_shared<const re2::RE2>(text, quiet())) {
+  if (expression_->ok()) return;
+  throw ConfigError(
+      fmt::format("{}: \"{}\" is not a regular expression ({}). Write a part of the names in the "
+                  "syntax of RE2, "
+                  "for example \"gemm-.*-2$\".",
+                  option, shown_text(text), shown_text(expression_->error())));
+}
+
+bool NamePattern::is_in(std::string_view name) const {
+  return re2::RE2::PartialMatch({name.data(), name.size()}, *expression_);
 }
 
 }  // namespace dlscale::app

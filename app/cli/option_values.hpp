@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,7 +11,12 @@
 namespace CLI {
 class App;
 class Option;
+class Validator;
 }  // namespace CLI
+
+namespace re2 {
+class RE2;
+}
 
 namespace dlscale::app {
 
@@ -35,5 +42,40 @@ void refuse_empty_items(const CLI::App& command, std::span<const std::string> wo
 
 /// Throws ConfigError if the list of an option names a number twice.
 void refuse_repeated(std::string_view option, std::span<const int> numbers);
+
+/// A validator for options that count or measure something. It refuses anything but a finite number
+/// above zero, with an explanation.
+CLI::Validator positive();
+
+/// The same for values that are held in an `int`: also refuses fractions and values that exceed it.
+CLI::Validator positive_count();
+
+/// The same for times in seconds, up to the 1e9 (thirty years) that suites allow. A clock cannot
+/// count far beyond that.
+CLI::Validator positive_seconds();
+
+/// A validator for margins: a finite fraction from 0 to 10.
+CLI::Validator margin_fraction();
+
+/// A validator for seeds, which are unsigned. The conversion alone would read -1 as 2^64 - 1, and a
+/// number that is too large as the maximum.
+CLI::Validator seed();
+
+/// Makes `option` exclude all other options of the verb, except those named in `beside` and the
+/// help.
+void exclude_others(CLI::App& verb, CLI::Option& option, std::initializer_list<const char*> beside);
+
+/// A regular expression (RE2) that selects names. Matching takes time proportional to the length of
+/// the name, whatever the expression is.
+class NamePattern {
+ public:
+  /// Throws ConfigError, naming the option, if `text` is not a regular expression.
+  NamePattern(std::string_view option, const std::string& text);
+  /// Whether the expression matches anywhere in a name.
+  [[nodiscard]] bool is_in(std::string_view name) const;
+
+ private:
+  std::shared_ptr<const re2::RE2> expression_;
+};
 
 }  // namespace dlscale::app

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/cli/output_place.hpp"
+#include "app/cli/document_output.hpp"
 #include "core/base/error.hpp"
 #include "core/results/locked_results.hpp"
 #include "core/results/result_json.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/exclusive.hpp"
+#include "app/cli/option_values.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/output.hpp"
 #include "core/system/replaceable.hpp"

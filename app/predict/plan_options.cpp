@@ -12,9 +12,8 @@
 
 #include "app/cli/number_sweep.hpp"
 #include "app/cli/option_values.hpp"
-#include "app/cli/positive.hpp"
 #include "app/options/training_options.hpp"
-#include "app/options/training_target.hpp"
+#include "app/options/training_time_options.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/time_to_train.hpp"

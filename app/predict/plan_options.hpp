@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options/global_batch.hpp"
+#include "app/options/training_options.hpp"
 #include "model/plan/training_plan.hpp"
 
 namespace CLI {

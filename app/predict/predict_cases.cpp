@@ -9,14 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "app/cli/exclusive.hpp"
-#include "app/predict/case_models.hpp"
+#include "app/cli/option_values.hpp"
+#include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/replaceable.hpp"
 #include "core/text/numbers.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction_file.hpp"
+#include "model/published/curves/predict.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
+#include "model/published/scaling/predictor.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -38,8 +40,8 @@ long long count_of(const std::vector<CasePrediction>& predictions, PredictionSta
 void print_predicted_counts(std::FILE* to, const std::vector<CasePrediction>& predictions) {
   fmt::print(to, "{} predicted, {} of them outside the domain of the model; {} not covered\n",
              counted(static_cast<long long>(predictions.size()) -
-                                 count_of(predictions, PredictionStatus::not_covered),
-                             "case"),
+                         count_of(predictions, PredictionStatus::not_covered),
+                     "case"),
              count_of(predictions, PredictionStatus::outside_domain),
              count_of(predictions, PredictionStatus::not_covered));
 }
@@ -73,6 +75,30 @@ ExitCode PredictCases::predict(const std::string& output) const {
   write_output(output, cases::prediction_lines(predictions));
   print_predicted_counts(to_standard_output ? stderr : stdout, predictions);
   return ExitCode::ok;
+}
+
+namespace {
+
+/// Refuses a model for curves, since no model is fitted to them.
+void expect_no_model(const cases::CaseFile& file, const std::string& model) {
+  if (model == model::scaling::usual_scaling) return;
+  throw ConfigError(fmt::format(
+      "{} holds curves of collectives, each of which is predicted from its own points alone. Leave "
+      "--model out.",
+      file.path.string()));
+}
+
+}  // namespace
+
+std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
+                                                  const std::string& model) {
+  if (file.holds_curves()) {
+    expect_no_model(file, model);
+    return model::predict_curves(file.curves);
+  }
+  const model::scaling::ScalingFile fitted = model::scaling::load_scaling(model);
+  return model::scaling::predict(fitted.fitted, model::scaling::FactSources::load(),
+                                 file.trainings);
 }
 
 }  // namespace dlscale::app

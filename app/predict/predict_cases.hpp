@@ -1,7 +1,10 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "core/base/error.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/cases/prediction.hpp"
 
 namespace CLI {
 class App;
@@ -24,5 +27,11 @@ class PredictCases {
   std::string cases_;
   std::string model_;
 };
+
+/// Predictions of this program's models for the cases of a file, in their order. Trainings use the
+/// scaling model that `model` names (in configs/models, or a file); collective curves use the given
+/// curves. Throws ConfigError as load_scaling() does.
+std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
+                                                  const std::string& model);
 
 }  // namespace dlscale::app

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/predict/explain_options.hpp"
+#include "app/predict/predict_details.hpp"
 #include "core/base/error.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"

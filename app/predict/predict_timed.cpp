@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/exclusive.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/predict/predict_sweep.hpp"
 #include "core/base/error.hpp"
 #include "core/network/timed_layers.hpp"

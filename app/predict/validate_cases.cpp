@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/positive.hpp"
-#include "app/predict/case_models.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/predict/predict_cases.hpp"
 #include "core/cluster/device_file.hpp"
 #include "model/published/baselines/baselines.hpp"
 #include "model/published/cases/case_file.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/name_pattern.hpp"
+#include "app/cli/option_values.hpp"
 #include "app/suite/cells/canary_record.hpp"
 #include "app/suite/cells/distribution.hpp"
 #include "app/suite/cells/plan.hpp"

@@ -8,10 +8,6 @@
 #include "app/suite/definition/suite_options.hpp"
 #include "core/base/error.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace dlscale::app {
 
 /// The options that select cells of a suite, their order, and where they run.
@@ -35,9 +31,6 @@ struct CellOptions {
   /// Whether an option that applies only to cells was given.
   [[nodiscard]] bool any() const;
 };
-
-/// Adds the options to `dlscale run`.
-void declare_cell_options(CLI::App& verb, CellOptions& options);
 
 /// The folder, suite and cells of one call.
 struct CellCall {

@@ -1,4 +1,4 @@
-#include "app/measure/measured_gpus.hpp"
+#include "app/measure/result_files.hpp"
 
 #include <gtest/gtest.h>
 

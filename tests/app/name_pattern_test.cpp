@@ -1,9 +1,9 @@
-#include "app/cli/name_pattern.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::app {

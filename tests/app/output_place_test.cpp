@@ -1,4 +1,3 @@
-#include "app/cli/output_place.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/document_output.hpp"
 #include "app/suite/definition/suite.hpp"
 #include "core/base/error.hpp"
 #include "tests/core/support.hpp"

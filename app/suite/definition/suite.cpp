@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "app/cli/output_place.hpp"
+#include "app/cli/document_output.hpp"
 #include "app/suite/definition/suite_cells.hpp"
 #include "app/suite/definition/suite_text.hpp"
 #include "core/base/error.hpp"

@@ -32,4 +32,15 @@ struct ExplainOptions {
 /// Adds notes after those of the prediction.
 void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction);
 
+/// --trace of predict: writes a timeline of some iterations besides the answer.
+struct TraceOption {
+  std::string path;
+  void declare(CLI::App& command);
+  [[nodiscard]] bool asked() const { return !path.empty(); }
+  /// Writes the trace if it was requested, completely or not at all. Throws ConfigError, also for
+  /// an existing file that is not a trace.
+  void write(const Network& network, const model::Machine& machine, Run run,
+             const std::vector<int>& ranks) const;
+};
+
 }  // namespace dlscale::app
