@@ -21,7 +21,7 @@ namespace {
 
 template <class Ranks>
 class CollectiveTest : public testing::Test {};
-using AllRanks = testing::Types<ThreadsAlone, Processes>;
+using AllRanks = testing::Types<Threads, Processes>;
 TYPED_TEST_SUITE(CollectiveTest, AllRanks);
 
 void try_out(Communicator& ranks, const Trial& trial) {

@@ -21,18 +21,11 @@ inline void run_on_threads(int ranks, const Program& program) {
   }
 }
 
-/// Groups of 1 to 5 threads, powers of two and others.
+/// Groups of 1 to 5 threads, powers of two and others; not once more in each process of a launcher.
 struct Threads {
   static void run(const Program& program) {
-    for (int ranks = 1; ranks <= 5; ++ranks) run_on_threads(ranks, program);
-  }
-};
-
-/// Groups of threads, but not once more in each of the processes that a launcher started.
-struct ThreadsAlone {
-  static void run(const Program& program) {
     if (launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
-    Threads::run(program);
+    for (int ranks = 1; ranks <= 5; ++ranks) run_on_threads(ranks, program);
   }
 };
 

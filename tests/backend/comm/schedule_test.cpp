@@ -26,7 +26,7 @@ using collective::Transfer;
 
 template <class Ranks>
 class ScheduleTest : public testing::Test {};
-using AllRanks = testing::Types<ThreadsAlone, Processes>;
+using AllRanks = testing::Types<Threads, Processes>;
 TYPED_TEST_SUITE(ScheduleTest, AllRanks);
 
 void try_out(Communicator& ranks, const Algorithm& algorithm, const Settings& settings,

@@ -26,7 +26,7 @@ using backend::Communicator;
 /// On one host, whose clock all ranks look at: the true offset of every clock is 0.
 template <class Ranks>
 class ClocksOfOneHost : public testing::Test {};
-using Groups = testing::Types<backend::ThreadsAlone, backend::Processes>;
+using Groups = testing::Types<backend::Threads, backend::Processes>;
 TYPED_TEST_SUITE(ClocksOfOneHost, Groups);
 
 void expect_no_offset(const std::vector<ClockOffset>& offsets) {
