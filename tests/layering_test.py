@@ -49,7 +49,6 @@ MOST_LINES = 500
 MOST_FILES = 25
 # Folders over that limit, each with the number of files that it must not exceed. Lower a number when its folder shrinks.
 CROWDED = {
-    "backend/comm/nccl": 31,
     "backend/compute/cuda/probes": 31,
     "bench/conv": 26,
     "bench/memory/host": 27,

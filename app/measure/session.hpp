@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/watchdog.hpp"
+#include "backend/comm/watchdog/watchdog.hpp"
 #include "core/base/signal_thread.hpp"
 
 namespace dlscale::app {

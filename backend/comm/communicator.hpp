@@ -10,7 +10,6 @@
 
 #include "backend/comm/collective.hpp"
 #include "backend/comm/elements.hpp"
-#include "backend/comm/messages.hpp"
 #include "core/base/family.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
@@ -129,7 +128,7 @@ struct Connection {
 };
 
 /// Connects with the best available communicator for gradients in that memory
-/// (backend/comm/choose.hpp) and calls check_world(). Throws as connect_launched() does.
+/// (backend/comm/connect.hpp) and calls check_world(). Throws as connect_launched() does.
 Connection connect_best(int expected, DataPlace gradients);
 
 /// Compares the size of `communicator` with the launcher's environment variables and, if `expected`

@@ -1,3 +1,7 @@
+#include "backend/comm/connect.hpp"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -5,9 +9,6 @@
 #include <iterator>
 #include <sstream>
 
-#include <fmt/format.h>
-
-#include "backend/comm/choose.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
@@ -132,6 +133,20 @@ void check_world(const Communicator& communicator, int expected) {
       .invocation = invocation(),
   });
   if (!problem.empty()) throw LibraryError(problem);
+}
+
+Choice choose_communicator(const Prospects& prospects) {
+  if (prospects.gradients == DataPlace::host || prospects.ranks == 1) return {"mpi", ""};
+  if (prospects.nccl_obstacle.empty()) {
+    return {"nccl", fmt::format("each of the {} ranks has a GPU of its own", prospects.ranks)};
+  }
+  if (prospects.mpi_takes_device_memory) {
+    return {"mpi_cuda", fmt::format("this MPI takes memory of GPUs, and NCCL cannot be used: {}",
+                                    prospects.nccl_obstacle)};
+  }
+  return {"mpi_staged",
+          fmt::format("this MPI takes memory of the host only, and NCCL cannot be used: {}",
+                      prospects.nccl_obstacle)};
 }
 
 }  // namespace dlscale::backend

@@ -6,8 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "backend/compute/bfloat16.hpp"
-#include "backend/compute/float16.hpp"
+#include "backend/compute/precision.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend {

@@ -189,6 +189,9 @@ struct FreeBuffer {
 /// Memory aligned for the widest vectors. Device memory must be freed before the device is closed.
 using Buffer = std::unique_ptr<std::byte[], FreeBuffer>;
 
+/// Zeroed host memory on a 64-byte boundary; null for 0 bytes. Throws std::bad_alloc.
+Buffer allocate_host(std::size_t bytes);
+
 /// A point in the order of the work of a device, like a CUDA event.
 class Mark {
  public:

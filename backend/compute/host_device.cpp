@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backend/compute/buffer.hpp"
+#include "backend/compute/compute.hpp"
 
 namespace dlscale::backend {
 namespace {

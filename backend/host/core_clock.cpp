@@ -1,8 +1,12 @@
 #include "backend/host/core_clock.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+
+#include "core/base/error.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -39,6 +43,12 @@ double core_clock_hertz() {
   double fastest = chain_seconds();
   for (int chain = 1; chain < chains; ++chain) fastest = std::min(fastest, chain_seconds());
   return rounds * additions / fastest;
+}
+
+long preemptions() {  // NOLINT(google-runtime-int)
+  rusage usage{};
+  EXPECT(::getrusage(RUSAGE_THREAD, &usage) == 0);
+  return usage.ru_nivcsw;
 }
 
 }  // namespace dlscale::backend

@@ -13,10 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "backend/host/bound_thread.hpp"
-#include "backend/host/caches.hpp"
-#include "backend/host/data_caches.hpp"
-#include "backend/host/memory_nodes.hpp"
+#include "backend/host/sysfs.hpp"
 #include "backend/host/topology.hpp"
 #include "core/base/error.hpp"
 #include "core/system/physical_memory.hpp"

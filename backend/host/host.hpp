@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,5 +44,19 @@ int usable_memory_nodes();
 /// Warnings, with advice, about `threads` threads of this process on cores near `nodes` NUMA nodes,
 /// if one thread wrote all operands first. The system then places them on the node of that thread.
 std::vector<std::string> memory_node_warnings(int threads, int nodes);
+
+/// Binds the calling thread alone to a core, numbered as in usable_cores(). The destructor, on the
+/// same thread, restores the previous binding. Throws LibraryError if the system refuses.
+class BoundThread {
+ public:
+  explicit BoundThread(int core);
+  ~BoundThread();
+  BoundThread(const BoundThread&) = delete;
+  BoundThread& operator=(const BoundThread&) = delete;
+
+ private:
+  struct Before;
+  std::unique_ptr<Before> before_;
+};
 
 }  // namespace dlscale::backend

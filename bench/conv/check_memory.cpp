@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "backend/compute/check/check_data.hpp"
-#include "backend/compute/check/filter_sample.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/precision.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/operand_sets.hpp"
 #include "bench/engine/unsupported.hpp"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backend/comm/collective.hpp"
-#include "backend/comm/messages.hpp"
 #include "backend/comm/mpi/collective.hpp"
 #include "backend/comm/mpi/session.hpp"
 #include "core/base/ids.hpp"

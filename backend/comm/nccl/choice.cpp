@@ -12,8 +12,8 @@
 #include "backend/comm/nccl/communicator.hpp"
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/link.hpp"
-#include "backend/comm/nccl/on_all.hpp"
 #include "backend/comm/nccl/profile.hpp"
+#include "backend/comm/nccl/preconditions.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {

@@ -6,7 +6,6 @@
 
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/communicator.hpp"
-#include "backend/comm/nccl/device.hpp"
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "core/base/error.hpp"

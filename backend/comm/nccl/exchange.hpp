@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "backend/comm/collective.hpp"
 #include "core/base/ids.hpp"
 
 namespace dlscale::backend::gpu_comm {
@@ -70,5 +71,11 @@ struct Footprint {
 /// Throws Unsupported, in one sentence, for exchanges that cannot run in place: a rank would send
 /// from where it receives.
 Footprint footprint(const Exchange& exchange, Rank rank, int ranks);
+
+/// NCCL's exchange for a well-formed call; a broadcast moves bytes, whatever the element type.
+/// Throws Unsupported for reduce_scatter and all_to_all in place. NCCL leaves the block of a
+/// reduce_scatter at its position in the message, not at the beginning. It cannot do all_to_all in
+/// place.
+Exchange exchange_of(const CollectiveCall& call, Rank rank, int ranks);
 
 }  // namespace dlscale::backend::gpu_comm

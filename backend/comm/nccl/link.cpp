@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "backend/comm/nccl/call.hpp"
-#include "backend/comm/nccl/device.hpp"
 #include "backend/comm/sleeping_wait.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "backend/comm/launch.hpp"
+#include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/communicator.hpp"
-#include "backend/comm/nccl/device.hpp"
 #include "backend/comm/nccl/profile.hpp"
-#include "backend/comm/nccl/rank_gpu.hpp"
+#include "backend/comm/nccl/preconditions.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/comm/nccl/profiler/note.hpp"
+#include "backend/comm/nccl/profiler/plugin.hpp"
 
 namespace dlscale::backend::gpu_comm {
 

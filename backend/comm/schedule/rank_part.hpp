@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "backend/comm/collective.hpp"
-#include "backend/comm/messages.hpp"
-#include "backend/comm/schedule/layout.hpp"
 #include "backend/comm/schedule/plan.hpp"
 #include "core/base/ids.hpp"
 #include "core/collective/contract.hpp"

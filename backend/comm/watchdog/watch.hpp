@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/comm/watchdog.hpp"
+#include "backend/comm/watchdog/watchdog.hpp"
 #include "backend/comm/watchdog/line.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 

@@ -1,4 +1,4 @@
-#include "backend/comm/watchdog.hpp"
+#include "backend/comm/watchdog/watchdog.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backend/compute/check/check_data.hpp"
-#include "backend/compute/check/filter_sample.hpp"
 #include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"

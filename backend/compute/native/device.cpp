@@ -2,11 +2,15 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/host_device.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/convolution/host_product.hpp"
 #include "backend/compute/native/convolution/operation.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
@@ -16,7 +20,47 @@ namespace dlscale::backend {
 extern const ComputeBackend onednn;
 
 namespace native_device {
+
 namespace {
+
+class HostProduct final : public MatrixProduct {
+ public:
+  explicit HostProduct(const GemmShape& shape) : shape_(shape) {}
+
+  [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
+  [[nodiscard]] std::string implementation() const override { return std::string(multiply_call); }
+
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* /*scratch*/) override {
+    const auto& [m, n, k, transpose_a, transpose_b, batch] = shape_;
+    const auto* left = reinterpret_cast<const float*>(a);
+    const auto* right = reinterpret_cast<const float*>(b);
+    auto* result = reinterpret_cast<float*>(c);
+    for (std::int64_t i = 0; i < batch; ++i) {
+      multiply(m, n, k, {left + i * m * k, transpose_a ? m : k, transpose_a},
+               {right + i * k * n, transpose_b ? k : n, transpose_b}, result + i * m * n, n);
+    }
+  }
+
+ private:
+  GemmShape shape_;
+};
+
+/// multiply(), the product that our convolutions run, as a separate MatrixProduct, so that their
+/// speed can be compared with that of their products. It is f32, on the calling thread, and takes
+/// the products of a batch one after the other. Its matrices are dense; a convolution's may be
+/// parts of larger ones, and later blocks of backward_filter add to the result. `threads` are those
+/// of the device. Throws Unsupported for several: a convolution then runs several single-threaded
+/// products concurrently.
+std::unique_ptr<MatrixProduct> make_host_product(const GemmShape& shape, int threads) {
+  EXPECT(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
+  if (threads > 1) {
+    throw Unsupported(
+        fmt::format("a product of native runs on one thread, not on {}: its convolutions run "
+                    "several beside one another. Measure with 1 thread.",
+                    threads));
+  }
+  return std::make_unique<HostProduct>(shape);
+}
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 

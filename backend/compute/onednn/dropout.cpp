@@ -1,9 +1,9 @@
-#include "backend/compute/dropout.hpp"
+#include "backend/compute/random_bits.hpp"
 
 #include <memory>
 
-#include "backend/compute/bfloat16.hpp"
 #include "backend/compute/onednn/assembly.hpp"
+#include "backend/compute/precision.hpp"
 
 namespace dlscale::backend::onednn_device {
 

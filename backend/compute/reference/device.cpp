@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
 
-#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/compute/host_device.hpp"
-#include "backend/compute/reference/matrix_product.hpp"
+#include "backend/compute/precision.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
 #include "core/base/error.hpp"
 
@@ -14,6 +17,65 @@ namespace dlscale::backend {
 namespace reference_loops {
 
 namespace {
+
+/// c[i,j] = Σ_p a[i,p] · b[p,j], in double.
+class MatrixLoops final : public MatrixProduct {
+ public:
+  explicit MatrixLoops(const GemmShape& shape) : shape_(shape) {}
+
+  [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
+  [[nodiscard]] std::string implementation() const override { return "loops"; }
+
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* /*scratch*/) override {
+    const auto& [m, n, k, transpose_a, transpose_b, batch] = shape_;
+    for (std::int64_t i = 0; i < batch; ++i) {
+      multiply(reinterpret_cast<const float*>(a) + i * m * k, rows_of_b(b, i),
+               reinterpret_cast<float*>(c) + i * m * n);
+    }
+  }
+
+ private:
+  /// The rows of op(B), which are the inner loop, so that sums of different columns are
+  /// independent.
+  [[nodiscard]] const float* rows_of_b(const std::byte* b, std::int64_t which) {
+    const auto [n, k] = std::pair(shape_.n, shape_.k);
+    const float* values = reinterpret_cast<const float*>(b) + which * k * n;
+    if (!shape_.transpose_b) return values;
+    turned_.resize(static_cast<std::size_t>(k * n));
+    constexpr std::int64_t strip = 16;  // as many numbers as a cache line has
+    for (std::int64_t first = 0; first < n; first += strip) {
+      const std::int64_t end = std::min(first + strip, n);
+      for (std::int64_t p = 0; p < k; ++p) {
+        for (std::int64_t j = first; j < end; ++j) turned_[p * n + j] = values[j * k + p];
+      }
+    }
+    return turned_.data();
+  }
+
+  void multiply(const float* a, const float* b, float* c) {
+    const auto& [m, n, k, transpose_a, transpose_b, batch] = shape_;
+    const std::int64_t row = transpose_a ? 1 : k;
+    const std::int64_t column = transpose_a ? m : 1;
+    for (std::int64_t i = 0; i < m; ++i) {
+      sums_.assign(static_cast<std::size_t>(n), 0);
+      for (std::int64_t p = 0; p < k; ++p) {
+        const double factor = a[i * row + p * column];
+        for (std::int64_t j = 0; j < n; ++j) sums_[j] += factor * double{b[p * n + j]};
+      }
+      for (std::int64_t j = 0; j < n; ++j) c[i * n + j] = static_cast<float>(sums_[j]);
+    }
+  }
+
+  GemmShape shape_;
+  std::vector<float> turned_;
+  std::vector<double> sums_;
+};
+
+/// Plain loops over f32 matrices.
+std::unique_ptr<MatrixProduct> make_matrix_product(const GemmShape& shape) {
+  EXPECT(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
+  return std::make_unique<MatrixLoops>(shape);
+}
 
 /// Makes the operation of each kind of layer.
 struct Maker {

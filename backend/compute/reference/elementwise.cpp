@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "backend/compute/dropout.hpp"
+#include "backend/compute/random_bits.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
 
 namespace dlscale::backend::reference_loops {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/host/preemptions.hpp"
+#include "backend/host/core_clock.hpp"
 #include "bench/engine/gather.hpp"
 
 namespace dlscale::bench {

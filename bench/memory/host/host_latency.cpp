@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "backend/host/bound_thread.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/gather.hpp"

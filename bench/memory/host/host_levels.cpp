@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/host/data_caches.hpp"
+#include "backend/host/topology.hpp"
 #include "bench/engine/unsupported.hpp"
 #include "bench/memory/host/chase_pieces.hpp"
 #include "bench/memory/host/host_chase.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "backend/host/data_caches.hpp"
+#include "backend/host/topology.hpp"
 #include "bench/engine/unsupported.hpp"
 #include "bench/memory/host/chase_pieces.hpp"
 #include "bench/memory/host/host_chase.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/host/bound_thread.hpp"
+#include "backend/host/host.hpp"
 #include "backend/host/pages.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 #include "bench/memory/host/chase_pieces.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/host/bound_thread.hpp"
+#include "backend/host/host.hpp"
 #include "bench/memory/host/meeting_point.hpp"
 #include "core/base/units.hpp"
 

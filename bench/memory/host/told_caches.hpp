@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/host/data_caches.hpp"
+#include "backend/host/topology.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 
 namespace dlscale::bench {

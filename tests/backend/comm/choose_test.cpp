@@ -1,4 +1,4 @@
-#include "backend/comm/choose.hpp"
+#include "backend/comm/connect.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

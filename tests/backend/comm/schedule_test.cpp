@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/schedule/layout.hpp"
 #include "backend/comm/schedule/plan.hpp"
 #include "core/base/error.hpp"
 #include "tests/backend/comm/groups.hpp"

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "backend/comm/watchdog.hpp"
+#include "backend/comm/watchdog/watchdog.hpp"
 #include "backend/comm/watchdog/line.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/comm/watchdog/watch.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/watchdog.hpp"
+#include "backend/comm/watchdog/watchdog.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 

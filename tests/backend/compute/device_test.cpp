@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/precision.hpp"
 #include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"

@@ -1,4 +1,4 @@
-#include "backend/host/caches.hpp"
+#include "backend/host/sysfs.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "backend/host/data_caches.hpp"
 #include "backend/host/host.hpp"
+#include "backend/host/topology.hpp"
 
 namespace dlscale::backend {
 namespace {

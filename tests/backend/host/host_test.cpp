@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "backend/host/bound_thread.hpp"
 #include "backend/host/topology.hpp"
 #include "core/base/error.hpp"
 

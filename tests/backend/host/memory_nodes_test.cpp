@@ -1,4 +1,4 @@
-#include "backend/host/memory_nodes.hpp"
+#include "backend/host/sysfs.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

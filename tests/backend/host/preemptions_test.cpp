@@ -1,11 +1,10 @@
-#include "backend/host/preemptions.hpp"
+#include "backend/host/core_clock.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
-#include "backend/host/bound_thread.hpp"
 #include "backend/host/host.hpp"
 
 namespace dlscale::backend {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "backend/host/bound_thread.hpp"
 #include "backend/host/host.hpp"
 
 namespace dlscale::bench {

@@ -1,5 +1,5 @@
-// A profiler plugin for NCCL, built as a separate shared object. It keeps NCCL's report on each
-// operation until the program reads it. It depends on neither NCCL nor the rest of dlscale.
+#include "backend/comm/nccl/profiler/plugin.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -8,9 +8,8 @@
 #include <new>
 #include <string_view>
 
-#include "backend/comm/nccl/profiler/note.hpp"
-#include "backend/comm/nccl/profiler/plugin_interface.hpp"
-
+// A profiler plugin for NCCL, built as a separate shared object. It keeps NCCL's report on each
+// operation until the program reads it. It depends on neither NCCL nor the rest of dlscale.
 namespace dlscale::nccl_profiler {
 namespace {
 

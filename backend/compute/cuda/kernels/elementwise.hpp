@@ -6,7 +6,7 @@
 
 #include "backend/compute/cuda/kernels/own_operation.hpp"
 #include "backend/compute/cuda/runtime/map.hpp"
-#include "backend/compute/dropout.hpp"
+#include "backend/compute/random_bits.hpp"
 
 namespace dlscale::backend::cuda {
 

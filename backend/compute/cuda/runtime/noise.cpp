@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/compute/bfloat16.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
-#include "backend/compute/float16.hpp"
 #include "backend/compute/precision.hpp"
 #include "backend/compute/random_bits.hpp"
 #include "core/base/error.hpp"

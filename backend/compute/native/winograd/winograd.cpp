@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/compute/native/winograd/winograd_passes.hpp"
+#include "backend/compute/native/winograd/winograd_plan.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/method.hpp"
 

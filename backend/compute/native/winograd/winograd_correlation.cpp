@@ -1,5 +1,4 @@
 #include "backend/compute/host_gemm.hpp"
-#include "backend/compute/native/winograd/winograd_passes.hpp"
 #include "backend/compute/native/winograd/winograd_plan.hpp"
 
 namespace dlscale::backend::native_device::winograd {

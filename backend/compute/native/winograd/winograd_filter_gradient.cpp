@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/compute/host_gemm.hpp"
-#include "backend/compute/native/winograd/winograd_passes.hpp"
 #include "backend/compute/native/winograd/winograd_plan.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/limits.hpp"

@@ -1,9 +1,12 @@
 #pragma once
 #include <algorithm>
+#include <memory>
 #include <string>
 
+#include "backend/compute/native/convolution/convolution.hpp"
 #include "backend/compute/native/convolution/workers.hpp"
 #include "backend/compute/native/winograd/winograd_kernels.hpp"
+#include "core/convolution/tile_blocks.hpp"
 
 /// Tiles and memory that the passes of Winograd convolution share, in the blocks of core/lowering.
 namespace dlscale::backend::native_device::winograd {
@@ -69,5 +72,15 @@ class Tiling {
 /// avx3+gemm".
 std::string implementation_name(const Kernels& kernels, const Tiling& tiling, int outputs,
                                 int taps);
+
+// The passes of Winograd convolution by F(m × m, 3 × 3), m = 2, 4 or 6, for shapes that
+// winograd.cpp has accepted.
+
+std::unique_ptr<ConvolutionPass> make_forward(const ConvolutionShape& shape, int m,
+                                              Schedule schedule, int threads);
+std::unique_ptr<ConvolutionPass> make_backward_data(const ConvolutionShape& shape, int m,
+                                                    Schedule schedule, int threads);
+std::unique_ptr<ConvolutionPass> make_backward_filter(const ConvolutionShape& shape, int m,
+                                                      Schedule schedule, int threads);
 
 }  // namespace dlscale::backend::native_device::winograd

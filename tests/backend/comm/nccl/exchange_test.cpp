@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/comm/nccl/exchange_of.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {

@@ -1,4 +1,4 @@
-#include "backend/comm/nccl/on_all.hpp"
+#include "backend/comm/nccl/preconditions.hpp"
 
 #include <string>
 #include <vector>

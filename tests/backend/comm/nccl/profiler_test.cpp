@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/comm/nccl/profile.hpp"
-#include "backend/comm/nccl/profiler/plugin_interface.hpp"
+#include "backend/comm/nccl/profiler/plugin.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {

@@ -1,4 +1,4 @@
-#include "backend/comm/nccl/rank_gpu.hpp"
+#include "backend/comm/nccl/preconditions.hpp"
 
 #include <gtest/gtest.h>
 

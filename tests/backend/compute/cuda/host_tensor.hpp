@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/compute/bfloat16.hpp"
-#include "backend/compute/buffer.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "backend/compute/precision.hpp"
 

@@ -9,9 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/compute/bfloat16.hpp"
-#include "backend/compute/buffer.hpp"
 #include "backend/compute/check/operation_memory.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/kernels/batch_norm_operation.hpp"
 #include "backend/compute/cuda/kernels/bias.hpp"
 #include "backend/compute/cuda/kernels/elementwise.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/convolution/output_planes.hpp"
+#include "backend/compute/native/convolution/operation.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/work.hpp"
 #include "tests/backend/compute/layers.hpp"

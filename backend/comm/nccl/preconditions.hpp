@@ -1,7 +1,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+
+#include "backend/comm/communicator.hpp"
 
 namespace dlscale::backend::gpu_comm {
 
@@ -20,5 +24,17 @@ inline int device_of(int local_rank, int visible) {
 /// Throws, on every rank alike, if NCCL cannot join ranks with these GPUs: Unsupported for a rank
 /// without one, ConfigError for two ranks on the same one.
 void check_gpus(std::span<const RankGpu> gpus);
+
+/// Throws ConfigError if a second link between `ranks` ranks cannot work beside the first. With
+/// CUDA_DEVICE_MAX_CONNECTIONS=1 the streams of a GPU share one queue. Work of one link then waits
+/// behind work of the other, and the peers may have enqueued them in the opposite order. `value` is
+/// the value of the variable, or null.
+void expect_queues_for_two_links(int ranks, const char* value);
+
+/// Runs the local `work` of each rank on all ranks and reports to all whether every rank succeeded.
+/// So no rank begins a collective that another one cannot join. Returns nothing on success, else
+/// why this rank failed, or that another one did. Collective; one small all-reduce, which throws if
+/// it fails.
+std::string obstacle_on_any(Communicator& over, const std::function<void()>& work);
 
 }  // namespace dlscale::backend::gpu_comm

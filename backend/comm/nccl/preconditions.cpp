@@ -1,8 +1,11 @@
-#include "backend/comm/nccl/rank_gpu.hpp"
-
-#include <algorithm>
+#include "backend/comm/nccl/preconditions.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <string_view>
 
 #include "core/base/error.hpp"
 
@@ -25,6 +28,28 @@ void check_gpus(std::span<const RankGpu> gpus) {
         "ranks on a node as it has GPUs, or show each rank its own (CUDA_VISIBLE_DEVICES).",
         same - others.begin(), rank));
   }
+}
+
+void expect_queues_for_two_links(int ranks, const char* value) {
+  if (ranks == 1 || value == nullptr || std::string_view(value) != "1") return;
+  throw ConfigError(
+      "CUDA_DEVICE_MAX_CONNECTIONS is 1, so that all that a rank gives its GPU is in one queue: "
+      "messages beside computing could wait for each other for ever. Unset it; a training can also "
+      "do with --schedule sequential.");
+}
+
+std::string obstacle_on_any(Communicator& over, const std::function<void()>& work) {
+  std::string obstacle;
+  double failed = 0;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    failed = 1;
+    obstacle = error.what();
+  }
+  over.all_reduce(std::span(&failed, 1), Reduction::max);
+  if (failed > 0 && obstacle.empty()) obstacle = "another rank cannot ask.";
+  return obstacle;
 }
 
 }  // namespace dlscale::backend::gpu_comm

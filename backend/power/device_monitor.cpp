@@ -1,6 +1,7 @@
+#include "backend/power/device_monitor.hpp"
+
 #include <fmt/format.h>
 
-#include "backend/power/device_monitor.hpp"
 #include "backend/power/nvml_library.hpp"
 #include "core/base/error.hpp"
 
