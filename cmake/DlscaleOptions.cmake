@@ -85,32 +85,6 @@ endfunction()
 # The folder's precompiled headers (cmake/DlscalePrecompiled.cmake).
 set(DLSCALE_HEADERS dlscale_headers)
 
-# Whether files are compiled in groups (cmake/DlscaleUnity.cmake). AUTO, used by CI and the README's
-# test command, does not use ccache: with an empty cache a build of single files takes twice the time.
-set(DLSCALE_UNITY AUTO CACHE STRING "Compile files in groups: AUTO (with sanitizers), ON (kept by ccache, if there is one) or OFF")
-set_property(CACHE DLSCALE_UNITY PROPERTY STRINGS AUTO ON OFF)
-if(NOT DLSCALE_UNITY MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "DLSCALE_UNITY is \"${DLSCALE_UNITY}\". Write AUTO, ON or OFF.")
-endif()
-find_package(Python3 QUIET COMPONENTS Interpreter)
-if(DLSCALE_UNITY STREQUAL "ON" AND NOT Python3_FOUND)
-  message(FATAL_ERROR "DLSCALE_UNITY is ON, but Python, which chooses the groups, was not found. Install python3, "
-                      "or set DLSCALE_UNITY to AUTO or OFF.")
-endif()
-set(DLSCALE_GROUPS OFF)
-set(dlscale_keep_compiled ON)
-if(DLSCALE_UNITY STREQUAL "ON")
-  set(DLSCALE_GROUPS ON)
-elseif(DLSCALE_UNITY STREQUAL "AUTO" AND DLSCALE_SANITIZE AND Python3_FOUND)
-  set(DLSCALE_GROUPS ON)
-  set(dlscale_keep_compiled OFF)
-endif()
-
-find_program(DLSCALE_CCACHE ccache)
-if(DLSCALE_CCACHE AND dlscale_keep_compiled AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DLSCALE_CCACHE})
-endif()
-
 # dlscale_library(<name> SOURCES <file>... [PUBLIC <target>...] [PRIVATE <target>...])
 function(dlscale_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")

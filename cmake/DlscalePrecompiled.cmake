@@ -1,7 +1,6 @@
-# Headers of the standard library and of fmt, in tests GoogleTest's too, take a third of each file's
-# compile time. They are precompiled only without ccache: it cannot cache files with precompiled headers
-# unless it is set to be sloppy, and saves more. A file must still include what it uses; builds with
-# ccache show violations.
+# Headers of the standard library and of fmt, in tests GoogleTest's too, take a third of each file's compile time. A file
+# must still include what it uses (scripts/lint). They are not precompiled for ccache (CMAKE_CXX_COMPILER_LAUNCHER=ccache),
+# which cannot keep such files unless it is set to be sloppy.
 #
 # GCC only: in files with other options it reads the headers themselves, but Clang refuses such files.
 

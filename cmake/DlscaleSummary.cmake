@@ -1,6 +1,6 @@
 # Prints the parts of this build at the end of configuration.
 message(STATUS "dlscale ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-message(STATUS "  files compiled in groups: ${DLSCALE_GROUPS}")
+message(STATUS "  the files of a folder compiled as one: ${DLSCALE_UNITY}")
 foreach(row IN LISTS DLSCALE_OPTIONAL)
   string(REPLACE "|" ";" row "${row}")
   list(GET row 0 name)
