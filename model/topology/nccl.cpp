@@ -15,7 +15,6 @@ namespace dlscale::model {
 namespace {
 
 using collective::Collective;
-using Fabric = NcclFacts::Fabric;
 using Gpu = NcclFacts::Gpu;
 using Processor = NcclFacts::Processor;
 
@@ -93,7 +92,7 @@ bool NcclModel::offers(NcclAlgorithm algorithm, NcclProtocol protocol) const {
       [[fallthrough]];
     case NcclAlgorithm::ring:
       // LL128 needs NVLink within the node, so that 128 bytes are stored as one.
-      return protocol != NcclProtocol::ll128 || facts_.fabric != Fabric::pcie;
+      return protocol != NcclProtocol::ll128 || facts_.fabric != NcclFacts::Fabric::pcie;
     case NcclAlgorithm::nvls:
       return simple && !has_root() && multicasts_.count >= 2 && nodes_ == 1;
     case NcclAlgorithm::nvls_tree:
@@ -171,7 +170,7 @@ double NcclModel::bandwidth(NcclAlgorithm algorithm, NcclProtocol protocol, Byte
 }
 
 double NcclModel::within_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-  const auto& table = facts_.fabric == Fabric::pcie ? nccl::pcie_latency : nccl::nvlink_latency;
+  const auto& table = facts_.fabric == NcclFacts::Fabric::pcie ? nccl::pcie_latency : nccl::nvlink_latency;
   return table[at(algorithm)][at(protocol)];
 }
 
