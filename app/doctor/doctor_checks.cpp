@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "app/doctor/doctor.hpp"
-#include "app/suite/launch/launcher_settings.hpp"
+#include "app/suite/launch/launch_command.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/host/quota.hpp"
 #include "backend/host/topology.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "app/gate/undisturbed.hpp"
+#include "app/gate/run_conditions.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
@@ -309,6 +309,12 @@ void judge_kept(std::span<const Round> rounds, const report::GateRule& rule, Gat
   judge_canary(rounds, rule, report);
 }
 
+std::string disturbance_in(const Round& round) {
+  std::map<std::string, RunConditions> conditions;
+  for (const auto& [arm, run] : round.runs) conditions[arm] = run.conditions;
+  return disturbance(conditions);
+}
+
 }  // namespace
 
 GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule, int ranks) {
@@ -369,6 +375,29 @@ ExitCode exit_code(const GateReport& report, const GateExit& exits) {
     return ExitCode::regression;
   }
   return report::exit_code(report.verdict);
+}
+
+bool Undisturbed::is_unsteady() const {
+  constexpr std::size_t always_allowed = 3;
+  return set_aside > std::max(always_allowed, kept.size());
+}
+
+Undisturbed undisturbed(std::span<const Round> rounds) {
+  constexpr std::size_t most_told = 5;
+  Undisturbed result;
+  for (const Round& round : rounds) {
+    const std::string found = disturbance_in(round);
+    if (found.empty()) {
+      result.kept.push_back(round);
+    } else if (++result.set_aside <= most_told) {
+      result.notes.push_back(fmt::format("round {} was set aside: {}", round.number, found));
+    }
+  }
+  if (result.set_aside > most_told) {
+    result.notes.push_back(
+        fmt::format("{} more rounds were set aside", result.set_aside - most_told));
+  }
+  return result;
 }
 
 }  // namespace dlscale::app

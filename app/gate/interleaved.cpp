@@ -18,8 +18,8 @@
 #include <system_error>
 
 #include "app/gate/round_lines.hpp"
-#include "app/suite/cells/conditions.hpp"
 #include "app/suite/cells/orphans.hpp"
+#include "app/suite/cells/row.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/child_process.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/gate/undisturbed.hpp"
+#include "app/gate/gate_verdict.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 

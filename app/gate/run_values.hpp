@@ -7,8 +7,7 @@
 
 #include "app/gate/run_conditions.hpp"
 #include "core/base/units.hpp"
-#include "regression/statistics/direction.hpp"
-#include "regression/statistics/run_statistic.hpp"
+#include "regression/statistics/metric.hpp"
 
 namespace dlscale::app {
 

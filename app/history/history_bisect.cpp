@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "app/gate/output_words.hpp"
+#include "app/gate/gate_session.hpp"
 #include "app/history/history_options.hpp"
 #include "core/base/error.hpp"
 #include "core/system/child_process.hpp"

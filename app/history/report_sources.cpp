@@ -13,7 +13,6 @@
 
 #include "app/measure/result_files.hpp"
 #include "app/suite/cells/canary.hpp"
-#include "app/suite/cells/canary_record.hpp"
 #include "app/suite/cells/plan.hpp"
 #include "app/suite/cells/row.hpp"
 #include "app/suite/launch/launch_command.hpp"

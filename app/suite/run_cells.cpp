@@ -15,13 +15,12 @@
 #include <vector>
 
 #include "app/cli/option_values.hpp"
-#include "app/suite/cells/canary_record.hpp"
-#include "app/suite/cells/distribution.hpp"
+#include "app/suite/cells/canary.hpp"
 #include "app/suite/cells/plan.hpp"
 #include "app/suite/cells/runner.hpp"
 #include "app/suite/cells/summary.hpp"
 #include "app/suite/launch/job_options.hpp"
-#include "app/suite/launch/launcher_settings.hpp"
+#include "app/suite/launch/launch_command.hpp"
 #include "app/suite/run_jobs.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/output.hpp"

@@ -14,11 +14,10 @@
 #include <thread>
 #include <utility>
 
-#include "app/suite/cells/cell_progress.hpp"
+#include "app/suite/cells/summary.hpp"
 #include "app/suite/definition/suite_progress.hpp"
 #include "app/suite/launch/allocation.hpp"
 #include "app/suite/launch/batch_script.hpp"
-#include "app/suite/launch/patience.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/durable.hpp"

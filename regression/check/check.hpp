@@ -9,12 +9,12 @@
 
 #include "core/base/error.hpp"
 #include "regression/history/alert_state.hpp"
-#include "regression/history/commits.hpp"
+#include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
 #include "regression/statistics/change_points.hpp"
+#include "regression/statistics/metric.hpp"
 #include "regression/statistics/new_point.hpp"
-#include "regression/statistics/verdict.hpp"
 
 namespace dlscale::report::history {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "regression/check/check.hpp"
-#include "regression/history/commits.hpp"
+#include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
 #include "regression/statistics/change_points.hpp"

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "regression/statistics/direction.hpp"
-#include "regression/statistics/run_statistic.hpp"
-#include "regression/statistics/verdict.hpp"
+#include "regression/statistics/metric.hpp"
 
 namespace dlscale::report {
 

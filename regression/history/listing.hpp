@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "regression/history/commits.hpp"
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"

@@ -1,16 +1,18 @@
 #include "regression/history/series_key.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "core/base/error.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
-#include "regression/history/sha256.hpp"
 
 namespace dlscale::report::history {
 namespace {
@@ -163,6 +165,16 @@ std::string differences(const Facts& before, const Facts& after) {
     text += fmt::format("{}{}: {} → {}", text.empty() ? "" : ", ", name, old, now);
   }
   return text;
+}
+
+std::string sha256(std::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  if (EVP_Digest(content.data(), content.size(), digest.data(), &length, EVP_sha256(), nullptr) !=
+      1) {
+    throw LibraryError("EVP_Digest of libcrypto failed: it has no SHA-256");
+  }
+  return fmt::format("{:02x}", fmt::join(std::span(digest).first(length), ""));
 }
 
 }  // namespace dlscale::report::history

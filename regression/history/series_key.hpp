@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "regression/statistics/direction.hpp"
+#include "regression/statistics/metric.hpp"
 
 namespace dlscale::report::history {
 
@@ -61,5 +61,8 @@ SeriesKey parse_series_key(std::string_view text);
 
 /// "cuDNN: 8.9.2 → 9.1.0, …": the facts that differ; empty if all agree.
 std::string differences(const Facts& before, const Facts& after);
+
+/// SHA-256 [FIPS 180-4] as 64 hexadecimal digits, which identifies the content.
+std::string sha256(std::string_view content);
 
 }  // namespace dlscale::report::history

@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
-#include "regression/history/sha256.hpp"
+#include "regression/history/series_key.hpp"
 #include "regression/history/time_text.hpp"
 
 namespace dlscale::report::history {

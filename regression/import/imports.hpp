@@ -1,4 +1,5 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace dlscale::report::history {
 // Importers of other programs' results. Each function parses `run.content` and adds points to the
 // run. It throws ConfigError without the name of the file, with the line where there is one.
 // RunOptions must supply the machine, environment and launch that a format lacks.
+
+/// A value as text: a string without its quotation marks, anything else as JSON.
+std::string value_text(const nlohmann::json& value);
 
 /// Origin of a file, as it states it.
 struct Origin {

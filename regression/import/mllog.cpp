@@ -13,7 +13,6 @@
 #include "core/text/shown_text.hpp"
 #include "regression/history/time_text.hpp"
 #include "regression/import/imports.hpp"
-#include "regression/import/strict_json.hpp"
 
 namespace dlscale::report::history {
 namespace {

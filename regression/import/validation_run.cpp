@@ -9,7 +9,6 @@
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
-#include "regression/import/strict_json.hpp"
 
 namespace dlscale::report::history {
 namespace {

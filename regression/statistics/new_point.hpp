@@ -3,8 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "regression/statistics/direction.hpp"
-#include "regression/statistics/verdict.hpp"
+#include "regression/statistics/metric.hpp"
 
 namespace dlscale::report {
 

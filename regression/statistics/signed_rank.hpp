@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "regression/statistics/bounds.hpp"
+#include "regression/statistics/sign_test.hpp"
 
 namespace dlscale::report {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "regression/statistics/verdict.hpp"
+#include "regression/statistics/metric.hpp"
 #include "report/comparison/attribution.hpp"
 
 namespace dlscale::report {

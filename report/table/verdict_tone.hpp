@@ -1,5 +1,5 @@
 #pragma once
-#include "regression/statistics/verdict.hpp"
+#include "regression/statistics/metric.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "app/gate/gate_session.hpp"
 #include "app/gate/gate_verdict.hpp"
 #include "app/gate/interleaved.hpp"
 #include "app/gate/noise_study.hpp"
 #include "app/gate/round_lines.hpp"
-#include "app/gate/round_progress.hpp"
 #include "app/gate/run_values.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"

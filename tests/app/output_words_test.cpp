@@ -1,4 +1,4 @@
-#include "app/gate/output_words.hpp"
+#include "app/gate/gate_session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "app/suite/definition/suite_cells.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

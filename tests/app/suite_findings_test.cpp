@@ -1,4 +1,4 @@
-#include "app/suite/steps/suite_findings.hpp"
+#include "app/suite/steps/suite_outputs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/suite/definition/suite.hpp"
+#include "app/suite/launch/slurm.hpp"
 
 namespace dlscale::app {
 
@@ -39,5 +40,10 @@ void check_plan(const std::filesystem::path& out, const std::string& text);
 
 /// Writes the plan completely and durably. Throws ConfigError.
 void write_plan(const std::filesystem::path& out, const std::string& text);
+
+/// The nodes of a partition that cells run on, each by itself: the "idle" ones, or "all" that can
+/// be used. Nodes that have begun in the folder `out` are included, since their jobs may still run.
+std::vector<std::string> nodes_to_try(const std::vector<SlurmNode>& nodes, const std::string& which,
+                                      const std::filesystem::path& out);
 
 }  // namespace dlscale::app

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "app/suite/cells/cell_progress.hpp"
 #include "app/suite/cells/orphans.hpp"
+#include "app/suite/cells/summary.hpp"
 #include "app/suite/definition/suite_progress.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "backend/comm/launch.hpp"

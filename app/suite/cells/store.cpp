@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/suite/cells/canary_record.hpp"
+#include "app/suite/cells/canary.hpp"
 #include "app/suite/cells/orphans.hpp"
 #include "core/base/error.hpp"
 #include "core/system/durable.hpp"

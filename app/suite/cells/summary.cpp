@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text/numbers.hpp"
+#include "core/text/progress_line.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -73,6 +74,12 @@ ExitCode conclude_cells(const CellStore& store, std::span<const SuiteCell> cells
   if (left > 0) return ExitCode::inconclusive;
   const bool any_fits = counts.contains(CellStatus::ok) || measurements > 0;
   return any_fits ? ExitCode::ok : ExitCode::nothing_measured;
+}
+
+std::string cell_progress(std::size_t done, std::size_t cells, const std::string& now,
+                          double seconds_left) {
+  return fmt::format("[{}/{} cells] {} (about {} left)", done, cells, now,
+                     duration_text(seconds_left));
 }
 
 }  // namespace dlscale::app

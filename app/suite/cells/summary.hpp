@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <span>
+#include <string>
 
 #include "app/suite/cells/runner.hpp"
 #include "app/suite/cells/store.hpp"
@@ -15,5 +17,10 @@ bool everything_done(const CellStore& store, std::span<const SuiteCell> cells);
 /// Returns the exit code of run_cells().
 ExitCode conclude_cells(const CellStore& store, std::span<const SuiteCell> cells, CellsEnd end,
                         bool quiet);
+
+/// "[12/200 cells] allreduce.4 (about 3 min left)". `done` counts finished cells, `now` names the
+/// current one, and `seconds_left` is the estimate for the rest.
+std::string cell_progress(std::size_t done, std::size_t cells, const std::string& now,
+                          double seconds_left);
 
 }  // namespace dlscale::app

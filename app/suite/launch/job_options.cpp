@@ -7,7 +7,7 @@
 #include <cctype>
 #include <optional>
 
-#include "app/suite/launch/directive.hpp"
+#include "app/suite/launch/batch_script.hpp"
 #include "core/base/error.hpp"
 #include "core/text/shown_text.hpp"
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/system_file.hpp"
@@ -38,5 +39,9 @@ struct LaunchPlace {
 std::vector<std::string> launch_command(const LaunchPlace& place, const LaunchShape& shape,
                                         std::span<const std::string> program,
                                         const std::map<std::string, std::string>& variables);
+
+/// Environment variables that a suite sets for MPI's launchers; values set by the user win
+/// (run_child).
+std::vector<std::pair<std::string, std::string>> launcher_settings();
 
 }  // namespace dlscale::app

@@ -13,8 +13,7 @@
 #include <system_error>
 
 #include "app/suite/cells/orphans.hpp"
-#include "app/suite/launch/launcher_settings.hpp"
-#include "app/suite/steps/suite_findings.hpp"
+#include "app/suite/launch/launch_command.hpp"
 #include "app/suite/steps/suite_outputs.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/child_process.hpp"

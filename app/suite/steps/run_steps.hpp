@@ -7,7 +7,6 @@
 #include "app/suite/definition/suite.hpp"
 #include "app/suite/definition/suite_progress.hpp"
 #include "app/suite/steps/steps_left.hpp"
-#include "app/suite/steps/time_budget.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::app {

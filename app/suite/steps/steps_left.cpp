@@ -1,5 +1,13 @@
 #include "app/suite/steps/steps_left.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/text/progress_line.hpp"
+
 namespace dlscale::app {
 
 std::vector<bool> with_builders(std::span<const SuiteStep> steps, std::size_t first) {
@@ -31,6 +39,41 @@ StepsLeft::StepsLeft(std::span<const SuiteStep> steps, const SuiteProgress& prog
       if (!before.alone) break;
     }
   }
+}
+
+double seconds_to_keep(std::span<const SuiteStep> steps) {
+  double seconds = 0;
+  for (const SuiteStep& step : steps) seconds += step.always ? step.seconds : 0;
+  return seconds;
+}
+
+void print_plan(const Suite& suite, const SuiteProgress& progress, double budget_s) {
+  const StepsLeft left(suite.steps, progress);
+  const double kept = seconds_to_keep(suite.steps);
+  double room = budget_s - kept;
+  double now = kept;
+  double later = 0;
+  std::vector<const SuiteStep*> waiting;
+  for (std::size_t i = 0; i < suite.steps.size(); ++i) {
+    const SuiteStep& step = suite.steps[i];
+    const bool waits = std::ranges::any_of(
+        waiting, [&step](const SuiteStep* other) { return builds_upon(step, *other); });
+    std::string when;
+    if (!step.always && !left.to_do(i)) {
+      when = ", done";
+    } else if (!step.always && (waits || step.seconds > room)) {
+      when = ", in another call";
+      waiting.push_back(&step);
+      later += step.seconds;
+    } else if (!step.always) {
+      room -= step.seconds;
+      now += step.seconds;
+    }
+    fmt::print("{} (about {}{}): {}\n", step.name, duration_text(step.seconds), when,
+               command_text(step));
+  }
+  fmt::print("In all about {}{}.\n", duration_text(now),
+             later > 0 ? fmt::format(", and {} in other calls", duration_text(later)) : "");
 }
 
 }  // namespace dlscale::app

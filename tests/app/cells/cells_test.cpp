@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "app/suite/cells/canary.hpp"
-#include "app/suite/cells/canary_record.hpp"
-#include "app/suite/cells/conditions.hpp"
 #include "app/suite/cells/plan.hpp"
 #include "app/suite/cells/row.hpp"
 #include "app/suite/cells/store.hpp"

@@ -8,7 +8,6 @@
 #include "app/suite/launch/allocation.hpp"
 #include "app/suite/launch/batch_script.hpp"
 #include "app/suite/launch/launch_command.hpp"
-#include "app/suite/launch/patience.hpp"
 #include "app/suite/launch/program_output.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "core/base/error.hpp"

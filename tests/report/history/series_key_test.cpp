@@ -6,7 +6,6 @@
 
 #include "core/base/error.hpp"
 #include "histories.hpp"
-#include "regression/history/sha256.hpp"
 
 namespace dlscale::report::history {
 namespace {

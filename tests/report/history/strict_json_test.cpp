@@ -1,4 +1,4 @@
-#include "regression/import/strict_json.hpp"
+#include "regression/import/google_file.hpp"
 
 #include <gtest/gtest.h>
 

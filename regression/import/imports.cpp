@@ -1,5 +1,8 @@
+#include "regression/import/imports.hpp"
+
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -9,7 +12,6 @@
 #include "core/system/input_file.hpp"
 #include "regression/history/time_text.hpp"
 #include "regression/import/content_kind.hpp"
-#include "regression/import/imports.hpp"
 #include "regression/import/result_run.hpp"
 
 namespace dlscale::report::history {
@@ -69,6 +71,10 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
 }
 
 }  // namespace
+
+std::string value_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 ImportedRun read_run(const std::string& path, const RunOptions& options) {
   ImportedRun run;

@@ -1,6 +1,34 @@
-#include "regression/statistics/verdict.hpp"
+#include "regression/statistics/metric.hpp"
 
 namespace dlscale::report {
+
+std::string_view direction_name(Direction direction) {
+  switch (direction) {
+    case Direction::smaller_is_better:
+      return "smaller_is_better";
+    case Direction::larger_is_better:
+      return "larger_is_better";
+    case Direction::steady:
+      return "steady";
+  }
+  return "";
+}
+
+double worse_sign(Direction direction) {
+  return direction == Direction::larger_is_better ? -1 : 1;
+}
+
+std::string_view run_statistic_name(RunStatistic statistic) {
+  switch (statistic) {
+    case RunStatistic::minimum:
+      return "minimum";
+    case RunStatistic::median:
+      return "median";
+    case RunStatistic::single:
+      return "single";
+  }
+  return "";
+}
 
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
