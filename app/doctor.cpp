@@ -14,7 +14,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
 #include "backend/host/host.hpp"
-#include "bench/engine/speed_witness.hpp"
+#include "bench/engine/speed_looks.hpp"
 #include "core/base/error.hpp"
 #include "report/table/record_columns.hpp"
 

@@ -5,9 +5,8 @@
 #include "core/base/error.hpp"
 #include "core/network/merge.hpp"
 #include "train/exchange/carriages.hpp"
-#include "train/exchange/collective_memory.hpp"
 #include "train/exchange/cycle_exchange.hpp"
-#include "train/exchange/host_mirror.hpp"
+#include "train/exchange/host_copies.hpp"
 #include "train/exchange/priority_exchange.hpp"
 
 namespace dlscale::train {

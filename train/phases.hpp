@@ -1,12 +1,27 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "train/exchange/busy_time.hpp"
+#include "core/base/units.hpp"
+#include "train/exchange/arrivals.hpp"
 
 namespace dlscale::train {
+
+/// An interval of the host's clock.
+struct Interval {
+  Instant start;
+  Instant end;
+};
+
+/// Total time before `until` of transfers that follow one another.
+Seconds busy_before(std::span<const Transfer> transfers, Instant until);
+
+/// Time during which at least one transfer was in flight outside the waits. Transfers may overlap;
+/// waits do not.
+Seconds busy_outside(std::span<const Transfer> transfers, std::span<const Interval> waits);
 
 /// The phases of an iteration on a device's timeline, consecutive and without gaps. Query them once
 /// the device has finished them; recording does not block the device.

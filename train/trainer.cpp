@@ -10,10 +10,10 @@
 
 #include "backend/comm/together.hpp"
 #include "core/base/error.hpp"
-#include "train/exchange/busy_time.hpp"
 #include "train/exchange/carriages.hpp"
-#include "train/exchange/collective_memory.hpp"
+#include "train/exchange/host_copies.hpp"
 #include "train/make_exchange.hpp"
+#include "train/phases.hpp"
 #include "train/trainer_impl.hpp"
 
 namespace dlscale::train {

@@ -9,7 +9,7 @@
 #include "core/network/step.hpp"
 #include "train/engine/replay.hpp"
 #include "train/exchange/exchange.hpp"
-#include "train/exchange/staging.hpp"
+#include "train/exchange/host_copies.hpp"
 #include "train/messages.hpp"
 #include "train/phases.hpp"
 #include "train/sent_messages.hpp"

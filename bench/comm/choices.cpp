@@ -12,7 +12,7 @@
 #include "bench/comm/overlap/beside_work.hpp"
 #include "bench/comm/traffic/messages.hpp"
 #include "bench/comm/traffic/traffic.hpp"
-#include "bench/conv/workbench.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/suggest.hpp"

@@ -17,12 +17,10 @@
 #include "bench/comm/replay/replay_cells.hpp"
 #include "bench/comm/traffic/measure.hpp"
 #include "bench/comm/traffic/traffic.hpp"
-#include "bench/conv/workbench.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/engine/cache.hpp"
-#include "bench/engine/combinations.hpp"
-#include "bench/engine/unsupported.hpp"
 #include "bench/quiet/device_watch.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "backend/compute/specification.hpp"
 #include "bench/conv/layer_cells.hpp"
-#include "bench/conv/listed_cells.hpp"
+#include "bench/conv/listed_convolutions.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
@@ -129,6 +131,33 @@ ListedConvolution make_listed(const std::string& list, const Entry& entry) {
   return listed;
 }
 
+/// Adds one row for each cell that layer_cells() would make with training's algorithm.
+void add_unsupported(const Workbench& workbench, const ListedConvolution& convolution,
+                     const LayerSelection& selection, const backend::Communicator& communicator,
+                     std::vector<Cell>& cells) {
+  auto axes = workbench.axes(communicator);
+  axes["network"] = listed_network(convolution.list, convolution.layer);
+  axes["layer"] = convolution.layer;
+  axes["kernel"] = convolution.kernel;
+  axes["batch"] = std::to_string(convolution.batch);
+  if (selection.algorithms == Algorithms::all) axes["algorithm"] = std::string("chosen");
+  Measurement row;
+  row.status = Status::unsupported;
+  row.reason = convolution.unsupported;
+  for (const Pass pass : selection.passes) {
+    if (pass == Pass::accumulate) continue;
+    axes["pass"] = pass_name(pass);
+    for (const DType dtype : selection.dtypes) {
+      axes["dtype"] = dtype_name(dtype);
+      for (const auto& [layout, with_layout] : in_all_layouts(selection, axes)) {
+        for (auto& [conditions, with_conditions] : in_all_conditions(selection, with_layout)) {
+          cells.push_back({std::move(with_conditions), [row](const Sampler&) { return row; }});
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ListedConvolution> load_convolutions(std::string_view name) {
@@ -160,6 +189,26 @@ std::vector<ListedConvolution> load_convolutions(std::string_view name) {
   }
   if (all.empty()) map.refuse("convolutions", "no convolution", "Name at least one.");
   return all;
+}
+
+std::vector<Cell> listed_cells(const std::shared_ptr<Workbench>& workbench,
+                               std::span<const ListedConvolution> convolutions,
+                               const LayerSelection& selection,
+                               const backend::Communicator& communicator) {
+  std::vector<Cell> cells;
+  for (const ListedConvolution& convolution : convolutions) {
+    if (convolution.network == nullptr) {
+      add_unsupported(*workbench, convolution, selection, communicator, cells);
+      continue;
+    }
+    LayerSelection own = selection;
+    own.batches = {convolution.batch};
+    own.layers = {convolution.layer};
+    const std::vector networks{convolution.network};
+    std::ranges::move(layer_cells(workbench, networks, own, communicator),
+                      std::back_inserter(cells));
+  }
+  return cells;
 }
 
 }  // namespace dlscale::bench

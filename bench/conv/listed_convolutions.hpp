@@ -1,9 +1,11 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/conv/layer_cells.hpp"
 #include "core/network/network.hpp"
 
 namespace dlscale::bench {
@@ -24,5 +26,12 @@ struct ListedConvolution {
 /// unequal strides or paddings in the two directions, or with dilation, are unsupported. Throws
 /// ConfigError.
 std::vector<ListedConvolution> load_convolutions(std::string_view name);
+
+/// The cells of listed convolutions, as layer_cells() makes them of networks; batches and layers
+/// come from the list. A convolution without an equivalent layer gives a row with the reason.
+std::vector<Cell> listed_cells(const std::shared_ptr<Workbench>& workbench,
+                               std::span<const ListedConvolution> convolutions,
+                               const LayerSelection& selection,
+                               const backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

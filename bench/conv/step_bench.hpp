@@ -2,16 +2,49 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "bench/conv/conditions.hpp"
-#include "bench/conv/finding.hpp"
+#include "backend/compute/compute.hpp"
 #include "bench/conv/kernels.hpp"
-#include "bench/conv/step_run.hpp"
-#include "bench/conv/values.hpp"
-#include "bench/conv/workbench.hpp"
 #include "bench/engine/benchmark.hpp"
+#include "bench/workbench/finding.hpp"
+#include "bench/workbench/step_run.hpp"
+#include "bench/workbench/values.hpp"
+#include "bench/workbench/workbench.hpp"
+#include "core/base/units.hpp"
+#include "core/network/step.hpp"
 
 namespace dlscale::bench {
+
+/// Upper bounds on the host memory that backend::check_operation() uses, all in f32.
+struct CheckMemory {
+  /// Memory in addition to that of the operation: its inputs for the whole batch, one result, and a
+  /// tensor that is being copied.
+  Bytes beside;
+  /// Memory once the operation's memory is freed and the reference runs: the inputs, one result,
+  /// and the reference's own memory, for all images or for the compared ones.
+  Bytes after;
+};
+
+/// `operation` was made from `spec` and has the pass.
+CheckMemory check_memory(const backend::OperationSpec& spec, const backend::Operation& operation,
+                         Pass pass);
+
+/// A measured kernel.
+struct MeasuredKernel {
+  std::string key;  ///< kernel_key()
+  Pass pass = Pass::forward;
+  int batch = 1;
+  DType dtype = DType::f32;
+  int threads = 1;
+};
+
+/// Actual work of the algorithm that a backend ran, derived from the implementation's name. Empty
+/// for layers other than convolutions and for implementations with an unknown algorithm. Also empty
+/// for transforms in precisions of 2 bytes, as the precision of their planes is unknown. Reorders
+/// are not included.
+std::optional<Work> algorithmic_work(std::string_view backend, std::string_view implementation,
+                                     const MeasuredKernel& kernel);
 
 /// Deviations of a kernel from training's choices.
 struct Variant {

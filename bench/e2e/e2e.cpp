@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/conv/workbench.hpp"
 #include "bench/e2e/profile_file.hpp"
 #include "bench/e2e/training.hpp"
 #include "bench/engine/benchmark.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
 #include "core/network/network.hpp"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/conv/workbench.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/quiet/host_doubts.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/run/run.hpp"
 #include "train/data/random.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "core/base/ids.hpp"
 #include "core/results/communication_profile.hpp"
 #include "core/results/measurement.hpp"
 #include "train/trainer.hpp"
@@ -46,5 +47,10 @@ class ProfileFile {
 std::optional<CommunicationProfile> gather_profile(
     backend::Communicator& communicator,
     const std::vector<std::vector<train::SentMessage>>& iterations);
+
+/// Path of a rank's trace for bench e2e --trace TRACE: TRACE-rank0.json and so on.
+inline std::filesystem::path trace_path(const std::filesystem::path& trace, Rank rank) {
+  return trace.string() + "-rank" + std::to_string(rank) + ".json";
+}
 
 }  // namespace dlscale::bench

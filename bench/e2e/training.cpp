@@ -9,16 +9,14 @@
 #include <optional>
 #include <utility>
 
-#include "bench/conv/workbench.hpp"
-#include "bench/e2e/jointly.hpp"
-#include "bench/e2e/quiet_iterations.hpp"
-#include "bench/e2e/replicas.hpp"
-#include "bench/e2e/slow_rank.hpp"
-#include "bench/e2e/trace_path.hpp"
+#include "bench/e2e/profile_file.hpp"
+#include "bench/e2e/rank_agreement.hpp"
 #include "bench/e2e/training_watch.hpp"
 #include "bench/engine/sampler_warnings.hpp"
-#include "bench/engine/speed_witness.hpp"
+#include "bench/engine/speed_looks.hpp"
 #include "bench/quiet/host_doubts.hpp"
+#include "bench/workbench/finding.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/network/fingerprint.hpp"
 #include "core/network/fuse.hpp"
@@ -26,7 +24,6 @@
 #include "core/network/step.hpp"
 #include "core/results/communication_profile.hpp"
 #include "train/data/data.hpp"
-#include "train/engine/free_memory.hpp"
 #include "train/engine/program.hpp"
 
 namespace dlscale::bench {
@@ -81,7 +78,7 @@ std::vector<std::vector<double>> gather(Communicator& communicator, const Column
 
 /// An equal share of the free memory on the node with the least.
 std::optional<Bytes> memory_per_rank(Communicator& communicator) {
-  const auto free = train::free_memory();
+  const auto free = free_memory();
   double share = std::numeric_limits<double>::max();
   if (free) share = free->si() / communicator.node_size();
   communicator.all_reduce(std::span<double>(&share, 1), backend::Reduction::min);

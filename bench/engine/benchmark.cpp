@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "backend/host/host.hpp"
 #include "core/base/error.hpp"
+#include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
@@ -35,6 +37,24 @@ std::vector<std::string> axis_names(const Benchmark& benchmark) {
 }
 
 }  // namespace
+
+ExtraWork parse_extra_work(std::string_view text) {
+  int percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (error != std::errc() || unit != "%" || percent < 0 || percent > 100) {
+    throw ConfigError(fmt::format(
+        "--extra-work is \"{}\" (it is done in whole runs of a hundred). Write a whole number of "
+        "percent from 0 to 100, such as 5%.",
+        shown_text(text)));
+  }
+  return {.runs = 100 + percent, .counted = 100};
+}
+
+std::string extra_work_text(const ExtraWork& extra) {
+  return fmt::format("{}%", extra.runs - extra.counted);
+}
 
 std::string option_name(std::string_view axis) {
   std::string name = fmt::format("--{}", axis);
@@ -103,6 +123,31 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
   }
   if (benchmark.settle != nullptr) benchmark.settle(given, named);
   return {std::move(given), &communicator, std::move(named)};
+}
+
+void expect_few_threads(std::string_view option, int threads) {
+  const std::size_t cores = backend::usable_cores().size();
+  const std::size_t most = cores * most_threads_of_a_core;
+  if (static_cast<std::size_t>(threads) <= most) return;
+  throw ConfigError(fmt::format(
+      "{} threads on {} usable core(s) are more than {} each, which would measure how the system "
+      "takes turns. Give {} at most {}.",
+      threads, cores, most_threads_of_a_core, option, most));
+}
+
+void expect_few_threads(const Context& context) {
+  for (const auto& [axis, option] :
+       {std::pair("threads", "--threads"), std::pair("loader_threads", "--loader-threads")}) {
+    if (!context.values.contains(axis)) continue;
+    for (const int threads : context.integers(axis)) expect_few_threads(option, threads);
+  }
+}
+
+Measurement unsupported(const Unsupported& error) {
+  Measurement measurement;
+  measurement.status = Status::unsupported;
+  measurement.reason = error.what();
+  return measurement;
 }
 
 }  // namespace dlscale::bench

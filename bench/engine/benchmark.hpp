@@ -7,15 +7,32 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/engine/extra_work.hpp"
+#include "core/base/error.hpp"
 #include "core/base/family.hpp"
 #include "core/base/units.hpp"
 #include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
+
+/// A slow-down of known size, for studies of the smallest change that noise lets one detect. Every
+/// sample times 100 runs and the given percentage more, and is divided by 100. Samples of any
+/// percentage, 0 % included, read the clock equally often, so they compare only with each other.
+/// Rows record it in an axis (core/results/usable_rows.hpp).
+struct ExtraWork {
+  int runs = 1;     ///< runs timed in a sample
+  int counted = 1;  ///< divisor of a sample's time
+};
+
+/// Parses "5%" or "5 %": 105 runs that count as 100. Throws ConfigError unless the text is a whole
+/// number from 0 to 100 with a percent sign.
+ExtraWork parse_extra_work(std::string_view text);
+
+/// The text form, for example "5%".
+std::string extra_work_text(const ExtraWork& extra);
 
 /// Criterion for enough samples: the 95 % interval of the median is narrow, or time is up.
 struct StoppingCriterion {
@@ -112,7 +129,7 @@ struct Benchmark {
   /// Kind of rows: times of kernels, which have a share of peak and roofline, or of messages, which
   /// have bandwidths (core/results/bandwidths.hpp).
   enum class Rows { any, kernels, messages } rows = Rows::any;
-  /// Whether a sample may consist of many runs (bench/engine/extra_work.hpp), for kernels whose
+  /// Whether a sample may consist of many runs (bench/engine/benchmark.hpp), for kernels whose
   /// runs depend only on their operands.
   enum class Extra { refused, offered } extra = Extra::refused;
 };
@@ -154,6 +171,40 @@ struct RunnerOptions {
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink);
+
+/// Most threads per core. At this number the scheduler dominates the time; many more exhaust a
+/// threading library or the machine.
+inline constexpr int most_threads_of_a_core = 64;
+
+/// Throws ConfigError if `threads`, given by `option`, exceed that limit on the cores that the
+/// calling thread may use.
+void expect_few_threads(std::string_view option, int threads);
+
+/// Checks all numbers of threads in a benchmark's axes. Throws ConfigError, also for invalid
+/// numbers.
+void expect_few_threads(const Context& context);
+
+/// A row with the reason why it could not be measured.
+Measurement unsupported(const Unsupported& error);
+
+/// The single empty combination of no lists, which ends the recursion.
+inline std::vector<std::tuple<>> combinations() {
+  return {{}};
+}
+
+/// Every combination of one value per list, for cells from axes: ordered by the first list, then
+/// the second, and so on. Empty if a list is empty.
+template <class Value, class... Others>
+std::vector<std::tuple<Value, Others...>> combinations(const std::vector<Value>& values,
+                                                       const std::vector<Others>&... others) {
+  const auto rest = combinations(others...);
+  std::vector<std::tuple<Value, Others...>> all;
+  all.reserve(values.size() * rest.size());
+  for (const Value& value : values) {
+    for (const auto& each : rest) all.push_back(std::tuple_cat(std::make_tuple(value), each));
+  }
+  return all;
+}
 
 }  // namespace dlscale::bench
 

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/conv/operand_sets.hpp"
 #include "bench/engine/timed.hpp"
 #include "bench/gemm/product_memory.hpp"
+#include "bench/workbench/step_run.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

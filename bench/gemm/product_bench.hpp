@@ -3,11 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "bench/conv/conditions.hpp"
-#include "bench/conv/finding.hpp"
-#include "bench/conv/workbench.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/gemm/product_check.hpp"
+#include "bench/workbench/finding.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/network/gemm.hpp"
 
 namespace dlscale::bench {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "bench/conv/values.hpp"
+#include "bench/workbench/values.hpp"
 
 namespace dlscale::bench {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/combinations.hpp"
 #include "bench/io/io_cell.hpp"
 #include "core/base/error.hpp"
 

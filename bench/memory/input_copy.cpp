@@ -12,8 +12,8 @@
 
 #include "backend/comm/together.hpp"
 #include "backend/compute/precision.hpp"
-#include "bench/conv/finding.hpp"
-#include "bench/engine/unsupported.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/workbench/finding.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

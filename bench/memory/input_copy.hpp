@@ -1,8 +1,8 @@
 #pragma once
 #include <cstddef>
 
-#include "bench/conv/workbench.hpp"
 #include "bench/engine/benchmark.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/network/network.hpp"
 
 namespace dlscale::bench {

@@ -11,13 +11,10 @@
 
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/combinations.hpp"
-#include "bench/memory/axes/axes_of_operations.hpp"
-#include "bench/memory/axes/named.hpp"
-#include "bench/memory/axes/room.hpp"
-#include "bench/memory/axes/size_axis.hpp"
+#include "bench/memory/axes.hpp"
 #include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/host_sweep.hpp"
+#include "bench/memory/host/room.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 

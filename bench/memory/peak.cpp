@@ -4,22 +4,19 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "backend/host/host.hpp"
 #include "backend/host/simd/kernels.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/combinations.hpp"
-#include "bench/engine/unsupported.hpp"
-#include "bench/memory/axes/axes_of_operations.hpp"
-#include "bench/memory/axes/isa_axis.hpp"
-#include "bench/memory/axes/named.hpp"
-#include "bench/memory/axes/room.hpp"
-#include "bench/memory/axes/size_axis.hpp"
+#include "bench/gemm/product_bench.hpp"
+#include "bench/memory/axes.hpp"
 #include "bench/memory/host/host_peak.hpp"
-#include "bench/memory/peak_products.hpp"
+#include "bench/memory/host/room.hpp"
 #include "bench/quiet/host_doubts.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
@@ -29,6 +26,79 @@ namespace {
 
 using backend::simd::PeakKernel;
 using Axes = std::map<std::string, std::string>;
+
+/// A backend's device, or why this rank has none: too many threads, or any reason if the user did
+/// not name the backend.
+struct Opened {
+  std::shared_ptr<Workbench> workbench;
+  std::string obstacle;
+};
+
+Opened open(const Context& context, int threads) {
+  if (context.given.contains("backend")) {
+    static_cast<void>(find_backend(context.value("backend")));  // throws for one not in this build
+  }
+  try {
+    auto device = open_device(context.value("backend"), threads, context.communicator->gpu());
+    return {std::make_shared<Workbench>(std::move(device), open_device("reference", 1), threads),
+            ""};
+  } catch (const Unsupported& error) {
+    // Every backend that works here supports one thread.
+    if (context.given.contains("backend") && threads == 1) throw;
+    return {nullptr, error.what()};
+  }
+}
+
+/// Collective. If one rank lacks the device, none measures it.
+Measurement measure_product(const Opened& opened, const GemmShape& shape, DType dtype,
+                            const Sampler& sampler) {
+  try {
+    together(sampler.communicator(), [&] {
+      if (opened.workbench == nullptr) throw Unsupported(opened.obstacle);
+    });
+  } catch (const Unsupported& error) {
+    return unsupported(error);
+  }
+  return ProductBench(opened.workbench, shape, dtype, Check::reference)
+      .measure(sampler, {CacheState::hot, ValueKind::normal});
+}
+
+Axes product_axes(const Context& context, const std::string& operation, int threads) {
+  return {{"operation", operation},
+          {"backend", context.value("backend")},
+          {"threads", std::to_string(threads)},
+          {"ranks", std::to_string(context.communicator->size())},
+          {"ranks_on_node", std::to_string(context.communicator->node_size())}};
+}
+
+std::function<Measurement(const Sampler&)> measure_of(const Opened& opened, const GemmShape& shape,
+                                                      const std::string& dtype) {
+  if (dtype == "f64") {  // the loops support it, but no backend does
+    const Unsupported none("matrix products are not offered in f64");
+    return [row = unsupported(none)](const Sampler&) { return row; };
+  }
+  return [opened, shape, precision = parse_dtype(dtype)](const Sampler& sampler) {
+    return measure_product(opened, shape, precision, sampler);
+  };
+}
+
+/// Adds cells of matrix products by a compute backend from warm caches: the peak of its library,
+/// besides the loops of `bench peak`. The axes "products", "dtype", "threads" and "backend" select
+/// them. Throws ConfigError for unknown words in them. A missing backend or precision gives a row
+/// with the reason.
+void add_products(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
+  for (const int threads : context.integers("threads")) {
+    const Opened opened = open(context, threads);
+    Axes axes = product_axes(context, operation, threads);
+    for (const auto& [text, dtype] :
+         combinations(context.list("products"), context.list("dtype"))) {
+      const GemmShape shape = parse_gemm_shape(text, "--products");
+      axes["kernel"] = kernel_key(shape);
+      axes["dtype"] = dtype;
+      cells.push_back({axes, measure_of(opened, shape, dtype)});
+    }
+  }
+}
 
 constexpr std::string_view all_sets = "all";
 constexpr std::array dtypes{Named<bool>{"f32", true}, Named<bool>{"f64", true},

@@ -1,7 +1,12 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -9,16 +14,15 @@
 #include <random>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/quiet_machine.hpp"
-#include "bench/engine/speed_witness.hpp"
-#include "bench/engine/thread_limit.hpp"
+#include "bench/engine/speed_looks.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "bench/runner/runner_flags.hpp"
 #include "bench/runner/runner_names.hpp"
-#include "bench/runner/runner_progress.hpp"
 #include "bench/runner/runner_report.hpp"
 #include "core/base/error.hpp"
 #include "core/base/ranks_apart.hpp"
@@ -30,6 +34,55 @@ namespace dlscale::bench {
 namespace {
 
 using Sink = std::function<void(const Measurement&)>;
+
+/// Progress on standard error: the current cell and the estimated remaining time. On a terminal it
+/// is one line that is overwritten, else a line every few seconds.
+class Progress {
+ public:
+  enum class Output { none, standard_error };
+  explicit Progress(Output output);
+  void expect(std::size_t cells) { expected_ = cells; }
+  void next(std::string_view cell);
+  void clear() const;  ///< frees the terminal line for a row of the table
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] double seconds_left() const;
+
+  Output output_;
+  bool terminal_;
+  std::size_t expected_ = 0;
+  std::size_t started_ = 0;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_line_;
+};
+
+constexpr std::chrono::seconds between_lines{5};
+
+Progress::Progress(Output output) : output_(output), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void Progress::next(std::string_view cell) {
+  ++started_;
+  if (output_ == Output::none) return;
+  if (!terminal_ && Clock::now() - last_line_ < between_lines) return;
+  last_line_ = Clock::now();
+  const std::string left =
+      started_ == 1 ? "" : fmt::format(", about {:.0f} s left", std::ceil(seconds_left()));
+  fmt::print(stderr, "{}[{}/{}{}] {}{}", terminal_ ? "\r\x1b[K" : "", started_, expected_, left,
+             cell, terminal_ ? "\r" : "\n");
+}
+
+void Progress::clear() const {
+  if (output_ == Output::standard_error && terminal_ && started_ > 0) {
+    fmt::print(stderr, "\r\x1b[K");
+  }
+}
+
+double Progress::seconds_left() const {
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto done = static_cast<double>(started_ - 1);
+  return elapsed / done * (static_cast<double>(expected_) - done);
+}
 
 /// Measures cells one after the other; the first failure or signal ends the rest.
 class Runner {

@@ -8,7 +8,7 @@
 namespace dlscale {
 
 /// Axis of rows that were measured with extra work, for studies of noise
-/// (bench/engine/extra_work.hpp). Their times do not belong to any kernel.
+/// (bench/engine/benchmark.hpp). Their times do not belong to any kernel.
 inline constexpr std::string_view extra_work_axis = "extra_work";
 
 /// Whether the row has times: samples, perhaps unstable, of exactly the work that it names.

@@ -5,7 +5,7 @@
 #include "core/network/network.hpp"
 #include "train/data/images.hpp"
 #include "train/data/jpeg.hpp"
-#include "train/data/random_stream.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::train {
 

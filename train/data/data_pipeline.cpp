@@ -6,13 +6,14 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "train/data/data.hpp"
 #include "train/data/picture_loader.hpp"
-#include "train/data/sequence.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::train {
 namespace {
@@ -106,6 +107,28 @@ LoadFunction make_picture_loader() {
 }
 
 }  // namespace
+
+PictureSequence::PictureSequence(std::size_t pictures, std::uint64_t seed)
+    : seed_(seed), order_(pictures) {
+  EXPECT(pictures >= 1);
+  shuffle(0);
+}
+
+Pick PictureSequence::at(std::uint64_t position) {
+  const std::uint64_t epoch = position / order_.size();
+  if (epoch != epoch_) shuffle(epoch);
+  return {order_[position % order_.size()], mix(seed_, 2 * position + 1)};
+}
+
+/// Shuffles by Fisher and Yates.
+void PictureSequence::shuffle(std::uint64_t epoch) {
+  epoch_ = epoch;
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  RandomStream random(mix(seed_, 2 * epoch));
+  for (std::size_t n = order_.size(); n > 1; --n) {
+    std::swap(order_[n - 1], order_[random.below(n)]);
+  }
+}
 
 /// Threads take images one by one, in the order of the sequence; a batch is ready when all its
 /// images are. Slots form a ring: batch k is in slot k % (prefetch + 1). The caller holds one slot.

@@ -8,8 +8,8 @@
 
 #include "core/base/error.hpp"
 #include "train/data/random.hpp"
-#include "train/engine/dropout_seeds.hpp"
 #include "train/engine/program_plan.hpp"
+#include "train/engine/replay.hpp"
 
 namespace dlscale::train {
 namespace {

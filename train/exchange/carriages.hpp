@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "train/exchange/collective_memory.hpp"
 #include "train/exchange/exchange.hpp"
+#include "train/exchange/host_copies.hpp"
 
 namespace dlscale::train {
 

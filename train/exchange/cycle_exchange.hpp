@@ -10,8 +10,8 @@
 #include "backend/comm/communicator.hpp"
 #include "core/base/units.hpp"
 #include "train/exchange/exchange.hpp"
+#include "train/exchange/host_copies.hpp"
 #include "train/exchange/ready_list.hpp"
-#include "train/exchange/staging.hpp"
 
 namespace dlscale::train {
 

@@ -13,7 +13,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "train/exchange/arrivals.hpp"
-#include "train/exchange/staging.hpp"
+#include "train/exchange/host_copies.hpp"
 
 namespace dlscale::train {
 

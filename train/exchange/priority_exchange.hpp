@@ -10,7 +10,7 @@
 #include "backend/comm/communicator.hpp"
 #include "core/base/units.hpp"
 #include "train/exchange/exchange.hpp"
-#include "train/exchange/host_mirror.hpp"
+#include "train/exchange/host_copies.hpp"
 #include "train/exchange/ready_list.hpp"
 
 namespace dlscale::train {

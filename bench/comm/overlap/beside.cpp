@@ -17,10 +17,10 @@
 #include "bench/comm/overlap/overlap.hpp"
 #include "bench/comm/traffic/rotating_buffers.hpp"
 #include "bench/comm/traffic/start_skew.hpp"
-#include "bench/conv/finding.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/engine/unsupported.hpp"
 #include "bench/quiet/host_doubts.hpp"
+#include "bench/workbench/finding.hpp"
 #include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 

@@ -1,15 +1,43 @@
 #pragma once
+#include <condition_variable>
 #include <exception>
 #include <functional>
+#include <mutex>
+#include <thread>
 
 #include "backend/comm/communicator.hpp"
 #include "bench/comm/overlap/beside_work.hpp"
-#include "bench/comm/overlap/message_thread.hpp"
 #include "bench/comm/overlap/overlap.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "core/base/units.hpp"
 
 namespace dlscale::bench {
+
+/// A thread that sends messages while the caller computes, as in train/exchange/exchange.hpp: it
+/// sleeps until it is given work.
+class MessageThread {
+ public:
+  MessageThread();
+  /// Waits for the work in progress.
+  ~MessageThread();
+  MessageThread(const MessageThread&) = delete;
+  MessageThread& operator=(const MessageThread&) = delete;
+
+  /// Starts `work` on the thread and returns. Requires that earlier work was waited for.
+  void begin(std::function<void()> work);
+  /// Waits for the work; rethrows its exception.
+  void finish();
+
+ private:
+  void run(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any given_;
+  std::condition_variable done_;
+  std::function<void()> work_;  ///< empty: none
+  std::exception_ptr failure_;
+  std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
+};
 
 /// Work alone, messages alone and both at once. The work runs on the calling thread, the messages
 /// on their own, whose ranks pass a barrier first, as the gradient exchange does in training. All

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/conv/finding.hpp"
-#include "bench/conv/workbench.hpp"
+#include "bench/workbench/finding.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/units.hpp"
 
 namespace dlscale::bench {

@@ -9,9 +9,9 @@
 #include "bench/comm/replay/replay_carrier.hpp"
 #include "bench/comm/traffic/messages.hpp"
 #include "bench/comm/traffic/traffic.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
 #include "bench/engine/sampler_warnings.hpp"
-#include "bench/engine/unsupported.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "backend/comm/together.hpp"
-#include "bench/conv/finding.hpp"
 #include "bench/engine/timed.hpp"
+#include "bench/workbench/finding.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include "backend/comm/together.hpp"
 #include "bench/comm/traffic/message_layout.hpp"
 #include "bench/comm/traffic/traffic.hpp"
-#include "bench/conv/finding.hpp"
+#include "bench/workbench/finding.hpp"
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
 
@@ -44,7 +44,7 @@ void expect_taken(const Message& message, const Communicator& ranks) {
                   message.collective, ranks.library()));
 }
 
-/// Staging through host memory with the copies of train/exchange/staging.hpp and
+/// Staging through host memory with the copies of train/exchange/host_copies.hpp and
 /// train/exchange/carriages.cpp. There the result of a reduce_scatter stays on the host, and an
 /// all_gather starts from it.
 class StagedTraffic : public Traffic {

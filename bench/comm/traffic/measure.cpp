@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/comm/traffic/device_memory.hpp"
+#include "bench/comm/traffic/rotating_buffers.hpp"
 #include "bench/comm/traffic/start_skew.hpp"
 #include "bench/comm/traffic/stragglers.hpp"
-#include "bench/conv/finding.hpp"
-#include "bench/engine/unsupported.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/quiet/device_watch.hpp"
+#include "bench/workbench/finding.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

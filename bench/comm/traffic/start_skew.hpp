@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/comm/clock/job_clock.hpp"
+#include "bench/comm/traffic/job_clock.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "core/base/units.hpp"
 #include "core/results/measurement.hpp"

@@ -6,11 +6,10 @@
 #include <string>
 
 #include "backend/compute/compute.hpp"
-#include "bench/conv/workbench.hpp"
-#include "bench/memory/axes/axes_of_operations.hpp"
-#include "bench/memory/axes/room.hpp"
-#include "bench/memory/axes/size_axis.hpp"
+#include "bench/memory/axes.hpp"
 #include "bench/memory/device/device_cells.hpp"
+#include "bench/memory/host/room.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "bench/engine/combinations.hpp"
-#include "bench/memory/axes/named.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/memory/axes.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -21,6 +21,9 @@ using backend::DeviceProbes;
 using backend::Direction;
 using backend::LaunchWay;
 using Axes = std::map<std::string, std::string>;
+using backend::ChasePath;
+using backend::Company;
+using backend::HostMemory;
 
 /// Collects cells with their common axes.
 class Cells {
@@ -167,6 +170,15 @@ constexpr std::array operations{
     Named<AddCells>{"d2h", add_copies<Direction::device_to_host>},
     Named<AddCells>{"d2d", add_copies<Direction::within_device>}};
 
+constexpr std::array paths{Named<ChasePath>{"all_caches", ChasePath::all_caches},
+                           Named<ChasePath>{"l2", ChasePath::shared_l2}};
+constexpr std::array memories{Named<HostMemory>{"pageable", HostMemory::pageable},
+                              Named<HostMemory>{"pinned", HostMemory::pinned},
+                              Named<HostMemory>{"registered", HostMemory::registered}};
+constexpr std::array companies{Named<Company>{"solo", Company::solo},
+                               Named<Company>{"bidirectional", Company::bidirectional},
+                               Named<Company>{"kernel", Company::kernel}};
+
 }  // namespace
 
 std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
@@ -180,6 +192,26 @@ std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::st
     add(cells, operation, selection);
   }
   return cells.take();
+}
+
+std::string_view path_name(ChasePath path) {
+  return name_of<ChasePath>(path, paths);
+}
+std::string_view memory_name(HostMemory memory) {
+  return name_of<HostMemory>(memory, memories);
+}
+std::string_view company_name(Company company) {
+  return name_of<Company>(company, companies);
+}
+
+ChasePath parse_path(std::string_view name) {
+  return value_of<ChasePath>(name, paths, "--paths");
+}
+HostMemory parse_memory(std::string_view name) {
+  return value_of<HostMemory>(name, memories, "--host-memory");
+}
+Company parse_company(std::string_view name) {
+  return value_of<Company>(name, companies, "--company");
 }
 
 }  // namespace dlscale::bench

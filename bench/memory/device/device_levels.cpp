@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/engine/unsupported.hpp"
 #include "bench/memory/device/device_probe.hpp"
 #include "bench/memory/host/cache_levels.hpp"
-#include "bench/memory/host/level_series.hpp"
 #include "core/base/error.hpp"
 #include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/engine/unsupported.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 
@@ -46,5 +48,14 @@ std::vector<std::size_t> sweep_sizes(std::size_t first, std::size_t last, std::s
 /// Sizes that locate the ends of levels more closely: multiples of `stride` within the intervals of
 /// all but the last level, sixteen per doubling.
 std::vector<std::size_t> sizes_between(std::span<const CacheLevel> levels, std::size_t stride);
+
+/// Finds the levels in latencies of unit `unit`. Adds them to a measurement as series
+/// "level_capacity" (B) and "level_latency", with 95 % intervals in "…_low" and "…_high", one value
+/// per level; or a warning if there are none. Returns them.
+std::vector<CacheLevel> add_levels(Measurement& measurement, std::span<const SizeLatency> latencies,
+                                   const std::string& unit);
+
+/// Combines sizes and latencies.
+std::vector<SizeLatency> paired(std::span<const double> bytes, std::span<const double> latencies);
 
 }  // namespace dlscale::bench

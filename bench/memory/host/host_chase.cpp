@@ -1,11 +1,15 @@
 #include "bench/memory/host/host_chase.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
 #include <utility>
 
+#include "backend/host/core_clock.hpp"
+#include "bench/engine/gather.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
@@ -121,6 +125,30 @@ Seconds HostChase::run(int accesses) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   at_ = at;  // keeps the compiler from removing the walk
   return Seconds(took.count() / accesses);
+}
+
+ChasePiece ChasePieces::time(HostChase& chase) {
+  const auto before = backend::preemptions();
+  chase.refresh();
+  ChasePiece piece{.access = chase.run(accesses)};
+  piece.interrupted = backend::preemptions() != before;
+  ++pieces_;
+  if (piece.interrupted) ++interrupted_;
+  return piece;
+}
+
+std::string ChasePieces::count_text(backend::Communicator& communicator) const {
+  const double interrupted = sum_of_ranks(communicator, interrupted_);
+  const double pieces = sum_of_ranks(communicator, pieces_);
+  return fmt::format("the system interrupted {:.0f} of all {:.0f}", interrupted, pieces);
+}
+
+std::vector<std::string> ChasePieces::warnings(backend::Communicator& communicator) const {
+  if (sum_of_ranks(communicator, interrupted_) == 0) return {};
+  return {
+      "the system interrupted pieces of the chases (the implementation says how many), which count "
+      "only where no others were left; what it ran meanwhile took a part of the caches. Stop other "
+      "programs."};
 }
 
 }  // namespace dlscale::bench

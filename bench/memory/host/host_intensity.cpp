@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/engine/unsupported.hpp"
-#include "bench/memory/axes/passes.hpp"
-#include "bench/memory/host/array.hpp"
 #include "bench/memory/host/host_peak.hpp"
 #include "bench/memory/host/team.hpp"
 #include "core/base/error.hpp"

@@ -11,9 +11,8 @@
 #include "backend/comm/together.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/engine/unsupported.hpp"
-#include "bench/memory/host/chase_pieces.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_sweep.hpp"
 

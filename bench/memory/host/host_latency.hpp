@@ -16,7 +16,7 @@ struct HostChaseSpec {
 /// The functions below run on all ranks at once, one thread per rank, bound to its first core. The
 /// status is `unsupported` if the system does not have such pages.
 
-/// Takes samples of 4096 accesses, repeated if the system interrupted one (chase_pieces.hpp).
+/// Takes samples of 4096 accesses, repeated if the system interrupted one (host_chase.hpp).
 /// Series: "time", the mean of an access; "core_clock" (Hz, measured after each sample); and
 /// "cycles" of an access by that clock.
 Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler);
@@ -28,7 +28,7 @@ inline constexpr std::size_t fewest_places_of_levels = 16;
 /// unknown; at most an eighth of the memory, divided among the ranks of a node). There are sixteen
 /// sizes per doubling where a level ends, else four. Series by size: "working_set" (B) and
 /// "latency" (s, median of nine runs). Series by level of the slowest rank: "level_…"
-/// (level_series.hpp). Others: "level_cycles", "core_clock", and "told_capacity" (B), the caches
+/// (cache_levels.hpp). Others: "level_cycles", "core_clock", and "told_capacity" (B), the caches
 /// that the system reports, with which the implementation compares.
 Measurement measure_host_levels(std::size_t stride, backend::PageSize pages,
                                 const Sampler& sampler);

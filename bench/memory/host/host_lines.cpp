@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "backend/host/topology.hpp"
-#include "bench/engine/unsupported.hpp"
-#include "bench/memory/host/chase_pieces.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/memory/host/cache_levels.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/host_sweep.hpp"
-#include "bench/memory/host/level_series.hpp"
 #include "bench/memory/host/line_size.hpp"
 #include "core/text/quantity_text.hpp"
 

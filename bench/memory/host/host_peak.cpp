@@ -9,7 +9,6 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/gather.hpp"
-#include "bench/memory/axes/passes.hpp"
 #include "bench/memory/host/team.hpp"
 #include "core/base/error.hpp"
 

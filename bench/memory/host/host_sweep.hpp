@@ -9,7 +9,6 @@
 #include "backend/host/host.hpp"
 #include "backend/host/pages.hpp"
 #include "bench/memory/host/cache_levels.hpp"
-#include "bench/memory/host/chase_pieces.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <system_error>
 
+#include "backend/comm/together.hpp"
 #include "backend/host/host.hpp"
-#include "bench/engine/thread_limit.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
-
 namespace {
 
 std::vector<int> cores_for(int threads) {
@@ -25,6 +26,15 @@ std::vector<int> cores_for(int threads) {
     const backend::BoundThread may_be_used(cores.back());  // throws here, not in a helper
   }
   return cores;
+}
+
+constexpr int tries = 3;
+constexpr int most_passes = 1 << 30;
+
+Seconds fastest_sample(const std::function<Seconds(int)>& pass, int passes) {
+  Seconds fastest = passes * pass(passes);
+  for (int i = 1; i < tries; ++i) fastest = std::min(fastest, passes * pass(passes));
+  return fastest;
 }
 
 }  // namespace
@@ -88,6 +98,16 @@ Part part_of(std::size_t n, int thread, int size) {
   const std::size_t lines = (n + line - 1) / line;
   const auto bound = [&](int t) { return std::min(n, lines * t / size * line); };
   return {bound(thread), bound(thread + 1) - bound(thread)};
+}
+
+int passes_for(backend::Communicator& communicator, const std::function<Seconds(int)>& pass) {
+  int passes = 1;
+  together(communicator, [&] {
+    while (passes < most_passes && fastest_sample(pass, passes) < least_sample) passes *= 2;
+  });
+  double most = passes;
+  communicator.all_reduce(std::span(&most, 1), backend::Reduction::max);
+  return static_cast<int>(most);
 }
 
 }  // namespace dlscale::bench

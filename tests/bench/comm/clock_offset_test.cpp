@@ -1,4 +1,4 @@
-#include "bench/comm/clock/clock_offset.hpp"
+#include "bench/comm/traffic/job_clock.hpp"
 
 #include <cmath>
 #include <random>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/comm/overlap/message_thread.hpp"
+#include "bench/comm/overlap/beside_rounds.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/comm/clock/job_clock.hpp"
+#include "bench/comm/traffic/job_clock.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/slowest_rank.hpp"
 #include "tests/backend/comm/groups.hpp"

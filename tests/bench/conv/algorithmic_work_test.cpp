@@ -1,4 +1,4 @@
-#include "bench/conv/algorithmic_work.hpp"
+#include "bench/conv/step_bench.hpp"
 
 #include <gtest/gtest.h>
 

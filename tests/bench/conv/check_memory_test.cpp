@@ -1,4 +1,4 @@
-#include "bench/conv/check_memory.hpp"
+#include "bench/conv/step_bench.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -6,11 +6,11 @@
 
 #include "bench/conv/layer_cells.hpp"
 #include "bench/engine/benchmark.hpp"
+#include "bench/workbench/finding.hpp"
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
-#include "train/engine/free_memory.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -141,7 +141,7 @@ TEST(BenchConv, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
 }
 
 TEST(BenchConv, CountsWhatTheCheckHoldsAmongWhatTheMemoryMustHold) {
-  const std::optional<Bytes> free = train::free_memory();
+  const std::optional<Bytes> free = free_memory();
   if (!free) GTEST_SKIP() << "the system does not say how much memory is free";
   // Tensors and their gradients take three quarters of it, copies of them as much again.
   const auto network = tiny();
@@ -312,7 +312,8 @@ TEST(BenchConv, StopsAllRanksAtTheBrokenDeviceOfOneInTheCheck) {
             (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
 }
 
-/// With others it would leave them to the watchdog (core/base/ranks_apart.hpp), which ends processes.
+/// With others it would leave them to the watchdog (core/base/ranks_apart.hpp), which ends
+/// processes.
 TEST(BenchConv, StopsAtABrokenDeviceInPreparationAndInSamples) {
   LayerSelection in_preparation = everything();
   in_preparation.check = Check::none;

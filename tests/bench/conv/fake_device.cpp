@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backend/compute/host_device.hpp"
-#include "bench/conv/workbench.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

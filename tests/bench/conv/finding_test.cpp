@@ -1,4 +1,4 @@
-#include "bench/conv/finding.hpp"
+#include "bench/workbench/finding.hpp"
 
 #include <gtest/gtest.h>
 

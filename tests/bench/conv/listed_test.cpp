@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "bench/conv/listed_cells.hpp"
+#include "bench/conv/listed_convolutions.hpp"
 #include "core/base/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"

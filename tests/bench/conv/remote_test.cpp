@@ -6,7 +6,7 @@
 
 #include "bench/conv/layer_cells.hpp"
 #include "bench/memory/input_copy.hpp"
-#include "bench/update/update_cells.hpp"
+#include "bench/update/update.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"
 #include "tests/bench/engine/quick.hpp"

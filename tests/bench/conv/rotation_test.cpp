@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/conv/operand_sets.hpp"
-#include "bench/conv/step_run.hpp"
+#include "bench/workbench/step_run.hpp"
 
 namespace dlscale::bench {
 namespace {

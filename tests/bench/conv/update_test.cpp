@@ -1,4 +1,4 @@
-#include "bench/update/update_cells.hpp"
+#include "bench/update/update.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/conv/conditions.hpp"
-#include "bench/conv/workbench.hpp"
+#include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"

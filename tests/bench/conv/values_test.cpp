@@ -1,4 +1,4 @@
-#include "bench/conv/values.hpp"
+#include "bench/workbench/values.hpp"
 
 #include <gtest/gtest.h>
 

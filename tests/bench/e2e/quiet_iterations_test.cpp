@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/e2e/quiet_iterations.hpp"
+#include "bench/e2e/training_watch.hpp"
 #include "tests/bench/engine/scripted_work.hpp"
 
 namespace dlscale::bench {

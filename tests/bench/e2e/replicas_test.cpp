@@ -1,4 +1,4 @@
-#include "bench/e2e/replicas.hpp"
+#include "bench/e2e/rank_agreement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/e2e/slow_rank.hpp"
+#include "bench/e2e/training_watch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

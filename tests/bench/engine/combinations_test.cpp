@@ -1,4 +1,4 @@
-#include "bench/engine/combinations.hpp"
+#include "bench/engine/benchmark.hpp"
 
 #include <gtest/gtest.h>
 

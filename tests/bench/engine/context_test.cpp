@@ -2,7 +2,6 @@
 
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/thread_limit.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/engine/quiet_machine.hpp"
-#include "bench/engine/speed_witness.hpp"
+#include "bench/engine/speed_looks.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "tests/bench/engine/scripted_work.hpp"
 
 namespace dlscale::bench {

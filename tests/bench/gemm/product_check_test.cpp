@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "bench/conv/workbench.hpp"
+#include "bench/workbench/workbench.hpp"
 
 /// A check that cannot fail proves nothing: here it meets answers that are wrong.
 namespace dlscale::bench {

@@ -1,4 +1,4 @@
-#include "bench/io/page_cache.hpp"
+#include "bench/io/io_cell.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "bench/memory/host/chase_pieces.hpp"
+#include "bench/memory/host/host_chase.hpp"
 
 #include <gtest/gtest.h>
 

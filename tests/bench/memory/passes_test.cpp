@@ -1,4 +1,4 @@
-#include "bench/memory/axes/passes.hpp"
+#include "bench/memory/host/team.hpp"
 
 #include <gtest/gtest.h>
 

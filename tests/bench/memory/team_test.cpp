@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
-#include "bench/engine/thread_limit.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {

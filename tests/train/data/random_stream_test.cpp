@@ -1,4 +1,4 @@
-#include "train/data/random_stream.hpp"
+#include "train/data/random.hpp"
 
 #include <gtest/gtest.h>
 

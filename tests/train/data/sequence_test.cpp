@@ -1,4 +1,4 @@
-#include "train/data/sequence.hpp"
+#include "train/data/data.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/exchange/busy_time.hpp"
 #include "train/exchange/carriages.hpp"
 #include "train/exchange/cycle_exchange.hpp"
 #include "train/exchange/priority_exchange.hpp"
+#include "train/phases.hpp"
 
 namespace dlscale::train {
 namespace {

@@ -16,7 +16,7 @@
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/worker.hpp"
-#include "train/exchange/staging.hpp"
+#include "train/exchange/host_copies.hpp"
 
 /// Training on a device with memory and a time line of its own.
 namespace dlscale::train {

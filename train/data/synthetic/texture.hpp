@@ -3,7 +3,7 @@
 
 #include "train/data/data.hpp"
 #include "train/data/jpeg.hpp"
-#include "train/data/random_stream.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::train {
 
