@@ -1,8 +1,10 @@
-#include "model/roofline/kernels/roofline.hpp"
-
 #include <gtest/gtest.h>
 
+#include "model/calibrate/calibrate.hpp"
+#include "model/roofline/kernels/roofline.hpp"
+#include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/topology/topology.hpp"
+#include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -51,6 +53,97 @@ TEST(Links, AreThoseWithinOrBetweenNodes) {
   EXPECT_EQ(ring_link(cluster, place).beta.si(), 0.1);
   EXPECT_EQ(ring_link(cluster, {4, 4}).beta.si(), 0.01);
   EXPECT_EQ(nominal_link(cluster, cluster.inter_node, 4).beta.si(), 0.4);
+}
+
+using namespace synthetic;
+
+constexpr int kernel_time_batch = 8;
+
+/// Steps of a network on one of several ranks, whose kernels were measured beside 1 and 2.
+class Ranks : public testing::Test {
+ protected:
+  /// Multiplies the times measured beside another rank.
+  void slow_together(double factor) {
+    for (KernelTime& kernel : machine_.kernels) {
+      if (kernel.ranks_on_node == 2) kernel.time = factor * kernel.time;
+    }
+  }
+  void widen(double low, double high) {
+    for (KernelTime& kernel : machine_.kernels) {
+      kernel.time.low = low * kernel.time.value;
+      kernel.time.high = high * kernel.time.value;
+    }
+  }
+  [[nodiscard]] Estimate<Seconds> time(int ranks, Step step) {
+    dlscale::Run run;
+    run.batch = kernel_time_batch;
+    return KernelTimes(network_, machine_, run, ranks, notes_).time(step);
+  }
+  [[nodiscard]] double alone(Step step) const {
+    return kernel_seconds(work(network_, step, kernel_time_batch, DType::f32));
+  }
+
+  Network network_ = branched();
+  Machine machine_ = calibrate(two_workers(), results(network_, kernel_time_batch));
+  Notes notes_;
+  Step first_ = forward_steps(network_).front();
+};
+
+TEST_F(Ranks, ThatAreAlikeTakeTheEndsOfTheirTimesTogether) {
+  slow_together(1.21);
+  widen(0.99, 1.02);
+  const Estimate<Seconds> t = time(2, first_);
+  // All steps are alike, so that e = ē and t(1) (1 + e ē) = t(2) for every t(1).
+  EXPECT_NEAR(t.value.si() / alone(first_), 1.21, 1e-9);
+  EXPECT_NEAR(t.low.si() / alone(first_), 1.21 * 0.99, 1e-9);
+  EXPECT_NEAR(t.high.si() / alone(first_), 1.21 * 1.02, 1e-9);
+}
+
+TEST_F(Ranks, ThatDifferKeepTheirTimeWithinItsInterval) {
+  for (KernelTime& kernel : machine_.kernels) {
+    const bool together = kernel.ranks_on_node == 2;
+    kernel.time = (together && kernel.pass == Pass::forward ? 1.25 : 1.0) * kernel.time;
+  }
+  const Estimate<Seconds> exact = time(2, first_);
+  EXPECT_EQ(exact.low, exact.value);
+  EXPECT_EQ(exact.high, exact.value);
+  widen(0.9, 1.1);
+  const Estimate<Seconds> t = time(2, first_);
+  EXPECT_EQ(t.value, exact.value);
+  EXPECT_LT(t.low, exact.value);
+  EXPECT_GT(t.high, exact.value);
+  // Never below the low end of t(1), nor, of a demanding step, above the high end of t(2).
+  EXPECT_GE(t.low.si() / alone(first_), 0.9);
+  EXPECT_LE(t.high.si() / alone(first_), 1.1 * 1.25);
+}
+
+TEST_F(Ranks, AreNeverFasterTogetherThanAlone) {
+  widen(0.5, 1);
+  const Estimate<Seconds> t = time(2, first_);
+  EXPECT_NEAR(t.value.si() / alone(first_), 1, 1e-9);
+  EXPECT_NEAR(t.low.si() / alone(first_), 0.5, 1e-9);  // t(2) < t(1) takes nothing off
+  EXPECT_NEAR(t.high.si() / alone(first_), 1, 1e-9);
+}
+
+TEST_F(Ranks, HaveAFiniteTimeWhereAnIntervalReachesDownToZero) {
+  slow_together(1.21);
+  widen(0, 1);
+  const Estimate<Seconds> t = time(2, first_);
+  EXPECT_EQ(t.low.si(), 0);
+  EXPECT_NEAR(t.high.si() / alone(first_), 1.21, 1e-9);
+}
+
+TEST_F(Ranks, JudgeAKernelNeverMeasuredByThoseBesideAsManyRanks) {
+  const Step never{LayerId(3), Pass::forward};  // conv2a
+  const std::string key = kernel_key(network_, never.layer);
+  std::erase_if(machine_.kernels, [&](const KernelTime& kernel) { return kernel.kernel == key; });
+  slow_together(4);
+  EXPECT_NEAR(time(2, never).value / time(1, never).value, 4, 1e-9);
+  EXPECT_EQ(notes_.text().size(), 1U);
+  EXPECT_EQ(time(8, never).value, time(2, never).value);
+  ASSERT_EQ(notes_.text().size(), 2U);
+  EXPECT_NE(notes_.text().back().find("beside 8 ranks on a node were not measured"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,9 +1,18 @@
-#include "backend/comm/launch.hpp"
-
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "backend/comm/connect.hpp"
+#include "backend/comm/launch.hpp"
+#include "backend/comm/together.hpp"
+#include "core/base/error.hpp"
+#include "core/base/ranks_apart.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -114,6 +123,99 @@ TEST(ShellText, QuotesWhatAShellWouldChange) {
   EXPECT_EQ(shell_text("dlscale\0bench\0comm\0"s), "dlscale bench comm");
   EXPECT_EQ(shell_text("a b\0it's\0\0"s), "'a b' 'it'\\''s' ''");
   EXPECT_EQ(shell_text(""), "");
+}
+
+Prospects on_gpus() {
+  return {.ranks = 4,
+          .gradients = DataPlace::device,
+          .nccl_obstacle = "",
+          .mpi_takes_device_memory = true};
+}
+
+TEST(ChooseCommunicator, TakesNcclWhereEachRankHasAGpu) {
+  for (const bool aware : {false, true}) {
+    Prospects prospects = on_gpus();
+    prospects.mpi_takes_device_memory = aware;
+    const Choice choice = choose_communicator(prospects);
+    EXPECT_EQ(choice.name, "nccl");
+    EXPECT_EQ(choice.why, "each of the 4 ranks has a GPU of its own");
+  }
+}
+
+TEST(ChooseCommunicator, TakesAnMpiThatReadsGpusWhereNcclCannotBeUsed) {
+  Prospects prospects = on_gpus();
+  prospects.nccl_obstacle = "two ranks share a GPU";
+  const Choice choice = choose_communicator(prospects);
+  EXPECT_EQ(choice.name, "mpi_cuda");
+  EXPECT_THAT(choice.why, HasSubstr("two ranks share a GPU"));
+}
+
+TEST(ChooseCommunicator, GoesByWayOfTheHostWhereNothingReadsGpus) {
+  Prospects prospects = on_gpus();
+  prospects.nccl_obstacle = "not in this build";
+  prospects.mpi_takes_device_memory = false;
+  const Choice choice = choose_communicator(prospects);
+  EXPECT_EQ(choice.name, "mpi_staged");
+  EXPECT_THAT(choice.why, HasSubstr("not in this build"));
+}
+
+TEST(ChooseCommunicator, TakesMpiWhereNoMemoryOfGpusTravels) {
+  Prospects alone = on_gpus();
+  alone.ranks = 1;
+  Prospects on_processors = on_gpus();
+  on_processors.gradients = DataPlace::host;
+  for (const Prospects& prospects : {alone, on_processors}) {
+    const Choice choice = choose_communicator(prospects);
+    EXPECT_EQ(choice.name, "mpi");
+    EXPECT_EQ(choice.why, "");
+  }
+}
+
+// What several ranks throw together, and which of it one can say for all.
+
+/// By rank, what two ranks throw that do `work` of a rank together.
+std::vector<std::exception_ptr> thrown(const std::function<void(int)>& work) {
+  auto group = local_group(2);
+  std::vector<std::exception_ptr> errors(group.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t rank = 0; rank < group.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        together_on_input(*group[rank], [&] { work(static_cast<int>(rank)); });
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  }
+  threads.clear();
+  return errors;
+}
+
+TEST(Together, WhatAllFindWrongIsSaidForAll) {
+  for (const auto& error : thrown([](int) { throw ConfigError("wrong"); })) {
+    EXPECT_THROW(std::rethrow_exception(error), FoundByAll);
+  }
+}
+
+TEST(Together, WhatDiffersIsEachRanksOwn) {
+  const auto errors = thrown([](int rank) { throw ConfigError(rank == 0 ? "wrong" : "bad"); });
+  for (const auto& error : errors) EXPECT_THROW(std::rethrow_exception(error), ConfigError);
+}
+
+TEST(Together, MemoryThatRanOutEverywhereStaysThat) {
+  for (const auto& error : thrown([](int) { throw std::bad_alloc(); })) {
+    EXPECT_THROW(std::rethrow_exception(error), std::bad_alloc);
+  }
+}
+
+/// It must not be taken for one that nobody else knows of (core/base/ranks_apart.hpp).
+TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
+  const auto errors = thrown([](int rank) {
+    if (rank == 1) throw LibraryError("cudaMalloc failed.");
+  });
+  for (const auto& error : errors) EXPECT_FALSE(leaves_ranks_apart(error));
+  EXPECT_TRUE(leaves_ranks_apart(std::make_exception_ptr(LibraryError("cudaMalloc failed."))));
+  EXPECT_EQ(exit_code_of(errors[1]), static_cast<int>(ExitCode::wrong_result));
 }
 
 }  // namespace

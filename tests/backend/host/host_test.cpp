@@ -1,14 +1,21 @@
-#include "backend/host/host.hpp"
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <set>
+#include <string>
 #include <thread>
 
-#include <gtest/gtest.h>
-#include <sched.h>
-
+#include "backend/host/core_clock.hpp"
+#include "backend/host/host.hpp"
+#include "backend/host/pages.hpp"
+#include "backend/host/quota.hpp"
+#include "backend/host/sysfs.hpp"
 #include "backend/host/topology.hpp"
 #include "core/base/error.hpp"
 
@@ -157,6 +164,205 @@ TEST(HostWarnings, DoNotCountTheCoresOfOtherRanks) {
     EXPECT_TRUE(host_warnings(1, 4).empty());
   }
   EXPECT_FALSE(host_warnings(2, 4).empty());
+}
+
+/// A folder like /sys/devices/system/cpu.
+class FakeProcessors : public testing::Test {
+ protected:
+  FakeProcessors()
+      : root_(std::filesystem::path(testing::TempDir()) /
+              ("dlscale_caches_" + std::to_string(getpid()))) {}
+  FakeProcessors(const FakeProcessors&) = delete;
+  FakeProcessors& operator=(const FakeProcessors&) = delete;
+  ~FakeProcessors() override { std::filesystem::remove_all(root_); }
+  void add(const std::string& index, const std::string& level, const std::string& size,
+           const std::string& type = "Data") {
+    const auto folder = root_ / "cpu0" / "cache" / index;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "level") << level << "\n";
+    std::ofstream(folder / "size") << size << "\n";
+    std::ofstream(folder / "type") << type << "\n";
+    std::ofstream(folder / "coherency_line_size") << "64\n";
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeProcessors, CachesOfDataAreToldNearestFirst) {
+  add("index0", "1", "48K");
+  add("index1", "1", "32K", "Instruction");
+  add("index2", "3", "32768K", "Unified");
+  add("index3", "2", "64M", "Unified");
+  const std::vector<DataCache> caches = data_caches_below(root_);
+  ASSERT_EQ(caches.size(), 3U);
+  EXPECT_EQ(caches[0].size, 48_KiB);
+  EXPECT_EQ(caches[1].size, 64_MiB);
+  EXPECT_EQ(caches[2].size, 32_MiB);
+  EXPECT_EQ(caches[2].level, 3);
+  EXPECT_EQ(caches[2].line, Bytes(64));
+}
+
+TEST_F(FakeProcessors, SizeMayBeInMebibytes) {
+  add("index0", "3", "36M");
+  EXPECT_EQ(data_caches_below(root_).at(0).size, 36_MiB);
+}
+
+TEST_F(FakeProcessors, UnknownSizesAreNotGuessed) {
+  EXPECT_TRUE(data_caches_below(root_).empty());
+  add("index0", "3", "much");
+  add("index1", "x", "64K");
+  EXPECT_TRUE(data_caches_below(root_).empty());
+}
+
+TEST(LastLevelCache, IsKnownWhereLinuxTellsIt) {
+  if (data_caches_below("/sys/devices/system/cpu").empty()) {
+    GTEST_SKIP() << "Linux does not tell the size of the last-level cache here";
+  }
+  EXPECT_GT(last_level_cache(), Bytes(0));
+}
+
+TEST(DataCachesOfThisMachine, GrowTowardsMemory) {
+  const DataCaches caches = data_caches();
+  for (std::size_t i = 1; i < caches.levels.size(); ++i) {
+    EXPECT_GT(caches.levels[i].level, caches.levels[i - 1].level);
+  }
+  EXPECT_FALSE(caches.source.empty());
+}
+
+/// A folder like /sys/devices/system/node.
+class FakeNodes : public testing::Test {
+ protected:
+  FakeNodes()
+      : root_(std::filesystem::path(testing::TempDir()) /
+              ("dlscale_nodes_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(root_);
+  }
+  FakeNodes(const FakeNodes&) = delete;
+  FakeNodes& operator=(const FakeNodes&) = delete;
+  ~FakeNodes() override { std::filesystem::remove_all(root_); }
+  void add(const std::string& folder, const std::string& cpulist) {
+    std::filesystem::create_directories(root_ / folder);
+    std::ofstream(root_ / folder / "cpulist") << cpulist << "\n";
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(FakeNodes, HaveTheThreadsThatTheirListsName) {
+  add("node0", "0-1,4");
+  add("node1", "2-3,5");
+  add("power", "6");  // no node
+  EXPECT_EQ(memory_nodes_below(root_),
+            (std::map<int, int>{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 0}, {5, 1}}));
+}
+
+TEST_F(FakeNodes, MayHaveNoThreads) {
+  add("node0", "0");
+  add("node2", "");  // memory alone
+  EXPECT_EQ(memory_nodes_below(root_), (std::map<int, int>{{0, 0}}));
+}
+
+TEST_F(FakeNodes, AreNotGuessed) {
+  EXPECT_TRUE(memory_nodes_below(root_ / "none").empty());
+  add("node0", "all");
+  EXPECT_TRUE(memory_nodes_below(root_).empty());
+}
+
+TEST(PagedMemory, BeginsAtAPageAndIsZero) {
+  const PagedMemory memory(10000, PageSize::small);
+  EXPECT_EQ(memory.bytes(), 10000U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % page_bytes(PageSize::small), 0U);
+  for (std::size_t i = 0; i < memory.bytes(); ++i) ASSERT_EQ(memory.data()[i], std::byte{0});
+}
+
+TEST(PagedMemory, IsHugeOrRefused) {
+  try {
+    const PagedMemory memory(std::size_t{3} << 20, PageSize::huge);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % page_bytes(PageSize::huge), 0U);
+    EXPECT_EQ(memory.data()[(std::size_t{3} << 20) - 1], std::byte{0});
+  } catch (const Unsupported& reason) {
+    EXPECT_NE(std::string(reason.what()).find("huge"), std::string::npos);
+  }
+}
+
+TEST(PagedMemory, RefusesMoreThanThereIs) {
+  EXPECT_THROW(PagedMemory(std::size_t{1} << 60, PageSize::small), ConfigError);
+  EXPECT_THROW(PagedMemory(0, PageSize::small), std::logic_error);
+}
+
+TEST(CoreClock, IsThatOfAProcessor) {
+  EXPECT_GT(core_clock_hertz(), 1e6);
+  EXPECT_LT(core_clock_hertz(), 1e11);
+}
+
+/// Two threads that compute on one core take it from each other.
+TEST(Preemptions, AreCountedWhereACoreIsShared) {
+  const int core = usable_cores().front();
+  const BoundThread bound(core);
+  const auto before = preemptions();
+  std::jthread other([core](const std::stop_token& stop) {
+    const BoundThread same(core);
+    while (!stop.stop_requested()) continue;
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (preemptions() == before && std::chrono::steady_clock::now() < end) continue;
+  EXPECT_GT(preemptions(), before);
+}
+
+using std::filesystem::path;
+
+/// Control group files in a folder of their own.
+class Quota : public testing::Test {
+ protected:
+  Quota() : root_(path(testing::TempDir()) / ("dlscale_quota_" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(root_);
+  }
+  ~Quota() override { std::filesystem::remove_all(root_); }
+  Quota(const Quota&) = delete;
+  Quota& operator=(const Quota&) = delete;
+
+  void write(const path& file, const std::string& text) const {
+    std::filesystem::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  [[nodiscard]] const path& root() const { return root_; }
+
+ private:
+  path root_;
+};
+
+TEST_F(Quota, IsNoneWithoutControlGroups) {
+  EXPECT_FALSE(quota_of("0::/\n", root()).has_value());
+  EXPECT_FALSE(quota_of("", root()).has_value());
+  EXPECT_FALSE(quota_of("nonsense\n:\n", root()).has_value());
+}
+
+TEST_F(Quota, ReadsVersion2) {
+  write("cpu.max", "150000 100000\n");
+  EXPECT_DOUBLE_EQ(quota_of("0::/\n", root()).value(), 1.5);
+}
+
+TEST_F(Quota, IsNoneWhereVersion2SaysMax) {
+  write("cpu.max", "max 100000\n");
+  EXPECT_FALSE(quota_of("0::/\n", root()).has_value());
+}
+
+TEST_F(Quota, IsTheTightestOfAllParents) {
+  write("user/cpu.max", "100000 100000\n");
+  write("user/job/cpu.max", "300000 100000\n");
+  write("cpu.max", "800000 100000\n");
+  EXPECT_DOUBLE_EQ(quota_of("0::/user/job\n", root()).value(), 1.0);
+}
+
+TEST_F(Quota, ReadsVersion1) {
+  write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "50000\n");
+  write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
+  const std::string groups = "5:cpuset:/\n4:cpu,cpuacct:/docker/a\n";
+  EXPECT_DOUBLE_EQ(quota_of(groups, root()).value(), 0.5);
+}
+
+TEST_F(Quota, IsNoneWhereVersion1SaysMinusOne) {
+  write("cpu/cpu.cfs_quota_us", "-1\n");
+  write("cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(quota_of("4:cpu:/\n", root()).has_value());
 }
 
 }  // namespace

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <numbers>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "bench/engine/benchmark.hpp"
+#include "bench/engine/cache.hpp"
+#include "bench/engine/sampler_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
 
 namespace dlscale::bench {
@@ -309,6 +317,121 @@ TEST(SamplerDeathTest, HeedsASignalLongBeforeTheLastSampleThatIsWanted) {
 
 TEST(SamplerDeathTest, StopsAllRanksForTheSignalOfOne) {
   EXPECT_EXIT(interrupt_one_of_three(), testing::ExitedWithCode(0), "");
+}
+
+std::vector<double> noisy(std::size_t n, double centre, double spread) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> noise(centre, spread);
+  std::vector<double> samples(n);
+  for (double& sample : samples) sample = noise(random);
+  return samples;
+}
+
+TEST(SamplingWarnings, AreSilentAboutSteadySamples) {
+  EXPECT_TRUE(sampling_warnings(noisy(200, 1.0, 0.01), 0.02).empty());
+}
+
+TEST(SamplingWarnings, SayHowWideTheIntervalIs) {
+  const auto warnings = sampling_warnings(noisy(20, 1.0, 0.3), 0.02);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("after 20 samples (±2.0 %"), std::string::npos)
+      << warnings.front();
+}
+
+TEST(SamplingWarnings, SayWhichWayTimesDrift) {
+  std::vector<double> samples = noisy(50, 1.0, 0.005);
+  const std::vector<double> later = noisy(50, 0.9, 0.005);
+  samples.insert(samples.end(), later.begin(), later.end());
+  const auto warnings = sampling_warnings(samples, 0.2);
+  EXPECT_TRUE(warnings.empty()) << "a drift below what was asked for does not matter";
+  const auto strict = sampling_warnings(samples, 0.02);
+  ASSERT_FALSE(strict.empty());
+  EXPECT_NE(strict.back().find("drift: the second half of the samples is -10."), std::string::npos)
+      << strict.back();
+}
+
+TEST(SamplingWarnings, SayThatNeighboursResembleEachOther) {
+  std::vector<double> samples;
+  for (int i = 0; i < 200; ++i) samples.push_back(1 + 0.02 * std::sin(0.1 * std::numbers::pi * i));
+  constexpr double wanted = 0.008;
+  ASSERT_LE(relative_half_width(summarize(samples)), wanted) << "else the width is warned of";
+  const auto warnings = sampling_warnings(samples, wanted);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("neighbouring times resemble each other (correlation 0.8"),
+            std::string::npos)
+      << warnings.front();
+  EXPECT_TRUE(sampling_warnings(samples, 0.03).empty()) << "all are within what was asked for";
+  std::shuffle(samples.begin(), samples.end(), std::mt19937(7));
+  EXPECT_TRUE(sampling_warnings(samples, wanted).empty()) << "the same in another order";
+}
+
+TEST(SamplingWarnings, SayThatFiveSamplesHaveNoInterval) {
+  const std::vector<double> five(5, 1.0);
+  const std::vector<double> six(6, 1.0);
+  EXPECT_EQ(sampling_warnings(five, 0.02).size(), 1U);
+  EXPECT_TRUE(sampling_warnings(six, 0.02).empty());
+}
+
+TEST(Slowest, IsTheMaximumOverRanksSampleBySample) {
+  EXPECT_EQ(slowest_rank({{1, 5, 3}, {2, 4, 3}}), (std::vector<double>{2, 5, 3}));
+}
+
+TEST(Slowest, NeedsAsManySamplesOfEachRank) {
+  EXPECT_THROW(slowest_rank({{1, 2}, {1}}), std::logic_error);
+}
+
+TEST(CacheFlusher, ReadsTwiceTheLastLevelCache) {
+  const CacheFlusher flusher(40_MiB);
+  EXPECT_EQ(flusher.flush(), std::size_t{80} << 20U);
+  EXPECT_EQ(flusher.bytes(), std::size_t{80} << 20U);
+}
+
+TEST(CacheFlusher, ReadsNoLessThan64MiB) {
+  EXPECT_EQ(CacheFlusher(1_MiB).flush(), std::size_t{64} << 20U);
+  EXPECT_EQ(CacheFlusher(Bytes(0)).flush(), std::size_t{64} << 20U);
+}
+
+TEST(CacheFlusher, WarnsWhereItHasToGuess) {
+  EXPECT_EQ(unknown_size_warnings(Bytes(0)).size(), 1U);
+  EXPECT_TRUE(unknown_size_warnings(1_MiB).empty());
+}
+
+TEST(CacheState, HasANameThatParsesBack) {
+  for (const CacheState state : {CacheState::cold, CacheState::producer, CacheState::hot}) {
+    EXPECT_EQ(parse_cache_state(cache_state_name(state)), state);
+  }
+  EXPECT_THROW(parse_cache_state("warm"), ConfigError);
+  EXPECT_THROW(parse_cache_state("rotating"), ConfigError) << "needs several sets of operands";
+  constexpr std::array rotating{CacheState::rotating};
+  EXPECT_EQ(parse_cache_state("rotating", rotating), CacheState::rotating);
+  EXPECT_THROW(parse_cache_state("hot", rotating), ConfigError);
+}
+
+TEST(CacheState, RotatesAmongEnoughSetsThatTheOthersFillTheCaches) {
+  // 80 MiB have to pass: 8 other sets of 10 MiB, or 9 of a little less.
+  EXPECT_EQ(rotation_sets(40_MiB, 10_MiB), 9);
+  EXPECT_EQ(rotation_sets(40_MiB, 10_MiB - Bytes(1)), 10);
+  EXPECT_EQ(rotation_sets(40_MiB, 1000_MiB), 2);
+  EXPECT_EQ(rotation_sets(Bytes(0), 32_MiB), 3);
+}
+
+using Pair = std::tuple<int, std::string>;
+
+TEST(Combinations, ComeInTheOrderOfTheFirstListThenOfTheNext) {
+  const std::vector<int> numbers{2, 1};
+  const std::vector<std::string> words{"a", "b"};
+  EXPECT_EQ(combinations(numbers, words),
+            (std::vector<Pair>{{2, "a"}, {2, "b"}, {1, "a"}, {1, "b"}}));
+}
+
+TEST(Combinations, AreNoneWhereAListIsEmpty) {
+  EXPECT_TRUE(combinations(std::vector<int>{1, 2}, std::vector<int>()).empty());
+  EXPECT_TRUE(combinations(std::vector<int>(), std::vector<int>{1, 2}).empty());
+}
+
+TEST(Combinations, OfOneListAreItsValues) {
+  EXPECT_EQ(combinations(std::vector<int>{3, 4}), (std::vector<std::tuple<int>>{{3}, {4}}));
+  EXPECT_EQ(combinations().size(), 1U);
 }
 
 }  // namespace

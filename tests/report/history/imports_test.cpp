@@ -1,11 +1,13 @@
-#include "regression/import/imports.hpp"
-
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
+#include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -13,6 +15,9 @@
 #include "histories.hpp"
 #include "regression/history/run.hpp"
 #include "regression/history/time_text.hpp"
+#include "regression/import/content_kind.hpp"
+#include "regression/import/google_file.hpp"
+#include "regression/import/imports.hpp"
 #include "regression/import/result_run.hpp"
 
 namespace dlscale::report::history {
@@ -357,6 +362,85 @@ TEST(ResultRun, MarksWhatWasBuiltWithLocalChanges) {
   EXPECT_EQ(measured_commit(environment), "c1");
   environment.dirty = true;
   EXPECT_EQ(measured_commit(environment), "c1-dirty");
+}
+
+ContentKind kind_of(const std::string& text) {
+  std::istringstream content(text);
+  return kind_of_content(content);
+}
+
+TEST(ContentKind, IsToldByTheOutermostKeys) {
+  using enum ContentKind;
+  const std::vector<std::pair<std::string, ContentKind>> texts{
+      {R"({"version": 7, "run": {"schema": "x"}, "schema": "dlscale.result"})"
+       "\n{\"end\": true}\n",
+       result},
+      {R"({"schema": "dlscale.validation", "runs": []})", validation},
+      {R"({"schema": "dlscale.gate", "results": []})", unknown},
+      {R"({"benchmarks": [], "context": {}})", google_benchmark},
+      {R"( {"context": {"results": []}, "benchmarks": [NaN)", google_benchmark},
+      {R"({"results": [{"command": "x"}]})", hyperfine},
+      {R"({"results": {"a.time_x": 1}, "commit_hash": "c"})", unknown},
+      {R"({"a": {"schema": "dlscale.result"}, "b": [{"context": 1, "benchmarks": 2}]})", unknown},
+      {R"({"schema": 1})", unknown},
+      {"{}", unknown},
+      {"[]", unknown},
+      {"null", unknown},
+      {"", unknown},
+      {"# nThread 1", nccl_tests},
+      {":::MLLOG {}", mllog},
+      {"elapsed time per iteration (ms): 1", unknown},
+  };
+  for (const auto& [text, kind] : texts) EXPECT_EQ(kind_of(text), kind) << text;
+}
+
+TEST(ContentKind, OfDamageIsWhatItsBeginningCallsFor) {
+  using enum ContentKind;
+  const std::vector<std::pair<std::string, ContentKind>> texts{
+      {R"({"version": nonsense, "schema":"dlscale.result"})", result},
+      {R"({"context": {"a": )", google_benchmark},
+      {R"({"commit_hash": "c", "date": )", unknown},
+      {R"({"results": )", hyperfine},
+      {R"({"schema": "dlsc)", unknown},
+      {"{", unknown},
+  };
+  for (const auto& [text, kind] : texts) EXPECT_EQ(kind_of(text), kind) << text;
+}
+
+TEST(ContentKind, ReadsNoMoreOfAFileThanTellsIt) {
+  std::istringstream content(R"({"context": {}, "benchmarks": [)" + std::string(100'000, ' '));
+  EXPECT_EQ(kind_of_content(content), ContentKind::google_benchmark);
+  EXPECT_LT(content.tellg(), 100);
+}
+
+TEST(ContentKind, OfWhatIsNoFileIsUnknown) {
+  const samples::TemporaryFolder folder;
+  EXPECT_EQ(kind_of_file(folder.path()), ContentKind::unknown);
+  EXPECT_EQ(kind_of_file(folder / "none.json"), ContentKind::unknown);
+  samples::write_text(folder / "a.json", R"({"results": []})");
+  EXPECT_EQ(kind_of_file(folder / "a.json"), ContentKind::hyperfine);
+}
+
+TEST(StrictJson, HasNullForBareWordsAndNotForThoseInStrings) {
+  EXPECT_EQ(strict_json("[NaN, -NaN,Infinity,\n-Infinity]"), "[null, null,null,\nnull]");
+  for (const std::string_view same :
+       {R"({"NaN": "Infinity", "a\"NaN": "\\", "b": 1})", R"("\\\"NaN\\")", "[1e5, -2, true]",
+        "[xNaN, NaN1, Nan, nan, Infinity_, 1NaN]", R"("not closed NaN)", R"("NaN\)", ""}) {
+    EXPECT_EQ(strict_json(same), same);
+  }
+  EXPECT_EQ(strict_json(R"({"a\\": NaN})"), R"({"a\\": null})");
+}
+
+TEST(StrictJson, ChangesNothingThatIsJson) {
+  std::mt19937 draw(7);
+  const std::vector<std::string> pieces{"NaN", "Infinity", "-", "\\", "\"", "n", " ", ",", "é"};
+  std::uniform_int_distribution<std::size_t> piece(0, pieces.size() - 1);
+  for (int i = 0; i < 2000; ++i) {
+    std::string name;
+    for (int k = 0; k < 6; ++k) name += pieces[piece(draw)];
+    const std::string text = nlohmann::json{{name, {{"value", name}}}, {"x", -1.5}}.dump(1);
+    ASSERT_EQ(strict_json(text), text);
+  }
 }
 
 }  // namespace

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "message.hpp"
 #include "small_set.hpp"
 #include "temporary_folder.hpp"
 #include "train/data/data.hpp"
+#include "train/data/random.hpp"
 
 namespace dlscale::train {
 namespace {
@@ -249,6 +253,119 @@ TEST_F(Pipeline, EndsWhereverItsThreadsAre) {
     DataPipeline pipeline(*suite_data, {.shape = piped_shape, .batch = 2, .threads = 1 + i % 4});
     for (int taken = 0; taken < i % 3; ++taken) pipeline.next();
   }
+}
+
+// Of the authors' reference implementation for seed 1234567.
+TEST(RandomStream, IsSplitMix64) {
+  RandomStream random(1234567);
+  EXPECT_EQ(random.next(), 6457827717110365317U);
+  EXPECT_EQ(random.next(), 3203168211198807973U);
+  EXPECT_EQ(random.next(), 9817491932198370423U);
+}
+
+TEST(RandomStream, DrawsEveryNumberBelowItsLimitEquallyOften) {
+  RandomStream random(5);
+  std::array<int, 7> counts{};
+  for (int i = 0; i < 70000; ++i) ++counts.at(random.below(7));
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 500);  // five standard deviations
+}
+
+std::vector<std::size_t> epoch(PictureSequence& sequence, std::uint64_t number, std::size_t n) {
+  std::vector<std::size_t> pictures;
+  for (std::size_t i = 0; i < n; ++i) pictures.push_back(sequence.at(number * n + i).picture);
+  return pictures;
+}
+
+TEST(PictureSequence, ShowsEveryPictureOncePerEpoch) {
+  PictureSequence sequence(37, 1);
+  for (std::uint64_t e = 0; e < 4; ++e) {
+    std::vector<std::size_t> pictures = epoch(sequence, e, 37);
+    std::ranges::sort(pictures);
+    for (std::size_t i = 0; i < pictures.size(); ++i) EXPECT_EQ(pictures[i], i);
+  }
+}
+
+TEST(PictureSequence, ShufflesAnewEachEpochAndForEachSeed) {
+  PictureSequence one(37, 1);
+  PictureSequence other(37, 2);
+  const auto first = epoch(one, 0, 37);
+  EXPECT_NE(first, epoch(one, 1, 37));
+  EXPECT_NE(first, epoch(other, 0, 37));
+  EXPECT_EQ(first, epoch(one, 0, 37));
+}
+
+TEST(PictureSequence, GivesEveryPositionItsOwnCropSeed) {
+  PictureSequence sequence(5, 1);
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t i = 0; i < 100; ++i) seeds.insert(sequence.at(i).seed);
+  EXPECT_EQ(seeds.size(), 100U);
+}
+
+TEST(PictureSequence, PutsEveryPictureInEveryPlaceEquallyOften) {
+  PictureSequence sequence(4, 9);
+  int firsts = 0;
+  for (std::uint64_t e = 0; e < 4000; ++e) firsts += sequence.at(4 * e).picture == 2 ? 1 : 0;
+  EXPECT_NEAR(firsts, 1000, 140);  // five standard deviations
+}
+
+constexpr ImageShape learnable_shape{3, 8, 8};
+
+std::vector<float> thumbnail(const DataSet::Picture& picture, std::uint64_t seed) {
+  std::vector<float> out(learnable_shape.elements());
+  load_picture(picture, learnable_shape, seed, out);
+  return out;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
+/// The mean thumbnail of each class, of the first half of the pictures.
+std::vector<std::vector<float>> centroids(const DataSet& data) {
+  std::vector<std::vector<float>> means(data.classes.size(),
+                                        std::vector<float>(learnable_shape.elements()));
+  std::vector<float> counts(data.classes.size());
+  for (std::size_t i = 0; i < data.pictures.size() / 2; ++i) {
+    const auto label = data.pictures[i].label;
+    const auto image = thumbnail(data.pictures[i], i);
+    for (std::size_t j = 0; j < image.size(); ++j) means[label][j] += image[j];
+    ++counts[label];
+  }
+  for (std::size_t c = 0; c < means.size(); ++c) {
+    for (float& value : means[c]) value /= counts[c];
+  }
+  return means;
+}
+
+std::int32_t nearest(const std::vector<std::vector<float>>& means,
+                     const std::vector<float>& image) {
+  std::int32_t best = 0;
+  for (std::size_t c = 1; c < means.size(); ++c) {
+    if (distance(means[c], image) < distance(means[best], image)) {
+      best = static_cast<std::int32_t>(c);
+    }
+  }
+  return best;
+}
+
+// A network must be able to learn the classes from random crops; chance is one in ten.
+TEST(DataSet, CanBeLearntByTheSimplestOfClassifiers) {
+  const TemporaryFolder folder;
+  const DataSet data = make_data_set(folder / "set", {.classes = 10,
+                                                      .pictures = 160,
+                                                      .width = 120,
+                                                      .height = 90,
+                                                      .target_bytes = 7000,
+                                                      .seed = 2});
+  const auto means = centroids(data);
+  int right = 0;
+  const std::size_t half = data.pictures.size() / 2;
+  for (std::size_t i = half; i < data.pictures.size(); ++i) {
+    right += nearest(means, thumbnail(data.pictures[i], i)) == data.pictures[i].label ? 1 : 0;
+  }
+  EXPECT_GT(right, half / 2);
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
-#include "backend/comm/nccl/exchange.hpp"
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-
+#include "backend/comm/nccl/exchange.hpp"
+#include "backend/comm/nccl/preconditions.hpp"
+#include "backend/comm/nccl/result.hpp"
 #include "core/base/error.hpp"
+#include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {
@@ -159,6 +162,118 @@ TEST(ExchangesOfCalls, OfARankThatIsNotTheRootOfAReduceTakeNothing) {
   const Exchange exchange = exchange_of(call, rank, ranks);
   EXPECT_EQ(exchange.placement, Placement::out_of_place);
   EXPECT_EQ(exchange.count, 60U);
+}
+
+/// What each of three ranks hears of work that rank `failing` cannot do.
+std::vector<std::string> obstacles(Rank failing) {
+  std::vector<std::string> heard(3);
+  run_on_threads(3, [&](Communicator& ranks) {
+    const Rank rank = ranks.rank();
+    heard[static_cast<std::size_t>(rank)] = obstacle_on_any(ranks, [=] {
+      if (rank == failing) throw ConfigError("The GPU has no memory left.");
+    });
+    ranks.barrier();  // all are in step
+  });
+  return heard;
+}
+
+TEST(ObstacleOnAny, IsHeardOfByAllRanks) {
+  for (Rank failing = 0; failing < 3; ++failing) {
+    const std::vector<std::string> heard = obstacles(failing);
+    for (Rank rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(heard[static_cast<std::size_t>(rank)],
+                rank == failing ? "The GPU has no memory left." : "another rank cannot ask.");
+    }
+  }
+}
+
+TEST(ObstacleOnAny, IsNoneWhereAllCan) {
+  EXPECT_EQ(obstacles(3), std::vector<std::string>(3));
+}
+
+TEST(Queues, OfTwoLinksMayNotBeOne) {
+  EXPECT_THROW(expect_queues_for_two_links(2, "1"), ConfigError);
+  EXPECT_NO_THROW(expect_queues_for_two_links(1, "1"));  // nobody to wait for
+  for (const char* value : {static_cast<const char*>(nullptr), "", "2", "8", "16"}) {
+    EXPECT_NO_THROW(expect_queues_for_two_links(8, value));
+  }
+}
+
+RankGpu gpu(int device, std::uint8_t number) {
+  RankGpu gpu{.device = device};
+  gpu.uuid[3] = number;
+  return gpu;
+}
+
+template <class Problem>
+std::string problem(const std::vector<RankGpu>& gpus) {
+  try {
+    check_gpus(gpus);
+  } catch (const Problem& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(DeviceOf, IsTheLocalRankModuloTheVisibleGpus) {
+  EXPECT_EQ(device_of(0, 4), 0);
+  EXPECT_EQ(device_of(3, 4), 3);
+  EXPECT_EQ(device_of(5, 4), 1);
+  EXPECT_EQ(device_of(2, 1), 0) << "a launcher that shows each rank its own";
+  EXPECT_EQ(device_of(0, 0), -1);
+}
+
+TEST(RankGpus, MayHaveOneNumberOnSeveralNodes) {
+  EXPECT_NO_THROW(check_gpus(std::vector{gpu(0, 1), gpu(1, 2), gpu(0, 3), gpu(0, 4)}));
+}
+
+TEST(RankGpus, AreRefusedIfTwoRanksShareOne) {
+  const std::string text = problem<ConfigError>({gpu(0, 1), gpu(1, 2), gpu(0, 1)});
+  EXPECT_TRUE(text.starts_with("Ranks 0 and 2 would share a GPU")) << text;
+}
+
+TEST(RankGpus, AreRefusedIfARankSeesNone) {
+  const std::string text = problem<Unsupported>({gpu(0, 1), gpu(-1, 0), gpu(-1, 0)});
+  EXPECT_TRUE(text.starts_with("Rank 1 sees no GPU")) << text;
+}
+
+std::string text(int code, const std::string& detail = "") {
+  return error_of({"ncclAllReduce", code, "its text", detail, 3}).what();
+}
+
+TEST(NcclErrors, NameCallCodeRankAndWords) {
+  const LibraryError error = error_of({"ncclAllReduce", 6, "remote process exited", "peer 5", 3});
+  EXPECT_EQ(error.code(), ExitCode::wrong_result);
+  const std::string said = error.what();
+  EXPECT_EQ(
+      said.find("ncclAllReduce failed on rank 3 with code 6 (remote process exited: peer 5)."), 0U)
+      << said;
+}
+
+TEST(NcclErrors, AdviseDifferentlyOnEachCode) {
+  std::set<std::string> advice;
+  for (int code = 1; code <= 6; ++code) {
+    std::string said = text(code);
+    said.erase(0, said.find(").") + 2);
+    EXPECT_GT(said.size(), 80U) << said;
+    advice.insert(said);
+  }
+  EXPECT_EQ(advice.size(), 6U);
+}
+
+TEST(NcclErrors, AreOneLineWhateverNcclSays) {
+  const std::string said = text(2, "Call to connect failed :\n  Connection refused.\n");
+  EXPECT_EQ(said.find('\n'), std::string::npos);
+  EXPECT_NE(said.find("Call to connect failed : Connection refused)."), std::string::npos) << said;
+}
+
+TEST(NcclErrors, OfUnknownCodesStillNameThem) {
+  EXPECT_EQ(text(42).find("ncclAllReduce failed on rank 3 with code 42 (its text). NCCL_DEBUG"), 0U)
+      << text(42);
+}
+
+TEST(NcclErrors, ThatLookLikeADeathAreTheSystemsAndTheRemotes) {
+  for (int code = 0; code <= 8; ++code) EXPECT_EQ(may_be_a_death(code), code == 2 || code == 6);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
-#include "core/text/quantity_text.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "core/text/quantity_text.hpp"
+#include "core/text/shell_words.hpp"
+#include "core/text/shown_text.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -127,6 +130,82 @@ TEST(QuantityText, ReadsBackWithinItsDigits) {
     EXPECT_NEAR(quantity_text_parsed<BytesPerSecond>(to_text(BytesPerSecond(bytes))) / bytes, 1,
                 5.1e-3);
   }
+}
+
+TEST(ShellWords, LeaveWhatNoShellChanges) {
+  EXPECT_EQ(shell_word("/opt/dlscale"), "/opt/dlscale");
+  EXPECT_EQ(shell_word("--sizes=1,2:3+4@5%_"), "--sizes=1,2:3+4@5%_");
+  EXPECT_EQ(shell_line(std::vector<std::string>{"dlscale", "bench", "comm"}), "dlscale bench comm");
+  EXPECT_EQ(shell_line({}), "");
+}
+
+TEST(ShellWords, QuoteWhatAShellWouldChange) {
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("allreduce.{1,9}2"), "'allreduce.{1,9}2'");
+  EXPECT_EQ(shell_word("a^b"), "'a^b'");
+  EXPECT_EQ(shell_word("a!b"), "'a!b'");
+  EXPECT_EQ(shell_word("=ls"), "'=ls'");
+  EXPECT_EQ(shell_word("ä"), "'ä'");
+}
+
+/// What bash makes of a line: its words, a zero after each.
+std::string read_by_bash(const std::string& line) {
+  std::FILE* pipe = ::popen(("exec bash -c " + shell_word("printf '%s\\0' " + line)).c_str(), "r");
+  std::string text;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  EXPECT_EQ(::pclose(pipe), 0) << line;
+  return text;
+}
+
+TEST(ShellWords, AreReadBackByBash) {
+  std::vector<std::string> words{"allreduce.{1,9}2",
+                                 "{a..c}",
+                                 "~",
+                                 "a=~",
+                                 "$HOME",
+                                 "`id`",
+                                 "a\nb",
+                                 "\\",
+                                 "*",
+                                 "[a]",
+                                 "#",
+                                 "!!"};
+  for (char c = 1; c < 127; ++c) {  // alone, within and in front
+    words.emplace_back(1, c);
+    words.push_back(std::string("a") + c + "b");
+    words.push_back(c + std::string("b,c}"));
+  }
+  std::string expected;
+  for (const std::string& word : words) expected += word + '\0';
+  EXPECT_EQ(read_by_bash(shell_line(words)), expected);
+}
+
+TEST(ShownText, IsOneLine) {
+  EXPECT_EQ(shown_text("a word"), "a word");
+  EXPECT_EQ(shown_text("a\nb\tc\x01\x7f"), "a\\nb\\tc\\x01\\x7f");
+  EXPECT_EQ(shown_text(""), "");
+}
+
+TEST(ShownText, HasNoControlCharactersOfUnicode) {
+  EXPECT_EQ(shown_text("a\xc2\x85z"), "a\\u0085z");
+  EXPECT_EQ(shown_text("\xc2\x80\xc2\x9f\xc2\xa0"), "\\u0080\\u009f\xc2\xa0");
+  EXPECT_EQ(shown_text("\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"), "\\u2028\\u202e\\u2066");
+  EXPECT_EQ(shown_text("… ä €"), "… ä €");
+  EXPECT_EQ(shown_text("\xc2"), "\xc2");  // half a character is shown as it is
+  EXPECT_EQ(shown_text("\xe2\x80"), "\xe2\x80");
+  EXPECT_TRUE(is_plain_line("… ä €"));
+  EXPECT_FALSE(is_plain_line("a\xc2\x9bz"));
+  EXPECT_FALSE(is_plain_line("a\nz"));
+}
+
+TEST(ShownText, IsCutBetweenCharacters) {
+  EXPECT_EQ(shown_text(std::string(120, 'a')), std::string(120, 'a'));
+  EXPECT_EQ(shown_text(std::string(121, 'a')), std::string(120, 'a') + "…");
+  // ä has two bytes; the 120th byte is the first half of one.
+  std::string text = std::string(119, 'a') + "ää";
+  EXPECT_EQ(shown_text(text), std::string(119, 'a') + "…");
 }
 
 }  // namespace

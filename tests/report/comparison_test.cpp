@@ -1,0 +1,329 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/comparison/google_results.hpp"
+#include "report/comparison/ratio.hpp"
+#include "report/comparison/side_by_side.hpp"
+#include "report/prediction/prediction_table.hpp"
+#include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+Repeats noisy(int repeats, int samples, double centre, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> noise(0, 0.02);
+  Repeats result;
+  for (int r = 0; r < repeats; ++r) {
+    std::vector<double> times;
+    times.reserve(static_cast<std::size_t>(samples));
+    for (int i = 0; i < samples; ++i) times.push_back(centre * std::exp(noise(generator)));
+    result.push_back(times);
+  }
+  return result;
+}
+
+// Critical values of Mann-Whitney's U, two-sided 5 %, from the usual tables (Mann & Whitney 1947).
+TEST(MannWhitney, AgreesWithPublishedCriticalValues) {
+  EXPECT_EQ(mann_whitney_trim(4, 4), 0);
+  EXPECT_EQ(mann_whitney_trim(5, 5), 2);
+  EXPECT_EQ(mann_whitney_trim(5, 8), 6);
+  EXPECT_EQ(mann_whitney_trim(8, 8), 13);
+  EXPECT_EQ(mann_whitney_trim(10, 10), 23);
+  EXPECT_EQ(mann_whitney_trim(20, 20), 127);
+}
+
+/// P(U = 0), P(U = 1), …, of probabilities, which do not overflow: the largest of the n + m values
+/// is one of the m with probability m / (n + m), and then U counts all n below it.
+std::vector<double> exact_shares(int n, int m) {
+  std::vector<std::vector<double>> shares(n + 1, std::vector<double>{1});
+  for (int j = 1; j <= m; ++j) {
+    for (int i = 1; i <= n; ++i) {
+      const std::vector<double> without_second = shares[i];  // of i and j - 1 values
+      std::vector<double> both(static_cast<std::size_t>(i) * j + 1, 0);
+      const double second = static_cast<double>(j) / (i + j);
+      for (std::size_t u = 0; u < without_second.size(); ++u) {
+        both[u + i] += second * without_second[u];
+      }
+      for (std::size_t u = 0; u < shares[i - 1].size(); ++u) {
+        both[u] += (1 - second) * shares[i - 1][u];
+      }
+      shares[i] = std::move(both);
+    }
+  }
+  return shares[n];
+}
+
+TEST(MannWhitney, IsApproximatedWhereCountingTakesTooLong) {
+  for (const auto& [n, m] :
+       {std::pair{51, 50}, std::pair{50, 51}, std::pair{5, 501}, std::pair{120, 30}}) {
+    const std::vector<double> shares = exact_shares(n, m);
+    const int trim = mann_whitney_trim(n, m);
+    ASSERT_GT(trim, 0);
+    const double below = std::accumulate(shares.begin(), shares.begin() + trim + 1, 0.0);
+    EXPECT_NEAR(below, 0.025, 0.0015) << n << " and " << m;
+  }
+}
+
+TEST(MannWhitney, KnowsNoNumberOfRepeatsTooMany) {
+  const int trim = mann_whitney_trim(600, 600);  // counts of so many overflow a double
+  EXPECT_GT(trim, 160'000);
+  EXPECT_LT(trim, 180'000);
+  const Ratio ratio = ratio_of_medians(noisy(520, 1, 1.0, 1), noisy(520, 1, 1.1, 2), 0.01);
+  EXPECT_NEAR(ratio.value, 1.1, 0.01);
+  EXPECT_LT(ratio.low, ratio.value);
+  EXPECT_GT(ratio.high, ratio.value);
+  EXPECT_LT(ratio.p_larger, 1e-6);
+  EXPECT_GT(ratio.p_smaller, 1 - 1e-6);
+}
+
+TEST(Ratio, FromRepeatsCoversTheTruthNineteenTimesInTwenty) {
+  int covered = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const Ratio ratio =
+        ratio_of_medians(noisy(6, 1, 1.0, 2 * seed), noisy(6, 1, 1.1, 2 * seed + 1));
+    covered += ratio.low <= 1.1 && 1.1 <= ratio.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 372);  // exact coverage is 95.9 %: fewer has probability < 1 in 500
+}
+
+TEST(Ratio, FromSamplesCoversTheTruthMostOfTheTime) {
+  int covered = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Ratio ratio =
+        ratio_of_medians(noisy(1, 30, 1.0, 2 * seed), noisy(1, 30, 1.1, 2 * seed + 1));
+    covered += ratio.low <= 1.1 && 1.1 <= ratio.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 48);
+}
+
+TEST(Ratio, IsInvertedWhenTheSidesAreSwapped) {
+  for (const int repeats : {1, 3, 5}) {
+    const Repeats a = noisy(repeats, 20, 1.0, 1);
+    const Repeats b = noisy(repeats, 20, 1.3, 2);
+    const Ratio forward = ratio_of_medians(a, b);
+    const Ratio backward = ratio_of_medians(b, a);
+    EXPECT_NEAR(forward.value * backward.value, 1, 1e-12) << repeats;
+    EXPECT_NEAR(forward.low * backward.high, 1, 1e-9) << repeats;
+    EXPECT_NEAR(forward.high * backward.low, 1, 1e-9) << repeats;
+  }
+}
+
+TEST(Ratio, DoesNotChangeWithTheUnit) {
+  const Ratio seconds = ratio_of_medians(noisy(5, 3, 1.0, 7), noisy(5, 3, 1.2, 8));
+  const Ratio milliseconds = ratio_of_medians(noisy(5, 3, 1e3, 7), noisy(5, 3, 1.2e3, 8));
+  EXPECT_NEAR(seconds.low, milliseconds.low, 1e-12);
+  EXPECT_NEAR(seconds.high, milliseconds.high, 1e-12);
+}
+
+TEST(Ratio, OfTheSameSamplesIsTheSameEveryTime) {
+  const Repeats a = noisy(2, 25, 1.0, 3);
+  const Repeats b = noisy(2, 25, 1.05, 4);
+  const Ratio first = ratio_of_medians(a, b);
+  const Ratio second = ratio_of_medians(a, b);
+  EXPECT_EQ(first.low, second.low);
+  EXPECT_EQ(first.high, second.high);
+}
+
+TEST(Ratio, SaysHowTheIntervalWasFound) {
+  EXPECT_EQ(ratio_of_medians(noisy(5, 3, 1, 1), noisy(6, 3, 1, 2)).method, "5 and 6 repeats");
+  const std::string method = ratio_of_medians(noisy(5, 3, 1, 1), noisy(2, 6, 1, 2)).method;
+  EXPECT_NE(method.find("bootstrap of 15 and 12 samples"), std::string::npos) << method;
+}
+
+TEST(Ratio, OfTooFewSamplesHasNoInterval) {
+  const Ratio ratio = ratio_of_medians({{1.0}}, {{2.0, 2.0}});
+  EXPECT_DOUBLE_EQ(ratio.value, 2.0);
+  EXPECT_TRUE(ratio.method.empty());
+}
+
+TEST(Ratio, IsWiderWhenLaunchesDifferMoreThanTheirSamples) {
+  Repeats steady = noisy(3, 20, 1.0, 1);
+  Repeats jumpy;
+  for (const double centre : {0.9, 1.0, 1.1}) jumpy.push_back(noisy(1, 20, centre, 2).front());
+  const Ratio calm = ratio_of_medians(steady, noisy(3, 20, 1.0, 9));
+  const Ratio wild = ratio_of_medians(steady, jumpy);
+  EXPECT_GT(std::log(wild.high / wild.low), 3 * std::log(calm.high / calm.low));
+}
+
+ResultSource trained(const std::string& name, double forward) {
+  samples::PhaseTimes times;
+  times.forward = forward;
+  ResultSource source{name, {samples::file("e2e", {samples::e2e({}, times)})}, {}};
+  source.results.front().header.environment.cpu = name + " CPU";
+  return source;
+}
+
+TEST(SideBySide, GivesTimesAndRatiosToTheFirst) {
+  const SideBySide all = side_by_side({trained("A", 0.2), trained("B", 1.2)});
+  ASSERT_EQ(all.columns.size(), 2U);
+  ASSERT_EQ(all.rows.size(), 1U);
+  EXPECT_NEAR(all.rows[0].times[0].si(), 1.0, 1e-12);
+  EXPECT_NEAR(all.rows[0].times[1].si(), 2.0, 1e-12);
+  const Document document = side_by_side_document(all);
+  expect_well_made(document);
+  EXPECT_EQ(cell(document.tables[0], 0, "÷ first"), "2.00");
+  ASSERT_EQ(document.tables.size(), 2U);
+  EXPECT_EQ(document.tables[1].notes, std::vector<std::string>{"cpu: A: A CPU; B: B CPU"});
+}
+
+TEST(SideBySide, PutsSchedulesOfOneFolderInColumnsOfTheirOwn) {
+  ResultSource source = trained("A", 0.2);
+  source.results.front().measurements.push_back(
+      samples::e2e({"alexnet", 1, Schedule::sequential, 0}, {}));
+  const SideBySide all = side_by_side({source});
+  ASSERT_EQ(all.columns.size(), 2U);
+  EXPECT_EQ(all.columns[0].name, "A · sequential");
+  EXPECT_EQ(all.columns[1].name, "A · wait_free");
+}
+
+TEST(SideBySide, NeverJoinsRunsThatDifferInASetting) {
+  ResultSource source = trained("A", 0.2);
+  Measurement more = source.results.front().measurements.front();
+  more.axes["threads"] = "2";
+  source.results.front().measurements.push_back(more);
+  const SideBySide all = side_by_side({source});
+  ASSERT_EQ(all.columns.size(), 2U);
+  EXPECT_EQ(all.columns[1].name, "A · threads=2");
+}
+
+TEST(SideBySide, LeavesOutWhatFailedAndCountsWhatStandsAlone) {
+  ResultSource a = trained("A", 0.2);
+  ResultSource b = trained("B", 0.2);
+  b.results.front().measurements.front().status = Status::wrong;
+  const SideBySide all = side_by_side({a, b});
+  EXPECT_TRUE(all.rows.empty());
+  EXPECT_EQ(all.alone, 1U);
+}
+
+TEST(SideBySide, TakesPredictionsAsAColumn) {
+  const std::vector<model::Prediction> curve = samples::curve("alexnet");
+  ResultSource predicted{
+      "predicted", {}, predictions_of(prediction_document(curve).json(), "p.json")};
+  ASSERT_EQ(predicted.predicted.size(), curve.size());
+  ResultSource measured = trained("A", 0.2);
+  measured.results.front().measurements.front().axes["batch"] =
+      predicted.predicted.front().axes.at("batch");
+  const SideBySide all = side_by_side({measured, predicted});
+  ASSERT_EQ(all.rows.size(), 1U);
+  EXPECT_EQ(all.rows[0].times[1], curve.front().time.total);
+  EXPECT_EQ(all.alone, curve.size() - 1);
+}
+
+TEST(SideBySide, RefusesPredictionsThatAreNone) {
+  for (const char* text : {"", "{}", "[]", R"({"predictions": [{"run": {}}]})",
+                           R"({"predictions": [{"run": {"network": 3}}]})"}) {
+    try {
+      static_cast<void>(predictions_of(text, "file.json"));
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_TRUE(contains(error.what(), "file.json")) << error.what();
+    }
+  }
+}
+
+/// A file that goes with the object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view text)
+      : path_(std::filesystem::temp_directory_path() /
+              ("google-results-" + std::to_string(::getpid()) + ".json")) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() {
+    std::error_code unknown;
+    std::filesystem::remove(path_, unknown);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+ResultFile results_of(const std::string& rows) {
+  const TemporaryFile file(R"({"context": {"num_cpus": 4, "host_name": "h"}, "benchmarks": [)" +
+                           rows + "]}");
+  EXPECT_TRUE(is_google_benchmark(file.path()));
+  return google_results(file.path());
+}
+
+constexpr const char* measured_rows = R"({"name": "comm", "real_time": 2, "time_unit": "s"},
+  {"name": "comm", "real_time": 4, "time_unit": "s"},
+  {"name": "comm_median", "run_name": "comm", "run_type": "aggregate", "aggregate_name": "median",
+   "real_time": 99, "time_unit": "s"})";
+
+TEST(GoogleResults, HaveRepetitionsAsSamplesAndAreJudgedWhateverTheyAreCalled) {
+  const ResultFile file = results_of(measured_rows);
+  ASSERT_EQ(file.measurements.size(), 1U);
+  EXPECT_EQ(file.measurements[0].key(), "comm");
+  EXPECT_EQ(file.measurements[0].at("real_time").samples,
+            (std::vector<std::vector<double>>{{2, 4}}));
+  EXPECT_EQ(file.header.environment.cores, 4);
+  EXPECT_EQ(role_of("comm", "real_time"), Role::judged);
+  EXPECT_EQ(role_of("e2e", "real_time"), Role::judged);
+}
+
+TEST(GoogleResults, OfAggregatesAloneHaveTheMedian) {
+  const ResultFile file = results_of(
+      R"({"name": "A_median", "run_name": "A", "run_type": "aggregate", "aggregate_name": "median",
+          "real_time": 3, "time_unit": "s"},
+         {"name": "A_cv", "run_name": "A", "run_type": "aggregate", "aggregate_name": "cv",
+          "real_time": NaN})");
+  ASSERT_EQ(file.measurements.size(), 1U);
+  EXPECT_EQ(file.measurements[0].at("real_time").samples, (std::vector<std::vector<double>>{{3}}));
+}
+
+TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
+  const ResultFile a = results_of(measured_rows);
+  for (const auto& [row, verdict, why] :
+       {std::tuple{R"({"name": "comm", "error_occurred": true, "error_message": "no device"})",
+                   Verdict::wrong, "B is wrong (no device)"},
+        std::tuple{R"({"name": "comm", "skipped": true})", Verdict::inconclusive,
+                   "B is unsupported (skipped)"},
+        std::tuple{R"({"name": "comm", "real_time": 2}, {"name": "comm", "real_time": NaN})",
+                   Verdict::inconclusive, "B is without times"}}) {
+    const ComparisonReport report = compare(std::vector{a}, std::vector{results_of(row)}, 0.02);
+    ASSERT_EQ(report.not_compared.size(), 1U) << row;
+    EXPECT_NE(report.not_compared[0].why.find(why), std::string::npos)
+        << report.not_compared[0].why;
+    EXPECT_EQ(report.verdict, verdict) << row;
+  }
+}
+
+TEST(GoogleResults, RefuseTimesThatNothingTakes) {
+  for (const char* time : {"0", "-1", "1e300"}) {
+    const std::string row = std::string(R"({"name": "A", "real_time": )") + time + "}";
+    EXPECT_THROW((void)results_of(row), ConfigError) << time;
+  }
+}
+
+TEST(GoogleResults, AreNotTakenForOthers) {
+  for (const std::string_view text :
+       {R"({"schema": "dlscale.result", "version": 1, "context": {}})", "[\"context\"]", "",
+        "\"context\""}) {
+    const TemporaryFile file(text);
+    EXPECT_FALSE(is_google_benchmark(file.path())) << text;
+  }
+  EXPECT_FALSE(is_google_benchmark("/nowhere/at/all.json"));
+}
+
+}  // namespace
+}  // namespace dlscale::report
