@@ -16,7 +16,7 @@
 #include "backend/host/host.hpp"
 #include "bench/engine/speed_looks.hpp"
 #include "core/base/error.hpp"
-#include "report/table/record_columns.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::app {
 namespace {

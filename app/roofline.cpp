@@ -16,7 +16,6 @@
 #include "core/text/numbers.hpp"
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
-#include "report/kernels/choice_evidence.hpp"
 #include "report/kernels/kernel_study.hpp"
 #include "report/kernels/placed_table.hpp"
 #include "report/kernels/roofline_table.hpp"

@@ -8,7 +8,7 @@
 #include "app/gate/noise_study.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/table/record_columns.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::app {
 namespace {

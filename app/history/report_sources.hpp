@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "report/comparison/side_by_side.hpp"
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 #include "report/sections/report.hpp"
 
 namespace dlscale::app {

@@ -13,7 +13,7 @@
 #include "model/sgd_iter/iteration_trace.hpp"
 #include "model/what_if/explain.hpp"
 #include "report/prediction/explanation_table.hpp"
-#include "report/prediction/prediction_trace.hpp"
+#include "report/prediction/prediction_table.hpp"
 
 namespace dlscale::app {
 namespace {

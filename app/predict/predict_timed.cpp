@@ -17,7 +17,7 @@
 #include "core/text/quantity_text.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
-#include "report/prediction/timed_table.hpp"
+#include "report/prediction/sweep_table.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -9,19 +9,52 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/longest_time.hpp"
 #include "core/base/slowest_rank.hpp"
 #include "core/results/communication_profile.hpp"
 #include "core/results/usable_rows.hpp"
+#include "regression/import/result_run.hpp"
 #include "regression/statistics/benjamini_hochberg.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/results/environment_rows.hpp"
-#include "report/results/measured_place.hpp"
 #include "report/validation/measured_runs.hpp"
 
 namespace dlscale::report {
+
 namespace {
+
+/// Place of measurements, as far as their files record it: the class of the machine, and ranks and
+/// cores of the launch, by name. Files from several places contribute all values. Excludes
+/// libraries, compilers and what joined the ranks, since a comparison may be about these.
+using MeasuredPlace = std::map<std::string, std::set<std::string>>;
+
+/// False for placeholders of unknown values, as in files of Google Benchmark.
+bool is_known(const std::string& value) {
+  return !value.empty() && value != "unknown" && value != "0" && value != "0 GiB";
+}
+
+void add_place(MeasuredPlace& place, const ResultHeader& header) {
+  history::Facts facts = history::machine_facts(header);
+  facts.merge(history::launch_facts(header));
+  facts.erase("comm");
+  for (const auto& [name, value] : facts) {
+    if (is_known(value)) place[name].insert(value);
+  }
+}
+
+/// Properties in which two places differ, if both know them: "cpu: X | Y".
+std::vector<std::string> place_differences(const MeasuredPlace& a, const MeasuredPlace& b) {
+  std::vector<std::string> lines;
+  for (const auto& [name, values] : a) {
+    const auto other = b.find(name);
+    if (other == b.end() || other->second == values) continue;
+    lines.push_back(
+        fmt::format("{}: {} | {}", name, fmt::join(values, ", "), fmt::join(other->second, ", ")));
+  }
+  return lines;
+}
 
 /// All measurements under one key.
 struct MeasuredCell {

@@ -76,7 +76,7 @@ enum class AcrossPlaces { refused, judged };
 /// it is below 1 / (1 + margin). It is unchanged if the interval lies in between, else
 /// inconclusive. Among many rows chance must not decide: a judged row stays regressed or improved
 /// only if Benjamini-Hochberg over all judged rows at 5 % keeps it. Rows measured at different
-/// places (report/results/measured_place.hpp) are inconclusive unless `across` judges them. Throws
+/// places are inconclusive unless `across` judges them. Throws
 /// Error (nothing_measured) if A and B have no key in common.
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
                          double margin, AcrossPlaces across = AcrossPlaces::refused);

@@ -14,10 +14,9 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/format/kind_of.hpp"
+#include "report/format/format.hpp"
 #include "report/results/axes.hpp"
 #include "report/table/field_table.hpp"
-#include "report/table/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {

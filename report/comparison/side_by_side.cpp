@@ -16,7 +16,6 @@
 #include "report/results/axes.hpp"
 #include "report/results/environment_rows.hpp"
 #include "report/table/field_table.hpp"
-#include "report/table/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {

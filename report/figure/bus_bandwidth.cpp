@@ -1,4 +1,4 @@
-#include "report/figure/bus_bandwidth.hpp"
+#include "report/figure/figures.hpp"
 
 #include <algorithm>
 #include <charconv>

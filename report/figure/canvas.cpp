@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page/html_text.hpp"
+#include "report/page/html.hpp"
 
 namespace dlscale::report::figure {
 namespace {

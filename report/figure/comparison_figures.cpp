@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,8 +11,10 @@
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
+#include "report/format/text_width.hpp"
 
 namespace dlscale::report::figure {
+
 namespace {
 
 constexpr std::size_t most_forest_rows = 60;
@@ -57,6 +60,108 @@ void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, doubl
   canvas.circle({x.at(as_percent(row.ratio)), y}, 4.5, colour_of(row),
                 fmt::format("{}: {}, {}", row.name, signed_percent(row.ratio - 1), row.verdict));
   canvas.text({x.to + 8, y + 4}, row.verdict, Anchor::start, "soft");
+}
+
+constexpr double strip = 140;
+constexpr std::size_t most_points = 100;
+/// Characters of bold text that fit the width of a strip.
+constexpr std::size_t longest_heading = 116;
+
+bool usable(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+bool is_drawn(const std::optional<double>& reported) {
+  return reported && usable(*reported);
+}
+
+/// First of the last points of a strip, which are drawn.
+std::size_t first_point(const StripRow& row) {
+  return row.values.size() > most_points ? row.values.size() - most_points : 0;
+}
+
+void draw_levels(Canvas& canvas, const Frame& frame, const ChangePoints& found, double first) {
+  for (const HistorySegment& segment : found.segments) {
+    const double from = std::max(first, static_cast<double>(segment.first));
+    const auto to = static_cast<double>(segment.last);
+    if (to < first) continue;
+    const double y = frame.y.at(segment.level);
+    canvas.line({frame.x.at(from - 0.4), y}, {frame.x.at(to + 0.4), y}, "s0 wide");
+    canvas.text({frame.x.at(to + 0.4), y - 4}, significant(segment.level, 4), Anchor::end, "soft");
+  }
+  for (const ChangePoint& change : found.changes) {
+    const double middle = static_cast<double>(change.before + change.after) / 2;
+    if (middle < first) continue;
+    canvas.line({frame.x.at(middle), frame.y.from}, {frame.x.at(middle), frame.y.to}, "dash");
+    canvas.text({frame.x.at(middle) + 3, frame.y.to + 10}, signed_percent(change.ratio - 1));
+  }
+}
+
+void draw_points(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
+  for (std::size_t i = first; i < row.values.size(); ++i) {
+    if (!usable(row.values[i])) continue;
+    const std::string who = i < row.labels.size() ? row.labels[i] : fmt::format("point {}", i);
+    canvas.circle({frame.x.at(static_cast<double>(i)), frame.y.at(row.values[i])}, 2.5, "c3",
+                  fmt::format("{}: {} {}", who, significant(row.values[i], 4), row.unit));
+  }
+}
+
+/// Draws notes between their point and the one before; puts labels of one place side by side.
+void draw_notes(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
+  std::size_t before = row.values.size();
+  double shift = 0;
+  for (const StripNote& note : row.notes) {
+    if (note.at < first || note.at >= row.values.size()) continue;
+    const double x = frame.x.at(static_cast<double>(note.at) - 0.5);
+    shift = note.at == before ? shift + 9.0 * static_cast<double>(note.label.size()) : 0;
+    before = note.at;
+    canvas.line({x, frame.y.from}, {x, frame.y.to}, "s1");
+    canvas.text({x + 3 + shift, frame.y.from - 3}, note.label, Anchor::start, "bold", note.text);
+  }
+}
+
+/// Draws the reported value, if the history lacks it, as a ring after the last point.
+void draw_reported(Canvas& canvas, const Frame& frame, const StripRow& row) {
+  if (!is_drawn(row.reported)) return;
+  const auto after = static_cast<double>(row.values.size());
+  canvas.circle({frame.x.at(after), frame.y.at(*row.reported)}, 4, "hollow s1",
+                fmt::format("reported here, not in the history: {} {}",
+                            significant(*row.reported, 4), row.unit));
+}
+
+/// "metric (ms, smaller is better), changed", with the name shortened to fit.
+std::string heading(const StripRow& row) {
+  const std::string remark = row.remark.empty() ? "" : ", " + row.remark;
+  const std::string rest =
+      fmt::format(" ({}{}), {}", row.unit, remark, history_shape_name(row.found.shape));
+  const std::size_t room = longest_heading - std::min(rest.size(), longest_heading / 2);
+  return format::shortened(row.name, room) + rest;
+}
+
+void draw_strip(Canvas& canvas, const StripRow& row, double top) {
+  const std::size_t first = first_point(row);
+  double least = HUGE_VAL;
+  double most = 0;
+  const auto consider = [&](double value) {
+    if (!usable(value)) return;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  };
+  std::for_each(row.values.begin() + static_cast<std::ptrdiff_t>(first), row.values.end(),
+                consider);
+  if (row.reported) consider(*row.reported);
+  canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
+  const double room = (most - least) * 0.3;  // for texts above and below the points
+  const Frame frame =
+      frame_in({80, top + 20, figure_width - 100, strip - 62},
+               {static_cast<double>(first) - 1,
+                static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
+               {least - room, most + room});
+  draw_axes(canvas, frame, {}, linear_ticks(frame.y), "commits, the oldest first", "");
+  draw_levels(canvas, frame, row.found, static_cast<double>(first));
+  draw_points(canvas, frame, row, first);
+  draw_notes(canvas, frame, row, first);
+  draw_reported(canvas, frame, row);
 }
 
 }  // namespace
@@ -143,6 +248,33 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
       fmt::format("The change of each round in percent, + is worse, a panel for each of {}.",
                   counted(static_cast<long long>(shown.size()), "metric"));
   return Figure{"paired", title, alt, canvas.svg(title, alt), "paired.svg"};
+}
+
+std::optional<Figure> history_strips(std::span<const StripRow> rows) {
+  std::vector<const StripRow*> shown;
+  std::size_t fit = 0;
+  for (const StripRow& row : rows) {
+    const auto first = row.values.begin() + static_cast<std::ptrdiff_t>(first_point(row));
+    if (std::count_if(first, row.values.end(), usable) < 2) continue;
+    ++fit;
+    if (shown.size() < most_strips) shown.push_back(&row);
+  }
+  if (shown.empty()) return {};
+  Canvas canvas(figure_width, strip * static_cast<double>(shown.size()));
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    draw_strip(canvas, *shown[i], strip * static_cast<double>(i));
+  }
+  std::string title =
+      "History: points (grey), levels (lines), where they changed (broken lines) and what happened "
+      "(marks)";
+  if (shown.size() < fit) title += fmt::format(" ({} more are not drawn)", fit - shown.size());
+  const std::string alt = fmt::format(
+      "The last {} commits at most of {} series, the level of each segment, a broken line where "
+      "the "
+      "level changed, with the change in percent, and marks of alerts, annotations and other "
+      "machines. The tables of levels and marks say the same.",
+      most_points, shown.size());
+  return Figure{"history", title, alt, canvas.svg(title, alt), "history.svg"};
 }
 
 }  // namespace dlscale::report::figure

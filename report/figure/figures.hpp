@@ -1,7 +1,15 @@
 #pragma once
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "core/results/measurement.hpp"
+#include "model/machine/machine.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "report/kernels/kernel_study.hpp"
+#include "report/validation/validate.hpp"
 
 namespace dlscale::report {
 
@@ -24,3 +32,29 @@ Figures report_figures(const ReportInput& input);
 std::vector<std::string> figure_files();
 
 }  // namespace dlscale::report
+
+namespace dlscale::report::figure {
+
+/// "step_stack": time of a step on every rank, from "e2e" rows with phases, one bar for each rank.
+/// Parts: compute (t_f + t_b + t_u), exposed communication (t_comm_exposed), input (t_io + t_h2d)
+/// and other (t_other). Means over steps, since they add up and medians do not. Absent without such
+/// a row.
+std::optional<Figure> step_stack(std::span<const ResultFile> results);
+
+/// "stragglers": rank × step of rows with several ranks. Shows by how much the own work of a rank
+/// (t_iter − t_comm_exposed) exceeds the median of the ranks in that step; positive is slower.
+/// Takes the first repeat of the run with most ranks of each network. Absent without such a row.
+std::optional<Figure> straggler_map(std::span<const ResultFile> results);
+
+/// "speedup": images per second against the number of workers, one panel for each network. Shows
+/// the prediction with its 90 % interval, and the measurement in the same setting with its 95 %
+/// interval. The ideal is n times the predicted rate of one worker. Absent without a curve of two
+/// points.
+std::optional<Figure> scaling(std::span<const std::vector<model::Prediction>> curves,
+                              const Validation& validation);
+
+/// "phases": the phases of an iteration as stacked bars, predicted above measured, one panel for
+/// each network and batch. At most 48 runs. Absent without a run.
+std::optional<Figure> phase_bars(const Validation& validation);
+
+}  // namespace dlscale::report::figure

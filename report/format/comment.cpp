@@ -11,10 +11,8 @@
 
 #include "core/base/error.hpp"
 #include "report/format/format.hpp"
-#include "report/format/kind_of.hpp"
-#include "report/format/markdown_text.hpp"
+#include "report/format/markdown.hpp"
 #include "report/format/text_width.hpp"
-#include "report/format/utf8.hpp"
 
 namespace dlscale::report::format {
 namespace {

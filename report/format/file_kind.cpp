@@ -6,7 +6,7 @@
 #include <istream>
 
 #include "core/system/replaceable.hpp"
-#include "report/format/bencher_shape.hpp"
+#include "report/format/bencher.hpp"
 
 namespace dlscale::report::format {
 namespace {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "report/format/format.hpp"
-#include "report/format/kind_of.hpp"
 
 namespace dlscale::report::format {
 

@@ -1,16 +1,19 @@
 #include "report/format/format.hpp"
 
 #include <unistd.h>
-
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
 
 namespace dlscale::report::format {
+
 namespace {
 
 std::string_view environment_variable(const char* name) {
@@ -55,6 +58,24 @@ const Format& find_format(std::string_view name) {
   for (const Format* format : formats.members) names.push_back(format->name);
   throw ConfigError(
       fmt::format("\"{}\" is not a format. Use one of: {}.", name, fmt::join(names, ", ")));
+}
+
+std::string kind_of(const Document& document) {
+  if (!document.json.schema().empty()) return document.json.schema();
+  return nlohmann::json::parse(document.json()).at("schema").get<std::string>();
+}
+
+std::string plain_kind_of(const Document& document) {
+  std::string kind = kind_of(document);
+  std::ranges::replace_if(
+      kind, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return kind;
+}
+
+std::optional<std::size_t> column_of(const Table& table, std::string_view heading) {
+  const auto found = std::ranges::find(table.columns, heading, &Column::heading);
+  if (found == table.columns.end()) return {};
+  return static_cast<std::size_t>(found - table.columns.begin());
 }
 
 }  // namespace dlscale::report::format

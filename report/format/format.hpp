@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,9 +37,13 @@ struct Format {
 /// The format called `name`. Throws ConfigError that lists the known names.
 const Format& find_format(std::string_view name);
 
-}  // namespace dlscale::report::format
+/// Kind of a document in any format: the schema of its JSON, for example "dlscale.prediction".
+std::string kind_of(const Document& document);
 
-namespace dlscale {
-template <>
-Family<report::format::Format> family<report::format::Format>();
-}  // namespace dlscale
+/// The same as part of a name: "dlscale_prediction".
+std::string plain_kind_of(const Document& document);
+
+/// Index of the column with that heading in the records.
+std::optional<std::size_t> column_of(const Table& table, std::string_view heading);
+
+}  // namespace dlscale::report::format

@@ -12,8 +12,7 @@
 #include "core/base/error.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
-#include "report/format/kind_of.hpp"
-#include "report/format/utf8.hpp"
+#include "report/format/text_width.hpp"
 
 namespace dlscale::report::format {
 namespace {

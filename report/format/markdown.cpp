@@ -1,9 +1,9 @@
+#include "report/format/markdown.hpp"
+
 #include <cctype>
 
 #include "report/format/format.hpp"
-#include "report/format/markdown_text.hpp"
 #include "report/format/text_width.hpp"
-#include "report/format/utf8.hpp"
 
 namespace dlscale::report::format {
 namespace {

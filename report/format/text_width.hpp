@@ -17,4 +17,8 @@ std::string to_ascii(std::string_view text);
 /// The text without control characters, so that a hostile name cannot control a terminal.
 std::string printable(std::string_view text);
 
+/// The text as UTF-8 that XML 1.0 and OpenMetrics allow, on one line. Control characters become
+/// blanks; invalid bytes, surrogates and non-characters become U+FFFD.
+std::string valid_utf8(std::string_view text);
+
 }  // namespace dlscale::report::format

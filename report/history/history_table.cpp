@@ -12,7 +12,6 @@
 #include "regression/history/time_text.hpp"
 #include "report/history/history_verdicts.hpp"
 #include "report/table/field_table.hpp"
-#include "report/table/verdict_tone.hpp"
 
 namespace dlscale::report {
 namespace {

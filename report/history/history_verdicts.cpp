@@ -11,7 +11,7 @@
 
 #include "core/text/numbers.hpp"
 #include "regression/history/alert_state.hpp"
-#include "report/table/record_columns.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/kernels/kernel_fields.hpp"
+#include "report/kernels/placed_table.hpp"
 #include "report/kernels/roofline_table.hpp"
 #include "report/table/field_table.hpp"
 

@@ -6,10 +6,16 @@
 #include <vector>
 
 #include "core/results/measurement.hpp"
+#include "model/roofline/fit/choice_judge.hpp"
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 
 namespace dlscale::report {
+
+/// Evidence on choices beyond times, from results of bench conv. It lists the questions that they
+/// answer completely. It also counts the steps that run each kernel in one iteration of each of
+/// their networks, as configured now. Networks that can no longer be read do not count.
+model::ChoiceEvidence choice_evidence(std::span<const ResultFile> results);
 
 /// Whether a convolution was measured by an algorithm requested by name: the rows that `bench conv
 /// --algorithms` adds to those of training runs.

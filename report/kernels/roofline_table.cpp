@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/text/numbers.hpp"
-#include "report/kernels/kernel_fields.hpp"
+#include "report/kernels/placed_table.hpp"
 #include "report/table/field_table.hpp"
 
 namespace dlscale::report {

@@ -10,7 +10,6 @@
 #include "core/text/quantity_text.hpp"
 #include "model/fits/links.hpp"
 #include "report/results/rates.hpp"
-#include "report/results/remarks.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "report/format/markdown_text.hpp"
-#include "report/page/html_text.hpp"
+#include "report/format/markdown.hpp"
+#include "report/page/html.hpp"
 #include "report/sections/report.hpp"
 #include "report/sections/sections.hpp"
 

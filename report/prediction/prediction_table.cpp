@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
+#include "core/results/trace_event.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
+
 namespace {
 
 using model::Prediction;
@@ -117,6 +120,25 @@ Table curve_table(std::span<const Prediction> predictions) {
   return table;
 }
 
+std::size_t number_of(model::TraceRow row) {
+  return static_cast<std::size_t>(row);
+}
+
+void add(const model::IterationTrace& trace, int process, std::vector<std::string>& lines) {
+  const std::string title =
+      fmt::format("predicted: {}, {}", run_title(trace.run), counted(trace.run.ranks, "rank"));
+  lines.push_back(trace_name_line(process, "process_name", 0, title));
+  for (const model::TraceRow row : model::all_trace_rows) {
+    lines.push_back(
+        trace_name_line(process, "thread_name", number_of(row), std::string(trace_row_name(row))));
+  }
+  for (const model::TraceSpan& span : trace.spans) {
+    lines.push_back(
+        trace_line({span.name, std::string(trace_row_name(span.row)), span.what, span.start,
+                    span.duration, span.bytes.si(), process, number_of(span.row)}));
+  }
+}
+
 }  // namespace
 
 std::string run_title(const Run& run) {
@@ -149,6 +171,14 @@ Document prediction_document(std::span<const Prediction> predictions) {
           json_answer("dlscale.prediction", [rows] {
             return Json{{"predictions", list_of(prediction_fields(), rows)}};
           })};
+}
+
+std::string prediction_trace(std::span<const model::IterationTrace> traces) {
+  EXPECT(!traces.empty());
+  std::vector<std::string> lines;
+  int process = 0;
+  for (const model::IterationTrace& trace : traces) add(trace, process++, lines);
+  return fmt::format("{}{}{}", trace_opening, fmt::join(lines, ",\n"), trace_closing);
 }
 
 }  // namespace dlscale::report

@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 
+#include "model/sgd_iter/iteration_trace.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/table/table.hpp"
 
@@ -19,5 +20,9 @@ std::vector<Table> prediction_tables(std::span<const model::Prediction> predicti
 /// "resnet50 on local, 8 images and 1 loader thread per rank, f32, wait_free by parameter server":
 /// the settings that a curve over ranks shares.
 std::string run_title(const Run& run);
+
+/// Predicted iterations as a trace file for Chrome and Perfetto (core/results/trace_event.hpp): one
+/// process for each number of ranks, one row for each concurrent resource.
+std::string prediction_trace(std::span<const model::IterationTrace> traces);
 
 }  // namespace dlscale::report

@@ -1,10 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
+#include "core/network/timed_layers.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/table/table.hpp"
 
@@ -33,5 +36,18 @@ std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows);
 /// "left_out": [...], "speedup_over": "…"}. Rows are as predictions of dlscale.prediction, with
 /// "inter_node" and "best" ("all", "ranks" or null). Requires ≥ 1 row.
 Document sweep_document(const Sweep& sweep);
+
+/// Predictions from measured layer times (model/sgd_iter/timed_iteration.hpp).
+struct TimedPredictions {
+  TimedLayers layers;
+  std::string messages;         ///< source of the message times: "messages.csv", "p40x16"
+  std::optional<Bytes> bucket;  ///< requested size at which buckets are closed
+  std::span<const model::Prediction> rows;  ///< ≥ 1; all with one batch
+};
+
+/// A table with one row for each number of ranks and schedule: phases in ms, images/s, speed-up,
+/// efficiency and the bottleneck; notes below. Records have one row for each prediction. Strict
+/// JSON: {"schema": "dlscale.timed_prediction", "version": 1, "rows": [...]}.
+Document timed_document(const TimedPredictions& predictions);
 
 }  // namespace dlscale::report

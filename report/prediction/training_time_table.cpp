@@ -10,7 +10,7 @@
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/prediction_table.hpp"
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "core/results/measurement.hpp"
@@ -27,5 +29,9 @@ const std::pair<const std::string, Series>* main_series(const Measurement& measu
 bool has_interval(const Summary& summary);
 /// "±1.5 %"; "-" without an interval.
 std::string interval_text(const Summary& summary);
+
+/// Remarks about measurements (reasons for a status, warnings), each text once with its number of
+/// cells, most frequent first. Beyond `most` lines only counts the rest.
+std::vector<std::string> remarks(std::span<const Measurement> measurements, std::size_t most);
 
 }  // namespace dlscale::report

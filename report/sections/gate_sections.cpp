@@ -13,8 +13,7 @@
 #include "core/text/quantity_text.hpp"
 #include "regression/gate/gate_outlook.hpp"
 #include "report/figure/comparison_figures.hpp"
-#include "report/table/record_columns.hpp"
-#include "report/table/verdict_tone.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -13,7 +13,7 @@
 #include "report/comparison/side_by_side.hpp"
 #include "report/figure/figures.hpp"
 #include "report/kernels/kernel_study.hpp"
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 #include "report/validation/validate.hpp"
 
 namespace dlscale::report {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,19 +14,22 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/comparison/side_by_side.hpp"
+#include "report/figure/figures.hpp"
 #include "report/kernels/processor_tables.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/environment_rows.hpp"
-#include "report/results/remarks.hpp"
+#include "report/results/rates.hpp"
 #include "report/results/step_parts.hpp"
 #include "report/sections/history_section.hpp"
 #include "report/sections/quality.hpp"
+#include "report/sections/report.hpp"
 #include "report/sections/summary.hpp"
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 #include "report/validation/validate_order_table.hpp"
 #include "report/validation/validation_table.hpp"
 
 namespace dlscale::report {
+
 namespace {
 
 constexpr std::size_t most_remarks = 5;  ///< per benchmark
@@ -408,6 +413,31 @@ std::vector<Section> report_sections(const ReportInput& input) {
   sections.push_back(warnings_section(input));
   sections.push_back(raw_section(input));
   return sections;
+}
+
+Figures report_figures(const ReportInput& input) {
+  Figures figures;
+  const auto append = [&figures](std::optional<Figure> figure) {
+    if (figure) figures.push_back(std::move(*figure));
+  };
+  append(figure::step_stack(input.results));
+  append(figure::straggler_map(input.results));
+  if (input.trained) {
+    append(figure::phase_bars(input.validation));
+    append(figure::scaling(input.curves, input.validation));
+    append(figure::bus_bandwidth(input.results, input.machine.collectives));
+  } else {
+    append(figure::bus_bandwidth(input.results, {}));
+  }
+  if (input.kernels) append(figure::roofline(*input.kernels));
+  append(figure::latency(input.results));
+  if (input.history) append(history_figure(*input.history));
+  return figures;
+}
+
+std::vector<std::string> figure_files() {
+  return {"step_stack.svg", "stragglers.svg", "phases.svg",  "speedup.svg",
+          "allreduce.svg",  "roofline.svg",   "latency.svg", "history.svg"};
 }
 
 }  // namespace dlscale::report

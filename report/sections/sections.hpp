@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 #include "report/sections/report.hpp"
 #include "report/table/table.hpp"
 

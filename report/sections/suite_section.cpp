@@ -11,7 +11,7 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 #include "report/sections/sections.hpp"
 #include "report/table/field_table.hpp"
 

@@ -12,7 +12,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/kernels/algorithm_summary.hpp"
 #include "report/kernels/processor_tables.hpp"
-#include "report/results/result_records.hpp"
+#include "report/results/result_table.hpp"
 #include "report/sections/communication_tables.hpp"
 #include "report/sections/measured_messages.hpp"
 #include "report/sections/sections.hpp"

@@ -13,9 +13,38 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "regression/statistics/metric.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
+
+/// The colour of a verdict in tables and on pages.
+inline Tone tone_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
+      return Tone::good;
+    case Verdict::unchanged:
+    case Verdict::not_regressed:
+      return Tone::plain;
+    case Verdict::regressed:
+    case Verdict::shifted:
+    case Verdict::wrong:
+      return Tone::bad;
+    case Verdict::inconclusive:
+      return Tone::caution;
+  }
+  return Tone::plain;
+}
+
+/// Adds columns of records with a common meaning for tracking numbers from run to run. Every column
+/// of records declares its meaning (tests/report/records_declared.hpp). By its name alone, a number
+/// without a unit would be a key, and so a new series in every run.
+inline void add_columns(std::vector<Column>& columns, Meaning meaning,
+                        std::initializer_list<std::string_view> headings) {
+  for (const std::string_view heading : headings) {
+    columns.push_back({std::string(heading), Align::right, meaning, {}});
+  }
+}
 
 // An answer is written once: a list of fields describes a row. The table for people, the records
 // (CSV) and the JSON object of a row are made from it, each in the order of the list.

@@ -14,7 +14,7 @@
 #include "core/results/usable_rows.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/fits/links.hpp"
-#include "report/table/phases.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -1,11 +1,17 @@
 #include "report/validation/run_networks.hpp"
 
+#include <map>
+#include <set>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
 #include "core/network/fingerprint.hpp"
+#include "model/fits/links.hpp"
 
 namespace dlscale::report {
+
 namespace {
 
 using Sources = std::map<std::string, std::shared_ptr<const Network>>;
@@ -39,6 +45,42 @@ void for_each_run(std::span<const ResultFile> results, Visit visit) {
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark == "e2e") visit(measurement);
     }
+  }
+}
+
+using Differences = std::map<std::string, std::set<std::string>>;  // difference → files
+
+/// Records a difference; values unknown to a side do not differ.
+void compare_value(Differences& differences, const ResultFile& file, const std::string& what,
+                   const std::string& run, const std::string& machine) {
+  const auto known = [](const std::string& value) { return !value.empty() && value != "unknown"; };
+  if (!known(run) || !known(machine) || run == machine) return;
+  differences[fmt::format("measured with {} {}, the machine with {}", what, run, machine)].insert(
+      file.path.string());
+}
+
+/// Whether a library affects the run. On one rank the communicator differs from that of the message
+/// benchmark, and takes no time.
+bool concerns(const Measurement& run, const std::string& library) {
+  const auto ranks = run.axes.find("ranks");
+  return library != "communicator" || ranks == run.axes.end() || ranks->second != "1";
+}
+
+void compare_run(Differences& differences, const ResultFile& file, const Measurement& run,
+                 const model::MeasuredOn& machine) {
+  const Environment& environment = file.header.environment;
+  compare_value(differences, file, "processor", environment.cpu, machine.cpu);
+  compare_value(differences, file, "host", environment.host_hash, machine.host_hash);
+  if (const auto backend = run.axes.find("backend"); backend != run.axes.end()) {
+    compare_value(differences, file, "compute backend", backend->second, machine.backend);
+  }
+  if (model::is_between_hosts(run)) {
+    compare_value(differences, file, "the", model::links_between_hosts(environment), machine.links);
+  }
+  for (const auto& [name, version] : machine.libraries) {
+    const auto used = environment.libraries.find(name);
+    if (used == environment.libraries.end() || !concerns(run, name)) continue;
+    compare_value(differences, file, name, used->second, version);
   }
 }
 
@@ -79,6 +121,27 @@ std::string network_objection(const Networks& networks, const ResultFile& file,
       "{} is of another network than \"{}\" is now (fingerprint {}, read from {}; now {}), so a "
       "prediction would be of the wrong one. Restore what it was, or measure again.",
       file.path.string(), name, run.network->fingerprint, source, now);
+}
+
+std::vector<std::string> machine_differences(const model::Machine& machine,
+                                             std::span<const ResultFile> results) {
+  if (!machine.fitted) return {};
+  if (machine.measured_on.cpu == "unknown") {
+    return {
+        "the machine does not say what it was fitted to, so whether these runs were measured on "
+        "the same is not known: calibrate again"};
+  }
+  Differences differences;
+  for (const ResultFile& file : results) {
+    for (const Measurement& run : file.measurements) {
+      if (run.benchmark == "e2e") compare_run(differences, file, run, machine.measured_on);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [difference, files] : differences) {
+    notes.push_back(fmt::format("{} ({})", difference, fmt::join(files, ", ")));
+  }
+  return notes;
 }
 
 }  // namespace dlscale::report

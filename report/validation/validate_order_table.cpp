@@ -7,7 +7,7 @@
 
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -14,8 +14,7 @@
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/table/field_table.hpp"
-#include "report/table/phases.hpp"
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 #include "report/validation/validate_order_table.hpp"
 
 namespace dlscale::report {

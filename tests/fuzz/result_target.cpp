@@ -18,7 +18,6 @@
 #include "model/calibrate/calibrate.hpp"
 #include "model/machine/machine.hpp"
 #include "report/comparison/compare.hpp"
-#include "report/results/result_records.hpp"
 #include "report/results/result_table.hpp"
 
 namespace dlscale::fuzz {

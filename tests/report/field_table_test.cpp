@@ -9,7 +9,6 @@
 
 #include "core/base/units.hpp"
 #include "report/format/format.hpp"
-#include "report/format/kind_of.hpp"
 
 namespace dlscale::report {
 namespace {

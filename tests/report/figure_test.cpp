@@ -13,11 +13,9 @@
 
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
-#include "report/figure/bus_bandwidth.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
-#include "report/figure/kernel_figures.hpp"
-#include "report/figure/training_figures.hpp"
+#include "report/figure/figures.hpp"
 #include "report/results/step_parts.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "report/format/file_kind.hpp"
-#include "report/format/markdown_text.hpp"
+#include "report/format/markdown.hpp"
 #include "report/format/text_width.hpp"
 
 namespace dlscale::report::format {

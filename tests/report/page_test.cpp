@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page/html_text.hpp"
+#include "report/page/html.hpp"
 #include "report/sections/report.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "report/results/environment_rows.hpp"
-#include "report/results/suite_record.hpp"
+#include "report/results/result_table.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

@@ -10,7 +10,7 @@ inline void expect_declared(const Document& document) {
   for (const Table* records : {&document.records, &document.cells}) {
     for (const Column& column : records->columns) {
       EXPECT_NE(column.meaning, Meaning::by_name)
-          << column.heading << " is a key or a value: see report/table/record_columns.hpp";
+          << column.heading << " is a key or a value: see report/table/field_table.hpp";
     }
   }
 }

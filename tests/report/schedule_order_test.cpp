@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "report/validation/validate.hpp"
-#include "report/validation/validate_order.hpp"
 #include "report/validation/validate_order_table.hpp"
 #include "report/validation/validation_table.hpp"
 #include "tests/report/samples.hpp"

@@ -1,5 +1,5 @@
 // How gradients travel, in tables and in documents for programs.
-#include "report/table/schedule_text.hpp"
+#include "report/table/run_words.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,13 +82,13 @@ struct Told {
 Told told(const TrainingRun& run, const std::string& key) {
   const std::vector predictions{samples::prediction(run, {})};
   const Document document = prediction_document(predictions);
-  const auto json = nlohmann::json::parse(document.json());
+  const auto answer = nlohmann::json::parse(document.json());
   const Table& records = document.records;
   EXPECT_EQ(records.rows.front().size(), records.columns.size());
   const auto found = std::ranges::find(records.columns, key, &Column::heading);
   EXPECT_NE(found, records.columns.end()) << key;
   const auto column = static_cast<std::size_t>(found - records.columns.begin());
-  return {json.at("predictions").at(0).at("run").at(key), records.rows.front().at(column).text};
+  return {answer.at("predictions").at(0).at("run").at(key), records.rows.front().at(column).text};
 }
 
 TEST(PredictionDocument, HasTheSettingsThatHaveAnEffect) {

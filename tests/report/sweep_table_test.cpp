@@ -10,7 +10,7 @@
 
 #include "report/prediction/explanation_table.hpp"
 #include "report/prediction/plan_table.hpp"
-#include "report/prediction/prediction_trace.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/prediction/training_time_table.hpp"
 #include "tests/report/expect_well_made.hpp"

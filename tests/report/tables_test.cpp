@@ -10,10 +10,10 @@
 #include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/rates.hpp"
-#include "report/results/remarks.hpp"
 #include "report/results/result_table.hpp"
 #include "report/sections/summary.hpp"
 #include "report/validation/validation_table.hpp"
+#include "tests/report/expect_well_made.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -29,16 +29,6 @@ std::size_t column(const Table& table, const std::string& heading) {
 
 bool has_column(const Table& table, const std::string& heading) {
   return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
-}
-
-void expect_rectangular(const Table& table) {
-  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
-}
-
-void expect_well_made(const Document& document) {
-  for (const Table& table : document.tables) expect_rectangular(table);
-  expect_rectangular(document.records);
-  EXPECT_TRUE(ParsedJson::accept(document.json()));
 }
 
 TEST(Numbers, KeepSoManySignificantDigits) {
@@ -109,7 +99,7 @@ TEST(SummaryDocument, ShowsWorkersSpeedUpsAndErrors) {
 
 TEST(WorkerTable, HasAColumnForEachNumberOfRanksOnANode) {
   const Table table = worker_table(samples::machine());
-  expect_rectangular(table);
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   const std::size_t alone = column(table, "alone");
   const std::size_t pair = column(table, "2 at once, each");
   const auto row = [&](const std::string& part) {
@@ -165,7 +155,7 @@ TEST(WorkerTable, MixesNoConditions) {
 TEST(SpeedupsTable, HasAColumnForEachNumberOfRanks) {
   const ReportInput input = samples::report_input();
   const Table table = speedups_table(input);
-  expect_rectangular(table);
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[0][column(table, "64")].text, "57.6");
   EXPECT_EQ(table.rows[1][column(table, "bound at 64 by")].text, "communication");

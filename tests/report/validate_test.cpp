@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/validation/machine_match.hpp"
 #include "report/validation/measured_runs.hpp"
+#include "report/validation/run_networks.hpp"
 #include "report/validation/validation_table.hpp"
 #include "tests/report/samples.hpp"
 

@@ -1,7 +1,9 @@
 #pragma once
 #include <array>
+#include <string>
 #include <string_view>
 
+#include "core/run/run.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::report {
@@ -30,5 +32,9 @@ inline Seconds predicted_time(const Phase& phase, const model::IterationTime& ti
 
 /// The word for a phase's name, "forward" for "t_f"; also for the whole iteration, "t_iter".
 std::string_view phase_word(std::string_view series);
+
+/// How a run exchanges gradients, in words: "wait_free", "wait_free by parameter server", "horovod
+/// (cycle 5.000 ms)". Names only unusual settings.
+std::string schedule_text(const Run& run);
 
 }  // namespace dlscale::report

@@ -1,16 +1,22 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
-#include "report/figure/kernel_figures.hpp"
+#include "report/figure/figures.hpp"
+#include "report/results/axes.hpp"
 
 namespace dlscale::report::figure {
+
 namespace {
 
 using model::HierarchicalRoofline;
@@ -113,6 +119,133 @@ std::string title_of(const PlacedKernel& kernel) {
   return title;
 }
 
+constexpr double latency_panel = 300;
+
+/// A sweep of working sets, ascending.
+struct Sweep {
+  std::string name;
+  std::vector<Point> points;  ///< bytes, ns
+  /// Capacities of the levels that end within the range of sizes, bytes.
+  std::vector<double> found;
+  std::vector<double> told;  ///< capacities that the system reports, bytes
+};
+
+/// One value for each size or level; empty if the row lacks the series.
+std::vector<double> values(const Measurement& row, const std::string& series) {
+  const auto found = row.series.find(series);
+  return found == row.series.end() ? std::vector<double>{} : found->second.samples.front();
+}
+
+std::string sweep_name(const Measurement& row) {
+  std::string name;
+  for (const char* axis : {"pages", "ranks_on_node"}) {
+    const std::string value = axis_or_empty(row, axis);
+    if (value.empty() || (value == "1" && axis == std::string_view("ranks_on_node"))) continue;
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", axis, value);
+  }
+  return name;
+}
+
+Sweep sweep_of(const Measurement& row) {
+  Sweep sweep{sweep_name(row), {}, {}, values(row, "told_capacity")};
+  const std::vector<double> sizes = values(row, "working_set");
+  const std::vector<double> latencies = values(row, "latency");
+  for (std::size_t i = 0; i < std::min(sizes.size(), latencies.size()); ++i) {
+    sweep.points.push_back({sizes[i], 1e9 * latencies[i]});
+  }
+  std::ranges::sort(sweep.points, {}, &Point::x);
+  const std::vector<double> capacity = values(row, "level_capacity");
+  const std::vector<double> high = values(row, "level_capacity_high");
+  for (std::size_t i = 0; i < std::min(capacity.size(), high.size()); ++i) {
+    if (high[i] > capacity[i]) sweep.found.push_back(capacity[i]);
+  }
+  return sweep;
+}
+
+/// All sweeps of an operation with latencies in seconds.
+std::vector<Sweep> sweeps_of(std::span<const ResultFile> results, std::string_view operation) {
+  std::vector<Sweep> sweeps;
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      const bool wanted = row.benchmark == "latency" &&
+                          axis_or_empty(row, "operation") == operation && is_timed(row);
+      if (!wanted || !row.series.contains("latency") || row.at("latency").unit != "s") continue;
+      Sweep sweep = sweep_of(row);
+      if (sweep.points.size() > 1) sweeps.push_back(std::move(sweep));
+    }
+  }
+  return sweeps;
+}
+
+Frame latency_frame(const std::vector<Sweep>& sweeps, const Box& box) {
+  double from = 1e300;
+  double to = 0;
+  double low = 1e300;
+  double high = 0;
+  for (const Sweep& sweep : sweeps) {
+    for (const Point& point : sweep.points) {
+      from = std::min(from, point.x);
+      to = std::max(to, point.x);
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  }
+  return frame_in(box, {from / 1.3, to * 1.3, 0, 1, Spacing::logarithmic},
+                  {low / 1.5, high * 1.5, 0, 1, Spacing::logarithmic});
+}
+
+void draw_capacities(Canvas& canvas, const Frame& frame, const std::vector<double>& capacities,
+                     const std::string& classes) {
+  for (const double bytes : capacities) {
+    if (bytes < frame.x.low || bytes > frame.x.high) continue;
+    const double x = frame.x.at(bytes);
+    canvas.line({x, frame.y.from}, {x, frame.y.to}, classes);
+  }
+}
+
+std::string capacities_text(const std::vector<double>& capacities) {
+  std::string text;
+  for (const double bytes : capacities) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", to_text(Bytes(bytes)));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::size_t index) {
+  draw_capacities(canvas, frame, sweep.found, stroke_class(index));
+  std::vector<Point> line;
+  for (const Point& point : sweep.points) {
+    line.push_back({frame.x.at(point.x), frame.y.at(point.y)});
+  }
+  canvas.lines(line, stroke_class(index) + " wide");
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    canvas.circle(line[i], 2.5, fill_class(index),
+                  fmt::format("{}: {}, {} ns", sweep.name, to_text(Bytes(sweep.points[i].x)),
+                              significant(sweep.points[i].y, 3)));
+  }
+}
+
+void draw_sweeps(Canvas& canvas, double y, const std::string& title,
+                 const std::vector<Sweep>& sweeps) {
+  canvas.text({70, y + 12}, title, Anchor::start, "bold");
+  std::vector<LegendEntry> legend;
+  std::set<std::vector<double>> told;
+  for (const Sweep& sweep : sweeps) {
+    legend.push_back({fmt::format("{}; levels end at {}", sweep.name, capacities_text(sweep.found)),
+                      fill_class(legend.size())});
+    if (!sweep.told.empty()) told.insert(sweep.told);
+  }
+  for (const auto& each : told) {
+    legend.push_back({"caches as the system names them (broken): " + capacities_text(each), "c3"});
+  }
+  const double top = draw_legend(canvas, {70, y + 30}, figure_width - 80, legend);
+  const Frame frame = latency_frame(sweeps, {70, top, figure_width - 90, y + latency_panel - top});
+  draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "working set",
+            "latency of an access, ns (more is worse)");
+  for (const auto& each : told) draw_capacities(canvas, frame, each, "dash");
+  for (std::size_t i = 0; i < sweeps.size(); ++i) draw_sweep(canvas, frame, sweeps[i], i);
+}
+
 }  // namespace
 
 std::optional<Figure> roofline(const KernelStudy& study) {
@@ -151,6 +284,30 @@ std::optional<Figure> roofline(const KernelStudy& study) {
       "numbers.",
       counted(static_cast<long long>(kernels.size()), "kernel"));
   return Figure{"roofline", title, alt, canvas.svg(title, alt), "roofline.svg"};
+}
+
+std::optional<Figure> latency(std::span<const ResultFile> results) {
+  std::vector<std::pair<std::string, std::vector<Sweep>>> panels;
+  for (const auto& [operation, title] :
+       {std::pair{"levels", "Pointer chase along a random cycle"},
+        std::pair{"page_reach", "One line of each page: the reach of the TLBs"}}) {
+    std::vector<Sweep> sweeps = sweeps_of(results, operation);
+    if (!sweeps.empty()) panels.emplace_back(title, std::move(sweeps));
+  }
+  if (panels.empty()) return {};
+  Canvas canvas(figure_width, 10 + (latency_panel + 54) * static_cast<double>(panels.size()));
+  double y = 0;
+  for (const auto& [title, sweeps] : panels) {
+    draw_sweeps(canvas, y, title, sweeps);
+    y += latency_panel + 54;
+  }
+  const std::string title = "Latency of a pointer chase, and what asking for pages adds";
+  const std::string alt = fmt::format(
+      "Latency of an access against the working set, both axes logarithmic, with the capacities of "
+      "caches as measured and as the system names them, in {}. The table of levels has the "
+      "numbers.",
+      counted(static_cast<long long>(panels.size()), "panel"));
+  return Figure{"latency", title, alt, canvas.svg(title, alt), "latency.svg"};
 }
 
 }  // namespace dlscale::report::figure

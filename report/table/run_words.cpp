@@ -1,15 +1,16 @@
-#include "report/table/schedule_text.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "report/table/run_words.hpp"
 
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 
 namespace dlscale::report {
+
 namespace {
 
 bool by_server(const Run& run) {
@@ -56,6 +57,13 @@ std::vector<std::string> unusual_settings(const Run& run) {
 }
 
 }  // namespace
+
+std::string_view phase_word(std::string_view series) {
+  for (const Phase& phase : iteration_phases) {
+    if (phase.series == series) return phase.word;
+  }
+  return series == "t_iter" ? "iteration" : series;
+}
 
 std::string schedule_text(const Run& run) {
   std::string text(schedule_name(run.schedule));
