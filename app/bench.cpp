@@ -35,7 +35,7 @@
 #include "core/results/measurement.hpp"
 #include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 #include "core/system/own_command.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 

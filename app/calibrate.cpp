@@ -23,10 +23,9 @@
 #include "app/predict/calibrate_cases.hpp"
 #include "backend/host/host.hpp"
 #include "core/system/output.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/calibrate/contention.hpp"
-#include "model/calibrate/fitted.hpp"
 #include "model/calibrate/left_out.hpp"
 #include "model/machine/machine.hpp"
 

@@ -22,7 +22,7 @@
 #include "app/gate/noise_study.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 #include "core/system/child_process.hpp"
 #include "core/system/environment.hpp"
 #include "core/system/output.hpp"

@@ -23,7 +23,7 @@
 #include "app/history/report_sources.hpp"
 #include "app/options/inter_node_options.hpp"
 #include "core/system/output.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
 #include "report/comparison/side_by_side.hpp"

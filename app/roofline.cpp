@@ -12,7 +12,7 @@
 #include "app/measure/result_files.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/system/output.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"

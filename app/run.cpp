@@ -27,7 +27,6 @@
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/system/build_id.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/child_process.hpp"
 #include "core/text/numbers.hpp"

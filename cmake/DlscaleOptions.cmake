@@ -47,7 +47,7 @@ if(DLSCALE_SANITIZE)
   # program relocates all of them at each start; at a fixed address the linker does it once.
   target_link_options(dlscale_flags INTERFACE "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>")
 endif()
-# The build id identifies the build of a program (core/system/build_id.hpp); most compilers set it by
+# The build id identifies the build of a program (core/system/build_info.hpp); most compilers set it by
 # default.
 target_link_options(dlscale_flags INTERFACE LINKER:--build-id=sha1)
 target_compile_options(dlscale_flags INTERFACE

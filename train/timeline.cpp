@@ -12,7 +12,6 @@
 #include "core/base/error.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/replaceable.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/ranks_apart.hpp"
 #include "core/network/merge.hpp"
 #include "train/exchange/carriages.hpp"
 #include "train/make_exchange.hpp"
@@ -28,7 +27,7 @@ std::vector<std::optional<std::size_t>> index_layers(const Network& network,
 }
 
 /// Runs a collective step. Any failure in it leaves this rank apart from the others
-/// (core/base/ranks_apart.hpp), so it is thrown as LibraryError. A signal reaches all ranks and
+/// (core/base/error.hpp), so it is thrown as LibraryError. A signal reaches all ranks and
 /// stays Interrupted.
 template <class Work>
 auto with_others(const Work& work) {

@@ -13,7 +13,6 @@
 #include "app/cli/command_tree.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/text/replaced.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {

@@ -13,7 +13,6 @@
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/replaceable.hpp"
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 #include "report/format/file_kind.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/gate/run_values.hpp"
-#include "core/system/descriptor.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "core/base/statistics.hpp"
-#include "core/results/throttling.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::app {
 namespace {

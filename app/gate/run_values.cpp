@@ -12,9 +12,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/longest_time.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
+#include "core/base/units.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/input_file.hpp"

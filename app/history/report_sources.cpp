@@ -19,7 +19,7 @@
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::app {

@@ -4,7 +4,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/watchdog/watchdog.hpp"
-#include "core/base/signal_thread.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace dlscale::app {
 

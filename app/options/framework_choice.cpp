@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/run/bucket_limits.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "core/text/quantity_text.hpp"
 

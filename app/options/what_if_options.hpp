@@ -4,7 +4,7 @@
 
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 
 namespace CLI {
 class App;

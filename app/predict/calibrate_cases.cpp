@@ -16,7 +16,7 @@
 #include "app/cli/option_values.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/output.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"

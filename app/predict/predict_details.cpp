@@ -9,7 +9,6 @@
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/replaceable.hpp"
 #include "model/sgd_iter/iteration_trace.hpp"
 #include "model/what_if/explain.hpp"
 #include "report/prediction/explanation_table.hpp"

@@ -15,7 +15,7 @@
 #include "core/base/error.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
-#include "model/what_if/input_bound.hpp"
+#include "model/what_if/explain.hpp"
 
 namespace dlscale::app {
 namespace {

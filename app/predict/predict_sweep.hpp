@@ -9,7 +9,7 @@
 #include "app/options/training_options.hpp"
 #include "app/options/what_if_options.hpp"
 #include "core/network/network.hpp"
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/prediction/sweep_table.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "app/options/training_options.hpp"
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "report/table/table.hpp"
 
 namespace CLI {

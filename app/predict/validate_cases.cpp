@@ -13,7 +13,7 @@
 #include "core/cluster/device_file.hpp"
 #include "model/published/baselines/baselines.hpp"
 #include "model/published/cases/case_file.hpp"
-#include "model/published/cases/prediction_file.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 
 namespace dlscale::app {

@@ -20,7 +20,7 @@
 #include "app/suite/launch/batch_script.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/durable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/shell_words.hpp"
 

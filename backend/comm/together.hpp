@@ -26,7 +26,7 @@ Ending agree(Communicator& communicator, const std::exception_ptr& mine);
 
 /// If `ending` stops: throws `mine`, or Interrupted, or an Error with the exit code and the message
 /// of the failed rank. A LibraryError, which only one rank knows of, is thrown as an Error (see
-/// core/base/ranks_apart.hpp). An Unsupported remains Unsupported, so that all ranks catch it in
+/// core/base/error.hpp). An Unsupported remains Unsupported, so that all ranks catch it in
 /// the same place. The launcher ends all ranks when the first one leaves, so each must be able to
 /// report why.
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
@@ -34,7 +34,7 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 /// Collective: runs the local `work` on every rank and throws on all if it throws on one. For work
 /// that may fail between two collective calls: reading a file, memory, a library. An exception that
 /// is not an Error, for example std::bad_alloc, is rethrown on its rank only. The program reports
-/// it there, and the rank falls out of step (core/base/ranks_apart.hpp).
+/// it there, and the rank falls out of step (core/base/error.hpp).
 void together(Communicator& communicator, const std::function<void()>& work);
 
 /// An error that all of several ranks threw in the same words: bad input that every rank received,

@@ -14,7 +14,6 @@
 #include <system_error>
 
 #include "core/base/fnv1a.hpp"
-#include "core/system/build_id.hpp"
 #include "core/system/build_info.hpp"
 
 namespace dlscale::backend {

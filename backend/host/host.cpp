@@ -16,7 +16,7 @@
 #include "backend/host/sysfs.hpp"
 #include "backend/host/topology.hpp"
 #include "core/base/error.hpp"
-#include "core/system/physical_memory.hpp"
+#include "core/system/environment.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -15,7 +15,7 @@ struct DeviceState {
   std::optional<double> power_w;
   std::optional<double> temperature_c;            ///< of the chip
   std::optional<double> energy_j;                 ///< since the driver was loaded
-  std::optional<std::uint64_t> throttle_reasons;  ///< bits, see core/results/throttling.hpp
+  std::optional<std::uint64_t> throttle_reasons;  ///< bits, see core/results/measurement.hpp
 };
 
 /// Reads the state of one device. Any thread may read, one at a time.

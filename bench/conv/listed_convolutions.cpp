@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
-#include "core/network/listed_network.hpp"
+#include "core/network/network.hpp"
 #include "core/network/step.hpp"
 
 namespace dlscale::bench {

@@ -13,7 +13,7 @@
 #include "bench/engine/gather.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 #include "core/system/output_file.hpp"
 #include "core/system/own_command.hpp"
 #include "train/data/random.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
+#include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/base/ranks_apart.hpp"
 #include "train/exchange/host_copies.hpp"
 
 namespace dlscale::bench {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "bench/comm/traffic/stragglers.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

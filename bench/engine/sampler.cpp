@@ -12,8 +12,6 @@
 #include "bench/engine/sampler_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/base/ranks_apart.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

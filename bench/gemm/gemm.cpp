@@ -13,7 +13,7 @@
 #include "bench/gemm/product_bench.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/convolution/lowered_products.hpp"
+#include "core/convolution/pixel_blocks.hpp"
 #include "core/network/convolution_shape.hpp"
 #include "core/network/gemm.hpp"
 #include "core/network/network.hpp"

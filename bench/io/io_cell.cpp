@@ -20,7 +20,7 @@
 #include "backend/comm/together.hpp"
 #include "bench/quiet/host_doubts.hpp"
 #include "core/base/error.hpp"
-#include "core/system/physical_memory.hpp"
+#include "core/system/environment.hpp"
 #include "train/data/file.hpp"
 #include "train/data/jpeg.hpp"
 #include "train/data/picture_loader.hpp"

@@ -14,7 +14,7 @@
 
 #include "bench/engine/gather.hpp"
 #include "core/base/error.hpp"
-#include "core/results/throttling.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 namespace {

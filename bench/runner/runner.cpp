@@ -25,10 +25,8 @@
 #include "bench/runner/runner_names.hpp"
 #include "bench/runner/runner_report.hpp"
 #include "core/base/error.hpp"
-#include "core/base/ranks_apart.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/replaceable.hpp"
 
 namespace dlscale::bench {
 namespace {

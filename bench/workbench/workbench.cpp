@@ -8,7 +8,7 @@
 
 #include "bench/quiet/host_doubts.hpp"
 #include "core/base/error.hpp"
-#include "core/network/fingerprint.hpp"
+#include "core/network/network.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {

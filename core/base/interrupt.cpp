@@ -1,7 +1,10 @@
 #include "core/base/interrupt.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
+#include <stop_token>
 
 #include "core/base/error.hpp"
 
@@ -12,6 +15,14 @@ namespace {
 std::atomic<int> caught_signal{0};
 std::atomic<int> followed_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
+
+/// Waits until stop is requested; the handlers only interrupt the wait.
+void wait_for_signals(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any idle;
+  std::unique_lock lock(mutex);
+  idle.wait(lock, stop, [] { return false; });
+}
 
 }  // namespace
 
@@ -50,6 +61,18 @@ int own_signal() {
 
 void throw_if_interrupted() {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
+}
+
+// The thread is created first, so that it inherits the previous mask.
+SignalThread::SignalThread() : thread_(wait_for_signals) {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, signal);
+  EXPECT(pthread_sigmask(SIG_BLOCK, &handled, &before_) == 0);
+}
+
+SignalThread::~SignalThread() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace dlscale

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace dlscale {
 
@@ -22,5 +23,9 @@ double median(std::span<const double> samples);
 double quantile(std::span<const double> samples, double q);
 /// Half width of the 95 % interval divided by the median, for stopping criteria.
 double relative_half_width(const Summary& summary);
+
+/// Per sample, the maximum over ranks, because a step is as slow as its last rank. The summary of a
+/// series describes these values. Requires ≥ 1 rank and the same number of samples on each.
+std::vector<double> slowest_rank(const std::vector<std::vector<double>>& samples);
 
 }  // namespace dlscale

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/config/config_path.hpp"
-#include "core/text/parse_word.hpp"
+#include "core/text/words.hpp"
 
 namespace dlscale {
 namespace {

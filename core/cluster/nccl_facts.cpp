@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/text/parse_word.hpp"
+#include "core/text/words.hpp"
 
 namespace dlscale {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/nvlink_rings.hpp"
-#include "core/text/parse_word.hpp"
+#include "core/text/words.hpp"
 
 namespace dlscale {
 namespace {

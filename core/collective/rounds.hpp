@@ -3,7 +3,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/collective/contract.hpp"
+#include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
 
 namespace dlscale::collective {

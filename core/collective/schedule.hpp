@@ -4,9 +4,23 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/collective/link.hpp"
 
 namespace dlscale::collective {
+
+/// The Hockney model of a link, plus the time to reduce one byte. A message of m bytes takes alpha
+/// + m · beta, plus m · gamma if it is added to the receiver's data.
+struct Link {
+  Seconds alpha;
+  SecondsPerByte beta;
+  SecondsPerByte gamma;
+};
+
+/// Links between ranks of different nodes and within one node. If ranks of a node share an uplink,
+/// inter.beta is the value per rank while as many send as the algorithm's Outflow allows.
+struct Links {
+  Link inter;
+  Link intra;
+};
 
 /// Node `from` sends slots [first, first + count) of its buffer to node `to`. `to` adds them to its
 /// slots [first + shift, first + shift + count) (`add`) or overwrites those (`copy`). If `from` is
@@ -28,7 +42,7 @@ using Rounds = std::vector<Round>;
 
 /// Consecutive rounds on nodes 0 … ranks + helpers - 1. Each node has a buffer of chunks + scratch
 /// slots; a slot is one of the `chunks` equal parts of the message. The contents of the slots
-/// before and after are defined in core/collective/contract.hpp.
+/// before and after are defined in core/collective/algorithm.hpp.
 struct Schedule {
   int ranks = 1;
   int chunks = 1;
@@ -54,5 +68,13 @@ Seconds time(const Schedule& schedule, const Link& link, Bytes m);
 
 /// As above, if ranks are numbered node by node; helpers are outside of all nodes.
 Seconds time(const Schedule& schedule, const Links& links, int ranks_on_node, Bytes m);
+
+/// The schedule on its ranks alone: node n moves to rank n mod ranks, like parameter servers that
+/// share the machines of workers. A rank keeps the slots of every node that it has, its own first:
+/// those of node n begin n / ranks · chunks slots later, in its scratch. Messages between nodes of
+/// one rank become copies; two ranks exchange one message in a round. So a closed form for
+/// dedicated servers does not apply. Throws std::logic_error for a schedule that has scratch slots
+/// or leaves its result outside the message's slots.
+Schedule colocated(const Schedule& schedule);
 
 }  // namespace dlscale::collective

@@ -10,9 +10,9 @@
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
-#include "core/text/parse_word.hpp"
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
+#include "core/text/words.hpp"
 
 namespace dlscale {
 namespace {

@@ -1,7 +1,5 @@
 #include "core/convolution/tile_blocks.hpp"
 
-#include "core/convolution/limits.hpp"
-
 namespace dlscale::lowering {
 
 Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels,

@@ -123,4 +123,12 @@ constexpr Index strip_elements(Index m, Index longest) {
 /// threads busy.
 Blocks product_parts(Index rows, Index alpha, int threads);
 
+/// Maximum bytes of transformed gradients that backward_filter of a fused Winograd convolution
+/// holds; the same limit as for spectra of FFT convolutions.
+inline constexpr Index gradient_limit_bytes = Index{384} << 20;
+
+/// Bytes that it would hold for one group: for every thread, α² matrices of `outputs` × `inputs`
+/// floats, with the padding of Stack.
+Index fused_gradient_bytes(Index outputs, Index inputs, Index alpha, int threads);
+
 }  // namespace dlscale::lowering

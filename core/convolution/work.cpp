@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/base/error.hpp"
-#include "core/convolution/limits.hpp"
 #include "core/convolution/stages.hpp"
+#include "core/convolution/tile_blocks.hpp"
 
 namespace dlscale::lowering {
 namespace {

@@ -68,7 +68,7 @@ struct WorkSetting {
 };
 
 /// As refusal() of method.hpp. For our algorithms on processors, also why one pass with `threads`
-/// threads is refused: backward_filter of a fused Winograd convolution, for memory (limits.hpp).
+/// threads is refused: backward_filter of a fused Winograd convolution, for memory (tile_blocks.hpp).
 std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
                     const WorkSetting& setting);
 

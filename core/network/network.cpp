@@ -7,9 +7,12 @@
 #include <map>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
 #include "core/network/layer_shape.hpp"
+#include "core/network/step.hpp"
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 
@@ -143,6 +146,29 @@ struct KindName {
   }
 };
 
+/// Fields of a layer that affect its result but not its time (kernel_key() has the others).
+struct OtherFields {
+  template <class Kind>
+  std::string operator()(const Kind& /*kind*/) const {
+    return "";
+  }
+  std::string operator()(const Lrn& kind) const {
+    return fmt::format(" alpha{} k{}", kind.alpha, kind.k);
+  }
+  std::string operator()(const BatchNorm& kind) const {
+    return fmt::format(" epsilon{}", kind.epsilon);
+  }
+  std::string operator()(const SoftmaxCrossEntropy& kind) const {
+    return fmt::format(" loss_weight{}", kind.loss_weight);
+  }
+};
+
+std::string ending(std::string_view layer) {
+  std::string end(1, '_');  // not "_" + …, for which GCC 12 gives a false warning when optimising
+  end += layer;
+  return end;
+}
+
 }  // namespace
 
 std::string_view kind_name(const LayerKind& kind) {
@@ -207,6 +233,26 @@ int Network::classes() const {
   const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_loss);
   EXPECT(last != layers_.rend());
   return last->input_shapes.front().channels;
+}
+
+std::string fingerprint(const Network& network) {
+  std::string text;
+  for (const Layer& layer : network.layers()) {
+    text += kernel_key(network, layer.id) + std::visit(OtherFields{}, layer.kind) + " from";
+    for (const LayerId input : layer.inputs) text += fmt::format(" {}", input.index());
+    text += '\n';
+  }
+  return fmt::format("{:016x}", fnv1a(text));
+}
+
+std::string listed_network(std::string_view list, std::string_view layer) {
+  return std::string(list) + ending(layer);
+}
+
+std::string set_of(std::string network, std::string_view layer) {
+  const std::string end = ending(layer);
+  if (network.ends_with(end)) network.resize(network.size() - end.size());
+  return network;
 }
 
 }  // namespace dlscale

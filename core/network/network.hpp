@@ -141,4 +141,16 @@ class Network {
 /// Reads configs/networks/<name>.yaml, or the file `name` if it has a slash or ends in .yaml.
 Network load_network(std::string_view name);
 
+/// A hash that distinguishes networks with the same name, as 16 hexadecimal digits. It depends on
+/// the computation of the layers, their order and their inputs; it ignores names, comments and the
+/// layout of the file. Two networks with one fingerprint take the same time and learn the same.
+std::string fingerprint(const Network& network);
+
+/// Name of the network in which one layer of a list of shapes is measured alone: "convnet_L1" for
+/// L1 of convnet. It is the axis "network" of its rows.
+std::string listed_network(std::string_view list, std::string_view layer);
+
+/// The list of such a network; any other network itself.
+std::string set_of(std::string network, std::string_view layer);
+
 }  // namespace dlscale

@@ -15,7 +15,6 @@
 #include "core/results/result_json.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/replaceable.hpp"
 
 namespace dlscale {
 namespace {

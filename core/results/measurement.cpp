@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale {
 namespace {
@@ -31,6 +33,21 @@ const Value& find_or_throw(const std::map<std::string, Value>& map, std::string_
       "the result \"{}\" has no {} \"{}\", only: {}. Measure it again with this version.",
       measurement.key(), what, name, fmt::join(names, ", ")));
 }
+
+struct Reason {
+  std::uint64_t bit;
+  std::string_view name;
+};
+
+/// nvmlClocksEventReason… of the NVML API Reference Guide.
+constexpr std::array throttling{
+    Reason{0x04, "power limit"},
+    Reason{0x08, "hardware slowdown"},
+    Reason{0x10, "sync boost"},
+    Reason{0x20, "temperature limit of the software"},
+    Reason{0x40, "temperature limit of the hardware"},
+    Reason{0x80, "power brake"},
+};
 
 }  // namespace
 
@@ -70,6 +87,14 @@ std::string Measurement::key() const {
   std::string text = benchmark;
   for (const auto& [name, value] : axes) text += fmt::format(" {}={}", name, value);
   return text;
+}
+
+std::vector<std::string> throttle_names(std::uint64_t reasons) {
+  std::vector<std::string> names;
+  for (const Reason& reason : throttling) {
+    if ((reasons & reason.bit) != 0) names.emplace_back(reason.name);
+  }
+  return names;
 }
 
 }  // namespace dlscale

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -115,5 +116,10 @@ class ResultWriter {
 ResultFile read_results(const std::filesystem::path& path);
 /// Reads a file, or all *.jsonl below a folder, sorted by path.
 std::vector<ResultFile> read_result_tree(const std::filesystem::path& path);
+
+/// Reasons why a GPU runs slower than requested, among the bits of DeviceState::throttle_reasons: a
+/// power or temperature limit, or an external brake. An idle GPU, and clocks set by the user or a
+/// display, are not throttling.
+std::vector<std::string> throttle_names(std::uint64_t reasons);
 
 }  // namespace dlscale

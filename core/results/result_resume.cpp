@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/results/locked_results.hpp"
 #include "core/results/result_json.hpp"
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 
 namespace dlscale {
 namespace {

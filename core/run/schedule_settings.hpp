@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/units.hpp"
 #include "core/run/run.hpp"
 
 namespace dlscale {

@@ -2,11 +2,10 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include <limits.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +22,6 @@
 #include "core/system/build_info.hpp"
 #include "core/system/facts.hpp"
 #include "core/system/input_file.hpp"
-#include "core/system/physical_memory.hpp"
 
 namespace dlscale {
 namespace {
@@ -140,6 +138,11 @@ Environment capture_environment() {
   environment.variables = recorded_variables();
   environment.facts = capture_facts();
   return environment;
+}
+
+Bytes physical_memory() {
+  return Bytes(static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+               static_cast<double>(::sysconf(_SC_PAGESIZE)));
 }
 
 }  // namespace dlscale

@@ -2,6 +2,8 @@
 #include <map>
 #include <string>
 
+#include "core/base/units.hpp"
+
 namespace dlscale {
 
 /// Circumstances of a measurement. Captured by the program, never typed.
@@ -32,5 +34,8 @@ struct Environment {
 };
 
 Environment capture_environment();
+
+/// Physical memory of this node, as the system reports it.
+Bytes physical_memory();
 
 }  // namespace dlscale

@@ -16,12 +16,10 @@
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/graph_launch.hpp"
 #include "model/calibrate/measured_on.hpp"
-#include "model/calibrate/message_memory.hpp"
 #include "model/calibrate/training_rows.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "model/communication/reduction.hpp"
 #include "model/fits/fit.hpp"
-#include "model/fits/links.hpp"
 #include "model/fits/pool.hpp"
 
 namespace dlscale::model {

@@ -22,7 +22,7 @@ struct CalibrateOptions {
 ///
 /// - Collectives, copies and updates: piecewise α-β by weighted least squares on relative error.
 ///   An exact search chooses breakpoints, with a penalty for each further segment (see fit.hpp).
-/// - Messages: those between memories in which gradients lie (message_memory.hpp). They are also
+/// - Messages: those between memories in which gradients lie (measured_on.hpp). They are also
 ///   fitted by the closed forms of their algorithms over all numbers of ranks, including our own
 ///   algorithms (communication/fit_algorithm.hpp).
 /// - γ: the difference of reduce and broadcast by our own algorithms, as the cost of their loops.

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
 #include "model/fits/pool.hpp"

@@ -29,4 +29,8 @@ std::string to_text(const LeftOutRows& left);
 /// Whether nothing was fitted.
 bool is_empty(const Machine& machine);
 
+/// A summary for people of everything that was fitted: "906 kernel times, 2 update fits, 1
+/// all_reduce fit, 1 closed form of messages"; "nothing" if nothing was fitted.
+std::string fitted_text(const Machine& machine);
+
 }  // namespace dlscale::model

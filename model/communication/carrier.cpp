@@ -2,17 +2,79 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
+#include "core/collective/powers.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
-#include "model/communication/open_mpi.hpp"
-#include "model/communication/schedule_counts.hpp"
 
 namespace dlscale::model {
 namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Round;
+using collective::Transfer;
+
+/// Traffic of a node with its partners in a round.
+struct Load {
+  double sum = 0;
+  double most = 0;
+  void add(double amount) {
+    sum += amount;
+    most = std::max(most, amount);
+  }
+};
+
+using Loads = std::map<Rank, Load>;
+/// Slots by sender and receiver: transfers between the same two are one message.
+using Messages = std::map<std::pair<Rank, Rank>, int>;
+
+Messages messages_of(const collective::Round& round) {
+  Messages messages;
+  for (const collective::Transfer& transfer : round) {
+    if (transfer.from != transfer.to) messages[{transfer.from, transfer.to}] += transfer.count;
+  }
+  return messages;
+}
+
+double busiest(const Loads& loads, const collective::Schedule& schedule) {
+  double most = 0;
+  for (const auto& [node, load] : loads) {
+    const int ports = node < schedule.ranks ? schedule.rank_ports : schedule.helper_ports;
+    most = std::max(most, ports == 1 ? load.sum : load.most);
+  }
+  return most;
+}
+
+ScheduleCounts count_round(const collective::Round& round, const collective::Schedule& schedule,
+                           int cores) {
+  Loads sent;
+  Loads received;
+  Loads exchanged;
+  std::set<Rank> active;
+  const Messages messages = messages_of(round);
+  for (const auto& [ends, slots] : messages) {
+    const auto& [from, to] = ends;
+    sent[from].add(1);
+    received[to].add(1);
+    active.insert({from, to});
+    const auto back = messages.find({to, from});
+    if (back != messages.end()) exchanged[from].add(std::min(slots, back->second));
+  }
+  ScheduleCounts counts;
+  counts.messages = std::max(busiest(sent, schedule), busiest(received, schedule));
+  const double per_core = cores > 0 ? static_cast<double>(active.size()) / cores : 1;
+  counts.on_cores = counts.messages * std::max(1.0, per_core);
+  counts.both_ways = busiest(exchanged, schedule) / schedule.chunks;
+  return counts;
+}
 
 using collective::Algorithm;
 using collective::Collective;
@@ -148,6 +210,49 @@ const Algorithm* algorithm_of(const Carrier& carrier, const Placement& layout, B
 }
 
 }  // namespace
+
+const Algorithm* open_mpi_carries(const Algorithm* named, int ranks, Bytes m, Bytes element) {
+  if (named == nullptr || named->collective != Collective::all_reduce) return named;
+  const bool ring = named->name == "ring" || named->name == "segmented_ring";
+  if (!ring || m / element >= ranks) return named;
+  return collective::find(Collective::all_reduce, "recursive_doubling");
+}
+
+bool open_mpi_halves(const Algorithm& algorithm, int ranks) {
+  return algorithm.collective == Collective::all_reduce && algorithm.name == "rabenseifner" &&
+         ranks != collective::largest_power_of_2(ranks);
+}
+
+collective::Schedule open_mpi_schedule(const Algorithm& algorithm,
+                                       const collective::Settings& settings) {
+  collective::Schedule schedule = algorithm.schedule(settings);
+  if (!open_mpi_halves(algorithm, settings.p)) return schedule;
+  // The first round folds: of each pair, `from` leaves and `to` stays.
+  const int half = schedule.chunks / 2;
+  EXPECT(!schedule.rounds.empty() && schedule.chunks == 2 * half);
+  Round exchange;
+  Round join;
+  for (const Transfer& fold : schedule.rounds.front()) {
+    exchange.push_back({fold.from, fold.to, 0, half, Transfer::Action::add});
+    exchange.push_back({fold.to, fold.from, half, half, Transfer::Action::add});
+    join.push_back({fold.from, fold.to, half, half, Transfer::Action::copy});
+  }
+  schedule.rounds.front() = std::move(join);
+  schedule.rounds.insert(schedule.rounds.begin(), std::move(exchange));
+  return schedule;
+}
+
+ScheduleCounts count(const collective::Schedule& schedule, int cores) {
+  EXPECT(cores >= 0 && schedule.chunks >= 1);
+  ScheduleCounts total;
+  for (const collective::Round& round : schedule.rounds) {
+    const ScheduleCounts counts = count_round(round, schedule, cores);
+    total.messages += counts.messages;
+    total.on_cores += counts.on_cores;
+    total.both_ways += counts.both_ways;
+  }
+  return total;
+}
 
 std::string_view to_string(ChosenBy chosen_by) {
   switch (chosen_by) {

@@ -6,9 +6,45 @@
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/collective/algorithm.hpp"
+#include "core/collective/schedule.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
+
+/// Open MPI's all-reduce algorithms where they differ from those of the family
+/// [ompi/mca/coll/base/coll_base_allreduce.c, commit 07a69c3, for commutative operations].
+
+/// The algorithm Open MPI runs where its rules name `named` for m bytes of `element` each: it
+/// replaces a ring of fewer elements than ranks by recursive doubling. nullptr as `named`.
+const collective::Algorithm* open_mpi_carries(const collective::Algorithm* named, int ranks,
+                                              Bytes m, Bytes element);
+
+/// Whether it is Rabenseifner's all-reduce on a number of ranks that is not a power of 2. Open
+/// MPI's pairs then exchange halves of the message, add, and send one half on; those of the family
+/// send the whole message one way. That is one message more, as many bytes in turn, and half a
+/// message less to add.
+bool open_mpi_halves(const collective::Algorithm& algorithm, int ranks);
+
+/// The schedule by which Open MPI executes an algorithm of the family.
+collective::Schedule open_mpi_schedule(const collective::Algorithm& algorithm,
+                                       const collective::Settings& settings);
+
+/// Counts of a schedule, by round, from the messages in it:
+///   messages   Σ of the most messages that one node sends or receives
+///   on_cores   Σ of the same, times max(1, nodes that send or receive / cores)
+///   both_ways  Σ of the most bytes that one node exchanges, over the bytes of the whole message;
+///              two nodes exchange the lesser of what each sends the other
+/// A node of several ports takes the largest instead of the sum over its partners, as in
+/// core/collective/schedule.hpp.
+struct ScheduleCounts {
+  double messages = 0;
+  double on_cores = 0;
+  double both_ways = 0;
+};
+
+/// `cores`: cores that all nodes share; 0: each node has its own.
+ScheduleCounts count(const collective::Schedule& schedule, int cores);
 
 /// Factors of α_i, β_i, α_e, β_e and χ_e (LinkTerms).
 using LinkMultiples = std::array<double, 5>;

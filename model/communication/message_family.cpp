@@ -10,7 +10,7 @@
 #include "core/collective/algorithm.hpp"
 #include "core/results/bandwidths.hpp"
 #include "core/results/usable_rows.hpp"
-#include "model/fits/links.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/results/measurement.hpp"
-#include "model/communication/size_split.hpp"
 #include "model/fits/piecewise.hpp"
 #include "model/fits/pool.hpp"
+#include "model/roofline/fit/split.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -20,7 +20,7 @@ struct MessageSample {
   Bytes bytes;
   Estimate<Seconds> time;
   /// Fitted or judged half, where the results say so (axis "part"); absent: by size
-  /// (size_split.hpp).
+  /// (model/roofline/fit/split.hpp).
   std::optional<Half> half = {};
 };
 

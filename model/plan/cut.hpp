@@ -5,6 +5,7 @@
 
 #include "core/base/units.hpp"
 #include "core/network/merge.hpp"
+#include "model/plan/profile.hpp"
 
 namespace dlscale::model {
 
@@ -27,5 +28,33 @@ Cut cut_in_buckets(std::span<const double> gradients, Bytes first, Bytes limit);
 
 /// Message i holds the next groups[i] gradients. The groups cover all gradients.
 Cut cut_by_groups(std::span<const double> gradients, std::span<const std::size_t> groups);
+
+/// merge_optimally() of core/network/merge.hpp in O(L), for callers that plan many messages. With
+/// the prefixes ending at r_1 ≤ r_2 ≤ … and S_n the bytes of the first n gradients, (2.3) is
+///   f(n) = a + b S_n + min over k < n of max{ f(k), r_n } - b S_k.
+/// f never falls. Of all k with f(k) ≤ r_n, the last is therefore best, and it only grows with n.
+/// Of the k behind it the least f(k) - b S_k counts, which a queue of minima keeps. [D] Where
+/// several groupings end at the same time, rounding may choose another one than core's.
+class MergedCuts {
+ public:
+  /// Groups of the gradients of `profile` for messages that take `cost`. Requires ≥ 1 gradient. The
+  /// result is valid until the next call.
+  std::span<const std::size_t> optimal(const Profile& profile, const LinearCost& cost);
+
+ private:
+  std::vector<double> bytes_;         ///< S, by length of the prefix
+  std::vector<double> arrival_;       ///< f, by length of the prefix
+  std::vector<std::size_t> before_;   ///< the best k, by length of the prefix
+  std::vector<std::size_t> waiting_;  ///< the queue of minima
+  std::vector<std::size_t> groups_;
+};
+
+/// T_bc of such groups by the recurrence (1.6). Each message of M bytes takes `line` after a
+/// barrier of `meeting` s.
+double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
+                            const LinearCost& line, double meeting);
+
+/// The gradients in the form of core/network/merge.hpp.
+std::vector<ReadyGradient> ready_gradients(const Profile& profile);
 
 }  // namespace dlscale::model

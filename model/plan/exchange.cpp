@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/run/bucket_limits.hpp"
+#include "core/run/run.hpp"
 #include "core/text/quantity_text.hpp"
 
 namespace dlscale::model {

@@ -15,13 +15,12 @@
 #include "core/network/fuse.hpp"
 #include "core/network/step.hpp"
 #include "model/plan/batched_form.hpp"
-#include "model/plan/merged_cut.hpp"
+#include "model/plan/cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/costs/storage_time.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/messages/server_traffic.hpp"
-#include "model/sgd_iter/messages/sharding.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
-#include "core/text/parse_word.hpp"
+#include "core/text/words.hpp"
 #include "model/plan/missed_limits.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"

@@ -13,7 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/run/bucket_limits.hpp"
+#include "core/run/run.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/fits/piecewise.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"

@@ -8,7 +8,7 @@
 #include "core/network/timed_layers.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/base/units.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/collective/link.hpp"
+#include "core/collective/schedule.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

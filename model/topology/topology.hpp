@@ -3,7 +3,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/collective/link.hpp"
+#include "core/collective/schedule.hpp"
 
 namespace dlscale::model {
 

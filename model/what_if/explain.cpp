@@ -1,18 +1,27 @@
 #include "model/what_if/explain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
+#include "core/text/quantity_text.hpp"
+#include "model/machine/machine.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
+#include "model/sgd_iter/costs/storage_time.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/predict.hpp"
 #include "model/topology/topology.hpp"
 #include "model/what_if/advice.hpp"
 #include "model/what_if/faster.hpp"
-#include "model/what_if/parts.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -105,6 +114,90 @@ std::vector<Advice> all_advice(const Network& network, const Machine& machine, c
   return result;
 }
 
+void drop_input(IterationPlan& plan) {
+  plan.load = {};
+  plan.storage = {};
+}
+
+void drop_copy(IterationPlan& plan) {
+  plan.h2d = {};
+}
+
+void drop_forward(IterationPlan& plan) {
+  plan.forward = {};
+  for (ForwardPart& part : plan.late) part.compute = {};
+}
+
+void drop_backward(IterationPlan& plan) {
+  for (BackwardPart& part : plan.backward) part.compute = {};
+}
+
+/// Sets messages, with their meetings, choices and votes, to no time.
+void drop_communication(IterationPlan& plan) {
+  plan.packing.reset();
+  plan.choice = {};
+  plan.meeting = {};
+  for (BackwardPart& part : plan.backward) {
+    if (part.message) part.message = Seconds();
+    if (part.gather) part.gather = Seconds();
+    part.pieces.clear();
+  }
+}
+
+void drop_update(IterationPlan& plan) {
+  plan.update = {};
+  for (ForwardPart& part : plan.late) part.update = {};
+}
+
+void drop_giving(IterationPlan& plan) {
+  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->given_at_once();
+  for (BackwardPart& part : plan.backward) part.compute = part.compute.given_at_once();
+  for (ForwardPart& part : plan.late) {
+    part.update = part.update.given_at_once();
+    part.compute = part.compute.given_at_once();
+  }
+}
+
+/// All work of one iteration on the device and by the host.
+Given all_of(const IterationPlan& plan) {
+  Given all = plan.h2d.then(plan.forward).then(plan.update);
+  for (const ForwardPart& part : plan.late) all = all.then(part.update).then(part.compute);
+  for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
+  return all;
+}
+
+Seconds forward_of(const IterationPlan& plan) {
+  Seconds sum = plan.forward.device;
+  for (const ForwardPart& part : plan.late) sum += part.compute.device;
+  return sum;
+}
+
+Seconds backward_of(const IterationPlan& plan) {
+  Seconds sum;
+  for (const BackwardPart& part : plan.backward) sum += part.compute.device;
+  return sum;
+}
+
+Seconds update_of(const IterationPlan& plan) {
+  Seconds sum = plan.update.device;
+  for (const ForwardPart& part : plan.late) sum += part.update.device;
+  return sum;
+}
+
+struct NamedPart {
+  const char* name;
+  Seconds busy;
+  void (*drop)(IterationPlan& plan);
+};
+
+/// Rate of storage to a node while all nodes read.
+std::optional<BytesPerSecond> read_of_node(const Machine& machine, const Run& run) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  const Seconds batches = storage_time(machine, placement, run.batch);
+  if (batches <= Seconds()) return std::nullopt;
+  return placement.ranks_on_node() * run.batch * picture_size / batches;
+}
+
 }  // namespace
 
 Explanation explain(const Network& network, const Machine& machine, const Run& run) {
@@ -117,6 +210,57 @@ Explanation explain(const Network& network, const Machine& machine, const Run& r
   result.inputs = sensitivities(network, machine, run);
   result.advice = all_advice(network, machine, run);
   return result;
+}
+
+std::vector<PartOfIteration> parts_of(const IterationPlan& plan, const IterationTime& time) {
+  const NamedPart all[] = {
+      {"input", std::max(plan.load, plan.storage), drop_input},
+      {"host-to-device copy", plan.h2d.device, drop_copy},
+      {"kernel launches", all_of(plan).host, drop_giving},
+      {"forward", forward_of(plan), drop_forward},
+      {"backward", backward_of(plan), drop_backward},
+      {"communication", time.exposed_comm + time.hidden_comm, drop_communication},
+      {"update", update_of(plan), drop_update},
+  };
+  std::vector<PartOfIteration> parts;
+  for (const NamedPart& part : all) {
+    if (part.busy <= Seconds()) continue;
+    IterationPlan without = plan;
+    part.drop(without);
+    parts.push_back({part.name, part.busy, simulate_iteration(without).total});
+  }
+  return parts;
+}
+
+std::string input_sentence(const Machine& machine, const Prediction& prediction) {
+  const Run& run = prediction.run;
+  const IterationTime& time = prediction.time;
+  const Seconds computing = time.total - time.io;
+  if (prediction.bound != "input" || time.io <= Seconds() || computing <= Seconds()) return "";
+  const int ranks = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
+  const SampleCost sample{picture_size, time.load / run.batch};
+  const int threads = ranks * run.loader_threads;
+  const int cores = machine.cluster.host.cores;
+  const InputNode node{read_of_node(machine, run), std::min(threads, cores)};
+  const InputRate rate = input_rate(sample, node);
+  const double wanted = ranks * run.batch / computing.si();
+  if (rate.samples_per_s >= wanted) return "";
+  const std::string taken = fmt::format(
+      "of the {:.0f} images/s that the {} of a node would take; they compute {:.0f} % "
+      "of the time",
+      wanted, ranks == 1 ? "one device" : fmt::format("{} devices", ranks),
+      100 * accelerator_utilisation(computing, time.io));
+  if (rate.bound == InputStage::read) {
+    return fmt::format("input: storage delivers {:.0f} {}. {} a node would be enough",
+                       rate.samples_per_s, taken, to_text(required_read(wanted, sample.stored)));
+  }
+  const std::string_view who = threads > cores ? "cores" : "loader threads";
+  const std::string decoded =
+      fmt::format("input: {} {} decode {:.0f} {}", node.threads, who, rate.samples_per_s, taken);
+  const bool computes_there = machine.cluster.device.kind == DeviceKind::cpu;
+  if (computes_there && prediction.shares_cores) return decoded + ", on the same cores";
+  return decoded + fmt::format(". {:.0f} for each rank would be enough",
+                               std::ceil(wanted * sample.decode.si() / ranks));
 }
 
 }  // namespace dlscale::model

@@ -6,6 +6,7 @@
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
@@ -47,5 +48,13 @@ struct Explanation {
 /// exceptions of predict(). It simulates the task graph for every input and change, at the values
 /// of parameters, not at the ends of their intervals.
 Explanation explain(const Network& network, const Machine& machine, const Run& run);
+
+/// Parts of the iteration that `plan` predicts in `time`: each simulates the plan again with that
+/// part at zero. Parts that take no time are left out.
+std::vector<PartOfIteration> parts_of(const IterationPlan& plan, const IterationTime& time);
+
+/// Explains an input-bound iteration: the limiting stage of the input pipeline, the part of the
+/// devices' demand that it delivers, and what would be enough. Empty for other iterations.
+std::string input_sentence(const Machine& machine, const Prediction& prediction);
 
 }  // namespace dlscale::model

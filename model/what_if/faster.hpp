@@ -6,7 +6,7 @@
 
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
-#include "model/roofline/kernels/roofline.hpp"
+#include "model/roofline/kernels/ceilings.hpp"
 
 namespace dlscale::model {
 

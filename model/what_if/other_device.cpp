@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "model/roofline/kernels/roofline.hpp"
+#include "model/roofline/kernels/ceilings.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/longest_time.hpp"
+#include "core/base/units.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/base/longest_time.hpp"
-#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/units.hpp"
 #include "core/results/communication_profile.hpp"
 #include "core/results/usable_rows.hpp"
 #include "regression/import/result_run.hpp"

@@ -13,7 +13,7 @@
 #include "core/results/bandwidths.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
-#include "model/calibrate/message_memory.hpp"
+#include "model/calibrate/measured_on.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/messages/message_rows.hpp"

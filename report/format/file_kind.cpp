@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <istream>
 
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 #include "report/format/bencher.hpp"
 
 namespace dlscale::report::format {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/network/listed_network.hpp"
+#include "core/network/network.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "report/kernels/kernel_study.hpp"

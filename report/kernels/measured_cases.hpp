@@ -30,7 +30,7 @@ std::string algorithm_of(const Measurement& measurement);
 /// Name that algorithm_of() gives our convolution on processors by this method.
 std::string our_algorithm(lowering::Method method);
 
-/// The network or list of a convolution: core/network/listed_network.hpp.
+/// The network or list of a convolution: core/network/network.hpp.
 std::string set_of(const Measurement& measurement);
 
 /// Whether the filters were transformed once and kept. This serves inference only: training changes

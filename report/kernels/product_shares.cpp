@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/statistics.hpp"
-#include "core/convolution/lowered_products.hpp"
+#include "core/convolution/pixel_blocks.hpp"
 #include "core/network/convolution_shape.hpp"
 #include "core/network/gemm.hpp"
 #include "core/results/usable_rows.hpp"

@@ -8,7 +8,7 @@
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/fits/links.hpp"
+#include "model/fits/fit.hpp"
 #include "report/results/rates.hpp"
 
 namespace dlscale::report {

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
-#include "core/network/listed_network.hpp"
+#include "core/network/network.hpp"
 #include "core/results/communication_profile.hpp"
 #include "core/text/numbers.hpp"
 #include "report/kernels/algorithm_ratios.hpp"

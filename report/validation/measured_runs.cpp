@@ -13,7 +13,7 @@
 #include "core/network/fuse.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/run/schedule_settings.hpp"
-#include "model/fits/links.hpp"
+#include "model/fits/fit.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {

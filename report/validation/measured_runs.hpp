@@ -17,7 +17,7 @@ namespace dlscale::report {
 struct MeasuredRun {
   std::string key;  ///< key of the measurements, without `repeat`
   std::map<std::string, std::string> axes;
-  std::string links;  ///< between hosts, if recorded (model/fits/links.hpp)
+  std::string links;  ///< between hosts, if recorded (model/fits/fit.hpp)
   Run run;
   std::vector<Seconds> t_iter;  ///< median of each repeat
   /// Least end of the 95 % intervals of these medians; `high` is the greatest.

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
-#include "core/network/fingerprint.hpp"
-#include "model/fits/links.hpp"
+#include "core/network/network.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::report {
 

@@ -71,7 +71,7 @@ struct RunValidation {
   /// The key without the axes that describe the gradient exchange. Equal for runs that differ only
   /// in these, if they use the same links.
   std::string training;
-  std::string links;  ///< between hosts, if recorded (model/fits/links.hpp)
+  std::string links;  ///< between hosts, if recorded (model/fits/fit.hpp)
   Run run;
   std::string backend;
   int repeats = 0;

@@ -11,7 +11,6 @@
 
 #include "app/options/framework_option.hpp"
 #include "core/base/error.hpp"
-#include "core/run/bucket_limits.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "core/text/quantity_text.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/config/config_path.hpp"
-#include "core/network/fingerprint.hpp"
+#include "core/network/network.hpp"
 #include "core/network/step.hpp"
 #include "tests/core/support.hpp"
 

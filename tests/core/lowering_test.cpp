@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/convolution/lowered_products.hpp"
 #include "core/convolution/method.hpp"
+#include "core/convolution/pixel_blocks.hpp"
 #include "core/convolution/spectra.hpp"
 #include "core/convolution/tile_blocks.hpp"
 #include "core/convolution/work.hpp"

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "core/config/config_path.hpp"
-#include "core/network/fingerprint.hpp"
-#include "core/network/listed_network.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
 #include "tests/core/csv_fields.hpp"

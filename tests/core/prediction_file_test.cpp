@@ -1,4 +1,4 @@
-#include "model/published/cases/prediction_file.hpp"
+#include "model/published/cases/prediction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "core/results/measurement.hpp"
 #include "core/results/result_json.hpp"
 #include "core/results/result_resume.hpp"
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 #include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 

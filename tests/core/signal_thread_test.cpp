@@ -1,4 +1,3 @@
-#include "core/base/signal_thread.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/types.h>

@@ -27,7 +27,7 @@
 #include "model/machine/machine.hpp"
 #include "model/published/baselines/baselines.hpp"
 #include "model/published/cases/case_file.hpp"
-#include "model/published/cases/prediction_file.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/curves/predict.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"

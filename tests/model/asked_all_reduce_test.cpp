@@ -9,7 +9,6 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/collective/pipeline.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "model/calibrate/calibrate.hpp"

@@ -7,7 +7,6 @@
 
 #include "core/base/error.hpp"
 #include "model/roofline/fit/choice_judge.hpp"
-#include "model/roofline/fit/choice_question.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
-#include "core/collective/pipeline.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "core/results/bandwidths.hpp"
 #include "model/fits/fit.hpp"
-#include "model/topology/in_network.hpp"
 #include "model/topology/nccl.hpp"
+#include "model/topology/nominal_all_reduce.hpp"
 #include "tests/model/computed_checks.hpp"
 #include "tests/model/deepbench.hpp"
 #include "tests/model/nominal_ring.hpp"

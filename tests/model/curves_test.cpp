@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "model/published/cases/prediction.hpp"
-#include "model/published/curves/link_rings.hpp"
-#include "model/published/curves/node_step.hpp"
 #include "model/published/curves/predict.hpp"
 #include "model/published/curves/rank_laws.hpp"
+#include "model/published/curves/rank_step.hpp"
 #include "model/published/curves/size_curve.hpp"
 
 namespace dlscale::model {

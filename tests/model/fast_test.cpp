@@ -9,9 +9,9 @@
 
 #include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
-#include "model/plan/all_reduce_line.hpp"
 #include "model/plan/batched_form.hpp"
-#include "model/plan/merged_cut.hpp"
+#include "model/plan/cut.hpp"
+#include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "tests/model/expect_iteration.hpp"
 

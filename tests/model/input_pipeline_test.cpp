@@ -15,7 +15,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/what_if/input_bound.hpp"
+#include "model/what_if/explain.hpp"
 #include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {

@@ -1,4 +1,3 @@
-#include "model/sgd_iter/joint_interval.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/fit/split.hpp"
 #include "model/roofline/kernels/ceilings.hpp"
+#include "model/roofline/kernels/kernel_model.hpp"
 #include "model/roofline/kernels/kernel_terms.hpp"
 #include "model/roofline/kernels/least_squares.hpp"
 #include "model/roofline/kernels/term_fit.hpp"
-#include "model/roofline/kernels/workspace.hpp"
 
 namespace dlscale::model {
 namespace {

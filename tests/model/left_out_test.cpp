@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/calibrate/fitted.hpp"
 
 namespace dlscale::model {
 namespace {

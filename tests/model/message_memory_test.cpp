@@ -9,7 +9,7 @@
 #include "model/calibrate/calibrate.hpp"
 #include "model/calibrate/graph_launch.hpp"
 #include "model/calibrate/left_out.hpp"
-#include "model/calibrate/message_memory.hpp"
+#include "model/calibrate/measured_on.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/plan/all_reduce_line.hpp"
 #include "model/plan/batched_form.hpp"
-#include "model/plan/merged_cut.hpp"
+#include "model/plan/cut.hpp"
+#include "model/plan/placed_messages.hpp"
 #include "model/plan/training_plan.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/time_to_train.hpp"

@@ -12,7 +12,7 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
-#include "model/sgd_iter/messages/sharding.hpp"
+#include "model/sgd_iter/messages/server_traffic.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "tests/model/two_ranks.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
-#include "model/topology/in_network.hpp"
+#include "model/topology/nominal_all_reduce.hpp"
 #include "tests/model/googlenet_trace.hpp"
 #include "tests/model/nominal_ring.hpp"
 

@@ -15,8 +15,6 @@
 #include "core/collective/schedule.hpp"
 #include "model/communication/carrier.hpp"
 #include "model/communication/fit_algorithm.hpp"
-#include "model/communication/open_mpi.hpp"
-#include "model/communication/schedule_counts.hpp"
 #include "model/fits/fit.hpp"
 #include "tests/core/collective/executor.hpp"
 #include "tests/model/synthetic_messages.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "model/calibrate/calibrate.hpp"
-#include "model/roofline/kernels/roofline.hpp"
+#include "model/roofline/kernels/ceilings.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/synthetic.hpp"

@@ -14,7 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "model/machine/machine.hpp"
-#include "model/plan/all_reduce_line.hpp"
+#include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/messages/asked_all_reduce.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/node_paths.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/communication/fit_algorithm.hpp"
-#include "model/fits/links.hpp"
+#include "model/fits/fit.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {

@@ -12,7 +12,7 @@
 #include "model/sgd_iter/messages/asked_all_reduce.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/topology/in_network.hpp"
+#include "model/topology/nominal_all_reduce.hpp"
 #include "model/what_if/faster.hpp"
 #include "model/what_if/other_device.hpp"
 #include "model/what_if/stated_inputs.hpp"

@@ -13,7 +13,7 @@
 #include "core/base/error.hpp"
 #include "model/published/baselines/baselines.hpp"
 #include "model/published/cases/case_file.hpp"
-#include "model/published/cases/prediction_file.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "report/score/score_report.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/core/mutator.hpp"

@@ -8,7 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/network/fingerprint.hpp"
+#include "core/network/network.hpp"
 #include "report/validation/validate.hpp"
 #include "tests/report/samples.hpp"
 

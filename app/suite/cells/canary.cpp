@@ -16,8 +16,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/system/durable.hpp"
 #include "core/system/environment.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::app {

@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/system/durable.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 namespace {

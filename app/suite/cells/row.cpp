@@ -14,10 +14,9 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "core/results/throttling.hpp"
 #include "core/system/facts.hpp"
 #include "core/text/numbers.hpp"
-#include "core/text/parse_word.hpp"
+#include "core/text/words.hpp"
 
 namespace dlscale::app {
 namespace {

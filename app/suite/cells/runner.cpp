@@ -19,8 +19,8 @@
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/child_process.hpp"
-#include "core/system/durable.hpp"
-#include "core/text/replaced.hpp"
+#include "core/system/output_file.hpp"
+#include "core/text/shell_words.hpp"
 
 namespace dlscale::app {
 namespace {

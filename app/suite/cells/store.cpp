@@ -16,7 +16,7 @@
 #include "app/suite/cells/canary.hpp"
 #include "app/suite/cells/orphans.hpp"
 #include "core/base/error.hpp"
-#include "core/system/durable.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/system/output.hpp"
-#include "core/system/replaceable.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -6,7 +6,7 @@
 #include "backend/comm/collective.hpp"
 #include "backend/comm/schedule/plan.hpp"
 #include "core/base/ids.hpp"
-#include "core/collective/contract.hpp"
+#include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
 
 namespace dlscale::backend {

@@ -9,7 +9,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/system/descriptor.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::backend {
 

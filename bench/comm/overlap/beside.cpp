@@ -21,7 +21,6 @@
 #include "bench/engine/gather.hpp"
 #include "bench/quiet/host_doubts.hpp"
 #include "bench/workbench/finding.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

@@ -9,7 +9,7 @@
 #include "bench/comm/traffic/message_layout.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "core/base/error.hpp"
-#include "core/collective/colocate.hpp"
+#include "core/collective/schedule.hpp"
 
 namespace dlscale::bench {
 namespace {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

@@ -11,7 +11,6 @@
 #include "bench/memory/device/device_probe.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

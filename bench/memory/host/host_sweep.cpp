@@ -13,7 +13,6 @@
 #include "bench/memory/host/cache_levels.hpp"
 #include "bench/memory/host/room.hpp"
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {

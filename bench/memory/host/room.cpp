@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
-#include "core/system/physical_memory.hpp"
+#include "core/system/environment.hpp"
 #include "core/text/quantity_text.hpp"
 
 namespace dlscale::bench {

@@ -10,7 +10,7 @@ Schedule chain_schedule(const Settings& settings) {
 }
 
 /// T = (p - 2 + k)(α + m/k β) with k segments   [MODEL 3.14; the best k:
-/// core/collective/pipeline.hpp]
+/// core/collective/selection/selection.hpp]
 Seconds chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const int k = settings.segments;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "model/published/cases/json_lines.hpp"
+#include "model/published/cases/json_fields.hpp"
 #include "model/published/cases/readers.hpp"
 
 namespace dlscale::cases {

@@ -1,9 +1,12 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,5 +84,13 @@ class JsonFields {
   std::string place_;
   std::string path_;
 };
+
+/// Calls `visit` for every line of a file of JSON lines, in order, except for blank lines. `what`
+/// names their content in messages: "cases". Throws ConfigError that names the file, and the number
+/// of a line, for:
+/// - a path that is not a regular file, or cannot be read, or is empty or too large;
+/// - a line that is not a JSON object in UTF-8, or a truncated last line.
+void for_each_line(const std::filesystem::path& path, std::string_view what,
+                   const std::function<void(const JsonFields& line)>& visit);
 
 }  // namespace dlscale::cases

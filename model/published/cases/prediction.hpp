@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,5 +55,13 @@ using CurvePredictor = std::vector<CasePrediction>(std::span<const CurveCase>);
 
 /// The prediction of a case that the model does not cover, with the reason.
 CasePrediction not_covered(std::string id, std::string reason);
+
+/// Reads predictions, one a line (docs/reference/cases.md). A line without a value is a case that
+/// was not covered. Throws ConfigError that names file, line, field and reason, as read_cases()
+/// does, also for an id that occurs twice.
+std::vector<CasePrediction> read_predictions(const std::filesystem::path& path);
+
+/// The lines of such a file. Requires finite numbers.
+std::string prediction_lines(std::span<const CasePrediction> predictions);
 
 }  // namespace dlscale::cases

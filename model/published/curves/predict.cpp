@@ -11,11 +11,9 @@
 
 #include "core/base/statistics.hpp"
 #include "core/results/bandwidths.hpp"
-#include "model/published/curves/curve_time.hpp"
 #include "model/published/curves/known_curves.hpp"
-#include "model/published/curves/link_rings.hpp"
-#include "model/published/curves/node_step.hpp"
 #include "model/published/curves/rank_step.hpp"
+#include "model/published/curves/size_curve.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -1,14 +1,31 @@
 #include "model/published/curves/rank_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <vector>
 
+#include "core/cluster/nvlink_rings.hpp"
 #include "core/results/bandwidths.hpp"
 #include "model/published/curves/rank_laws.hpp"
 
 namespace dlscale::model {
 namespace {
+
+constexpr int node_gpus = 8;
+
+/// Links of the GPU with the fewest, to others of the first `gpus`: an upper bound on rings.
+int least_links(std::span<const NvlinkPair> pairs, int gpus) {
+  std::vector<int> links(static_cast<std::size_t>(gpus), 0);
+  for (const NvlinkPair& pair : pairs) {
+    if (std::max(pair.a, pair.b) >= gpus) continue;
+    links[static_cast<std::size_t>(pair.a)] += pair.links;
+    links[static_cast<std::size_t>(pair.b)] += pair.links;
+  }
+  return *std::ranges::min_element(links);
+}
 
 std::vector<RankTime> times_of(std::span<const RankCurve> given, Bytes m) {
   std::vector<RankTime> times;
@@ -34,7 +51,25 @@ double carried(const cases::CurveCluster& cluster, std::string_view collective, 
   return bus_factor(collective, ranks).value() / link_rings(cluster, ranks).value().count;
 }
 
+/// Bytes that cross the adapters of a node, for each byte of the message.
+double between_nodes(const NodeStep& step) {
+  const double each = bus_factor(step.collective, step.nodes).value();
+  if (step.collective != "all_to_all") return each;
+  return each * step.ranks / step.nodes;
+}
+
 }  // namespace
+
+std::optional<LinkRings> link_rings(const cases::CurveCluster& cluster, int gpus) {
+  if (!cluster.intra_node || cluster.gpus_per_node != node_gpus) return {};
+  if (gpus < 2 || gpus > node_gpus) return {};
+  const bool v100 = cluster.intra_node->kind == "nvlink2";
+  if (!v100 && cluster.intra_node->kind != "nvlink1") return {};
+  const Nvlinks mesh = nvlink_board(v100 ? "dgx1_v100" : "dgx1_p100", node_gpus, "link_rings");
+  const int rings = nvlink_rings(mesh.pairs, gpus);
+  if (rings == 0) return LinkRings{least_links(mesh.pairs, gpus), false};
+  return LinkRings{rings, true};
+}
 
 CurveTime same_ranks(const SizeCurve& given, Bytes m) {
   return ranged(given.time(m), given.beyond(m), given.spread(m), given.latency_share(m));
@@ -96,6 +131,29 @@ CurveTime ringed(std::span<const RankCurve> given, const cases::CurveCluster& cl
   add_beyond(laws, last.times, equal, value);
   return ranged(value, laws, rank_noise + doubt + last.times.spread(equal),
                 last.times.latency_share(equal));
+}
+
+Seconds start_up(std::string_view link_kind) {
+  if (link_kind == "ethernet-tcp") return 186.0_us;
+  if (link_kind == "efa") return 60.0_us;
+  return 30.0_us;
+}
+
+CurveTime over_nodes(const RankCurve& in_node, const NodeStep& step, Bytes m) {
+  const double phases = step.collective == "all_reduce" ? 2 : 1;
+  const double fewest = phases * std::log2(step.nodes);
+  const double most = phases * (step.nodes - 1);
+  const Seconds alpha = start_up(step.link.kind);
+  const Seconds node = in_node.times.time(m);
+  const Seconds upper = between_nodes(step) * m / step.link.bandwidth;
+  const double flat_factor =
+      std::max(bus_factor(step.collective, step.ranks).value(), between_nodes(step));
+  const Seconds flat = flat_factor * m / step.link.bandwidth;
+  const Seconds starts = std::sqrt(fewest * most) * alpha;
+  const Seconds value = starts + node + upper;
+  const std::array laws{fewest * alpha + std::max(node, upper), most * alpha + node + flat};
+  const Seconds latency = starts + in_node.times.latency_share(m) * node;
+  return ranged(value, laws, rank_noise + untold_growth + in_node.times.spread(m), latency / value);
 }
 
 }  // namespace dlscale::model

@@ -1,13 +1,28 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "core/base/units.hpp"
-#include "model/published/curves/curve_time.hpp"
+#include "model/published/cases/curve_case.hpp"
+#include "model/published/cases/scaling_case.hpp"
 #include "model/published/curves/known_curves.hpp"
-#include "model/published/curves/link_rings.hpp"
+#include "model/published/curves/size_curve.hpp"
 
 namespace dlscale::model {
+
+/// Rings that run in parallel among the GPUs of one node.
+struct LinkRings {
+  int count = 0;       ///< ≥ 1
+  bool direct = true;  ///< each step uses a link; otherwise steps pass through other GPUs
+};
+
+/// The number of rings of NVLinks among the first `gpus` GPUs of a hybrid cube mesh of eight P100
+/// (nvlink1) or V100 (nvlink2), by nvlink_rings() of core. If no ring exists, as among five, steps
+/// pass through other GPUs. The number is then an upper bound: the links of the GPU with the
+/// fewest. Empty for other nodes, where all GPUs reach each other alike, and for 1 GPU or more than
+/// 8.
+std::optional<LinkRings> link_rings(const cases::CurveCluster& cluster, int gpus);
 
 /// A collective and the number of ranks to predict for.
 struct AskedRanks {
@@ -45,5 +60,34 @@ CurveTime ringed(std::span<const RankCurve> given, const cases::CurveCluster& cl
 /// The error |ln(T / law)| of the law at the largest number of ranks, if fitted without it.
 /// Requires two numbers of ranks.
 double rank_doubt(std::span<const RankCurve> given, const AskedRanks& asked, Bytes m);
+
+/// A collective over several nodes for which only the time of one node is known.
+struct NodeStep {
+  std::string_view collective;  ///< a collective with a known bus_factor()
+  int ranks = 2;                ///< ≥ nodes
+  int nodes = 2;                ///< ≥ 2
+  cases::CaseLink link = {};    ///< between nodes, with its nominal bandwidth
+};
+
+/// The two levels of a hierarchical collective one after the other, the upper one by data sheet:
+///   T = T_node(m) + s α + c(N) m / B                                                 (3.13)
+/// N is the number of nodes and B the nominal bandwidth of a node. c(N) is 2 (N−1) / N for
+/// all-reduce and (N−1) / N for all-gather and reduce-scatter. For all-to-all it is the latter
+/// times the ranks of a node, and 1 for others. The number of steps s is the geometric mean of the
+/// 2 lg N of a tree and the 2 (N−1) of a ring. Collectives with one phase have half of both.
+/// start_up() gives α. The interval spans the fewest steps with both levels at once, and the most
+/// steps with a flat ring between the nodes. Wrong where levels overlap, or where the link's
+/// nominal bandwidth is not reached.
+CurveTime over_nodes(const RankCurve& in_node, const NodeStep& step, Bytes m);
+
+/// α of a step between nodes, from published measurements:
+///   TCP over Ethernet   186 us  [1], 10 Gb/s Ethernet: geometric mean of 240 and 144 us
+///   others               30 us  [1], 56 Gb/s InfiniBand: geometric mean of 28 and 32 us
+///   EFA                  60 us  [2]
+/// [1] HKBU-HPML/MG-WFBP distributed_optimizer.py@5b8ad54: a of 8 and 16 ranks less a of the 4 of a
+/// node, by 2 (N−1) steps.
+/// [2] awslabs/awsome-distributed-training nccl-tests/README.md@0edaf15: small messages on 2 nodes
+/// of 8 A100, 161 us, less the 44 us that stas00/ml-engineering has for 8 in a node, by 2 steps.
+Seconds start_up(std::string_view link_kind);
 
 }  // namespace dlscale::model

@@ -30,6 +30,19 @@ Seconds on_chord(Bytes x0, Seconds y0, Bytes x1, Seconds y1, Bytes m) {
 
 }  // namespace
 
+CurveTime ranged(Seconds value, std::span<const Seconds> laws, double spread,
+                 double latency_share) {
+  CurveTime time{value, value, value, latency_share};
+  for (const Seconds law : laws) {
+    time.low = std::min(time.low, law);
+    time.high = std::max(time.high, law);
+  }
+  const double wider = std::exp(spread);
+  time.low = time.low / wider;
+  time.high = wider * time.high;
+  return time;
+}
+
 SizeCurve::SizeCurve(const cases::GivenCurve& given) {
   std::map<double, std::vector<double>> by_size;
   const std::size_t points = std::min(given.bytes.size(), given.times.size());

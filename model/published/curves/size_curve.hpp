@@ -1,12 +1,26 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/units.hpp"
 #include "model/published/cases/curve_case.hpp"
 
 namespace dlscale::model {
+
+/// A predicted time of one size, and its 90 % interval.
+struct CurveTime {
+  Seconds value;
+  Seconds low;
+  Seconds high;
+  double latency_share = 0;  ///< share of `value` that does not depend on bytes: 0 … 1
+};
+
+/// The range of competing laws, widened on both sides:
+///   [min_i T_i e^-δ, max_i T_i e^δ]
+/// `laws` are further times beside `value`; δ = `spread` ≥ 0.
+CurveTime ranged(Seconds value, std::span<const Seconds> laws, double spread, double latency_share);
 
 /// Times of one number of ranks as a function of the size m. Within a protocol range of a library
 ///   T(m) = α + β m                                                                (Hockney)

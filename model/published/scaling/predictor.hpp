@@ -6,7 +6,7 @@
 #include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
 #include "model/published/scaling/facts/facts.hpp"
-#include "model/published/scaling/fit/fitted.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/fit/interval.hpp"
 
 namespace dlscale::model::scaling {

@@ -1,5 +1,9 @@
 #include "model/roofline/fit/split.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 
@@ -31,6 +35,14 @@ int fold_of(std::string_view kernel, int folds, std::uint64_t salt) {
 
 Half half_of(std::string_view kernel) {
   return fold_of(kernel, 2) == 0 ? Half::training : Half::judging;
+}
+
+Half half_of_size(Bytes bytes) {
+  EXPECT(bytes.si() >= 1);
+  const long octave = std::lround(std::log2(bytes.si()));
+  const bool second_trains = fold_of(fmt::format("octaves {}", octave / 2), 2) == 1;
+  const bool is_second = octave % 2 == 1;
+  return is_second == second_trains ? Half::training : Half::judging;
 }
 
 }  // namespace dlscale::model

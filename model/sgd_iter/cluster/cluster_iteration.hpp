@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/base/units.hpp"
-#include "model/sgd_iter/cluster/compute_factors.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/topology/topology.hpp"
 

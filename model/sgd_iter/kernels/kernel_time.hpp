@@ -10,7 +10,7 @@
 #include "core/network/step.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
-#include "model/roofline/kernels/roofline.hpp"
+#include "model/roofline/kernels/ceilings.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
 

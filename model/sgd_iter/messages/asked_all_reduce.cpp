@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/collective/pipeline.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
-#include "model/topology/in_network.hpp"
+#include "model/topology/nominal_all_reduce.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/base/error.hpp"
-#include "model/sgd_iter/messages/nccl_times.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {

@@ -11,7 +11,6 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/sgd_iter/messages/nccl_times.hpp"
 #include "model/topology/flat_rounds.hpp"
 #include "model/topology/topology.hpp"
 

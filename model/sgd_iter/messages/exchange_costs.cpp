@@ -9,7 +9,7 @@
 #include "core/network/merge.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/messages/message_plan.hpp"
-#include "model/sgd_iter/messages/sharding.hpp"
+#include "model/sgd_iter/messages/server_traffic.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "core/collective/powers.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/sgd_iter/messages/nccl_times.hpp"
 #include "model/sgd_iter/messages/pair_time.hpp"
 #include "model/sgd_iter/messages/waiting.hpp"
 

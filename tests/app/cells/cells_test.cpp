@@ -16,7 +16,7 @@
 #include "app/suite/cells/store.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "core/system/durable.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/progress_line.hpp"
 #include "tests/core/support.hpp"
 

@@ -12,7 +12,6 @@
 #include "backend/comm/launch.hpp"
 #include "backend/comm/together.hpp"
 #include "core/base/error.hpp"
-#include "core/base/ranks_apart.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -208,7 +207,7 @@ TEST(Together, MemoryThatRanOutEverywhereStaysThat) {
   }
 }
 
-/// It must not be taken for one that nobody else knows of (core/base/ranks_apart.hpp).
+/// It must not be taken for one that nobody else knows of (core/base/error.hpp).
 TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
   const auto errors = thrown([](int rank) {
     if (rank == 1) throw LibraryError("cudaMalloc failed.");

@@ -1,6 +1,6 @@
 #pragma once
 #include "core/collective/algorithm.hpp"
-#include "core/collective/colocate.hpp"
+#include "core/collective/schedule.hpp"
 
 /// Which algorithms ranks can carry out among themselves.
 namespace dlscale::backend {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/fnv1a.hpp"
-#include "core/system/build_id.hpp"
 #include "core/system/build_info.hpp"
 
 /// How choices are kept between processes, with choosers that need no device.

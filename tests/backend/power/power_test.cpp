@@ -7,7 +7,7 @@
 #include "backend/power/gpu_facts.hpp"
 #include "backend/power/nvml_library.hpp"
 #include "core/base/error.hpp"
-#include "core/results/throttling.hpp"
+#include "core/results/measurement.hpp"
 
 namespace dlscale::backend {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/comm/overlap/overlap.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
-#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/engine/quick.hpp"

@@ -13,7 +13,7 @@
 
 #include "bench/comm/traffic/job_clock.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "core/base/slowest_rank.hpp"
+#include "core/base/statistics.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/bench/engine/quick.hpp"

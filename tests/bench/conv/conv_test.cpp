@@ -312,7 +312,7 @@ TEST(BenchConv, StopsAllRanksAtTheBrokenDeviceOfOneInTheCheck) {
             (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
 }
 
-/// With others it would leave them to the watchdog (core/base/ranks_apart.hpp), which ends
+/// With others it would leave them to the watchdog (core/base/error.hpp), which ends
 /// processes.
 TEST(BenchConv, StopsAtABrokenDeviceInPreparationAndInSamples) {
   LayerSelection in_preparation = everything();

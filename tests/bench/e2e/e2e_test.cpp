@@ -7,7 +7,7 @@
 
 #include "bench/e2e/training.hpp"
 #include "core/base/error.hpp"
-#include "core/network/fingerprint.hpp"
+#include "core/network/network.hpp"
 #include "tests/bench/e2e/setting.hpp"
 
 namespace dlscale::bench {

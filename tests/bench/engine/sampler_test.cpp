@@ -18,7 +18,6 @@
 #include "bench/engine/sampler_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/base/slowest_rank.hpp"
 #include "core/base/statistics.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
-#include "core/collective/contract.hpp"
+#include "core/collective/algorithm.hpp"
 
 namespace dlscale::collective::test {
 

@@ -11,8 +11,8 @@
 
 #include "core/collective/algorithm.hpp"
 #include "core/collective/double_tree.hpp"
-#include "core/collective/pipeline.hpp"
 #include "core/collective/powers.hpp"
+#include "core/collective/selection/selection.hpp"
 #include "tests/core/collective/executor.hpp"
 
 namespace dlscale::collective {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/collective/colocate.hpp"
+#include "core/collective/schedule.hpp"
 #include "core/collective/selection/open_mpi_table.hpp"
 #include "core/collective/selection/parameter_servers.hpp"
 #include "core/collective/selection/selection.hpp"

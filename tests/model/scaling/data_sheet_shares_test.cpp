@@ -18,7 +18,7 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/published/cases/case_file.hpp"
-#include "model/published/scaling/fit/weighted_quantile.hpp"
+#include "model/published/scaling/fit/interval.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/published/scaling/fit/choose_terms.hpp"
-#include "model/published/scaling/fit/damped_step.hpp"
+#include "model/published/scaling/fit/leave_out.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 namespace dlscale::model::scaling {

@@ -6,7 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "model/published/scaling/fit/weighted_quantile.hpp"
 #include "model/published/scaling/time/scaled_time.hpp"
 #include "tests/model/scaling/trainings.hpp"
 

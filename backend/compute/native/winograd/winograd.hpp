@@ -22,7 +22,7 @@
 /// Scratch: the transformed filters of a group (backward_filter: their gradient), and the
 /// transformed tiles of one block, about 4 MiB or 144 tiles, whichever is more. Fused, every thread
 /// has a block of about 512 KiB or 32 tiles. In backward_filter every thread also has a gradient,
-/// of 384 MiB together at most (core/convolution/limits.hpp). Transformed filters take alpha² / 9
+/// of 384 MiB together at most (core/convolution/tile_blocks.hpp). Transformed filters take alpha² / 9
 /// of the filters: 1.8 times as much for m = 2, 4 times for 4 and 7.1 times for 6, plus some cache
 /// lines between rows. Nothing else bounds them, so 2048 × 2048 filters take 1 GiB for m = 6.
 ///

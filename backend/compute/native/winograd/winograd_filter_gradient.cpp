@@ -5,7 +5,7 @@
 #include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/winograd/winograd_plan.hpp"
 #include "core/base/error.hpp"
-#include "core/convolution/limits.hpp"
+#include "core/convolution/tile_blocks.hpp"
 
 namespace dlscale::backend::native_device::winograd {
 

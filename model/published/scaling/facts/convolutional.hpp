@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "model/published/scaling/facts/layer_work.hpp"
+#include "model/published/scaling/facts/tensors.hpp"
 
 namespace dlscale::model::scaling {
 

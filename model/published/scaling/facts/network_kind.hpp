@@ -3,8 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/published/scaling/facts/layer_work.hpp"
-#include "model/published/scaling/facts/transformer_tensors.hpp"
+#include "model/published/scaling/facts/tensors.hpp"
 
 namespace dlscale::model::scaling {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,32 @@ using KnownNetworks = std::map<std::string, Network, std::less<>>;
 /// generated for families of networks (ResNet, DenseNet, …). Otherwise, or if they have far fewer
 /// or more parameters than the network, the profile is a ramp.
 TensorProfile gradient_tensors(const cases::CaseNetwork& network, const KnownNetworks& known);
+
+/// The work of a layer for one image, and its parameters.
+struct LayerWork {
+  double macs = 0;                   ///< multiply-adds of the forward pass, ≥ 0
+  double outputs = 0;                ///< elements of its output, ≥ 0
+  std::vector<double> tensors = {};  ///< elements of each parameter tensor, in forward order
+};
+
+/// The gradients of layers, which are in forward order; gradients are in backward order. A layer
+/// takes
+///   2 · macs / 2.2e12 + 8 · outputs / 6e11 seconds
+/// of a generic device: multiply-adds at the speed of f32, an output written and read at that of
+/// its memory. Only the ratio of both counts. Requires layers that take time.
+std::vector<GradientTensor> ready_tensors(std::span<const LayerWork> layers);
+
+/// The layers of a network.
+std::vector<LayerWork> layer_work(const Network& network);
+
+/// own: all layers are encoders, or all are decoders. cross: half are decoders that also attend to
+/// an encoder.
+enum class Attention { own, cross };
+
+/// The gradients of a transformer, before they are scaled to its number of parameters: a head, its
+/// layers, all equal, and last its embeddings. Requires layers and hidden; ffn defaults to 4 ·
+/// hidden.
+std::vector<GradientTensor> transformer_tensors(const cases::CaseNetwork& network,
+                                                Attention attention);
 
 }  // namespace dlscale::model::scaling

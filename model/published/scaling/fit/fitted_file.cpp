@@ -1,12 +1,12 @@
 #include "model/published/scaling/fit/fitted_file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <istream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -186,6 +186,11 @@ std::string parameter_lines(const Parameters& parameters, std::string_view inden
 }
 
 }  // namespace
+
+const Fit& FittedScaling::of(const std::string& set) const {
+  const auto found = without.find(set);
+  return found == without.end() ? all : found->second;
+}
 
 ScalingFile load_scaling(std::string_view name) {
   const ConfigMap file = ConfigMap::load(find_config("models", name));

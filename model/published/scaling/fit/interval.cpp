@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "model/published/scaling/fit/damped_step.hpp"
-#include "model/published/scaling/fit/weighted_quantile.hpp"
+#include "model/published/scaling/fit/fit.hpp"
 
 namespace dlscale::model::scaling {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "backend/compute/host_gemm.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/base/signal_thread.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {

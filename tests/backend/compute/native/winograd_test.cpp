@@ -16,8 +16,8 @@
 #include "backend/compute/check/check.hpp"
 #include "backend/compute/winograd_matrices.hpp"
 #include "core/base/error.hpp"
-#include "core/convolution/limits.hpp"
 #include "core/convolution/method.hpp"
+#include "core/convolution/tile_blocks.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {

@@ -1,3 +1,5 @@
+#include "model/published/cases/curve_case.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "core/system/build_id.hpp"
+#include "core/system/build_info.hpp"
 
 #include <fmt/format.h>
 #include <link.h>

@@ -1,3 +1,5 @@
+#include "model/published/cases/scaling_case.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
