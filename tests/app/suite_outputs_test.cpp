@@ -160,8 +160,6 @@ TEST_F(Outputs, AreEmptiedWhereAStepThatResumesBeginsAnew) {
   EXPECT_FALSE(fs::is_empty(file("two"))) << "its command writes it anew";
 }
 
-enum class End { there, missing };
-
 class Findings : public ::testing::Test {
  protected:
   void SetUp() override {
