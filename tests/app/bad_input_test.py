@@ -121,10 +121,9 @@ class BadInput(ProgramTest):
         for words in ([*bench, "-o"], [*bench, "--list"], [*bench, "--cluster"], [*choose, "--workspace"],
                       [*choose, "-o"], [*predict, "--inter-node-bandwidth"], [*predict, "-o"], ["report"],
                       ["calibrate"], ["run", "quickstart", "--data"]):
-            for nothing in ["", " "]:
-                result = run(*words, nothing)
-                self.assert_refused(result, 2, "the value is empty. Write one, or leave the option out")
-                self.assertEqual(result.stdout, "")
+            result = run(*words, " " if words[-1] == "--list" else "")
+            self.assert_refused(result, 2, "the value is empty. Write one, or leave the option out")
+            self.assertEqual(result.stdout, "")
 
     def test_an_option_given_twice(self):
         for words in (["bench", "gemm", "--sizes", "8x8x8", "--sizes", "9x9x9"],
@@ -457,14 +456,13 @@ class BadInput(ProgramTest):
         self.assertEqual(self.conv(self.network, "-o", conv).returncode, 0)
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
         compare = ["compare", conv, conv, "--margin", 1.0]
-        for first in FORMATS:
-            for second in FORMATS:
-                out.unlink(missing_ok=True)
-                for words in ([*predict, "1", "--format", first], [*predict, "2,4", "--format", second]):
-                    result = run(*words, "-o", out)
-                    self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertIn("prediction" if second != "csv" else "t_iter_s", out.read_text())
-            self.assert_refused(run(*compare, "-o", out), 2, "is not a dlscale.comparison")
+        each_after_each = [FORMATS[int(digit)] for digit in "00102031121322330"]
+        for turn, name in enumerate(each_after_each):
+            result = run(*predict, ["1", "2,4"][turn % 2], "--format", name, "-o", out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("prediction" if name != "csv" else "t_iter_s", out.read_text())
+            if name not in each_after_each[:turn]:
+                self.assert_refused(run(*compare, "-o", out), 2, "is not a dlscale.comparison")
         out.write_text("")
         self.assertNotIn(run(*compare, "-o", out).returncode, [2, 4])
         machine = self.folder / "machine.json"
