@@ -15,10 +15,10 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr const char* key = "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1";
+constexpr const char* shared_kernel = "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1";
 
 TEST(AlgorithmicWork, IsThatOfTheAlgorithmThatRan) {
-  const MeasuredKernel kernel{.key = key, .batch = 4};
+  const MeasuredKernel kernel{.key = shared_kernel, .batch = 4};
   const auto direct = algorithmic_work("onednn", "jit:avx512_core", kernel);
   const auto winograd = algorithmic_work("native", "winograd F(4x4,3x3) avx3+gemm", kernel);
   const auto fft = algorithmic_work("native", "reorder+fft_tiled 16x16 avx3+gemm", kernel);
@@ -30,7 +30,7 @@ TEST(AlgorithmicWork, IsThatOfTheAlgorithmThatRan) {
 }
 
 TEST(AlgorithmicWork, LeavesOutTheTransformOfFiltersThatWereKept) {
-  const MeasuredKernel kernel{.key = key, .batch = 4};
+  const MeasuredKernel kernel{.key = shared_kernel, .batch = 4};
   for (const std::string words : {"winograd F(4x4,3x3) avx3+gemm", "fft 64x64 avx3+gemm"}) {
     const auto all = algorithmic_work("native", words, kernel);
     const auto kept = algorithmic_work("native", "kept filters+reorder+" + words, kernel);
@@ -42,7 +42,7 @@ TEST(AlgorithmicWork, LeavesOutTheTransformOfFiltersThatWereKept) {
 }
 
 TEST(AlgorithmicWork, IsThatOfOurKernelsOnGpus) {
-  MeasuredKernel kernel{.key = key, .batch = 4};
+  MeasuredKernel kernel{.key = shared_kernel, .batch = 4};
   for (const char* words :
        {"own winograd_f4 F(4x4,3x3) cublasLt algo=6 tile=20", "own fft 60x60 cufft cublasLt algo=6",
         "own fft_tiled 16x16 cufft cublasLt algo=6"}) {
@@ -62,7 +62,7 @@ TEST(AlgorithmicWork, IsThatOfOurKernelsOnGpus) {
 }
 
 TEST(AlgorithmicWork, MovesHalfTheBytesInHalfThePrecision) {
-  const MeasuredKernel single{.key = key, .batch = 4};
+  const MeasuredKernel single{.key = shared_kernel, .batch = 4};
   MeasuredKernel half = single;
   half.dtype = DType::bf16;
   for (const char* words : {"brgconv:avx512_core_bf16", "x64:gemm:jit"}) {
@@ -75,7 +75,7 @@ TEST(AlgorithmicWork, MovesHalfTheBytesInHalfThePrecision) {
 }
 
 TEST(AlgorithmicWork, IsUnknownWhereTheAlgorithmIs) {
-  const MeasuredKernel kernel{.key = key, .batch = 4};
+  const MeasuredKernel kernel{.key = shared_kernel, .batch = 4};
   EXPECT_FALSE(algorithmic_work("cuda", "engine 34", kernel));
   EXPECT_FALSE(
       algorithmic_work("onednn", "jit:avx512_core", {.key = "relu c64 h56 w56", .batch = 4}));
