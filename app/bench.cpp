@@ -318,10 +318,10 @@ ExitCode run_bench(BenchOptions options) {
 void check_extras(const std::vector<std::string>& extras) {
   for (const std::string& extra : extras) {
     if (!extra.starts_with("--benchmark_")) {
-      throw ConfigError(
-          fmt::format("\"{}\" is no option of this benchmark. See --help; Google Benchmark's own "
-                      "flags start with --benchmark_.",
-                      extra));
+      throw ConfigError(fmt::format(
+          "\"{}\" is not an option of this benchmark. See --help; Google Benchmark's own "
+          "flags start with --benchmark_.",
+          extra));
     }
   }
 }

@@ -66,7 +66,8 @@ void declare_list(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   options->output.declare(*command);
   command->footer(
-      "Example: dlscale history list --name 'e2e .*t_iter' --last 10\nExit code 5: there is no "
+      "Example: dlscale history list --name 'e2e .*t_iter' --last 10\nExit code 5: the history has "
+      "no "
       "such series.");
   command->callback([options, &result] { result = list(*options); });
 }
@@ -95,7 +96,8 @@ void declare_history_check(CLI::App& verb, ExitCode& result) {
   options->output.declare(*command);
   command->footer(
       "Example: dlscale history check --store perf-history\nExit code 0: no new regression, 1: "
-      "one that nobody has acknowledged, 3: the newest commit has to be run again, 5: there is no "
+      "one that nobody has acknowledged, 3: the newest commit has to be run again, 5: the history "
+      "has no "
       "such series.");
   command->callback([options, &result] { result = check_history(*options); });
 }

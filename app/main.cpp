@@ -51,7 +51,7 @@ ExitCode say_hello(Arguments words) {
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), ranks);
   if (error != std::errc() || end != count.data() + count.size() || ranks < 1) {
     throw ConfigError(
-        fmt::format("\"{}\" is no number of ranks. Write \"dlscale {}\".", count, usage));
+        fmt::format("\"{}\" is not a number of ranks. Write \"dlscale {}\".", count, usage));
   }
   const std::unique_ptr<backend::Communicator> all = backend::connect_launched(ranks);
   double sum = 1;

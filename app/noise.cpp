@@ -60,7 +60,7 @@ std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
     const auto found = std::ranges::find(known, name, &NoiseKernel::name);
     if (found == known.end()) {
       throw ConfigError(
-          fmt::format("\"{}\" is no kernel of a study. {}", name, suggestion(name, names)));
+          fmt::format("\"{}\" is not a kernel of a study. {}", name, suggestion(name, names)));
     }
     if (std::ranges::count(options.kernels, name) > 1) {
       throw ConfigError(fmt::format("the kernel \"{}\" is named twice. Name it once.", name));

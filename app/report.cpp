@@ -70,16 +70,16 @@ std::optional<fs::path> machine_file(const ReportOptions& options) {
 ConfigError no_machine(const report::ReportInput& input) {
   if (input.results.empty()) {
     return ConfigError(
-        "There is no result file to report on in what was named. Measure first, such as with "
+        "What was named holds no result file to report on. Measure first, for example with "
         "dlscale bench conv --suite quick -o FOLDER, or name its folder.");
   }
   if (report::has_benchmark(input.results, {"e2e"})) {
     return ConfigError(
-        "There is no machine.json beside the results. Name the file of dlscale calibrate with "
+        "No machine.json is beside the results. Name the file of dlscale calibrate with "
         "--machine.");
   }
   return ConfigError(
-      "There is no machine.json beside the results, and nothing among them of which a page without "
+      "No machine.json is beside the results, and nothing among them of which a page without "
       "one tells (convolutions by algorithm, caches, memory, arithmetic, messages of training). "
       "Name the file of dlscale calibrate with --machine, or more results.");
 }

@@ -98,7 +98,7 @@ std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
   const auto peak = cluster.device.peak.find(DType::f32);
   if (peak != cluster.device.peak.end()) return peak->second;
   throw ConfigError(fmt::format(
-      "the data sheet of {} gives no peak in f32 (cluster {}), so that there is no share of it. "
+      "the data sheet of {} gives no peak in f32 (cluster {}), so its share is not defined. "
       "Leave --cluster out, or add the peak.",
       cluster.device.name, cluster.name));
 }

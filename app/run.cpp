@@ -149,7 +149,8 @@ CLI::Validator with_unit() {
     try {
       text = fmt::format("{}", parse_quantity<Seconds>(text, "it").si());
     } catch (const ConfigError&) {
-      return fmt::format("{} is no time. Write such as 9min, or a number of seconds", text);
+      return fmt::format("{} is not a time; expected, for example, 9min, or a number of seconds",
+                         text);
     }
     return {};
   };

@@ -43,7 +43,7 @@ CLI::Validator correlation() {
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
     if (CLI::detail::lexical_cast(text, value) && value >= -1 && value <= 1) return {};
-    return fmt::format("{} is no number from -1 to 1. Write such as 0.9", text);
+    return fmt::format("{} is not a number from -1 to 1; expected, for example, 0.9", text);
   };
   return {check, "CORRELATION"};
 }
@@ -75,8 +75,7 @@ void declare_validate(CLI::App& verb, ExitCode& result) {
       "--cases cases.jsonl --by run.overlap, or those of a file: --predictions predictions.jsonl\n"
       "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
       "missed, but measurements are wrong, interrupted or lost, so that not all was judged, or "
-      "there "
-      "is no order of schedules for --limit-order to judge.");
+      "--limit-order had no order of schedules to judge.");
   verb.callback([options, &result] { result = validate(*options); });
 }
 

@@ -192,7 +192,7 @@ def most_frequent(records, what):
     counts = collections.Counter(condition_of(record) for record in records)
     if not counts:
         raise figure_io.BadInputError(
-            f"there is no convolution to draw{what}. Run dlscale bench conv --algorithms all."
+            f"the results have no convolution to draw{what}. Run dlscale bench conv --algorithms all."
         )
     return min(counts, key=lambda condition: (-counts[condition], condition))
 

@@ -25,7 +25,7 @@ class Cell:
 
     best: tuple | None  # (backend, algorithm); None: no algorithm ran all shapes
     only_kept: bool = False  # none ran at all, but with kept filters, which ran all shapes
-    lead: float | None = None  # time of the second over that of the best; None: there is no second
+    lead: float | None = None  # time of the second over that of the best; None: without a second
     tie: bool = False  # the interval of another overlaps that of the best
     won: int = 0  # shapes at which no other is faster than the best by more than the intervals
     shapes: int = 0

@@ -65,7 +65,7 @@ def read_text(path):
     A pipe is refused: its end might be waited for without end.
     """
     if pathlib.Path(path).exists() and not pathlib.Path(path).is_file():
-        raise BadInputError(f"{path} is no file. Name one that dlscale wrote.")
+        raise BadInputError(f"{path} is not a file. Name one that dlscale wrote.")
     try:
         content = pathlib.Path(path).read_bytes()
         if content.startswith(b"\x1f\x8b"):
@@ -87,7 +87,7 @@ def read_json(path, schema):
     except ValueError:
         document = None
     if not isinstance(document, dict) or document.get("schema") != schema:
-        raise BadInputError(f'{path} is no "{schema}". Write it with dlscale --format json.')
+        raise BadInputError(f'{path} is not a "{schema}". Write it with dlscale --format json.')
     check_version(path, document)
     return document
 
@@ -102,7 +102,7 @@ def read_measurements(path):
     except ValueError:
         header = None
     if not isinstance(header, dict) or header.get("schema") != "dlscale.result":
-        raise BadInputError(f"{path} is no result file of dlscale bench.")
+        raise BadInputError(f"{path} is not a result file of dlscale bench.")
     check_version(path, header)
     measurements = []
     for number, line in enumerate(lines[1:], start=2):
@@ -120,7 +120,7 @@ def read_measurements(path):
 
 def refuse_constant(word):
     """JSON has no NaN and no infinity, though Python reads them."""
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def check_times(record):
@@ -206,7 +206,7 @@ def refuse_foreign(stem):
             continue
         if not path.is_file() or (path.stat().st_size > 0 and mark not in path.read_bytes()):
             raise BadInputError(
-                f"{path} is there and is no figure of such a script, so it is not overwritten. "
+                f"{path} is there and is not a figure of such a script, so it is not overwritten. "
                 "Choose another name, or remove it if nobody needs it."
             )
 

@@ -213,7 +213,7 @@ def draw(stairs, pages):
     panels = panels_of(stairs, pages)
     if not panels:
         raise figure_io.BadInputError(
-            "there is no sweep of latencies to draw. Run dlscale bench latency --operations "
+            "the results have no sweep of latencies to draw. Run dlscale bench latency --operations "
             "levels,page_reach."
         )
     figure, rows = plt.subplots(

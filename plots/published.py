@@ -60,7 +60,7 @@ def network_of(case):
 
 
 def judged_of(case, prediction):
-    """None where it was not measured, or there is no prediction."""
+    """None where it was not measured or not predicted."""
     measured = speed_of(case.get("measured") or {}, case["global_batch"])
     predicted = speed_of(prediction, case["global_batch"])
     if measured is None or predicted is None:

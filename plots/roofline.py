@@ -319,7 +319,7 @@ def main():
     arguments = parser.parse_args()
     document = figure_io.read_json(arguments.roofline, "dlscale.roofline")
     if not document["kernels"]:
-        raise figure_io.BadInputError("there is no kernel to draw. Run dlscale bench conv.")
+        raise figure_io.BadInputError("the results have no kernel to draw. Run dlscale bench conv.")
     document["kernels"], condition = under_one_condition(document["kernels"])
     peaks = peaks_of(arguments.peaks, document["kernels"][0]["threads"])
     wanted = wanted_of(arguments, document["kernels"], condition)

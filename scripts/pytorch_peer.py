@@ -4,7 +4,7 @@ momentum and weight decay. Knows ResNet-50 and AlexNet.
 
 Reads a result file of bench e2e (--like) and writes another with the same rows (--out), so that `dlscale compare`, `validate`
 and `report` take both. The batch lies on the device already; where the row's launch is "graph", each phase is a CUDA graph.
-Exit codes are those of dlscale: 2 bad input, 4 a loss that is no number, 6 what is needed is missing.
+Exit codes are those of dlscale: 2 bad input, 4 a loss that is not a number, 6 what is needed is missing.
 """
 
 import argparse

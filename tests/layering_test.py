@@ -80,7 +80,7 @@ def check_include(path, quote, header, files):
     if header not in files:
         if f"{path.rpartition('/')[0]}/{header}" in files and path.startswith("tests/"):
             return  # tests may name a helper beside them
-        yield f'{path}: "{header}" is no file, counted from the root'
+        yield f'{path}: "{header}" is not a file, counted from the root'
         return
     used, user = folder_of(header), folder_of(path)
     if used != user and used not in MAY_INCLUDE[user]:
@@ -246,7 +246,7 @@ VIOLATIONS = [
     ("train/c.cpp", "#include <hwloc.h>\n", "hwloc.h may be included only below backend/host/"),
     ("app/a.cpp", "#if defined(DLSCALE_HAVE_MPI)\n#endif\n", "a condition on hardware"),
     ("model/b.cpp", "#ifdef __AVX2__\n#endif\n", "a condition on hardware"),
-    ("core/b.cpp", '#include "good.hpp"\n', "is no file, counted from the root"),
+    ("core/b.cpp", '#include "good.hpp"\n', "is not a file, counted from the root"),
     ("core/c.cpp", "#include <core/good.hpp>\n", 'write "core/good.hpp"'),
     ("core/good.cpp", '#include <string>\n#include "core/good.hpp"\n', "must be included first"),
     ("core/long.cpp", "\n" * MOST_LINES, "lines; split it"),

@@ -45,7 +45,7 @@ std::string not_an_option(const CLI::App& command) {
   if (first == unknown.end()) return {};
   const std::string word = first->substr(0, first->find('='));
   const std::string what =
-      fmt::format("{} is no option of {}.", shown_text(word), command.get_name());
+      fmt::format("{} is not an option of {}.", shown_text(word), command.get_name());
   if (word == "--config") return what + " Write it before the verb.";
   WordList names;
   for (const CLI::Option* option : command.get_options()) {
@@ -64,7 +64,7 @@ std::string ask_for_subcommand(const CLI::App& command) {
       command.get_parent() == nullptr ? "verb" : "kind of " + command.get_name();
   for (const std::string& word : command.remaining()) {
     if (word.starts_with('-')) continue;
-    return fmt::format("\"{}\" is no {}. {}", word, what, suggestion(word, names));
+    return fmt::format("\"{}\" is not a {}. {}", word, what, suggestion(word, names));
   }
   const std::string unknown = not_an_option(command);
   if (!unknown.empty()) return unknown;
@@ -91,8 +91,8 @@ std::string in_our_words(std::string problem) {
   constexpr std::string_view conversion = "Could not convert: ";
   if (problem.starts_with(conversion)) {
     return fmt::format(
-        "{} is no number that this option takes. Write a whole one in digits, such as 1000000, of "
-        "at most 2147483647.",
+        "{} is not a number that this option takes. Write a whole number in digits, at most "
+        "2147483647, for example 1000000.",
         problem.substr(conversion.size()));
   }
   return problem.ends_with('.') ? problem : problem + ".";

@@ -47,26 +47,28 @@ Sweep split(std::string_view item) {
   sweep.to = trimmed(rest.substr(0, colon));
   if (colon != std::string_view::npos) sweep.step = trimmed(rest.substr(colon + 1));
   if (colon != std::string_view::npos && sweep.step.empty()) {
-    throw Problem{fmt::format("{} has no step. Write such as 1..64:x2 or 1..64:+8", item)};
+    throw Problem{fmt::format("{} has no step; expected, for example, 1..64:x2 or 1..64:+8", item)};
   }
   return sweep;
 }
 
 /// Errors have the words of positive_count() in app/cli/option_values.hpp.
 int read_count(const std::string& text) {
-  if (text.empty()) throw Problem{"a number is missing. Write such as 8, 1..8 or 1..64:x2"};
+  if (text.empty())
+    throw Problem{"a number is missing; expected, for example, 8, 1..8 or 1..64:x2"};
   const char* last = text.data() + text.size();
   double value = 1;  // stays if the text is out of range
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error == std::errc::invalid_argument || end != last || !std::isfinite(value)) {
-    throw Problem{fmt::format("{} is no finite number above 0. Write such as 1", text)};
+    throw Problem{fmt::format("{} is not a finite number above 0; expected, for example, 1", text)};
   }
-  if (value <= 0) throw Problem{fmt::format("{} is no number above 0. Write a larger one", text)};
+  if (value <= 0)
+    throw Problem{fmt::format("{} is not a number above 0. Write a larger one", text)};
   int count = 0;
   const auto [count_end, count_error] = std::from_chars(text.data(), last, count);
   if (count_error == std::errc() && count_end == last) return count;
-  throw Problem{
-      fmt::format("{} is no whole number up to {}. Write such as 2", text, largest_count)};
+  throw Problem{fmt::format("{} is not a whole number up to {}; expected, for example, 2", text,
+                            largest_count)};
 }
 
 Problem backwards(std::string_view item, std::string_view from, std::string_view to) {
@@ -87,8 +89,8 @@ Step read_step(std::string_view item, const std::string& text) {
   if (text.empty()) return {};
   Step step{text.front() == 'x', 0};
   if (text.front() != 'x' && text.front() != '+') {
-    throw Problem{
-        fmt::format("{} has the step {}. Write such as x2 (times 2) or +8 (plus 8)", item, text)};
+    throw Problem{fmt::format(
+        "{} has the step {}; expected, for example, x2 (times 2) or +8 (plus 8)", item, text)};
   }
   step.by = read_count(trimmed(std::string_view(text).substr(1)));
   if (step.multiplies && step.by < 2) {

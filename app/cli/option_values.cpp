@@ -94,8 +94,8 @@ std::string why_not_positive(const std::string& text) {
   double value = 0;
   const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
   if (number && value > 0) return {};
-  return number ? fmt::format("{} is no number above 0. Write a larger one", text)
-                : fmt::format("{} is no finite number above 0. Write such as 1", text);
+  return number ? fmt::format("{} is not a number above 0. Write a larger one", text)
+                : fmt::format("{} is not a finite number above 0; expected, for example, 1", text);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ CLI::Validator positive_count() {
     int value = 0;
     std::string problem = why_not_positive(text);
     if (!problem.empty() || CLI::detail::lexical_cast(text, value)) return problem;
-    return fmt::format("{} is no whole number up to {}. Write such as 2", text,
+    return fmt::format("{} is not a whole number up to {}; expected, for example, 2", text,
                        std::numeric_limits<int>::max());
   };
   return {check, "POSITIVE"};
@@ -134,7 +134,8 @@ CLI::Validator margin_fraction() {
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
     if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};
-    return fmt::format("{} is no fraction from 0 to 10. Write such as 0.02, which is 2 %", text);
+    return fmt::format(
+        "{} is not a fraction from 0 to 10; expected, for example, 0.02, which is 2 %", text);
   };
   return {check, "FLOAT in [0 - 10]"};
 }
@@ -144,7 +145,8 @@ CLI::Validator seed() {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc() && end == text.data() + text.size()) return {};
-    return fmt::format("{} is no whole number from 0 to 2^64 - 1. Write such as 1", text);
+    return fmt::format("{} is not a whole number from 0 to 2^64 - 1; expected, for example, 1",
+                       text);
   };
   return {check, "SEED"};
 }

@@ -47,7 +47,7 @@ fs::path cache_folder(const fs::path& wanted) {
     return fs::path(home) / ".cache" / "dlscale" / "gate";
   }
   throw ConfigError(
-      "there is no folder to build the commits in (neither HOME nor XDG_CACHE_HOME is set). Name "
+      "the commits need a folder to be built in, and neither HOME nor XDG_CACHE_HOME is set. Name "
       "one with --cache.");
 }
 
@@ -89,7 +89,7 @@ std::string resolved(const std::string& commit, const CommitBuilds& builds, cons
   while (!name.empty() && name.back() == '\n') name.pop_back();
   if (exit.code != 0 || name.size() < 40) {
     throw ConfigError(
-        fmt::format("\"{}\" is no commit of the git repository {}. Write a branch, a "
+        fmt::format("\"{}\" is not a commit of the git repository {}. Write a branch, a "
                     "tag or a hash that it has, or name it with --repository.",
                     commit, fs::absolute(builds.repository).string()));
   }
@@ -159,7 +159,7 @@ BuiltProgram program_in(const fs::path& folder) {
   const fs::path program = folder / "dlscale";
   if (access(program.c_str(), X_OK) != 0 || !fs::is_regular_file(program)) {
     throw ConfigError(
-        fmt::format("{} is no program ({}). Name a folder that the program was built "
+        fmt::format("{} is not a program ({}). Name a folder that the program was built "
                     "in, such as build/release.",
                     program.string(), std::strerror(errno)));
   }

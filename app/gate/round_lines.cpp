@@ -84,7 +84,7 @@ RunValue parsed_value(const Json& json) {
   value.samples = json.at("samples").get<int>();
   value.spread = json.at("spread").get<double>();
   if (!std::isfinite(value.value) || !(value.value > 0)) {
-    throw ConfigError("\"value\" is no finite number above 0");
+    throw ConfigError("\"value\" is not a finite number above 0");
   }
   return value;
 }
@@ -179,7 +179,7 @@ RoundLines parse_round_lines(std::string_view text, const std::string& name) {
     }
     if (!problem.empty()) {
       throw ConfigError(
-          fmt::format("{}, line {}: {}. It is no file of rounds, or was changed by "
+          fmt::format("{}, line {}: {}. It is not a file of rounds, or was changed by "
                       "hand. Name another folder with -o, or discard it with "
                       "--fresh.",
                       name, number, problem));

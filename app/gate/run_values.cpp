@@ -235,7 +235,7 @@ RunOutcome read_google(const fs::path& out, bool asked) {
     return ConfigError(
         fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
                     "--benchmark_out_format=json, or say with --measure what the command writes.",
-                    out.string(), asked ? "is no" : "is neither results of dlscale nor", problem));
+                    out.string(), asked ? "is not" : "is neither results of dlscale nor", problem));
   };
   try {
     return google_outcome(history::read_google_file(text));

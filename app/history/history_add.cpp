@@ -43,8 +43,8 @@ history::Facts facts_of(const std::vector<std::string>& words, const char* optio
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw ConfigError(
-          fmt::format("{} {} is no fact. Write {} NAME=VALUE.", option, shown_text(word), option));
+      throw ConfigError(fmt::format("{} {} is not a fact. Write {} NAME=VALUE.", option,
+                                    shown_text(word), option));
     }
     facts[word.substr(0, equals)] = word.substr(equals + 1);
   }
@@ -62,7 +62,7 @@ void look_up(history::RunOptions& run, const AddOptions& options) {
       git.run({"log", "-1", "--format=%H %ct", "--end-of-options", options.commit, "--"});
   const std::size_t space = found.output.find(' ');
   if (found.status != 0 || space == std::string::npos) {
-    throw ConfigError(fmt::format("{} is no commit of {}. See git log there.",
+    throw ConfigError(fmt::format("{} is not a commit of {}. See git log there.",
                                   shown_text(options.commit), options.repository));
   }
   run.commit = found.output.substr(0, space);
@@ -113,7 +113,7 @@ ExitCode add(const AddOptions& options) {
   }
   if (points == 0) {
     throw Error(ExitCode::nothing_measured,
-                "there is no measurement in the files named, so nothing was added to the history. "
+                "the files named hold no measurement, so nothing was added to the history. "
                 "Name files or folders with results.");
   }
   history::Store store = options.history.open();

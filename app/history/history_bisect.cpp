@@ -88,7 +88,7 @@ void expect_commit(const history::GitCommand& git, const std::string& commit) {
   if (!dirty && git.run({"cat-file", "-e", commit + "^{commit}"}).status == 0) return;
   throw ConfigError(fmt::format(
       "{} {}, so git cannot bisect from or to it. {}", shown_text(commit),
-      dirty ? "was measured with local changes" : "is no commit of " + git.folder().string(),
+      dirty ? "was measured with local changes" : "is not a commit of " + git.folder().string(),
       dirty ? "Measure commits." : "Name their repository with --repository."));
 }
 

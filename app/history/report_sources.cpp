@@ -173,10 +173,11 @@ report::NoiseFinding noise_of(const fs::path& path) {
     }
     return finding;
   } catch (const json::exception&) {
-    throw ConfigError(fmt::format(
-        "{} is no study of noise that this dlscale can read. Make it again (dlscale noise --format "
-        "json), or leave it out.",
-        path.string()));
+    throw ConfigError(
+        fmt::format("{} is not a study of noise that this dlscale can read. Make it again (dlscale "
+                    "noise --format "
+                    "json), or leave it out.",
+                    path.string()));
   }
 }
 

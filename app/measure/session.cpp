@@ -43,7 +43,7 @@ backend::Connection connect(const SessionOptions& options) {
                       options.comm, absent.reason));
     }
     throw ConfigError(
-        fmt::format("\"{}\" is no communicator. Write auto, local, mpi, mpi_cuda, mpi_staged or "
+        fmt::format("\"{}\" is not a communicator. Write auto, local, mpi, mpi_cuda, mpi_staged or "
                     "nccl.",
                     options.comm));
   }

@@ -153,8 +153,8 @@ void Following::follow_gradients() {
       return;
     case GradientPath::replicated_copy:
       refuse_gradients(
-          "its gradients are copied to one another and added without a library of collectives, of "
-          "which there is no model");
+          "its gradients are copied to one another and added without a library of collectives, "
+          "which dlscale does not model");
   }
   const bool orders_all_reduces =
       profile_.schedule.is_stated() && !goes_with_server(profile_.schedule.value());

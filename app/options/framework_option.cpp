@@ -62,7 +62,7 @@ const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profi
       break;
     }
   }
-  throw ConfigError(fmt::format("--framework {} is no profile in configs/frameworks. {}",
+  throw ConfigError(fmt::format("--framework {} is not a profile in configs/frameworks. {}",
                                 shown_text(text), near));
 }
 

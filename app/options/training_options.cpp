@@ -259,7 +259,7 @@ int share_of(std::int64_t global_batch, int ranks) {
   }
   if (share * ranks == global_batch) return static_cast<int>(share);
   throw ConfigError(
-      fmt::format("--global-batch {} is no whole number of images for each of {} ranks. Take a "
+      fmt::format("--global-batch {} is not a whole number of images for each of {} ranks. Take a "
                   "multiple of the ranks.",
                   global_batch, ranks));
 }

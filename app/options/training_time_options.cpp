@@ -22,8 +22,9 @@ Seconds time_of(const std::string& text, std::string_view option) {
   if (text.empty()) return {};
   const auto time = parse_quantity<Seconds>(text, option);
   if (time >= Seconds() && time <= Seconds(1e12)) return time;
-  throw ConfigError(fmt::format("{} is {}, which is no time from 0 to 1e12 s. Write such as 90 s.",
-                                option, text));
+  throw ConfigError(
+      fmt::format("{} is {}, which is not a time from 0 to 1e12 s; expected, for example, 90 s.",
+                  option, text));
 }
 
 /// A validator for numbers above 0 and up to `most`, so that results stay finite.
@@ -32,7 +33,8 @@ CLI::Validator up_to(double most) {
     double value = 0;
     const bool number = CLI::detail::lexical_cast(text, value);
     if (number && value > 0 && value <= most) return {};
-    return fmt::format("{} is no number above 0 and up to {:g}. Write such as 1", text, most);
+    return fmt::format("{} is not a number above 0 and up to {:g}; expected, for example, 1", text,
+                       most);
   };
   return {check, "NUMBER"};
 }
@@ -135,7 +137,7 @@ double number_of(std::string_view text, std::string_view whole) {
   if (error == std::errc() && stop == end && value > 0 && value <= 1e12) return value;
   throw ConfigError(
       fmt::format("--epochs-at has \"{}\" (a global batch and the epochs it took, both above 0). "
-                  "Write such as 8192=64.",
+                  "Write, for example, 8192=64.",
                   shown_text(whole)));
 }
 
@@ -169,10 +171,10 @@ const model::TrainingTarget& find_target(std::string_view name, std::string_view
         "--epochs and --samples.",
         name, target.network, network));
   }
-  throw ConfigError(
-      fmt::format("--target {} is no training whose epochs by batch are known. {} Or state them: "
-                  "--epochs 90.",
-                  shown_text(name), suggestion(name, target_names())));
+  throw ConfigError(fmt::format(
+      "--target {} is not a training whose epochs by batch are known. {} Or state them: "
+      "--epochs 90.",
+      shown_text(name), suggestion(name, target_names())));
 }
 
 }  // namespace dlscale::app

@@ -128,18 +128,19 @@ model::RankSpread StragglerOptions::spread() const {
   if (deviation.empty() && shape.empty()) return spread;
   if (deviation.empty()) {
     throw ConfigError(
-        "--straggler-shape needs --stragglers beside it: a shape alone is no spread. Write, for "
+        "--straggler-shape needs --stragglers beside it: a shape alone does not say how wide. "
+        "Write, for "
         "example, --stragglers 5%.");
   }
   spread.shape = parse_shape(shape);
   const double most = model::most_deviation(spread.shape);
   const std::optional<double> value = parse_percent(deviation);
   if (!value || !(*value >= 0 && *value <= most)) {
-    throw ConfigError(
-        fmt::format("--stragglers: {} is no standard deviation over the mean from 0 % to {:g} %, "
-                    "above which times of that shape would be negative or all tail. Write, for "
-                    "example, 5%.",
-                    deviation, 100 * most));
+    throw ConfigError(fmt::format(
+        "--stragglers: {} is not a standard deviation over the mean from 0 % to {:g} %, "
+        "above which times of that shape would be negative or all tail. Write, for "
+        "example, 5%.",
+        deviation, 100 * most));
   }
   spread.deviation = *value;
   return spread;

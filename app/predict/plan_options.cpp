@@ -121,9 +121,10 @@ void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& excha
   for (const std::string& text : swept_quantities<Bytes>("--buckets", options.buckets)) {
     const Bytes size = parse_quantity<Bytes>(text, "--buckets");
     if (size < Bytes(4)) {
-      throw ConfigError(fmt::format(
-          "--buckets has {} (a bucket holds at least one gradient of 4 B). Write such as 25MiB.",
-          text));
+      throw ConfigError(
+          fmt::format("--buckets has {} (a bucket holds at least one gradient of 4 B); expected, "
+                      "for example, 25MiB.",
+                      text));
     }
     exchanges.push_back({.schedule = Schedule::bucketed, .bucket = size});
   }
@@ -279,9 +280,9 @@ model::PlanLimits find_limits(const PlanOptions& options) {
   if (!options.time_limit.empty()) {
     limits.time = parse_quantity<Seconds>(options.time_limit, "--time-limit");
     if (*limits.time <= Seconds()) {
-      throw ConfigError(
-          fmt::format("--time-limit is {} (no training ends in that). Write such as \"24 h\".",
-                      options.time_limit));
+      throw ConfigError(fmt::format(
+          "--time-limit is {} (no training ends in that); expected, for example, \"24 h\".",
+          options.time_limit));
     }
   }
   if (options.budget > 0 && options.price <= 0) {
@@ -325,7 +326,7 @@ void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
   }
   if (ranks.empty()) {
     throw ConfigError(
-        fmt::format("--global-batch {} is no whole number of images for each of any number of "
+        fmt::format("--global-batch {} is not a whole number of images for each of any number of "
                     "ranks asked for. Take a multiple of one.",
                     global_batch));
   }

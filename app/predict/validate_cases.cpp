@@ -47,7 +47,7 @@ std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) 
 CLI::Validator qualities() {
   const auto check = [](const std::string& text) -> std::string {
     if (text.find_first_not_of("ABC") == std::string::npos) return {};
-    return fmt::format("{} is no choice of qualities. Write letters of A, B and C, such as AB",
+    return fmt::format("{} is not a choice of qualities. Write letters of A, B and C, such as AB",
                        text);
   };
   return {check, "LETTERS"};
@@ -66,7 +66,7 @@ CLI::Validator fractions() {
   const auto check = [](const std::string& text) -> std::string {
     std::pair<double, double> range;
     if (parse_range(text, range)) return {};
-    return fmt::format("{} is no range within 0 and 1. Write such as 0.85,0.95", text);
+    return fmt::format("{} is not a range within 0 and 1; expected, for example, 0.85,0.95", text);
   };
   return {check, "LOW,HIGH"};
 }

@@ -136,7 +136,7 @@ void check_hostfile(const Where& where) {
   std::error_code unknown;
   if (hosts.empty() || fs::is_regular_file(hosts, unknown)) return;
   throw ConfigError(fmt::format(
-      "{} is no file, and the partition {} of the system {} lists its nodes there (hostfile, "
+      "{} is not a file, and the partition {} of the system {} lists its nodes there (hostfile, "
       "relative to the folder in which dlscale is called). Write one node a line, as the launcher "
       "reads it.",
       fs::absolute(hosts).lexically_normal().string(), where.run.place.partition.name,

@@ -167,7 +167,7 @@ void expect_ratio(const std::string& text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && ratio >= 0.01 && ratio <= 100) return;
   throw ConfigError(fmt::format(
-      "--beside-work is \"{}\", which is no number from 0.01 to 100. Write how many "
+      "--beside-work is \"{}\", which is not a number from 0.01 to 100. Write how many "
       "times as long as the messages the work beside them is to take, such as 1 or 0.5.",
       text));
 }

@@ -86,7 +86,7 @@ std::vector<std::string> sampling_warnings(std::span<const double> samples, doub
   std::vector<std::string> warnings;
   if (samples.size() < least_for_interval) {
     warnings.push_back(fmt::format(
-        "only {} samples: below {} there is no 95 % interval of the median, the range stands in "
+        "only {} samples: below {} the median has no 95 % interval, and the range stands in "
         "for it. Take more samples.",
         samples.size(), least_for_interval));
   }

@@ -60,7 +60,7 @@ using AddLatencyCells = void (*)(Cells&, const std::string& operation, const Sel
 void expect_two_places(std::size_t bytes, std::size_t stride) {
   if (bytes >= 2 * stride) return;
   throw ConfigError(
-      fmt::format("--chase-sizes has {} bytes, in which there is no way to go with --strides {} B. "
+      fmt::format("--chase-sizes has {} bytes, which strides of {} B (--strides) cannot cross. "
                   "Choose at least two strides.",
                   bytes, stride));
 }

@@ -258,8 +258,8 @@ const DeviceSheet& DeviceCatalogue::at(std::string_view name) const {
   for (const DeviceSheet& sheet : sheets_) {
     for (const std::string& word : words_of(sheet)) known.push_back(word);
   }
-  throw ConfigError(fmt::format("\"{}\" is no GPU with a data sheet in configs/devices. {}", name,
-                                suggestion(name, known)));
+  throw ConfigError(fmt::format("\"{}\" is not a GPU with a data sheet in configs/devices. {}",
+                                name, suggestion(name, known)));
 }
 
 }  // namespace dlscale

@@ -107,8 +107,7 @@ Nvlinks nvlink_board(std::string_view name, int devices, std::string_view where)
   const auto* board = std::ranges::find(boards, name, &Board::name);
   if (board == boards.end()) {
     throw ConfigError(
-        fmt::format("{}: \"{}\" is no board that is known (so nobody knows its "
-                    "links). {}",
+        fmt::format("{}: \"{}\" is not a known board, so its links are not known. {}",
                     where, name, suggestion(name, nvlink_boards())));
   }
   if (!fits(*board, devices)) {

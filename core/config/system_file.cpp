@@ -60,7 +60,7 @@ std::vector<std::string> script_options(const ConfigMap& map, std::string_view k
   for (const std::string& text : texts) {
     if (text.starts_with('-')) continue;
     throw ConfigError(
-        fmt::format("{} holds \"{}\", which is no option. Write each as the "
+        fmt::format("{} holds \"{}\", which is not an option. Write each as the "
                     "scheduler takes it: \"--account=physics\".",
                     map.where(key), text));
   }
@@ -94,7 +94,7 @@ std::map<std::string, std::string> read_environment(const ConfigMap& map) {
   for (const std::string& name : map.keys()) {
     if (!is_variable_name(name)) {
       throw ConfigError(
-          fmt::format("{} is no name of an environment variable. Write letters, "
+          fmt::format("{} is not the name of an environment variable. Write letters, "
                       "digits and _, beginning with no digit.",
                       map.where(name)));
     }

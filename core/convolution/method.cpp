@@ -177,8 +177,8 @@ Method parse_method(std::string_view name) {
     if (method_name(method) == name) return method;
     names.emplace_back(method_name(method));
   }
-  throw ConfigError(
-      fmt::format("\"{}\" is no way to compute a convolution. {}", name, suggestion(name, names)));
+  throw ConfigError(fmt::format("\"{}\" is not a way to compute a convolution. {}", name,
+                                suggestion(name, names)));
 }
 
 int winograd_outputs(Method method) {

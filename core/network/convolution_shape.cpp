@@ -30,7 +30,8 @@ std::map<std::string, std::int64_t, std::less<>> parse_words(std::string_view te
     std::int64_t size = 1;
     if (const std::string_view digits = word.substr(letters); !digits.empty()) {
       const auto [end, error] = std::from_chars(digits.begin(), digits.end(), size);
-      if (error != std::errc() || end != digits.end()) refuse(key, "has a size that is no integer");
+      if (error != std::errc() || end != digits.end())
+        refuse(key, "has a size that is not an integer");
     }
     sizes[std::string(word.substr(0, letters))] = size;
   }

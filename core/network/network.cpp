@@ -60,7 +60,8 @@ class Builder {
   void connect(Layer& layer, const std::string& producer) {
     const auto found = ids_.find(producer);
     if (found == ids_.end()) {
-      refuse(layer, fmt::format("reads \"{}\", which is no layer before it", shown_text(producer)),
+      refuse(layer,
+             fmt::format("reads \"{}\", which is not a layer before it", shown_text(producer)),
              suggestion(producer, names()));
     }
     if (is_loss(layers_[found->second.index()])) {
@@ -122,9 +123,10 @@ void check_losses(std::string_view network, const std::vector<Layer>& layers) {
         "All losses need the same number of classes.");
   }
   if (first == nullptr) {
-    throw ConfigError(fmt::format(
-        "{}: there is no loss, so nothing can be trained. End with a softmax_cross_entropy layer.",
-        network));
+    throw ConfigError(
+        fmt::format("{}: the network has no loss, so it cannot be trained. End with a "
+                    "softmax_cross_entropy layer.",
+                    network));
   }
 }
 

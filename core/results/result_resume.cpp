@@ -137,7 +137,7 @@ ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) 
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     throw ConfigError(
-        fmt::format("{} is no file, so it holds nothing to go on with. Leave out "
+        fmt::format("{} is not a file, so it holds nothing to go on with. Leave out "
                     "--resume, or name a file with -o.",
                     path.string()));
   }

@@ -87,7 +87,7 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
       return map.quantity<Q>(key);
     } catch (const ConfigError& error) {
       throw ConfigError(std::string(error.what()) +
-                        " Or write unknown, or none where there is no such thing.");
+                        " Or write unknown, or none where it does not exist.");
     }
   });
 }

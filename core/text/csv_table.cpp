@@ -139,8 +139,8 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
     if (is_known) continue;
     for (const std::string& name : names) {
       if (has(name) || edit_distance(*column, name) > 2) continue;
-      throw ConfigError(fmt::format("{}: \"{}\" is no column of {}. {}", place, shown_text(*column),
-                                    what, suggestion(*column, names)));
+      throw ConfigError(fmt::format("{}: \"{}\" is not a column of {}. {}", place,
+                                    shown_text(*column), what, suggestion(*column, names)));
     }
   }
   for (const CsvColumn& column : known) {
@@ -180,7 +180,7 @@ double CsvTable::number(std::size_t row, std::string_view column, double most) c
   const bool is_number = error == std::errc() && end == text.data() + text.size();
   if (!is_number || !std::isfinite(value) || value < 0 || value > most) {
     throw ConfigError(
-        fmt::format("{}: the column {} is \"{}\", which is no number from 0 to {:g}. Write one, "
+        fmt::format("{}: the column {} is \"{}\", which is not a number from 0 to {:g}. Write one, "
                     "without a unit: the name of the column says it.",
                     place(row), column, shown_text(text), most));
   }
@@ -194,7 +194,7 @@ int CsvTable::count(std::size_t row, std::string_view column, int most) const {
   const bool is_number = error == std::errc() && end == text.data() + text.size();
   if (!is_number || value < 1 || value > most) {
     throw ConfigError(
-        fmt::format("{}: the column {} is \"{}\", which is no whole number from 1 to {}. Write "
+        fmt::format("{}: the column {} is \"{}\", which is not a whole number from 1 to {}. Write "
                     "how many there are.",
                     place(row), column, shown_text(text), most));
   }

@@ -21,7 +21,7 @@ std::string parse_problem(std::string_view text, std::size_t byte) {
   if (byte > text.size()) return fmt::format("it ends within line {}", line);
   const std::size_t start =
       before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  return fmt::format("line {}, column {} is no JSON", line, before.size() - start + 1);
+  return fmt::format("line {}, column {} is not JSON", line, before.size() - start + 1);
 }
 
 /// Removes the library's own "[json.exception.type_error.302] ".

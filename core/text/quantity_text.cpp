@@ -117,7 +117,7 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
       return fmt::format("{}, but {} is wanted", other.what, wanted.what);
     }
   }
-  return fmt::format("\"{}\" is no unit of {}", shown_text(unit), wanted.what);
+  return fmt::format("\"{}\" is not a unit of {}", shown_text(unit), wanted.what);
 }
 
 /// The number as typed, if advice may repeat it: 0 bytes are never meant, nor are amounts that

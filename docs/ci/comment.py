@@ -73,7 +73,7 @@ def checked(data):
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused("the comment is no UTF-8 text") from None
+        raise Refused("the comment is not UTF-8 text") from None
     if any(unicodedata.category(character) in ("Cc", "Cf") and character != "\n" for character in text):
         raise Refused("the comment has control characters or invisible ones")
     first, _, rest = text.partition("\n")
@@ -117,7 +117,7 @@ def unpacked(archive):
             with found.open(FILE) as file:
                 return file.read(LARGEST + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise Refused(f"the artifact {ARTIFACT} is no ZIP file that can be read ({error})") from None
+        raise Refused(f"the artifact {ARTIFACT} is not a ZIP file that can be read ({error})") from None
 
 
 def artifact_of(host, repository, run):

@@ -30,7 +30,7 @@ noise_minutes=${NOISE_MINUTES:-1}
 
 commit_of() { # NAME: its hash
   git rev-parse --verify --quiet --end-of-options "$1^{commit}" ||
-    fail "\"$1\" is no commit of this checkout. A shallow one has few: fetch more (fetch-depth, GIT_DEPTH)."
+    fail "\"$1\" is not a commit of this checkout. A shallow one has few: fetch more (fetch-depth, GIT_DEPTH)."
 }
 base=$(commit_of "$1")
 new=$(commit_of "$2")

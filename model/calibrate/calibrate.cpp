@@ -124,7 +124,7 @@ Pass parse_pass(const Sourced& one) {
     if (name == pass_name(pass)) return pass;
   }
   throw ConfigError(
-      fmt::format("{}: \"{}\" is no pass. Measure again with this version.", one.file, name));
+      fmt::format("{}: \"{}\" is not a pass. Measure again with this version.", one.file, name));
 }
 
 /// The host's time to launch work on the device; empty where the device is the host.

@@ -33,7 +33,7 @@ WorkKind parse_work_kind(std::string_view name) {
     if (name == work_kind_name(kind)) return kind;
   }
   throw ConfigError(fmt::format(
-      "\"{}\" is no work beside messages, of which gemm, conv and memcpy are known", name));
+      "\"{}\" is not work beside messages, of which gemm, conv and memcpy are known", name));
 }
 
 const ContentionRange& ContentionFit::range(Bytes size) const {

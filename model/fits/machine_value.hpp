@@ -27,7 +27,7 @@ class Value {
         fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
   }
   [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) fail("is no text");
+    if (!json_->is_string()) fail("is not text");
     return json_->get<std::string>();
   }
   [[nodiscard]] bool boolean() const {
@@ -35,14 +35,14 @@ class Value {
     return json_->get<bool>();
   }
   [[nodiscard]] int integer(int least) const {
-    if (!json_->is_number_integer()) fail("is no integer");
+    if (!json_->is_number_integer()) fail("is not an integer");
     const double value = json_->get<double>();  // valid for any integer, however large
     if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
     return static_cast<int>(value);
   }
   /// A number in [0, 1e31]: no quantity of a machine is negative, and all results stay finite.
   [[nodiscard]] double number() const {
-    if (!json_->is_number()) fail("is no number");
+    if (!json_->is_number()) fail("is not a number");
     const double value = json_->get<double>();
     if (!(value >= 0 && value <= 1e31)) fail(fmt::format("is {}, out of [0, 1e31]", value));
     return value;
@@ -55,13 +55,13 @@ class Value {
   }
   /// A finite number.
   [[nodiscard]] double signed_number() const {
-    if (!json_->is_number()) fail("is no number");
+    if (!json_->is_number()) fail("is not a number");
     const double value = json_->get<double>();
     if (!std::isfinite(value)) fail(fmt::format("is {}, out of range", value));
     return value;
   }
   [[nodiscard]] std::vector<Value> elements() const {
-    if (!json_->is_array()) fail("is no list");
+    if (!json_->is_array()) fail("is not a list");
     std::vector<Value> result;
     for (std::size_t i = 0; i < json_->size(); ++i) {
       result.emplace_back((*json_)[i], below(std::to_string(i)));
@@ -69,7 +69,7 @@ class Value {
     return result;
   }
   [[nodiscard]] std::vector<std::pair<std::string, Value>> members() const {
-    if (!json_->is_object()) fail("is no object");
+    if (!json_->is_object()) fail("is not an object");
     std::vector<std::pair<std::string, Value>> result;
     for (const auto& [key, value] : json_->items()) {
       result.emplace_back(key, Value(value, below(key)));

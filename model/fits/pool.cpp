@@ -28,8 +28,9 @@ std::int64_t Sourced::integer(std::string_view name) const {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw ConfigError(fmt::format("{}: {} has {} = \"{}\", which is no integer ≥ 1. Measure again.",
-                                  file, measurement->key(), name, text));
+    throw ConfigError(
+        fmt::format("{}: {} has {} = \"{}\", which is not an integer ≥ 1. Measure again.", file,
+                    measurement->key(), name, text));
   }
   return value;
 }

@@ -125,7 +125,7 @@ DType read_dtype(const Value& value) {
   for (const DType dtype : all_dtypes) {
     if (name == dtype_name(dtype)) return dtype;
   }
-  value.fail(fmt::format("is \"{}\", which is no precision", name));
+  value.fail(fmt::format("is \"{}\", which is not a precision", name));
 }
 
 Pass read_pass(const Value& value) {
@@ -134,7 +134,7 @@ Pass read_pass(const Value& value) {
        {Pass::forward, Pass::backward_data, Pass::backward_filter, Pass::accumulate}) {
     if (name == pass_name(pass)) return pass;
   }
-  value.fail(fmt::format("is \"{}\", which is no pass", name));
+  value.fail(fmt::format("is \"{}\", which is not a pass", name));
 }
 
 KernelTime read_kernel(const Value& value) {
@@ -184,7 +184,7 @@ Piecewise read_cost(const Value& value) {
   try {
     return Piecewise(read_list(value, read_segment));
   } catch (const ConfigError& error) {
-    value.fail(fmt::format("is no cost by size: {}", error.what()));
+    value.fail(fmt::format("is not a cost by size: {}", error.what()));
   }
 }
 
@@ -324,7 +324,7 @@ ReductionTime read_reduction(const Value& value) {
 /// Reads a slow-down, which is at least 1.
 Estimate<double> read_slowdown(const Value& value) {
   const auto slowdown = read_estimate<double>(value);
-  if (slowdown.low < 1) value.fail("is below 1, which is no slow-down");
+  if (slowdown.low < 1) value.fail("is below 1, which would be a speed-up");
   return slowdown;
 }
 
@@ -416,7 +416,7 @@ MeasuredOn read_measured_on(const Value& value) {
 
 Machine read_machine(const Value& value) {
   Object object(value);
-  if (object.take("schema").text() != "dlscale.machine") value.fail("is no dlscale.machine");
+  if (object.take("schema").text() != "dlscale.machine") value.fail("is not dlscale.machine");
   if (object.take("version").integer(0) != 1) value.fail("is not of version 1");
   Machine machine;
   machine.fitted = object.take("fitted").boolean();

@@ -138,10 +138,10 @@ int parse_cores(const StatedInput& input) {
   const char* end = input.value.data() + input.value.size();
   const auto [rest, error] = std::from_chars(input.value.data(), end, cores);
   if (error == std::errc() && rest == end && cores >= 1) return cores;
-  throw ConfigError(
-      fmt::format("--set {} is {}, which is no whole number of cores from 1 to {}. Write such as "
-                  "16.",
-                  input.key, input.value, std::numeric_limits<int>::max()));
+  throw ConfigError(fmt::format(
+      "--set {} is {}, which is not a whole number of cores from 1 to {}; expected, for example, "
+      "16.",
+      input.key, input.value, std::numeric_limits<int>::max()));
 }
 
 std::string text_of(const Key& key, double si) {
@@ -268,7 +268,7 @@ StatedInput parse_stated_input(std::string_view text) {
     if (!input.key.empty() && !input.value.empty()) return input;
   }
   throw ConfigError(
-      fmt::format("--set {} names no figure and its value. Write such as "
+      fmt::format("--set {} names no figure and its value; expected, for example, "
                   "--set inter_node.bandwidth=200Gb/s.",
                   text));
 }

@@ -84,7 +84,7 @@ Value named(const Json& json, const char* key, std::string_view (*name)(Value),
 /// JSON can hold numbers that do not fit a double (1e999).
 double finite(const Json& json, const char* key) {
   const double value = json.at(key).get<double>();
-  if (!std::isfinite(value)) throw ConfigError(fmt::format("\"{}\" is no finite number", key));
+  if (!std::isfinite(value)) throw ConfigError(fmt::format("\"{}\" is not a finite number", key));
   return value;
 }
 
@@ -263,10 +263,11 @@ GateReport gate_report_of(std::string_view text, const std::string& name) {
   try {
     return report_of(Json::parse(text));
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{} is no result of a gate: {}. {}", name, error.what(), advice));
-  } catch (const Json::exception& error) {
     throw ConfigError(
-        fmt::format("{} is no result of a gate: {}. {}", name, json_problem(error, text), advice));
+        fmt::format("{} is not the result of a gate: {}. {}", name, error.what(), advice));
+  } catch (const Json::exception& error) {
+    throw ConfigError(fmt::format("{} is not the result of a gate: {}. {}", name,
+                                  json_problem(error, text), advice));
   }
 }
 

@@ -34,7 +34,7 @@ AlertState parse_alert_state(std::string_view word) {
     if (alert_state_name(state) == word) return state;
   }
   throw ConfigError(
-      fmt::format("\"{}\" is no state of an alert. Write new, acknowledged, expected, "
+      fmt::format("\"{}\" is not the state of an alert. Write new, acknowledged, expected, "
                   "fixed or invalid.",
                   shown_text(word)));
 }

@@ -55,7 +55,7 @@ std::string read_whole(const fs::path& path, const OpenFile& file) {
   struct stat status = {};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw ConfigError(
-        fmt::format("{} is no file, so the history is damaged. Remove it.", path.string()));
+        fmt::format("{} is not a file, so the history is damaged. Remove it.", path.string()));
   }
   std::string content(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t got = 0;

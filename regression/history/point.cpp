@@ -115,7 +115,7 @@ Number whole(const json& value, const char* field) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
   if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most) return value.get<Number>();
   throw ConfigError(
-      fmt::format("\"{}\" is {}, which is no count", field, shown_text(value.dump())));
+      fmt::format("\"{}\" is {}, which is not a count", field, shown_text(value.dump())));
 }
 
 double finite(const json& value) {
@@ -166,7 +166,7 @@ Point parse_point(std::string_view line) {
   if (Point point; scan_point(line, point)) return point;
   try {
     const json value = json::parse(line);
-    if (!value.is_object()) throw ConfigError("this line is no JSON object");
+    if (!value.is_object()) throw ConfigError("this line is not a JSON object");
     return read_point(value);
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, line));

@@ -126,7 +126,7 @@ Values values_of(const SeriesKey& key) {
 SeriesKey parse_series_key(std::string_view text) {
   try {
     const json value = json::parse(text);
-    if (!value.is_object()) throw ConfigError("the key of a series is no JSON object");
+    if (!value.is_object()) throw ConfigError("the key of a series is not a JSON object");
     for (const auto& [field, unused] : value.items()) {
       if (std::find(key_fields.begin(), key_fields.end(), field) == key_fields.end()) {
         throw ConfigError(

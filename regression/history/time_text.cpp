@@ -143,7 +143,7 @@ std::int64_t parse_time(std::string_view text, std::string_view what) {
   std::int64_t seconds = 0;
   if (read_time(text, seconds)) return seconds;
   throw ConfigError(
-      fmt::format("{} is \"{}\", which is no time. Write it as 2026-01-31T12:00:00Z, in UTC or "
+      fmt::format("{} is \"{}\", which is not a time. Write it as 2026-01-31T12:00:00Z, in UTC or "
                   "with its zone (+01:00), or 2026-01-31.",
                   what, shown_text(text)));
 }

@@ -87,7 +87,7 @@ std::size_t bare_number(std::string_view text) {
 }  // namespace
 
 std::string impossible(const GoogleMetric& metric, double value) {
-  if (std::isnan(value)) return "is no number";
+  if (std::isnan(value)) return "is not a number";
   const bool is_wall_clock = &metric == google_metrics.data();
   if (value >= longest_time_s) return fmt::format("is {}, which nothing measured can be", value);
   if (value > 0 || (value == 0 && !is_wall_clock)) return "";

@@ -44,7 +44,7 @@ double number_of(const std::string& word, const char* column) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) {
-    throw ConfigError(fmt::format("\"{}\" in column {} is no number", shown_text(word), column));
+    throw ConfigError(fmt::format("\"{}\" in column {} is not a number", shown_text(word), column));
   }
   return value;
 }

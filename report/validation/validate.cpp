@@ -300,11 +300,11 @@ void refuse_none(const MeasuredRuns& measured) {
   if (!measured.runs.empty()) return;
   if (measured.notes.empty()) {
     throw ConfigError(
-        "there is no measured training run to hold predictions against. Run \"dlscale bench "
+        "the results have no training run to hold predictions against. Run \"dlscale bench "
         "e2e\" first, or name the file it wrote.");
   }
   throw ConfigError(
-      fmt::format("there is no training run that can be judged; {}", measured.notes.front()));
+      fmt::format("none of the training runs can be judged; {}", measured.notes.front()));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ host=$1
 shift
 case $host in
 {cases}
-  *) echo "{agent}: there is no host \\"$host\\"." >&2; exit 2 ;;
+  *) echo "{agent}: host \\"$host\\" is not known." >&2; exit 2 ;;
 esac
 exec nsenter --target "$process" --net --uts taskset --cpu-list "$cores" sh -c "$*"
 """

@@ -92,7 +92,7 @@ def quantity(option, text, units, example):
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(\D+)", text)
     if match is None or match[2] not in units:
         raise UsageError(
-            f'{option} is "{text}" (a number and its unit are needed). Write such as {example}; '
+            f'{option} is "{text}" (a number and its unit are needed); expected, for example, {example}; '
             f"units: {' '.join(units)}."
         )
     return float(match[1]) * units[match[2]]
@@ -164,7 +164,7 @@ def cores(options, count):
 def cut_off(options, count):
     """Name of the host that is cut off, and the time."""
     if (options.down is None) != (options.after is None):
-        raise UsageError("--down and --after go together. Write such as --down 2 --after 5s.")
+        raise UsageError("--down and --after go together; expected, for example, --down 2 --after 5s.")
     if options.down is None:
         return None, 0.0
     seconds = quantity("--after", options.after, TIMES, "5s")

@@ -61,16 +61,16 @@ class BadInput(ProgramTest):
     def test_a_count_that_is_not_positive(self):
         for words in (["--ranks", "0"], ["--ranks", "1,-2"], ["--ranks", "1", "--loader-threads", "0"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", *words)
-            self.assert_refused(result, 2, words[-2], "is no number above 0")
+            self.assert_refused(result, 2, words[-2], "is not a number above 0")
         for number in ("2147483648", "1.5"):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", f"1,{number}")
-            self.assert_refused(result, 2, f"--ranks: {number} is no whole number up to 2147483647")
+            self.assert_refused(result, 2, f"--ranks: {number} is not a whole number up to 2147483647")
 
     def test_a_spread_that_is_none(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16"]
         for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["11%", "--straggler-shape=normal"], ["101%", "--straggler-shape=exponential"]):
             result = run(*predict, "--ranks", 2, "--stragglers=" + words[0], *words[1:])
-            self.assert_refused(result, 2, f"--stragglers: {words[0]} is no standard deviation", "5%")
+            self.assert_refused(result, 2, f"--stragglers: {words[0]} is not a standard deviation", "5%")
         self.assert_refused(run(*predict, "--ranks", 2, "--straggler-shape", "normal"), 2, "needs --stragglers")
         self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--straggler-shape=flat"), 2, "flat", "exponential")
         self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--layers"), 2, "--stragglers", "--layers")
@@ -82,9 +82,9 @@ class BadInput(ProgramTest):
 
     def test_a_seed_below_zero_or_beyond_what_it_can_hold(self):
         for seed in ["-1", "-0", "1.5", "99999999999999999999"]:
-            self.assert_refused(self.conv(self.network, "--order-seed=" + seed), 2, "--order-seed", "no whole number from 0")
+            self.assert_refused(self.conv(self.network, "--order-seed=" + seed), 2, "--order-seed", "not a whole number from 0")
             made = run("data", "make", "--out", self.folder / "data", "--seed=" + seed)
-            self.assert_refused(made, 2, "--seed", "no whole number from 0")
+            self.assert_refused(made, 2, "--seed", "not a whole number from 0")
             self.assertFalse((self.folder / "data").exists())
         self.assert_refused(self.train("--seed=-1"), 2, "--seed", "-1")
 
@@ -134,7 +134,7 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(self.network, "--threads", "1,2"), 2, '--threads is "1,2"', "one number is taken")
         result = run("bench", "memory", "--operations", "h2d", "--backend", BACKEND, "--dtype", "bf16,f16")
         self.assert_refused(result, 2, '"bf16,f16" is a list, where one precision is taken')
-        self.assert_refused(self.conv(self.network, "--precision", "inf"), 2, "inf is no finite number above 0")
+        self.assert_refused(self.conv(self.network, "--precision", "inf"), 2, "inf is not a finite number above 0")
 
     def test_all_stands_alone(self):
         for words in (["--layers", "all,conv1"], ["--layers", "conv1,all"], ["--passes", "all,forward"]):
@@ -255,11 +255,11 @@ class BadInput(ProgramTest):
             self.assert_refused(result, 2)
 
     def test_unknown_verbs_options_and_values(self):
-        self.assert_refused(run("predct"), 2, '"predct" is no verb', 'Did you mean "predict"', "compare")
-        self.assert_refused(run("prédict"), 2, '"prédict" is no verb', "Allowed: ", "calibrate")
+        self.assert_refused(run("predct"), 2, '"predct" is not a verb', 'Did you mean "predict"', "compare")
+        self.assert_refused(run("prédict"), 2, '"prédict" is not a verb', "Allowed: ", "calibrate")
         self.assert_refused(run(), 2, "A verb is missing", "Allowed: ", "calibrate")
-        self.assert_refused(run("--speed"), 2, "--speed is no option of dlscale")
-        self.assert_refused(run("bench", "con"), 2, '"con" is no kind of bench', '"conv"')
+        self.assert_refused(run("--speed"), 2, "--speed is not an option of dlscale")
+        self.assert_refused(run("bench", "con"), 2, '"con" is not a kind of bench', '"conv"')
         self.assert_refused(run("data"), 2, "A kind of data is missing", "make", "info")
         self.assert_refused(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--speed"), 2)
         self.assert_refused(self.conv(self.network, "--bogus", "1"), 2, "--bogus")
@@ -280,7 +280,7 @@ class BadInput(ProgramTest):
     def test_counts_that_no_whole_number_holds_or_is_written_so(self):
         for wrong in ["1e9", "99999999999", "2.5"]:
             for words in (["bench", "gemm", "--samples"], ["choose", "--network", "alexnet", "--kernels", "k", "--batch"]):
-                self.assert_refused(run(*words, wrong), 2, f"{words[-1]} = {wrong} is no number", "in digits")
+                self.assert_refused(run(*words, wrong), 2, f"{words[-1]} = {wrong} is not a number", "in digits")
 
     def test_a_filter_that_is_no_regular_expression(self):
         for wrong in ["(", "*"]:

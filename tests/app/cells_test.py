@@ -334,7 +334,7 @@ class Systems(CellsTest):
     def test_a_list_of_hosts_that_is_not_there_is_said_before_anything_starts(self):
         self.suite(cell("two", GEMM, shape={"nodes": 2}))
         for dry in ((), ("--dry-run",)):
-            self.assert_refused(self.run_cells("--system", "hostfile", *dry), 2, "hosts.txt is no file", "relative to the folder")
+            self.assert_refused(self.run_cells("--system", "hostfile", *dry), 2, "hosts.txt is not a file", "relative to the folder")
         self.assertFalse((self.out / "cells").exists())
 
     def test_the_command_of_a_cell_names_files_that_are_there(self):

@@ -30,7 +30,7 @@ class Cli(ProgramTest):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"^dlscale \d+\.\d+\.\d+ \(commit \S+(, with local changes)?\)\n$")
         self.assertEqual(run("predict", "--version").returncode, 2)
-        self.assert_refused(run("--vrsion"), 2, "--vrsion is no option of dlscale. Did you mean --version?")
+        self.assert_refused(run("--vrsion"), 2, "--vrsion is not an option of dlscale. Did you mean --version?")
         self.assertEqual(run("--vrsion").stdout, "")
 
     def test_info_says_where_choices_of_plans_are_kept(self):

@@ -46,7 +46,7 @@ class Completion(ProgramTest):
     def test_hidden_words_are_refused_without_theirs(self):
         self.assert_refused(run("__completion"), 2, "__completion SHELL")
         self.assert_refused(run("__completion", "bahs"), 2, '"bahs" is not a shell. Write bash, fish or zsh.')
-        self.assert_refused(run("__hello", "two"), 2, "two", "no number of ranks")
+        self.assert_refused(run("__hello", "two"), 2, "two", "not a number of ranks")
         self.assertNotIn("__", run("--help").stdout)
 
     def test_bash_offers_every_command_and_option(self):

@@ -77,7 +77,7 @@ class Precedence(Config):
         text = f"[history.list]\nstore = \"{self.folder}/from_file\"\n"
         self.assert_refused(self.run_with(text, "history", "list", variables=history), 2, "from_file")
         self.assert_refused(self.run_with(text, "history", "list", "--store", self.folder / "typed", variables=history), 2, "typed")
-        self.assert_refused(run("gate", "--base", "true", "--new", "true", variables={"DLSCALE_SEED": "x"}), 2, "--seed", "x is no whole number")
+        self.assert_refused(run("gate", "--base", "true", "--new", "true", variables={"DLSCALE_SEED": "x"}), 2, "--seed", "x is not a whole number")
 
     def test_a_file_in_the_working_folder_is_not_looked_for(self):
         for name in ["dlscale.yaml", "dlscale.toml", "config.ini", "config.toml"]:
@@ -102,7 +102,7 @@ class Refusals(Config):
             ("[gate]\nrounds = 9\nseed = 1\nrounds = 10\n", "gate.rounds stands there twice"),
             ("[gate]\nbase =\n", "--base (in ", "the value is empty"),
             ("[gate]\nrounds = many\n", "--rounds (in ", "options.toml)", "many"),
-            ("[gate]\nmargin = nan\n", "--margin (in ", "nan is no fraction"),
+            ("[gate]\nmargin = nan\n", "--margin (in ", "nan is not a fraction"),
             ("[gate]\ncanary = maybe\n", "gate.canary is there or not. Write true or false"),
             ("[noise]\neffects = \"1,,2\"\n", "--effects", "with nothing between"),
             ("[choose]\ncache = \"warm\"\n", "--cache (in ", "warm"),
@@ -119,7 +119,7 @@ class Refusals(Config):
         self.assert_refused(run("--config", "", "gate"), 2, "--config: the value is empty")
         file = self.config("")
         self.assert_refused(run("--config", file, "--config", file, "gate"), 2, "--config is given 2 times")
-        self.assert_refused(run("gate", "--config", file), 2, "--config is no option of gate. Write it before the verb.")
+        self.assert_refused(run("gate", "--config", file), 2, "--config is not an option of gate. Write it before the verb.")
         if os.geteuid():
             file.chmod(0)
             self.assert_refused(run("--config", file, "gate"), 2, "cannot be read (Permission denied)")

@@ -258,8 +258,8 @@ TEST(AskedFramework, ThatIsNoneIsRefusedWithThoseThatAreNear) {
   EXPECT_THAT(why("tf_cnn_benchmarks"), HasSubstr("tf_cnn_benchmarks_replicated_nccl"));
   EXPECT_THAT(why("pytroch"), HasSubstr("Did you mean \"pytorch_ddp\"?"));
   EXPECT_THAT(why("horovd"), HasSubstr("Did you mean \"horovod"));
-  EXPECT_THAT(why("keras"), HasSubstr("is no profile in configs/frameworks"));
-  EXPECT_THAT(why(""), HasSubstr("is no profile"));
+  EXPECT_THAT(why("keras"), HasSubstr("is not a profile in configs/frameworks"));
+  EXPECT_THAT(why(""), HasSubstr("is not a profile"));
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class Asked(ProgramTest):
 
     def test_near_misses_are_told_what_was_meant(self):
         for words, parts in [
-            (["predict", *self.words, "--rank", 2], ["--rank is no option of predict", "Did you mean --ranks?"]),
+            (["predict", *self.words, "--rank", 2], ["--rank is not an option of predict", "Did you mean --ranks?"]),
             (["predict", "--network", "alexnt", "--cluster", "p40x16", "--ranks", 2], ['Did you mean "alexnet"?']),
             (["predict", *self.words, "--ranks", "1,,2"], ['--ranks is "1,,2"', "leave the comma out"]),
             (["predict", *self.words, "--ranks", 2, "--schedule=,merged"], ['--schedule is ",merged"']),

@@ -175,7 +175,7 @@ class Verdicts(GateTest):
                                   (["json=a", "--write", "csv=./a"], "twice"), (["jnit=a"], "Write junit=a")]:
             self.assert_refused(self.gate("true", "true", "--write", *options), 2, fragment)
         other = self.gate("true", "true", "--write", "csv=a", "--write", "junit=b", "--marjin", 1)
-        self.assert_refused(other, 2, "--marjin is no option of gate")
+        self.assert_refused(other, 2, "--marjin is not an option of gate")
 
     def test_versions_that_measure_nothing_in_common_have_nothing_to_compare(self):
         done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
@@ -234,7 +234,7 @@ class Failures(GateTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("is neither results of dlscale nor JSON of Google Benchmark", done.stderr)
         done = self.gate("echo hello > {out}", "echo hello > {out}", "--measure", "google")
-        self.assertIn("is no JSON of Google Benchmark", done.stderr)
+        self.assertIn("is not JSON of Google Benchmark", done.stderr)
         done = self.gate("true {out}", "true {out}")
         self.assertEqual(done.returncode, 2)
         self.assertIn("wrote nothing to", done.stderr)
@@ -259,7 +259,7 @@ class Failures(GateTest):
         for margin in ("nan", "-1", "inf", "x"):
             done = self.gate("true", "true", f"--margin={margin}")
             self.assertEqual(done.returncode, 2, margin)
-            self.assertIn(f"{margin} is no fraction from 0 to 10", done.stderr)
+            self.assertIn(f"{margin} is not a fraction from 0 to 10", done.stderr)
 
     def test_usage_errors_say_what_to_write(self):
         for words, sentence in [
@@ -271,7 +271,7 @@ class Failures(GateTest):
             (["--base", "a", "--new", "b", "--inconclusive", "maybe"], "Write pass or fail"),
             (["--base", "a", "--new", "b", "--suite", "quickstart"], "say what two builds"),
             (["--base", "a", "--new", "b", "--fresh"], "--fresh has no effect without -o"),
-            (["--base-build", self.folder, "--new-build", self.folder, "--", "bench", "gemm"], "is no program"),
+            (["--base-build", self.folder, "--new-build", self.folder, "--", "bench", "gemm"], "is not a program"),
         ]:
             done = run("gate", *words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
@@ -287,7 +287,7 @@ class Failures(GateTest):
         done = run("gate", "--base-commit", "no-such", "--new-commit", "HEAD", "--repository", self.folder,
                    "--cache", self.folder / "cache", "--", "bench", "gemm")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("\"no-such\" is no commit", done.stderr)
+        self.assertIn("\"no-such\" is not a commit", done.stderr)
 
 
 class Progress(GateTest):

@@ -129,7 +129,7 @@ class Check(History):
         self.assertEqual(result.returncode, 1)
         name = report["alerts"][0]["commit"]
         self.assert_refused(self.history("annotate", "ffff", "--state", "fixed"), 2, "no alert is called ffff")
-        self.assert_refused(self.history("annotate", name, "--state", "solved"), 2, "no state of an alert")
+        self.assert_refused(self.history("annotate", name, "--state", "solved"), 2, "not the state of an alert")
         done = self.history("annotate", name, "--state", "acknowledged", "--note", "bug 12")
         self.assertEqual(done.returncode, 0, done.stderr)
         result, report = self.check()
@@ -314,7 +314,7 @@ class Add(History):
         self.assertEqual(len(record["commit"]), 40)
         self.assertEqual(record["time"], "2026-01-31T12:00:00Z")
         wrong = self.history("add", file, "--commit", "HEAD~7", "--repository", repository)
-        self.assert_refused(wrong, 2, "is no commit of")
+        self.assert_refused(wrong, 2, "is not a commit of")
 
     def test_two_writers_at_once_lose_nothing(self):
         writers = []

@@ -62,7 +62,7 @@ class Suites(Report):
         self.assertEqual(self.report(out).returncode, 0)
         self.assertIn("Smallest detectable change: 3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
         (out / "noise.json").write_text('{"schema": "dlscale.noise", "version": 1}')
-        self.assert_refused(self.report(out), 2, "noise.json is no study of noise")
+        self.assert_refused(self.report(out), 2, "noise.json is not a study of noise")
 
 
 class Histories(Report):

@@ -284,7 +284,7 @@ TEST_F(SuiteFile, RefusesRanksThatAPlaceholderMakesWrong) {
 TEST_F(SuiteFile, RefusesACommandThatIsNone) {
   EXPECT_THAT(
       error_of("  - {name: a, command: 'bnech conv'}\n"),
-      AllOf(HasSubstr("suite.yaml: /steps/0/command starts with \"bnech\", which is no verb "
+      AllOf(HasSubstr("suite.yaml: /steps/0/command starts with \"bnech\", which is not a verb "
                       "of dlscale."),
             HasSubstr("Did you mean \"bench\"?")));
   EXPECT_THAT(error_of("  - {name: a, command: dlscale info}\n"),

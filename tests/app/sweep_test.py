@@ -132,9 +132,9 @@ class Sweeps(ProgramTest):
     def test_sweeps_that_are_none(self):
         for option in ["--ranks", "--batch"]:
             words = [*self.words, *(["--ranks", "1"] if option == "--batch" else [])]
-            for text, part in [("0..4", "no number above 0"), ("5..1", "ends before it begins"), ("1..8:x1", "never end"),
-                               ("1..8:+0", "no number above 0"), ("1..1e12:+1", "no whole number"), ("1..", "is missing"),
-                               ("nan..4", "no finite number"), ("1..8:2", "has the step 2"), (" ", "is missing"),
+            for text, part in [("0..4", "not a number above 0"), ("5..1", "ends before it begins"), ("1..8:x1", "never end"),
+                               ("1..8:+0", "not a number above 0"), ("1..1e12:+1", "not a whole number"), ("1..", "is missing"),
+                               ("nan..4", "not a finite number"), ("1..8:2", "has the step 2"), (" ", "is missing"),
                                ("1..2147483647", "more than 1000000"), ("4,1..8", "names 4 twice")]:
                 self.assert_refused(run(*words, option, text), 2, option, part)
 

@@ -255,8 +255,8 @@ const std::vector<Refused> refused_lines{
     {"negative time", curve_line, "0.00011,", "-0.00011,", "given[0].time_s is -0.00011"},
     {"zero throughput", training_line, R"("samples_per_s":320.0)", R"("samples_per_s":0)",
      "given[0].samples_per_s is 0"},
-    {"NaN", training_line, "1000.5", "NaN", "is no JSON"},
-    {"infinity", training_line, "1000.5", "Infinity", "is no JSON"},
+    {"NaN", training_line, "1000.5", "NaN", "is not JSON"},
+    {"infinity", training_line, "1000.5", "Infinity", "is not JSON"},
     {"beyond doubles", training_line, "1000.5", "1e999", "too large"},
     {"absurd", training_line, "25000000", "1e300", "network.parameters is"},
     {"wraps", training_line, R"("gpus":8,)", R"("gpus":18446744073709551615,)", "gpus is 1844"},
@@ -276,15 +276,15 @@ const std::vector<Refused> refused_lines{
      R"("moe":{"experts":2,"experts_per_token":3,"expert_ffn":1})",
      "network.moe.experts_per_token is 3"},
     {"misspelt key", training_line, R"("gpus_per_node":4)", R"("gpu_per_node":4)",
-     "there is no field gpu_per_node. Did you mean gpus_per_node?"},
+     "gpu_per_node is not a field. Did you mean gpus_per_node?"},
     {"control in key", training_line, R"("gpus_per_node":4)", R"("gpus_per_nod\u000ae":4)",
-     "there is no field gpus_per_nod?e. Did you mean gpus_per_node?"},
+     "gpus_per_nod?e is not a field. Did you mean gpus_per_node?"},
     {"misspelt optional key", training_line, R"("measured")", R"("mesured")",
-     "there is no field mesured. Did you mean measured?"},
+     "mesured is not a field. Did you mean measured?"},
     {"misspelt key below", training_line, R"("framework")", R"("framewrok")",
-     "there is no field run.framewrok. Did you mean run.framework?"},
+     "run.framewrok is not a field. Did you mean run.framework?"},
     {"misspelt word", training_line, R"("overlap":"wfbp")", R"("overlap":"wbfp")",
-     "run.overlap is \"wbfp\", which is no word for it. Did you mean \"wfbp\"?"},
+     "run.overlap is \"wbfp\", which is not a known value. Did you mean \"wfbp\"?"},
     {"not measured", training_line, R"("samples_per_s":1000.5,)", "",
      "measured.samples_per_s is missing"},
     {"task", curve_line, R"("task":"interpolate")", R"("task":"guess")", "task is \"guess\""},
@@ -297,7 +297,7 @@ const std::vector<Refused> refused_lines{
     {"no sizes", curve_line, "[10000,1000000]", "[]", "query.bytes is a list, which holds nothing"},
     {"no scale", curve_line, R"("ranks":4,"nodes":2,"cluster")", R"("ranks":0,"nodes":0,"cluster")",
      "neither ranks nor nodes are told"},
-    {"not UTF-8", training_line, "A net", "A n\xe4t", "is no JSON in UTF-8"},
+    {"not UTF-8", training_line, "A net", "A n\xe4t", "is not JSON in UTF-8"},
     {"no JSON", training_line, R"("gpus":8,)", R"("gpus":8;)", "column "},
 };
 
@@ -331,7 +331,7 @@ TEST(CaseFile, RefusesALastLineThatWasCutShort) {
 
 TEST(CaseFile, RefusesWhatIsNoObject) {
   for (const char* text : {"[]\n", "3\n", "\"text\"\n", "null\n"}) {
-    expect_contains(refusal_of(text), "cases.jsonl:1: this is no JSON object");
+    expect_contains(refusal_of(text), "cases.jsonl:1: this is not a JSON object");
   }
 }
 

@@ -22,8 +22,8 @@ std::string problem(std::string_view text, const std::function<void(const Json&)
 }
 
 TEST(JsonProblem, NamesThePlaceThatIsNoJson) {
-  EXPECT_EQ(problem("{\n  \"a\": 1,\n  \"b\": ?\n}"), "line 3, column 8 is no JSON");
-  EXPECT_EQ(problem("hello"), "line 1, column 1 is no JSON");
+  EXPECT_EQ(problem("{\n  \"a\": 1,\n  \"b\": ?\n}"), "line 3, column 8 is not JSON");
+  EXPECT_EQ(problem("hello"), "line 1, column 1 is not JSON");
   EXPECT_EQ(problem("{\"a\": 1,\n\"b\": [1,"), "it ends within line 2");
   EXPECT_EQ(problem(""), "it is empty");
   EXPECT_EQ(problem(" \n"), "it is empty");

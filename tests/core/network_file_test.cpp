@@ -82,7 +82,7 @@ TEST(NetworkFile, UnknownKindNamesTheNearest) {
 
 TEST(NetworkFile, UnknownLayerNamesTheNearest) {
   const std::string error = network_file_error_after("from: [left, right]", "from: [left, rigth]");
-  expect_contains(error, "small.yaml: small: layer \"add\" reads \"rigth\", which is no layer");
+  expect_contains(error, "small.yaml: small: layer \"add\" reads \"rigth\", which is not a layer");
   expect_contains(error, "Did you mean \"right\"?");
 }
 
@@ -134,7 +134,7 @@ TEST(NetworkFile, GraphsThatCannotBeTrainedAreRefused) {
   expect_contains(network_file_error_after("from: [left, right]", "from: [left, left]"),
                   "\"left\" twice");
   expect_contains(network_file_error_after("from: [left, right]", "from: [left, fc]"),
-                  "no layer before it");
+                  "not a layer before it");
   expect_contains(network_file_error_after("  - {name: loss, kind: softmax_cross_entropy}\n", ""),
                   "\"fc\" is read by no layer");
   expect_contains(network_file_error_after("  - {name: pool, kind: global_average_pooling}\n"
@@ -178,7 +178,7 @@ TEST(NetworkFile, NamesStandOnOneLine) {
       "  - {name: fc, from: \"in\\nput\", kind: fully_connected, outputs: 2}\n";
   const std::string sentence =
       test::config_error([&] { (void)network_file_load_text(start + reads); });
-  expect_contains(sentence, "reads \"in\\nput\", which is no layer before it");
+  expect_contains(sentence, "reads \"in\\nput\", which is not a layer before it");
   EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
 }
 

@@ -75,7 +75,7 @@ TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
       {R"({"id": "a", "samples_per_s": 0})", "samples_per_s is 0"},
       {R"({"id": "a", "samples_per_s": -2})", "samples_per_s is -2"},
       {R"({"id": "a", "samples_per_s": "2"})", "samples_per_s is \"2\""},
-      {R"({"id": "a", "samples_per_s": NaN})", "is no JSON"},
+      {R"({"id": "a", "samples_per_s": NaN})", "is not JSON"},
       {R"({"id": "a", "samples_per_s": 1e300})", "samples_per_s is 1e+300"},
       {R"({"id": "a", "samples_per_s": 1, "iteration_s": 1})", "one of both is enough"},
       {R"({"id": "a", "iteration_s": 1, "low": 1})", "the other end of the interval is missing"},
@@ -84,14 +84,14 @@ TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
       {R"({"id": "a", "time_s": 1})", "where a list is needed"},
       {R"({"id": "a", "time_s": []})", "which holds nothing"},
       {R"({"id": "a", "time_s": [1], "low": [1, 1], "high": [1, 1]})", "there are 1 values"},
-      {R"({"id": "a", "status": "ok"})", "and yet there is no value"},
-      {R"({"id": "a", "status": "not_covered", "iteration_s": 1})", "and yet there is a value"},
+      {R"({"id": "a", "status": "ok"})", "but the value is missing"},
+      {R"({"id": "a", "status": "not_covered", "iteration_s": 1})", "but a value is given"},
       {R"({"id": "a", "status": "good", "iteration_s": 1})", "\"good\" is not a status"},
       {R"({"id": "a", "iteration": 1})", "Did you mean iteration_s?"},
       {R"({"id": "a", "iteration_s": 1, "terms": [{"name": "x", "time_s": -1}]})",
        "terms[0].time_s is -1"},
       {R"({"id": "a", "measured": {"time_s": [1]}})", "nor a status is told of it"},
-      {"[1]", "this is no JSON object"},
+      {"[1]", "this is not a JSON object"},
   };
   for (const auto& [line, part] : refused) {
     const std::string message = prediction_file_refusal_of(std::string("\n") + line + "\n");

@@ -258,7 +258,7 @@ TEST_F(ResultResume, RefusesWhatIsNoResultFile) {
   EXPECT_NE(config_error([&] { (void)find_resume_point(file_, result_resume_header()); }), "");
   expect_contains(
       config_error([&] { (void)find_resume_point(folder_.path(), result_resume_header()); }),
-      "no file");
+      "not a file");
 }
 
 ResultHeader result_gzip_header() {

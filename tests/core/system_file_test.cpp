@@ -82,11 +82,12 @@ TEST(SystemFile, IsRefusedWithPlaceAndAdvice) {
   EXPECT_THAT(system_file_refusal(slurm, "max_jobs", "most_jobs"), HasSubstr("most_jobs"));
   EXPECT_THAT(system_file_refusal(slurm, "name: long", "name: debug"),
               HasSubstr("another partition"));
-  EXPECT_THAT(system_file_refusal(slurm, "--account=physics", "account"), HasSubstr("no option"));
+  EXPECT_THAT(system_file_refusal(slurm, "--account=physics", "account"),
+              HasSubstr("not an option"));
   EXPECT_THAT(system_file_refusal(slurm, "[--mpi=pmix]", "['--mpi pmix']"),
               HasSubstr("more than one word"));
   EXPECT_THAT(system_file_refusal(slurm, "OMP_PROC_BIND", "2BAD"),
-              HasSubstr("no name of an environment"));
+              HasSubstr("not the name of an environment"));
   EXPECT_THAT(system_file_refusal(slurm, "  - name: long\n", "    hostfile: hosts\n"),
               HasSubstr("of no use where a scheduler"));
 }

@@ -59,7 +59,7 @@ TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
   EXPECT_EQ(quantity_text_refusal<Seconds>("0"),
             "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
   EXPECT_EQ(quantity_text_refusal<Seconds>("7 days"),
-            "file: /key is 7 days (\"days\" is no unit of a time). Write \"7 d\" or \"7 us\".");
+            "file: /key is 7 days (\"days\" is not a unit of a time). Write \"7 d\" or \"7 us\".");
 }
 
 TEST(ParseQuantity, OtherDimensionsAreRefused) {

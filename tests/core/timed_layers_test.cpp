@@ -76,9 +76,9 @@ struct Damage {
 TEST(TimedLayersTest, OfAnotherFormAreRefusedWithPlaceAndReason) {
   for (const Damage& damage :
        {Damage{"0.001", "-0.001", "net.csv:3: the column forward_s is \"-0.001\""},
-        Damage{"0.001", "1 ms", "which is no number from 0 to 1e+06"},
-        Damage{"0.001", "nan", "no number"}, Damage{"0.001", "inf", "no number"},
-        Damage{"0.001", "1e999", "no number"}, Damage{"0.001", "2e6", "no number"},
+        Damage{"0.001", "1 ms", "which is not a number from 0 to 1e+06"},
+        Damage{"0.001", "nan", "not a number"}, Damage{"0.001", "inf", "not a number"},
+        Damage{"0.001", "1e999", "not a number"}, Damage{"0.001", "2e6", "not a number"},
         Damage{"0.001", "", "forward_s is \"\""}, Damage{"first", "", "the column layer is empty"},
         Damage{"first", "\"first", "a quoted cell does not end"},
         Damage{"first", "\"first\"x", "a quoted cell does not end"},
@@ -122,8 +122,8 @@ TEST(TimedMessagesTest, OfAnotherFormAreRefused) {
        {Damage{"4,1000", "1,1000", "all_reduce.csv:4: an all-reduce has 2 ranks or more"},
         Damage{"4,1000", "4,0", "bytes of 1 or more"}, Damage{"2e-4", "0", "time_s of 1e-12"},
         Damage{"2e-4", "1e-308", "time_s of 1e-12"},
-        Damage{"4,1000", "4.5,1000", "no whole number"},
-        Damage{"4,1000", "99999999999,1000", "no whole number"},
+        Damage{"4,1000", "4.5,1000", "not a whole number"},
+        Damage{"4,1000", "99999999999,1000", "not a whole number"},
         Damage{"ranks", "rank", "Did you mean \"ranks\"?"}}) {
     const std::string text = replaced(three_times, damage.from, damage.to);
     expect_contains(config_error([&] { (void)messages_of(text); }), damage.said);

@@ -115,7 +115,7 @@ Number number_after(std::span<const std::string_view> words, std::size_t at) {
   const std::string_view word = words[at + 1];
   const auto end = std::from_chars(word.data(), word.data() + word.size(), value);
   if (end.ec != std::errc() || end.ptr != word.data() + word.size()) {
-    throw std::invalid_argument(fmt::format("{} is no number", word));
+    throw std::invalid_argument(fmt::format("{} is not a number", word));
   }
   return value;
 }
@@ -130,7 +130,7 @@ Options parse(std::span<const std::string_view> words) {
     } else {
       const auto is_it = [&](const Target& target) { return target.name == words[i]; };
       if (std::ranges::none_of(targets(), is_it)) {
-        throw std::invalid_argument(fmt::format("{} is no target", words[i]));
+        throw std::invalid_argument(fmt::format("{} is not a target", words[i]));
       }
       options.names.push_back(words[i]);
     }

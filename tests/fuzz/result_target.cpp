@@ -32,7 +32,8 @@ std::string beginning_of(const fs::path& path, std::size_t measurements) {
   std::string line;
   for (std::size_t i = 0; i <= measurements; ++i) {
     if (!std::getline(stream, line)) {
-      throw std::logic_error(fmt::format("{} is no result file of so many lines", path.string()));
+      throw std::logic_error(
+          fmt::format("{} is not a result file of so many lines", path.string()));
     }
     text += line + '\n';
   }

@@ -32,7 +32,7 @@ std::vector<double> row_of(std::string_view id) {
   for (const Check& check : checks) {
     if (check.id == id) return numbers_in(check.expected);
   }
-  throw std::out_of_range(std::string(id) + " is no row of checks_table.hpp");
+  throw std::out_of_range(std::string(id) + " is not a row of checks_table.hpp");
 }
 
 namespace {

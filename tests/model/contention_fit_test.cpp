@@ -328,7 +328,7 @@ TEST(ContentionFit, RefusesRowsThatDoNotSayWhatTheyAreOf) {
             std::string::npos);
   ResultFile unknown = beside_file(rows);
   unknown.measurements.front().axes["beside"] = "sort";
-  EXPECT_NE(contention_fit_failure(unknown).find("\"sort\" is no work"), std::string::npos);
+  EXPECT_NE(contention_fit_failure(unknown).find("\"sort\" is not work"), std::string::npos);
   ResultFile lacking = beside_file(rows);
   lacking.measurements.front().series.erase("together");
   EXPECT_NE(contention_fit_failure(lacking).find("no series \"together\""), std::string::npos);

@@ -131,10 +131,10 @@ class PlotsTest(plot_case.PlotCase):
         path = self.write("newer.jsonl", sample_results().replace('"version": 1', '"version": 2', 1))
         self.assert_refused(self.run_plot("latency", path), "version 2", "reads 1")
         path = self.write("lines.json", sample_results())
-        self.assert_refused(self.run_plot("roofline", path), 'no "dlscale.roofline"')
+        self.assert_refused(self.run_plot("roofline", path), 'not a "dlscale.roofline"')
         pipe = self.where / "pipe"
         os.mkfifo(pipe)
-        self.assert_refused(self.run_plot("latency", pipe), "is no file")
+        self.assert_refused(self.run_plot("latency", pipe), "is not a file")
 
     def test_a_file_that_is_no_figure_is_not_overwritten(self):
         paths = self.published()

@@ -201,7 +201,7 @@ class GitHub(CommentTest):
         self.assert_refused(self.comment(), "more than 131072 bytes")
         for data in (b"", b"PK\x03\x04", zipped([("comment.md", TEXT)])[:-30]):
             self.store.answers["/archive"] = data
-            self.assert_refused(self.comment(), "no ZIP file that can be read")
+            self.assert_refused(self.comment(), "not a ZIP file that can be read")
         for files in ([("other.md", TEXT)], [("../comment.md", TEXT)], [("comment.md", TEXT), ("x", "")], []):
             self.put(files)
             self.assert_refused(self.comment(), "not comment.md alone")
@@ -212,7 +212,7 @@ class GitHub(CommentTest):
         self.assert_refused(self.comment(), "more than 65536 bytes")
 
     def test_text_that_is_none_of_ours_is_refused(self):
-        for data, sentence in [(b"\xff\xfe", "no UTF-8"), (b"hello\n", "does not begin with"), (b" " + TEXT.encode(), "does not begin with"),
+        for data, sentence in [(b"\xff\xfe", "not UTF-8"), (b"hello\n", "does not begin with"), (b" " + TEXT.encode(), "does not begin with"),
                                (TEXT.encode() + b"\x1b[2J", "control characters"), (TEXT.encode() + "\u202e".encode(), "control characters"),
                                (TEXT.replace("\n", "\r\n").encode(), "control characters")]:
             self.put([("comment.md", data)])

@@ -112,7 +112,7 @@ class Gate(CheckoutTest):
         for words, settings, sentence in [
             (["HEAD"], {}, "Write docs/ci/gate.sh BASE NEW FOLDER"),
             (["HEAD~7", "HEAD", "results"], {}, "fetch more"),
-            (["--exec=x", "HEAD", "results"], {}, "is no commit"),
+            (["--exec=x", "HEAD", "results"], {}, "is not a commit"),
             (["HEAD^1", "HEAD", "results"], {"ADVICE": "maybe"}, "Write yes or no"),
         ]:
             done = self.gate(*words, **settings)

@@ -193,7 +193,7 @@ class CudaStep(CiTest):
         self.assertIn("this success is not on record: /dev/null/dlscale/ci/cuda cannot be written", done.stdout)
 
     def test_it_is_skipped_without_a_compiler_and_without_its_libraries(self):
-        self.assert_skipped(self.step(CUDACXX="no-such-nvcc"), "there is no CUDA compiler .no-such-nvcc.")
+        self.assert_skipped(self.step(CUDACXX="no-such-nvcc"), "no CUDA compiler was found .no-such-nvcc.")
         self.assert_skipped(self.step(NO_CUDNN="yes"), "CMake found nvcc, but not all else")
         self.assert_built(self.step(), "no success is on record")
 

@@ -106,7 +106,7 @@ class CheckoutTest(unittest.TestCase):
 
 
 # Of a command line with one word that nobody knows; with more of them it names another, or several.
-UNKNOWN = re.compile(r"The following argument was not expected: --no-such-option\.|\"--no-such-option\" is no option of this benchmark|--no-such-option is no option of \w+\.")
+UNKNOWN = re.compile(r"The following argument was not expected: --no-such-option\.|\"--no-such-option\" is not an option of this benchmark|--no-such-option is not an option of \w+\.")
 
 
 def complaint_of(program, words):

@@ -33,7 +33,7 @@ class Input(unittest.TestCase):
             [sys.executable, CLUSTER, *WHOLE, "true"], capture_output=True, text=True, check=False
         )
         self.assertEqual(result.returncode, 2)
-        self.assertIn('"true" is no option. Write -- before', result.stderr)
+        self.assertIn('"true" is not an option. Write -- before', result.stderr)
 
     def test_numbers(self):
         for text in ("0", "-1", "251", "two", "1.5", "", "2 ", "٣", "99999999999999999999"):
@@ -63,7 +63,7 @@ class Input(unittest.TestCase):
             "nanGb/s",
             "1 GB/ s",
         ):
-            self.refused("--hosts", "2", f"--bandwidth={text}", saying="Write such as 1Gb/s")
+            self.refused("--hosts", "2", f"--bandwidth={text}", saying="expected, for example, 1Gb/s")
         for text in ("0Gb/s", "0.0001 Mb/s", "100.1Gb/s", "1TB/s"):
             self.refused("--hosts", "2", "--bandwidth", text, saying="from 1Mb/s to 100Gb/s")
 
@@ -76,16 +76,16 @@ class Input(unittest.TestCase):
 
     def test_bursts(self):
         for text in ("25000", "25 k", "-1B", "25kb"):
-            self.refused(*WHOLE, f"--burst={text}", saying="Write such as 25kB")
+            self.refused(*WHOLE, f"--burst={text}", saying="expected, for example, 25kB")
         for text in ("0B", "12kB", "17MB"):
             self.refused(*WHOLE, "--burst", text, saying="from 12112B")
 
     def test_times(self):
         for text in ("50", "us", "-5us", "1min"):
-            self.refused(*WHOLE, f"--delay={text}", saying="Write such as 50us")
+            self.refused(*WHOLE, f"--delay={text}", saying="expected, for example, 50us")
         for text in ("0us", "10ns", "2s"):
             self.refused(*WHOLE, "--delay", text, saying="from 1us to 1s")
-        self.refused(*WHOLE, "--down", "1", "--after", "5", saying="Write such as 5s")
+        self.refused(*WHOLE, "--down", "1", "--after", "5", saying="expected, for example, 5s")
 
     def test_unknown_and_shortened_options(self):
         self.refused(*WHOLE, "--latency", "5us", saying="--latency")

@@ -210,7 +210,7 @@ class Commands(ClusterTest):
     def test_unknown_host(self):
         result = cluster(*TWO, command=["dlscale-on-host", "host3", "true"])
         self.assertEqual(result.returncode, 2)
-        self.assertIn('no host "host3"', result.stderr)
+        self.assertIn('host "host3" is not known', result.stderr)
 
     def test_files_of_this_machine_are_written(self):
         with tempfile.TemporaryDirectory() as folder:

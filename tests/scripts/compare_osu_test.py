@@ -197,7 +197,7 @@ class CompareOsu(unittest.TestCase):
     def test_absent_programs_are_named_with_what_builds_them(self):
         result = self.compare(self.dlscale(1), osu="elsewhere")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("there is no osu_allreduce where they are installed below", result.stderr)
+        self.assertIn("osu_allreduce is missing where they are installed below", result.stderr)
         self.assertIn("./configure CC=mpicc", result.stderr)
         self.assertIn("\nmake install", result.stderr)
         self.assertEqual(result.stdout, "")
@@ -229,9 +229,9 @@ class CompareOsu(unittest.TestCase):
 
     def test_bad_options_are_one_sentence(self):
         (self.folder / "file").write_text("")
-        for wrong, part in ((("--rounds", "0"), "--rounds: 0 is no whole number from 1 up"), (("--ranks", "two"), "two is no"),
-                            (("--patience", "-1"), "-1 is no number from 0 up"), (("--quiet", "nan"), "nan is no number"),
-                            (("--mpirun-options", "'"), "no list of options"), (("--benchmarks", "gather"), "--benchmarks"),
+        for wrong, part in ((("--rounds", "0"), "--rounds: 0 is not a whole number from 1 up"), (("--ranks", "two"), "two is not"),
+                            (("--patience", "-1"), "-1 is not a number from 0 up"), (("--quiet", "nan"), "nan is not a number"),
+                            (("--mpirun-options", "'"), "not a list of options"), (("--benchmarks", "gather"), "--benchmarks"),
                             (("--frobnicate",), "--frobnicate"), (("--out", self.folder / "file" / "x"), "cannot be made")):
             self.assert_refused(self.compare(self.dlscale(1), *wrong), part)
 
@@ -240,7 +240,7 @@ class CompareOsu(unittest.TestCase):
             there = self.write(f"{folder}/prefix/{folder}/osu_latency", "")
             self.assertEqual(compare_osu.find_programs(self.folder / folder / "prefix", [LATENCY]), {"osu_latency": there})
         self.write("deep/somewhere/else/osu_latency", "")
-        with self.assertRaisesRegex(compare_osu.Refused, "there is no osu_latency where they are installed below"):
+        with self.assertRaisesRegex(compare_osu.Refused, "osu_latency is missing where they are installed below"):
             compare_osu.find_programs(self.folder / "deep", [LATENCY])
 
 

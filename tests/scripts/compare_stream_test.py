@@ -89,7 +89,7 @@ class CompareStream(unittest.TestCase):
         fine = self.dlscale(1e-6)
         other = self.write("other", "#!/bin/sh\necho hello\n")
         fails = self.write("fails", "#!/bin/sh\necho sorry >&2\nexit 3\n")
-        for stream, part in ((self.folder / "none.c", "none.c is no file"), (other, "does not print what STREAM"),
+        for stream, part in ((self.folder / "none.c", "none.c is not a file"), (other, "does not print what STREAM"),
                              (fails, "ended with 3: sorry"), (self.write("broken.c", "no C\n"), "cannot be run")):
             result = self.compare("--stream", stream, "--dlscale", fine, "--cc", "no-such-compiler")
             self.assertEqual(result.returncode, 2, result.stdout)

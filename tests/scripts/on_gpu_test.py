@@ -113,10 +113,10 @@ class OnGpu(unittest.TestCase):
     def test_refusals_are_one_sentence(self):
         self.assert_refused(self.on_gpu("--pack", self.folder / "new", "--build", self.folder), 2, "cmake --preset cuda")
         self.assert_refused(self.on_gpu("--pack", self.build, "--build", self.build), 2, "holds other files than a pack")
-        self.assert_refused(self.on_gpu("--out", self.folder / "out"), 2, "this is no pack")
+        self.assert_refused(self.on_gpu("--out", self.folder / "out"), 2, "this is not a pack")
         self.assert_refused(self.there("--minutes", 0), 2, "--minutes is 0")
         if not has_driver():
-            self.assert_refused(self.there("--out", self.folder / "out"), 6, "no NVIDIA driver is here")
+            self.assert_refused(self.there("--out", self.folder / "out"), 6, "has no NVIDIA driver")
 
     def test_a_pack_that_is_too_large_and_a_test_that_is_not_built_are_refused(self):
         options = ON_GPU.argparse.Namespace(pack=self.folder / "large", build=self.build)

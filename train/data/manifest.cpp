@@ -80,7 +80,7 @@ void check_entries(const fs::path& path, const Manifest& manifest) {
 
 Manifest manifest_from(const fs::path& path, const json& document) {
   if (document.value("schema", "") != schema || document.value("version", 0) != version) {
-    refuse_manifest(path, fmt::format("this is no \"{}\" version {}", schema, version));
+    refuse_manifest(path, fmt::format("this is not \"{}\" version {}", schema, version));
   }
   Manifest manifest;
   if (document.contains("spec")) manifest.spec = spec_from(document["spec"]);
@@ -95,9 +95,9 @@ void check_folder(const fs::path& root) {
   if (!fs::exists(root, ignored)) {
     problem = "does not exist";
   } else if (!fs::is_directory(root, ignored)) {
-    problem = "is no folder";
+    problem = "is not a folder";
   } else if (!fs::exists(manifest_path(root), ignored)) {
-    problem = "has no manifest.json, so it is no (finished) data set";
+    problem = "has no manifest.json, so it is not a (finished) data set";
   }
   if (problem == nullptr) return;
   throw ConfigError(fmt::format("{} {}. Make a data set: dlscale data make --out {}", root.string(),
@@ -135,7 +135,7 @@ Manifest read_manifest(const fs::path& path) {
     refuse_manifest(path,
                     json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
   } catch (const std::logic_error&) {  // std::stoull
-    refuse_manifest(path, "an \"fnv1a\" is no hexadecimal number");
+    refuse_manifest(path, "an \"fnv1a\" is not a hexadecimal number");
   }
 }
 

@@ -65,7 +65,7 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
       refuse_damaged(path, "it lacks cells");
     }
   } catch (const ordered_json::exception&) {
-    refuse_damaged(path, "a line is no JSON of a plan");
+    refuse_damaged(path, "a line is not JSON of a plan");
   }
   return plan;
 }

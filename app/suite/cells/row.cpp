@@ -294,7 +294,7 @@ CellRow parse_row(std::string_view line) {
   try {
     const auto value = ordered_json::parse(line);
     if (value.at("schema") != schema || value.at("version") != version) {
-      throw ConfigError("this is no row of a cell that this dlscale can read");
+      throw ConfigError("this is not a row of a cell that this dlscale can read");
     }
     CellRow row;
     row.cell = value.at("cell");
@@ -316,7 +316,7 @@ CellRow parse_row(std::string_view line) {
     row.after = parse_conditions(value.at("after"));
     return row;
   } catch (const ordered_json::exception&) {
-    throw ConfigError("this is no row of a cell");
+    throw ConfigError("this is not a row of a cell");
   }
 }
 

@@ -44,7 +44,7 @@ int lock_file(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     throw ConfigError(
-        fmt::format("{} cannot be written ({}), so there is no place for results. "
+        fmt::format("{} cannot be written ({}), so results have no place. "
                     "Choose one that you may write with -o.",
                     path.string(), std::strerror(errno)));
   }

@@ -195,7 +195,7 @@ std::vector<std::string> read_command(const ConfigMap& map, const Values& values
   for (const Verb* verb : family<Verb>().members) verbs.emplace_back(verb->name);
   if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end()) {
     throw ConfigError(fmt::format(
-        "{} starts with \"{}\", which is no verb of dlscale. Write what follows \"dlscale\". {}",
+        "{} starts with \"{}\", which is not a verb of dlscale. Write what follows \"dlscale\". {}",
         map.where("command"), shown_text(words.front()), suggestion(words.front(), verbs)));
   }
   return words;
@@ -215,10 +215,10 @@ std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
     const bool is_word = !tag.empty() && tag.size() <= longest && tag.front() != '-' &&
                          std::ranges::all_of(tag, is_letter);
     if (!is_word) {
-      throw ConfigError(
-          fmt::format("{} holds \"{}\", which is no word. Write letters, digits, _, - and ., {} at "
-                      "most.",
-                      map.where("tags"), shown_text(tag), longest));
+      throw ConfigError(fmt::format(
+          "{} holds \"{}\", which is not a word. Write letters, digits, _, - and ., {} at "
+          "most.",
+          map.where("tags"), shown_text(tag), longest));
     }
     tags.insert(tag);
   }

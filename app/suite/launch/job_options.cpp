@@ -145,7 +145,7 @@ std::string option_text(Scheduler scheduler, std::string_view option) {
   };
   if (name.empty() || !std::ranges::all_of(name, is_letter)) {
     refuse(option,
-           "that is no option. Write NAME=VALUE (time=01:00:00), NAME (exclusive), or what the "
+           "that is not an option. Write NAME=VALUE (time=01:00:00), NAME (exclusive), or what the "
            "scheduler reads, beginning with a dash (--account=physics)");
   }
   const bool has_value = name.size() < option.size();

@@ -88,7 +88,7 @@ Profile::Profile(const fs::path& plugin) {
   }
   if (watch_ == nullptr || read_ == nullptr) {
     throw Unsupported(
-        fmt::format("{} is no profiler plugin of dlscale, or of another version. "
+        fmt::format("{} is not a profiler plugin of dlscale, or of another version. "
                     "Build all targets again.",
                     plugin.string()));
   }

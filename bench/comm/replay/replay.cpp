@@ -31,10 +31,11 @@ std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
         message.collective));
   }
   if (message.bytes % static_cast<std::int64_t>(size_of(replayed_element)) != 0) {
-    throw ConfigError(fmt::format(
-        "a message of the profile has {} B, which is no whole number of {} as training sends them. "
-        "Write the profile anew with dlscale bench e2e --profile FILE.",
-        message.bytes, to_string(replayed_element)));
+    throw ConfigError(
+        fmt::format("a message of the profile has {} B, which is not a whole number of {} as "
+                    "training sends them. "
+                    "Write the profile anew with dlscale bench e2e --profile FILE.",
+                    message.bytes, to_string(replayed_element)));
   }
   const bool blocks = backend::in_blocks(*collective);
   return static_cast<std::size_t>(

@@ -24,8 +24,8 @@ std::unique_ptr<backend::DeviceProbes> open_probes(const std::string& name, int 
   if (found == nullptr || found->open_probes == nullptr) {
     static_cast<void>(open_device(name, 1, gpu));  // throws if the backend is missing
     throw Unsupported(
-        fmt::format("backend {} computes in the memory of the host, so there is no device to "
-                    "probe. Use bench memory for it, or choose another with --backend.",
+        fmt::format("backend {} computes in the memory of the host, so it has no device to probe. "
+                    "Use bench memory for it, or choose another with --backend.",
                     name));
   }
   return found->open_probes({.threads = 1, .place = gpu});

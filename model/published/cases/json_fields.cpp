@@ -123,14 +123,14 @@ json parse_line(const std::string& line, const Place& place, std::string_view wh
                       place.text, what));
     }
     throw ConfigError(
-        fmt::format("{}: column {} is no JSON in UTF-8. Correct the line, or take it out.",
+        fmt::format("{}: column {} is not JSON in UTF-8. Correct the line, or take it out.",
                     place.text, error.byte));
   } catch (const json::exception&) {
     throw ConfigError(fmt::format(
         "{}: a number is too large to be one. Correct the line, or take it out.", place.text));
   }
   throw ConfigError(
-      fmt::format("{}: this is no JSON object. Correct the line, or take it out.", place.text));
+      fmt::format("{}: this is not a JSON object. Correct the line, or take it out.", place.text));
 }
 
 /// Replaces control characters, which could affect a terminal or break the one line of a message.
@@ -191,7 +191,7 @@ void JsonFields::expect_spelling(std::initializer_list<std::string_view> known) 
     if (std::ranges::find(known, std::string_view(key)) != known.end()) continue;
     const std::string_view meant = meant_by(key, absent);
     if (meant.empty()) continue;
-    throw ConfigError(fmt::format("{}: there is no field {}. Did you mean {}? {}", place_,
+    throw ConfigError(fmt::format("{}: {} is not a field. Did you mean {}? {}", place_,
                                   name(key), name(meant), advice));
   }
 }

@@ -103,7 +103,7 @@ CasePrediction read_prediction(const JsonFields& line) {
   const std::optional<CaseUnit> unit = unit_of(line);
   read.status = read_status(line, unit.has_value());
   if (unit.has_value() == (read.status == PredictionStatus::not_covered)) {
-    line.refuse("status", unit ? "and yet there is a value" : "and yet there is no value");
+    line.refuse("status", unit ? "but a value is given" : "but the value is missing");
   }
   read.reason = line.text_if("reason");
   if (unit) {

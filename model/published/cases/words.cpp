@@ -40,7 +40,7 @@ constexpr std::array<CaseWord<CurveTask>, 2> tasks{
 [[noreturn]] void refuse_word(std::string_view word, std::string_view where,
                               std::span<const std::string_view> known) {
   const std::vector<std::string> words(known.begin(), known.end());
-  throw ConfigError(fmt::format("{} is \"{}\", which is no word for it. {}", where, word,
+  throw ConfigError(fmt::format("{} is \"{}\", which is not a known value. {}", where, word,
                                 suggestion(word, words)));
 }
 

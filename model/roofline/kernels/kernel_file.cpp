@@ -92,12 +92,12 @@ double number(const Json& json, const char* key, double least) {
 int count(const Json& json, const char* key) {
   const double value = number(json, key, 1);
   if (value == std::floor(value) && value <= 1e9) return static_cast<int>(value);
-  throw ConfigError(fmt::format("{} is {}, which is no count", key, value));
+  throw ConfigError(fmt::format("{} is {}, which is not a count", key, value));
 }
 
 Pass parse_pass(const std::string& name) {
   if (const auto pass = convolution_pass(name)) return *pass;
-  throw ConfigError(fmt::format("\"{}\" is no pass of a convolution", name));
+  throw ConfigError(fmt::format("\"{}\" is not a pass of a convolution", name));
 }
 
 CaseSizes parse_sizes(const Json& json) {
@@ -114,7 +114,7 @@ void parse_parameters(const Json& json, KernelModel& model) {
   for (const auto& [name, value] : json.items()) {
     std::size_t place = 0;
     while (place < term_count && term_name(static_cast<Term>(place)) != name) ++place;
-    if (place == term_count) throw ConfigError(fmt::format("\"{}\" is no parameter", name));
+    if (place == term_count) throw ConfigError(fmt::format("\"{}\" is not a parameter", name));
     model.parameters.at(place) = number(json, name.c_str(), 0);
     model.seen.set(place);
   }
@@ -151,7 +151,7 @@ MeasuredWorkspaces parse_workspaces(const Json& json) {
   for (const Json& each : json) {
     const WorkspaceCase of{each.at("kernel"), count(each, "batch")};
     if (!parse_convolution_key(of.kernel, of.batch)) {
-      throw ConfigError(fmt::format("\"{}\" is no convolution", of.kernel));
+      throw ConfigError(fmt::format("\"{}\" is not a convolution", of.kernel));
     }
     workspaces[of] = Bytes(number(each, "bytes", 0));
   }
@@ -219,9 +219,10 @@ KernelModels kernel_models_from_json(std::string_view text, std::string_view whe
   } catch (const ConfigError& error) {
     problem = error.what();
   }
-  throw ConfigError(fmt::format(
-      "{} is no file of kernel models that can be read: {}. Write it again: dlscale roofline fit.",
-      where, problem));
+  throw ConfigError(
+      fmt::format("{} is not a file of kernel models that can be read: {}. Write it again: dlscale "
+                  "roofline fit.",
+                  where, problem));
 }
 
 }  // namespace dlscale::model

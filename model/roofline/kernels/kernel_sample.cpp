@@ -197,8 +197,8 @@ std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, Le
   std::vector<KernelSample> samples = sorter.samples();
   if (samples.empty()) {
     throw ConfigError(
-        "there is no convolution in f32 on a rank alone, in the layout of training, among these "
-        "results, so that there is nothing to model. Measure some: dlscale bench conv --algorithms "
+        "these results have no convolution in f32 on a rank alone, in the layout of training, so "
+        "nothing can be modelled. Measure some: dlscale bench conv --algorithms "
         "all.");
   }
   return samples;

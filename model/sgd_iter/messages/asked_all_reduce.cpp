@@ -90,7 +90,7 @@ void check_asked_all_reduce(std::string_view name) {
   if (std::ranges::find(known, name) != known.end()) return;
   known.emplace_back("nccl");
   throw ConfigError(
-      fmt::format("\"{}\" is no algorithm of all-reduce. {}", name, suggestion(name, known)));
+      fmt::format("\"{}\" is not an algorithm of all-reduce. {}", name, suggestion(name, known)));
 }
 
 AskedAllReduce::AskedAllReduce(const Machine& machine, const Placement& placement,

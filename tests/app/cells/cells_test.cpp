@@ -214,9 +214,9 @@ TEST_F(JudgedCell, SeesProcessorsThatWereThrottled) {
 }
 
 TEST_F(JudgedCell, TellsACrashFromARefusal) {
-  (void)folder_.write(log_file, "progress\ndlscale: --m is no size. Write one.\nSee --help\n\n");
+  (void)folder_.write(log_file, "progress\ndlscale: --m is not a size. Write one.\nSee --help\n\n");
   EXPECT_EQ(judged({2}).status, CellStatus::failed);
-  EXPECT_THAT(row_.reason, HasSubstr("its last words were: --m is no size. Write one."));
+  EXPECT_THAT(row_.reason, HasSubstr("its last words were: --m is not a size. Write one."));
   EXPECT_EQ(judged({128 + 11}).status, CellStatus::crashed);
   EXPECT_THAT(row_.reason, HasSubstr("was ended by signal 11"));
   EXPECT_EQ(judged({77}).status, CellStatus::crashed);

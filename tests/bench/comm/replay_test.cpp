@@ -400,7 +400,7 @@ TEST_F(ReplayTest, RefusesWhatIsNoWholeProfile) {
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.collective = "all_to_none"; }),
               AllOf(HasSubstr("\"all_to_none\", which dlscale does not know"), HasSubstr(path())));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.bytes = 4095; }),
-              AllOf(HasSubstr("4095 B, which is no whole number of f32"), HasSubstr(path())));
+              AllOf(HasSubstr("4095 B, which is not a whole number of f32"), HasSubstr(path())));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.time[1] = Seconds(-1); }),
               HasSubstr("series \"time\" has -1 s"));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.posted[0] = Seconds(1e9); }),

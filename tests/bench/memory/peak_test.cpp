@@ -74,7 +74,7 @@ TEST(BenchPeak, TakesTheMeanOfManyPassesOfWhatIsShort) {
   const Measurement result = measure_peak(kernel, 1, Sampler(*group.front(), quick));
   EXPECT_EQ(result.status, Status::ok);
   EXPECT_EQ(result.work->flops.si(), 65536 * 4);
-  EXPECT_GT(runs.load(), 100) << "a pass of nothing is no sample of a millisecond";
+  EXPECT_GT(runs.load(), 100) << "a pass of nothing is not a sample of a millisecond";
 }
 
 TEST(BenchPeak, GivesNoTimeToWhatIsWrong) {

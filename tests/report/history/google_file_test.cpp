@@ -56,8 +56,8 @@ TEST(GoogleFile, LeavesOutOfAHistoryWhatIsNoNumberByItsName) {
   }
   EXPECT_EQ(series, (std::vector<std::string>{"BM_A<NaN> real_time", "BM_A<NaN> cpu_time",
                                               "BM_B cpu_time", "BM_C real_time", "BM_C cpu_time"}));
-  EXPECT_EQ(run.notes, (std::vector<std::string>{"left out: real_time of BM_B is no number",
-                                                 "left out: real_time of BM_C is no number"}));
+  EXPECT_EQ(run.notes, (std::vector<std::string>{"left out: real_time of BM_B is not a number",
+                                                 "left out: real_time of BM_C is not a number"}));
 }
 
 TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {

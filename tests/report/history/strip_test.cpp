@@ -81,7 +81,7 @@ TEST_F(Strips, GoOnWhereTheEnvironmentChangedAndSayWhichOne) {
   EXPECT_EQ(strip.series.size(), 2U);
   EXPECT_EQ(strip.key.environment.at("oneDNN"), "3.0");
   EXPECT_EQ(strip.commits.size(), 30U);
-  EXPECT_TRUE(strip.found.changes.empty()) << "another environment is no change of level";
+  EXPECT_TRUE(strip.found.changes.empty()) << "another environment is not a change of level";
   ASSERT_EQ(strip.found.segments.size(), 2U);
   EXPECT_EQ(strip.found.segments[1].first, 15U);
   ASSERT_EQ(strip.marks.size(), 1U);

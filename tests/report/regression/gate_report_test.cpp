@@ -141,7 +141,7 @@ std::string problem(std::string from, const std::string& to) {
 
 TEST(GateReport, SaysWhatIsWrongWithAFile) {
   EXPECT_NE(problem("dlscale.gate", "dlscale.plan")
-                .find("gate.json is no result of a gate: it is "
+                .find("gate.json is not the result of a gate: it is "
                       "not of the schema dlscale.gate"),
             std::string::npos);
   EXPECT_NE(problem("\"version\": 1", "\"version\": 2").find("its version is 2"),

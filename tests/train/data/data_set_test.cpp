@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         std::pair{"", "it is empty"},
         std::pair{R"({"schema": "dlscale.data)", "ends within line 1"},
-        std::pair{"[]", "wrong type"}, std::pair{"{}", "this is no"},
+        std::pair{"[]", "wrong type"}, std::pair{"{}", "this is not"},
         std::pair{R"({"schema": "dlscale.data_set", "version": 2})", "version 1"},
         std::pair{HEAD R"("pictures": []})", "no pictures"},
         std::pair{HEAD R"("pictures": [{"path": "a/1.jpg", "bytes": 1}]})", "label"},

@@ -126,7 +126,7 @@ TEST(Jpeg, SurvivesAnyDamagedByte) {
 }
 
 TEST(Jpeg, IsToldFromOtherFiles) {
-  const std::string text = "\x89PNG\r\n\x1a\n and so on, this is no JPEG at all";
+  const std::string text = "\x89PNG\r\n\x1a\n and so on, this is not a JPEG at all";
   const std::vector<std::uint8_t> data(text.begin(), text.end());
   EXPECT_THROW(decode(data), JpegError);
   EXPECT_THROW(decode({}), JpegError);

@@ -79,7 +79,7 @@ const LinkKind* find_kind(const FactSources& sources, std::string_view name, Lin
 }
 
 std::string guessed_link(std::string_view kind, std::string_view as) {
-  return fmt::format("\"{}\" is no kind of link in configs/links: taken for {}", kind, as);
+  return fmt::format("\"{}\" is not a kind of link in configs/links: taken for {}", kind, as);
 }
 
 NodeFabric node_fabric(const ScalingCase& training, const FactSources& sources,

@@ -107,7 +107,7 @@ Pass parse_pass(const std::string& name) {
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     if (name == pass_name(pass)) return pass;
   }
-  throw ConfigError(name + " is no pass");
+  throw ConfigError(name + " is not a pass");
 }
 
 std::vector<std::string> split(const std::string& line) {
