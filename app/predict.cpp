@@ -62,7 +62,7 @@ report::Document layer_document(const Network& network, const model::Machine& ma
     run.ranks = count;
     times.push_back(model::layer_times(network, machine, run));
     auto& notes = times.back().notes;
-    notes.insert(notes.end(), assumed.begin(), assumed.end());
+    for (const std::string& one : assumed) notes.push_back(model::remark(one));
   }
   return report::layer_document(as_run(network, run), times);
 }
@@ -88,7 +88,8 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
       left_out.push_back(fmt::format("ranks {}: {}", count, why));
     }
   }
-  for (const std::string& why : left_out) rows.front().notes.push_back({"left out: " + why, {}});
+  for (const std::string& why : left_out)
+    rows.front().notes.push_back(model::remark("left out: " + why));
   return rows;
 }
 

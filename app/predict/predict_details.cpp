@@ -53,7 +53,7 @@ report::Document ExplainOptions::document(const Network& network, const model::M
 }
 
 void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction) {
-  for (const std::string& note : notes) prediction.notes.push_back({note, {}});
+  for (const std::string& note : notes) prediction.notes.push_back(model::remark(note));
 }
 
 namespace {

@@ -95,7 +95,7 @@ std::vector<std::string> what_is_assumed(const TrainingOptions& options,
 
 void note_input(const model::Machine& machine, model::Prediction& prediction) {
   const std::string said = model::input_sentence(machine, prediction);
-  if (!said.empty()) prediction.notes.push_back({said, {}});
+  if (!said.empty()) prediction.notes.push_back(model::remark(said));
 }
 
 PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,

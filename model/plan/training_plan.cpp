@@ -238,7 +238,7 @@ CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   const int ranks[] = {run.ranks};
   const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
   result.bound = prediction.bound;
-  for (const Note& note : prediction.notes) result.notes.push_back(note.text());
+  result.notes = prediction.notes;
   result.simulated = planned(planned_one.place, prediction.time.total);
   add_interval(result.simulated, {prediction.low.value(), prediction.high.value()},
                prediction.time.total);

@@ -11,6 +11,7 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/iteration_grid.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
 
 namespace dlscale::model {
@@ -89,7 +90,7 @@ struct CheckedTraining {
   PlannedTraining planned;    ///< by the batched form, where it holds
   PlannedTraining simulated;  ///< by the task graph
   std::string bound;          ///< the resource that limits the iteration
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 };
 
 /// The effect of one other choice in the best training.

@@ -59,7 +59,7 @@ LayerTimes layer_times(const Network& read, const Machine& machine, const Run& r
   const KernelTimes kernels(network, machine, run, place.ranks_on_node(), notes);
   add_steps(times, network, kernels);
   if (run.ranks > 1) add_messages(times, ExchangeCosts(network, machine, run, kernels, notes));
-  times.notes = notes.text();
+  times.notes = notes.all();
   return times;
 }
 

@@ -7,6 +7,7 @@
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
 
 namespace dlscale::model {
@@ -27,8 +28,8 @@ struct LayerTime {
 
 struct LayerTimes {
   Run run;
-  std::vector<LayerTime> layers;   ///< all of as_run(network, run), in its order
-  std::vector<std::string> notes;  ///< as those of a Prediction
+  std::vector<LayerTime> layers;  ///< all of as_run(network, run), in its order
+  std::vector<Note> notes;        ///< as those of a Prediction
 };
 
 /// Times of the layers of as_run() of the network: the parts that iteration_costs() adds up,

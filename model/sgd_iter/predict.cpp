@@ -1,7 +1,5 @@
 #include "model/sgd_iter/predict.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,35 +29,27 @@ constexpr std::string_view computing_bound = "compute";
 void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
   const Placement placement{run.ranks, run.ranks_per_node};
   const ComputingShares& shares = computing_shares;
-  notes.add(
-      "from data sheets alone: the work that layers declare at full peak and memory bandwidth, "
-      "transfers at line rate with the start-ups that are stated. An estimate and no bound: most "
-      "trainings take longer, and a library may need less work than is declared");
-  notes.add(fmt::format(
-      "90 % interval of computing: {:g} to {:g} times that, as {} published throughputs of one "
-      "GPU had it (half of them {:g} and more)",
-      shares.range.low, shares.range.high, shares.points, shares.median));
+  notes.add(NoteKind::data_sheets);
+  notes.add(NoteKind::computing_interval,
+            {shares.range.low, shares.range.high, shares.points, shares.median});
   if (const std::string beyond = beyond_evidence(cluster, run); !beyond.empty()) {
-    notes.add(beyond);
+    notes.add(NoteKind::other_evidence, {beyond});
   }
   if (placement.ranks == 1) return;
   const bool several = placement.nodes() > 1;
   const LinkSpec& link = several ? cluster.inter_node : cluster.intra_node;
   if (link.bandwidth <= BytesPerSecond()) return;
   const LinkShares link_shares = several ? shares_between(cluster) : shares_within(cluster);
-  notes.add(
-      "90 % interval of messages: from line rate without start-ups to what published trainings "
-      "on several GPUs were fitted to get",
-      fmt::format("{} {:.0f} % of the rate and start-ups of {}",
-                  several ? "between nodes" : "within a node", 100 * link_shares.efficiency,
-                  to_text(link_shares.startup)));
+  notes.add(NoteKind::message_interval, {},
+            {several ? "between nodes" : "within a node", 100 * link_shares.efficiency,
+             link_shares.startup});
 }
 
 /// Notes links of unknown kind that count by their description.
 void note_untold_links(const Machine& machine, const Placement& placement, Notes& notes) {
   if (machine.fitted && !machine.inter_node_stated) return;
   const Placement by_word = machine.fitted ? Placement{placement.nodes(), 1} : placement;
-  for (const std::string& sentence : untold_links(machine.cluster, by_word)) notes.add(sentence);
+  for (const Note& note : untold_links(machine.cluster, by_word)) notes.add(note);
 }
 
 /// Forward and backward on the device and the host.
@@ -86,11 +76,7 @@ void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& 
   if (work.host == Seconds()) return;
   const Seconds waited = time.total - simulate_iteration(given_at_once(plan)).total;
   if (waited <= 0.005 * time.total) return;
-  notes.add(
-      fmt::format("kernel launches: the host takes {} to give the forward and backward work that "
-                  "the device does in {}, "
-                  "which makes the iteration {} longer",
-                  to_text(work.host), to_text(work.device), to_text(waited)));
+  notes.add(NoteKind::kernel_launches, {work.host, work.device, waited});
 }
 
 /// The bottleneck, or "kernel launches" where the host launches compute more slowly than the device
@@ -126,9 +112,7 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   note_launches(plan, prediction.time, notes);
   const int nodes = placement.nodes();
   if (nodes > machine.cluster.nodes) {
-    notes.add(fmt::format("more nodes like the {} that cluster {} has", machine.cluster.nodes,
-                          machine.cluster.name),
-              fmt::format("{} nodes", nodes));
+    notes.add(NoteKind::more_nodes, {machine.cluster.nodes, machine.cluster.name}, {nodes});
   }
   prediction.notes = notes.all();
   return prediction;

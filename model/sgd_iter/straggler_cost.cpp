@@ -99,13 +99,8 @@ void add_stragglers(const IterationPlan& plan, const RankSpread& spread, Predict
   if (prediction.high) *prediction.high += cost.drawn;
   prediction.closed_form.reset();
   prediction.closed_form_absent = "ranks wait for the slowest of them, which was drawn";
-  notes.add(
-      fmt::format("stragglers: computing varies by {:g} % ({}, as stated) from rank to rank and "
-                  "from iteration to iteration; what waiting for the slowest adds, by the graph of "
-                  "all ranks, is part of comm",
-                  100 * spread.deviation, shape_text(spread.shape)),
-      fmt::format("{} on {} ranks, by order statistics of all computing at once {}",
-                  to_text(cost.drawn), run.ranks, to_text(cost.expected)));
+  notes.add(NoteKind::stragglers, {100 * spread.deviation, shape_text(spread.shape)},
+            {cost.drawn, run.ranks, cost.expected});
 }
 
 }  // namespace dlscale::model

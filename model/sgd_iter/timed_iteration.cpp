@@ -140,10 +140,8 @@ ExchangeEnds timed_ends(const TimedLayers& layers, std::span<const TimedMessage>
     off.push_back(std::abs((cost(message.size) - message.time) / message.time));
   }
   const double factor = 1 + quantile(off, prediction_interval);
-  notes.add(fmt::format("{:g} % interval of messages: the line times or divided by what {:g} % of "
-                        "those timed keep to around it",
-                        100 * prediction_interval, 100 * prediction_interval),
-            fmt::format("{:.3g} on {} ranks", factor, ranks));
+  notes.add(NoteKind::timed_message_interval,
+            {100 * prediction_interval, 100 * prediction_interval}, {factor, ranks});
   const auto times = [cost](double by) {
     return TimedExchange{[cost, by](Bytes message) { return by * cost(message); }, {}};
   };
@@ -207,7 +205,7 @@ constexpr double largest_error_of_trace = 0.088;
 void add_interval(const IterationPlan& plan, const ExchangeEnds& ends, Prediction& prediction,
                   Notes& notes) {
   if (prediction.run.ranks == 1) {
-    notes.add("no interval on one rank: the file does not say how its times scatter");
+    notes.add(NoteKind::timed_no_interval);
     return;
   }
   const Seconds total = prediction.time.total;
@@ -219,11 +217,7 @@ void add_interval(const IterationPlan& plan, const ExchangeEnds& ends, Predictio
   };
   prediction.low = total - together(total - quick);
   prediction.high = total + together(slow - total);
-  notes.add(fmt::format(
-      "90 % interval of all else: {:.1f} % of the iteration, the largest of nine errors of a "
-      "published training that was predicted so (GoogLeNet on K80); how the timed layers scatter "
-      "is not told",
-      100 * largest_error_of_trace));
+  notes.add(NoteKind::timed_rest_interval, {100 * largest_error_of_trace});
 }
 
 PhaseSources sources_of(const TimedLayers& layers, const ExchangeEnds& ends) {
@@ -238,8 +232,7 @@ PhaseSources sources_of(const TimedLayers& layers, const ExchangeEnds& ends) {
 
 void note_layers(const TimedLayers& layers, Notes& notes) {
   if (layers.untold.empty()) return;
-  notes.add(
-      fmt::format("{} not told with the layers: taken as nothing", fmt::join(layers.untold, ", ")));
+  notes.add(NoteKind::timed_unknown, {fmt::format("{}", fmt::join(layers.untold, ", "))});
 }
 
 }  // namespace
@@ -274,23 +267,16 @@ LinearCost timed_cost(std::span<const TimedMessage> messages, int ranks, Bytes l
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     residuals.push_back(std::abs((cost(sizes[i]) - times[i]) / times[i]));
   }
-  notes.add("all-reduces by a line through those that were timed",
-            fmt::format("{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}",
-                        to_text(cost.a), cost.b.si() * 1e9, ranks, 100 * median(residuals),
-                        residuals.size()));
+  notes.add(NoteKind::timed_line, {},
+            {cost.a, cost.b.si() * 1e9, ranks, 100 * median(residuals), residuals.size()});
   const std::size_t worst =
       static_cast<std::size_t>(std::ranges::max_element(residuals) - residuals.begin());
   if (residuals[worst] > 1) {
-    notes.add(
-        "a line does not describe all-reduces that it misses by more than what they took: what is "
-        "predicted of such messages is as far off",
-        fmt::format("{} on {} ranks took {}, and {} by the line", to_text(sizes[worst]), ranks,
-                    to_text(times[worst]), to_text(cost(sizes[worst]))));
+    notes.add(NoteKind::timed_line_missed, {},
+              {sizes[worst], ranks, times[worst], cost(sizes[worst])});
   }
   if (largest > most) {
-    notes.add("messages larger than any that was timed: the line was extended",
-              fmt::format("up to {}, timed up to {} on {} ranks", to_text(largest), to_text(most),
-                          ranks));
+    notes.add(NoteKind::timed_line_extended, {}, {largest, most, ranks});
   }
   return cost;
 }
@@ -330,9 +316,8 @@ IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedEx
     if (run.schedule == Schedule::horovod) {
       plan.packing = packing_of(run, exchange, groups.size());
     } else if (groups.size() < gradients.ready.size()) {
-      notes.add(fmt::format("{}: {} gradients in fewer messages", schedule_name(run.schedule),
-                            gradients.ready.size()),
-                fmt::format("{} on {} ranks", groups.size(), run.ranks));
+      notes.add(NoteKind::timed_groups, {schedule_name(run.schedule), gradients.ready.size()},
+                {groups.size(), run.ranks});
     }
   }
   advance_to(timed.layers.size());

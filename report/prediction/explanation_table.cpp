@@ -15,6 +15,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
 
 namespace dlscale::report {
@@ -114,7 +115,7 @@ Table parts_table(const Explanation& explanation) {
   table.notes.emplace_back(
       "parts run beside one another: without one, the others show; so much a perfect one would "
       "help");
-  for (const model::Note& note : prediction.notes) table.notes.push_back(note.text());
+  for (const model::Note& note : prediction.notes) table.notes.push_back(note_text(note));
   return table;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/network/fuse.hpp"
 #include "core/text/numbers.hpp"
+#include "report/prediction/note_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -101,12 +102,6 @@ Fields<model::UsedContention> contention_fields() {
       {"measured", remark, &Row::measured},
       {"source", remark, &Row::source},
   };
-}
-
-std::vector<std::string> note_texts(const Prediction& prediction) {
-  std::vector<std::string> notes;
-  for (const model::Note& note : prediction.notes) notes.push_back(note.text());
-  return notes;
 }
 
 bool by_server(const Run& run) {
@@ -207,7 +202,7 @@ Fields<Prediction> iteration_fields() {
        {"bound", remark, &Prediction::bound, "bound by", as::words},
        F::json("contention", [all = contention_fields()](
                                  const Prediction& row) { return list_of(all, row.contention); }),
-       {"notes", remark, note_texts}},
+       {"notes", remark, [](const Prediction& row) { return note_texts(row.notes); }}},
   });
 }
 

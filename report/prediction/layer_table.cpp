@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
 
 namespace dlscale::report {
@@ -138,7 +139,7 @@ Table layer_table(const Network& network, const LayerTimes& times) {
   table.title = fmt::format("{}, {}", run_title(times.run), counted(times.run.ranks, "rank"));
   table.rows.push_back(sum_row(times));
   table.notes = legend(times);
-  table.notes.insert(table.notes.end(), times.notes.begin(), times.notes.end());
+  for (const model::Note& note : times.notes) table.notes.push_back(note_text(note));
   table.notes.emplace_back(
       "a message's time is shared by the layers whose gradients it carries, hidden or not; threads "
       "that share cores make an iteration longer than these parts");
@@ -164,7 +165,7 @@ Json layers_object(const Network& network, std::span<const LayerTimes> runs) {
   for (const LayerTimes& times : runs) {
     list.push_back({{"run", object_of(run_fields(), times.run)},
                     {"layers", list_of(fields, rows_of(network, times))},
-                    {"notes", times.notes}});
+                    {"notes", note_texts(times.notes)}});
   }
   return {{"runs", std::move(list)}};
 }

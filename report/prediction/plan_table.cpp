@@ -13,6 +13,7 @@
 #include "core/text/numbers.hpp"
 #include "model/plan/duration_text.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -225,7 +226,7 @@ Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
       part_of<CheckedTraining>(training_fields(plan), &CheckedTraining::simulated),
       {{"closed_form_t_iter_s", value, form, "closed form", closed_form_cell},
        {"bound", remark, &CheckedTraining::bound, "bound by", as::words},
-       F::json("notes", &CheckedTraining::notes)},
+       F::json("notes", [](const CheckedTraining& one) { return note_texts(one.notes); })},
   });
 }
 
@@ -234,7 +235,7 @@ Table best_table(const TrainingPlan& plan) {
   table.title = plan_title(plan) + ": " + wanted(plan.question.objective);
   std::set<std::string> told;
   for (const CheckedTraining& one : plan.best) {
-    for (const std::string& note : one.notes) {
+    for (const std::string& note : note_texts(one.notes)) {
       if (told.insert(note).second) table.notes.push_back(note);
     }
   }

@@ -12,6 +12,7 @@
 #include "core/results/trace_event.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -41,7 +42,7 @@ class Footnotes {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const std::string of =
           ranks_[i].size() == rows ? "" : fmt::format("ranks {}: ", fmt::join(ranks_[i], ", "));
-      lines.push_back(fmt::format("{}: {}{}", i + 1, of, notes_.all()[i].text()));
+      lines.push_back(fmt::format("{}: {}{}", i + 1, of, note_text(notes_.all()[i])));
     }
     return lines;
   }

@@ -18,6 +18,7 @@
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -138,7 +139,7 @@ std::vector<std::string> sweep_notes(const std::vector<SweepRow>& rows) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::string of =
         counts[i] == rows.size() ? "" : fmt::format("{} of {} rows: ", counts[i], rows.size());
-    lines.push_back(of + notes.all()[i].text());
+    lines.push_back(of + note_text(notes.all()[i]));
   }
   return lines;
 }
@@ -186,16 +187,14 @@ std::string how(const Run& run, const std::optional<Bytes>& bucket) {
 std::vector<std::string> lines_of(std::span<const Prediction> rows) {
   model::Notes notes;
   for (const Prediction& row : rows) {
-    for (const model::Note& note : row.notes) {
-      if (note.examples.empty()) notes.add(note.what);
-      for (const std::string& example : note.examples) notes.add(note.what, example);
-    }
+    for (const model::Note& note : row.notes) notes.add(note);
   }
   std::vector<std::string> lines;
   for (const model::Note& note : notes.all()) {
+    const std::string sentence = note_sentence(note);
     lines.push_back(note.examples.empty()
-                        ? note.what
-                        : fmt::format("{}: {}", note.what, fmt::join(note.examples, "; ")));
+                        ? sentence
+                        : fmt::format("{}: {}", sentence, fmt::join(note_examples(note), "; ")));
   }
   return lines;
 }

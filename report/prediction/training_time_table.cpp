@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/table/run_words.hpp"
 
@@ -74,7 +75,7 @@ std::vector<std::string> training_notes(std::span<const Training> trainings,
       goal.samples, goal.evaluations_per_epoch, goal.evaluation.si(), goal.start.si()));
   for (const Training& training : trainings) {
     for (const model::Note& note : training.prediction.notes) {
-      const std::string text = note.text();
+      const std::string text = note_text(note);
       if (std::ranges::find(notes, text) == notes.end()) notes.push_back(text);
     }
   }

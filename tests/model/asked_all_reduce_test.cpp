@@ -113,7 +113,7 @@ TEST_F(Asked, OfAChainAreCutSoThatTheyTakeLeast) {
     EXPECT_GE(found, bound.si() * (1 - 1e-12));
     EXPECT_LE(found, bound.si() * 1.01);
   }
-  const std::string notes = all(notes_.text());
+  const std::string notes = all(notes_.all());
   EXPECT_NE(notes.find("all-reduce by chain, as asked"), std::string::npos) << notes;
   EXPECT_NE(notes.find("10000000 B in "), std::string::npos) << notes;
   EXPECT_NE(notes.find(" segments of "), std::string::npos) << notes;
@@ -127,11 +127,11 @@ TEST_F(Asked, OfBothLevelsAreOverBothLinks) {
   const Placement placement{16, 4};
   const double expected = hierarchical_all_reduce(machine_.cluster, placement, Bytes(1e7)).si();
   EXPECT_NEAR(seconds("hierarchical", placement, 1e7), expected, 1e-9 * expected);
-  EXPECT_NE(all(notes_.text())
+  EXPECT_NE(all(notes_.all())
                 .find("data sheet of the link between nodes and the data sheet of "
                       "the link within a node"),
             std::string::npos)
-      << all(notes_.text());
+      << all(notes_.all());
 }
 
 TEST_F(Asked, OfOneLevelCrossInEachRoundTheLinksThatItsMessagesTake) {
@@ -242,7 +242,7 @@ TEST_F(Asked, OfALibraryAreRefusedForTheSizesOfWhichNothingIsKnown) {
   };
   const double both = one("binomial", Collective::reduce) + one("binomial", Collective::broadcast);
   EXPECT_NEAR(seconds("open_mpi", placement, 1), both, 1e-9 * both);
-  const std::string notes = all(notes_.text());
+  const std::string notes = all(notes_.all());
   EXPECT_NE(notes.find("by a reduce by binomial and a broadcast by binomial"), std::string::npos)
       << notes;
 }
@@ -259,7 +259,7 @@ TEST_F(Asked, AreOverTheLinkThatWasStated) {
   const Estimate<Seconds> time =
       AskedAllReduce(machine_, {4, 1}, Schedule::wait_free, "ring", notes_).time(Bytes(1e6));
   EXPECT_NEAR(time.low.si(), 6 * 1e6 / 4 / 1.25e9, 1e-9);  // no start-ups
-  EXPECT_GT(time.high, 1.15 * time.value);  // start-ups of TCP
+  EXPECT_GT(time.high, 1.15 * time.value);                 // start-ups of TCP
   EXPECT_NE(stated, measured);
 }
 
@@ -269,7 +269,7 @@ TEST_F(Asked, OfALibraryTakenAsARingGiveItsTimeBack) {
     EXPECT_NEAR(on_one_node("ring", 2, bytes), synthetic::all_reduce_seconds(bytes),
                 1e-6 * synthetic::all_reduce_seconds(bytes));
   }
-  EXPECT_NE(all(notes_.text()).find("all-reduces on 2 ranks within a node, taken as a ring"),
+  EXPECT_NE(all(notes_.all()).find("all-reduces on 2 ranks within a node, taken as a ring"),
             std::string::npos);
 }
 
@@ -283,8 +283,8 @@ TEST_F(Asked, AreAsMeasuredWhereTheAlgorithmWasCarriedOut) {
   fit.layouts = {{{4, 4}, Piecewise({own}), own}};
   machine_.algorithms = {fit};
   EXPECT_NEAR(on_one_node("binomial", 4, 1e6), 4e-3, 1e-9);
-  EXPECT_NE(all(notes_.text()).find("from messages that it carried out"), std::string::npos)
-      << all(notes_.text());
+  EXPECT_NE(all(notes_.all()).find("from messages that it carried out"), std::string::npos)
+      << all(notes_.all());
   EXPECT_LT(on_one_node("ring", 4, 1e6), 4e-3);
 }
 

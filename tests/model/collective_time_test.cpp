@@ -66,7 +66,7 @@ TEST_F(Collectives, AreAsMeasuredOnTheRanksMeasured) {
   schedule_ = Schedule::sequential;
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
   EXPECT_EQ(times(Collective::reduce, 2).source(Bytes(1e6)), TimeSource::fitted);
-  EXPECT_EQ(all(notes_.text()).find("over the link"), std::string::npos);
+  EXPECT_EQ(all(notes_.all()).find("over the link"), std::string::npos);
 }
 
 /// Another link was stated than the one that they were measured over.
@@ -85,7 +85,7 @@ TEST_F(Collectives, TakeAStatedLinkInPlaceOfOneMeasured) {
     machine_.inter_node_stated = true;
     EXPECT_EQ(times(each, two_nodes).time(Bytes(1e6)).value.si(), derived) << name;
     EXPECT_NE(times(each, two_nodes).source(Bytes(1e6)), TimeSource::fitted) << name;
-    const std::string notes = all(notes_.text());
+    const std::string notes = all(notes_.all());
     EXPECT_NE(notes.find(name + " measured across nodes was left out"), std::string::npos) << notes;
     EXPECT_NE(notes.find("0.1 GB/s, 1000 us"), std::string::npos) << notes;
     EXPECT_NE(notes.find(name + " was not measured on so many ranks over the link that was stated"),
@@ -99,15 +99,15 @@ TEST_F(Collectives, TakeAStatedLinkInPlaceOfOneMeasured) {
 TEST_F(Collectives, SayHowRanksMetWhereThatIsNotAsTheyTrain) {
   add_fit("reduce", 5, "spin");
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
-  EXPECT_NE(all(notes_.text())
-                .find("reduce was not measured with --waiting sleep, as wait_free ranks wait: "
+  EXPECT_NE(all(notes_.all())
+                .find("reduce was not measured with waiting by sleep, as wait_free ranks wait: "
                       "taken from spin"),
             std::string::npos)
-      << all(notes_.text());
+      << all(notes_.all());
   notes_ = {};
   schedule_ = Schedule::sequential;
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
-  EXPECT_EQ(all(notes_.text()).find("taken from spin"), std::string::npos) << all(notes_.text());
+  EXPECT_EQ(all(notes_.all()).find("taken from spin"), std::string::npos) << all(notes_.all());
 }
 
 TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {
@@ -117,7 +117,7 @@ TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {
       EXPECT_EQ(time, 0.5 * all_reduce_->time(Bytes(1e6)).value.si());
     }
   }
-  EXPECT_NE(all(notes_.text()).find("all_gather was not measured on so many ranks: taken as half"),
+  EXPECT_NE(all(notes_.all()).find("all_gather was not measured on so many ranks: taken as half"),
             std::string::npos);
   EXPECT_EQ(times(Collective::all_gather, 8).source(Bytes(1e6)), TimeSource::extrapolated);
 }
@@ -129,7 +129,7 @@ TEST_F(Collectives, FollowFromTheLinkOfAnAllReduceElseAndSaySo) {
   for (const Collective one : {Collective::reduce, Collective::broadcast}) {
     EXPECT_NEAR(seconds(one, 2, 1e6), smallest / 2 + (whole - smallest), 1e-9);
   }
-  EXPECT_NE(all(notes_.text()).find("broadcast was not measured on so many ranks"),
+  EXPECT_NE(all(notes_.all()).find("broadcast was not measured on so many ranks"),
             std::string::npos);
 }
 
@@ -139,7 +139,7 @@ TEST_F(Collectives, SayTheSameOfEveryNumberOfRanksAndSize) {
       EXPECT_GT(seconds(Collective::broadcast, ranks, bytes), 0);
     }
   }
-  const std::vector<std::string> notes = notes_.text();
+  const std::vector<std::string> notes = report::note_texts(notes_.all());
   const auto of_broadcast = [](const std::string& note) { return note.starts_with("broadcast"); };
   EXPECT_EQ(std::ranges::count_if(notes, of_broadcast), 1) << all(notes);
 }
@@ -229,7 +229,7 @@ TEST_F(Collectives, ShareTheWayOutOfANodeAsFlowsDo) {
 
 TEST_F(Collectives, CostNothingOnOneRank) {
   EXPECT_EQ(seconds(Collective::reduce, 1, 1e6), 0);
-  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+  EXPECT_TRUE(notes_.all().empty()) << all(notes_.all());
 }
 
 TEST_F(Collectives, AreThoseThatTrainingUses) {

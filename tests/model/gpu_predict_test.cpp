@@ -172,7 +172,7 @@ TEST_F(Gpus, SayThatGraphsChangeNothingWhereNoHostTimeIsKnown) {
   launch_ = Launch::graph;
   const Prediction graph = one();
   EXPECT_EQ(graph.time.total, eager.time.total);
-  EXPECT_TRUE(mentions(graph, "predicted as eager launches are")) << all(graph.notes);
+  EXPECT_TRUE(mentions(graph, NoteKind::graph_launch_unknown)) << all(graph.notes);
   EXPECT_FALSE(mentions(eager, "eager launches"));
 }
 

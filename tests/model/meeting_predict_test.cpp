@@ -95,7 +95,7 @@ TEST_F(MeetingsPredicted, CostNothingOnDataSheets) {
   Notes notes;
   const Machine nominal = nominal_machine(load_cluster("p40x16"));
   EXPECT_EQ(meeting_time(nominal, {16, 4}, notes).value.si(), 0);
-  EXPECT_TRUE(notes.text().empty());
+  EXPECT_TRUE(notes.all().empty());
 }
 
 TEST_F(MeetingsPredicted, AreThereWhereTheEngineMeets) {

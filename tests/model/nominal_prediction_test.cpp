@@ -156,7 +156,7 @@ TEST(NominalPrediction, TakesTheQuickestAllReduceForEachMessageWhereNoneIsStated
       EXPECT_GE(time.high, time.value);
     }
   }
-  const std::string said = all(notes.text());
+  const std::string said = all(notes.all());
   for (const char* one : {"here double binary trees of nodes", "here rings within nodes and across",
                           "here a ring over the slowest"}) {
     EXPECT_NE(said.find(one), std::string::npos) << said;
@@ -172,7 +172,7 @@ TEST(NominalPrediction, TakesARingOnOneNodeWhateverIsStated) {
   const double ring = time(1e6);
   machine.cluster.all_reduce = AllReduceRule::quickest;
   EXPECT_DOUBLE_EQ(time(1e6), ring);
-  EXPECT_EQ(notes.text().size(), 1U);
+  EXPECT_EQ(notes.all().size(), 1U);
 }
 
 Cluster without_network(std::string_view name) {
@@ -319,7 +319,8 @@ TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
   };
   const NcclModel nccl(machine.cluster.nccl.value(), {64, 8});
   EXPECT_DOUBLE_EQ(time(64), nccl.choose(1_MiB).time.si());
-  EXPECT_NE(notes.text().front().find("NCCL's own cost model"), std::string::npos);
+  EXPECT_NE(report::note_text(notes.all().front()).find("NCCL's own cost model"),
+            std::string::npos);
   machine.cluster.all_reduce = AllReduceRule::hierarchical;
   const double two_levels = hierarchical_all_reduce(machine.cluster, {64, 8}, 1_MiB).si();
   EXPECT_NEAR(time(64), two_levels, 1e-12 * two_levels);
@@ -345,14 +346,14 @@ TEST(NominalPrediction, TakesEveryCollectiveFromTheModelOfNccl) {
     EXPECT_LT(time.low, time.value);
     EXPECT_GE(time.high, time.value);
     const std::string name(to_string(each));
-    EXPECT_NE(all(notes.text()).find(name + " by NCCL's own cost model (3.9), not measured: ring"),
+    EXPECT_NE(all(notes.all()).find(name + " by NCCL's own cost model (3.9), not measured: ring"),
               std::string::npos)
-        << all(notes.text());
+        << all(notes.all());
   }
   machine.cluster.all_reduce = AllReduceRule::hierarchical;
   Notes notes;
   static_cast<void>(seconds(Collective::all_gather, notes));
-  EXPECT_NE(all(notes.text()).find("half of an all-reduce"), std::string::npos);
+  EXPECT_NE(all(notes.all()).find("half of an all-reduce"), std::string::npos);
 }
 
 TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {

@@ -4,12 +4,18 @@
 #include <vector>
 
 #include "model/sgd_iter/predict.hpp"
+#include "report/prediction/note_text.hpp"
 
 namespace dlscale::model {
 
+inline bool mentions(const Prediction& prediction, NoteKind kind) {
+  return std::ranges::find(prediction.notes, kind, &Note::kind) != prediction.notes.end();
+}
+
 inline bool mentions(const Prediction& prediction, const std::string& text) {
-  return std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                     [&](const Note& note) { return note.text().find(text) != std::string::npos; });
+  return std::ranges::any_of(prediction.notes, [&](const Note& note) {
+    return report::note_text(note).find(text) != std::string::npos;
+  });
 }
 
 inline std::string all(const std::vector<std::string>& notes) {
@@ -19,9 +25,7 @@ inline std::string all(const std::vector<std::string>& notes) {
 }
 
 inline std::string all(const std::vector<Note>& notes) {
-  std::string text;
-  for (const Note& note : notes) text += note.text() + "\n";
-  return text;
+  return all(report::note_texts(notes));
 }
 
 }  // namespace dlscale::model

@@ -214,7 +214,6 @@ TEST_F(TwoWorkers, SaysWhichFusedKernelsWereNotMeasured) {
   run.fuse_relu = true;
   const Prediction p = one(run);
   EXPECT_TRUE(mentions(p, "fused kernels not measured")) << all(p.notes);
-  EXPECT_TRUE(mentions(p, "bench conv --fuse relu")) << all(p.notes);
   EXPECT_TRUE(mentions(p, "convolution c3 h16 w16 k8 r3 s3 stride1 pad1 groups1 bias relu"))
       << all(p.notes);
   const LayerTimes layers = layer_times(network_, machine_, run);

@@ -4,6 +4,7 @@
 #include "model/roofline/kernels/ceilings.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/topology/topology.hpp"
+#include "report/prediction/note_text.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -139,11 +140,12 @@ TEST_F(Ranks, JudgeAKernelNeverMeasuredByThoseBesideAsManyRanks) {
   std::erase_if(machine_.kernels, [&](const KernelTime& kernel) { return kernel.kernel == key; });
   slow_together(4);
   EXPECT_NEAR(time(2, never).value / time(1, never).value, 4, 1e-9);
-  EXPECT_EQ(notes_.text().size(), 1U);
+  EXPECT_EQ(notes_.all().size(), 1U);
   EXPECT_EQ(time(8, never).value, time(2, never).value);
-  ASSERT_EQ(notes_.text().size(), 2U);
-  EXPECT_NE(notes_.text().back().find("beside 8 ranks on a node were not measured"),
-            std::string::npos);
+  ASSERT_EQ(notes_.all().size(), 2U);
+  EXPECT_NE(
+      report::note_text(notes_.all().back()).find("beside 8 ranks on a node were not measured"),
+      std::string::npos);
 }
 
 }  // namespace

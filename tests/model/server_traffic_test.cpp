@@ -21,6 +21,7 @@
 #include "model/sgd_iter/cluster/fair_links.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "report/prediction/note_text.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -259,7 +260,7 @@ TEST_F(Calls, OnOneNodeGoToTheServerBesideItsProcessOrNowhere) {
   EXPECT_NEAR(time_by(run).value.si(), copy + 1e6 / 569.27e6, 1e-12);
   run.settings.callers = Callers::several_nodes;
   EXPECT_NEAR(time_by(run).value.si(), copy, 1e-12);
-  EXPECT_TRUE(std::ranges::any_of(notes_.text(), [](const std::string& note) {
+  EXPECT_TRUE(std::ranges::any_of(report::note_texts(notes_.all()), [](const std::string& note) {
     return note.find("calls no server") != std::string::npos;
   }));
 }

@@ -17,6 +17,7 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/topology.hpp"
+#include "report/prediction/note_text.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::model {
@@ -178,7 +179,7 @@ TEST(TimedCosts, AreTheLineThroughWhatWasTimed) {
   EXPECT_EQ(notes.all().size(), 1U);
   (void)timed_cost(on_a_line(), 4, Bytes(1e7), notes);
   ASSERT_EQ(notes.all().size(), 2U);
-  expect_contains(notes.all()[1].text(), "the line was extended");
+  expect_contains(report::note_text(notes.all()[1]), "the line was extended");
 }
 
 TEST(TimedCosts, OfRanksOrSizesThatWereNotTimedAreRefused) {

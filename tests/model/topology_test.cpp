@@ -19,6 +19,7 @@
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/node_paths.hpp"
 #include "model/what_if/faster.hpp"
+#include "report/prediction/note_text.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -317,11 +318,10 @@ TEST(DescribedLinks, AreToldInTheNotesOfAPrediction) {
   const double m = 1e8;
   EXPECT_NEAR(times.time(Bytes(m)).value.si(), 6 * (3.4e-6 + m / 4 / 100e9), 1e-12);
   ASSERT_FALSE(notes.all().empty());
-  const auto found = std::ranges::find_if(notes.all(), [](const Note& note) {
-    return note.what.find("(data sheets)") != std::string::npos;
-  });
+  const auto found = std::ranges::find_if(
+      notes.all(), [](const Note& note) { return note.kind == NoteKind::links_described; });
   ASSERT_NE(found, notes.all().end());
-  EXPECT_EQ(found->examples.at(0), "4 of 8 devices: 4 rings of NVLinks, 100 GB/s");
+  EXPECT_EQ(report::note_examples(*found).at(0), "4 of 8 devices: 4 rings of NVLinks, 100 GB/s");
 }
 
 TEST(DescribedLinks, CountInEveryAllReduceByDataSheets) {

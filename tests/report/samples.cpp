@@ -94,7 +94,8 @@ model::Prediction prediction(const Run& run, const PhaseTimes& times) {
   prediction.efficiency = run.ranks == 1 ? 1 : 0.9;
   prediction.speedup = run.ranks * prediction.efficiency;
   prediction.bound = run.ranks > 8 ? "communication" : "compute";
-  if (run.ranks > 2) prediction.notes.push_back({"all-reduce extrapolated from 2 ranks"});
+  if (run.ranks > 2)
+    prediction.notes.push_back(model::remark("all-reduce extrapolated from 2 ranks"));
   return prediction;
 }
 

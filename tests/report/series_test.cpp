@@ -127,7 +127,7 @@ TEST(Series, OfAPlanAreThoseOfItsTrainings) {
   before.run.network = "alexnet";
   before.run.cluster = "some";
   before.question.price = 2;
-  before.best = {{one, one, "compute", {"a note"}}};
+  before.best = {{one, one, "compute", {model::remark("a note")}}};
   before.front = {one};
   before.neighbours = {{"ranks 8 instead of 4", one, true}};
   model::TrainingPlan after = before;

@@ -107,8 +107,8 @@ model::TrainingPlan sample_plan() {
   plan.question.limits.time = Seconds(3600 * 50);
   plan.run.network = "alexnet";
   plan.run.cluster = "some";
-  plan.best = {{training(8, 2), training(8, 2), "compute", {"a note"}},
-               {training(4, 3), training(4, 3.3), "communication", {"a note"}}};
+  plan.best = {{training(8, 2), training(8, 2), "compute", {model::remark("a note")}},
+               {training(4, 3), training(4, 3.3), "communication", {model::remark("a note")}}};
   for (int i = 0; i < 40; ++i) plan.front.push_back(training(41 - i, 2 + i));
   plan.neighbours = {{"ranks 4 instead of 8", training(4, 3), true},
                      {"batch 64 instead of 32", training(8, 200), false}};

@@ -58,7 +58,7 @@ model::LayerTimes two_ranks(const Network& network) {
   connected.communication = Seconds(0.5);
   connected.communication_source = model::TimeSource::fitted;
   connected.gradient = Bytes(1234);
-  times.notes = {"a note"};
+  times.notes = {model::remark("a note")};
   return times;
 }
 
@@ -241,9 +241,13 @@ TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
   auto curve = samples::curve("alexnet");
   for (auto& prediction : curve) {
     prediction.notes.clear();
-    prediction.notes.push_back({"of all"});
+    prediction.notes.push_back(model::remark("of all"));
     const int ranks = prediction.run.ranks;
-    if (ranks == 8 || ranks == 16) prediction.notes.push_back({"of some", {std::to_string(ranks)}});
+    if (ranks == 8 || ranks == 16) {
+      model::Note some = model::remark("of some");
+      some.examples = {{ranks}};
+      prediction.notes.push_back(some);
+    }
   }
   const Document document = prediction_document(curve);
   const Table& table = document.tables.front();

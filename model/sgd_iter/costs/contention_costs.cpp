@@ -104,11 +104,9 @@ void Lookup::note_stand_in(const ContentionFit& fit, std::string_view collective
       fit.waiting == "sleep") {
     return;
   }
-  notes_->add(
-      fmt::format("contention of {} with {} of so many ranks meeting by sleep was not measured: "
-                  "taken from {} with {} on {} ranks meeting by {}",
-                  collective, work_kind_name(work), fit.collective, work_kind_name(fit.work),
-                  fit.ranks, fit.waiting));
+  notes_->add(NoteKind::contention_other_waiting,
+              {collective, work_kind_name(work), fit.collective, work_kind_name(fit.work),
+               fit.ranks, fit.waiting});
 }
 
 /// Requires a fit that suits.
@@ -151,13 +149,14 @@ MessageKinds Lookup::add(const OfWork& of_work, std::string_view collective,
       costs.used.push_back({std::string(collective), work, range, to_text(fit), fit.source});
       texts.insert(factors(fit, range));
     }
-    const std::string sizes = ends.size() == 1 ? ""
-                              : end == no_end  ? fmt::format(" from {} on", dlscale::to_text(from))
-                                               : fmt::format(" below {}", dlscale::to_text(end));
-    notes_->add(
-        fmt::format("computing and messages slow each other down, by factors measured "
-                    "beside {}{}: {}",
-                    collective, sizes, fmt::join(texts, ", ")));
+    const std::string all = fmt::format("{}", fmt::join(texts, ", "));
+    if (ends.size() == 1) {
+      notes_->add(NoteKind::contention_factors, {collective, all});
+    } else if (end == no_end) {
+      notes_->add(NoteKind::contention_factors_from, {collective, from, all});
+    } else {
+      notes_->add(NoteKind::contention_factors_below, {collective, end, all});
+    }
     if (end < no_end) kinds.bounds.push_back(end);
     from = end;
   }
@@ -166,12 +165,10 @@ MessageKinds Lookup::add(const OfWork& of_work, std::string_view collective,
 
 void Lookup::note_none() const {
   const bool shares = cores_.computing + 1 > cores_.all;
-  notes_->add(fmt::format("what computing and messages cost each other was {}: {}",
-                          calls_servers(*run_) ? "not measured of calls to servers"
-                          : machine_->contention.empty()
-                              ? "not measured (bench comm --beside gemm,conv,memcpy)"
-                              : "measured on other ranks, links, threads or cores alone",
-                          shares ? "only that they share cores is counted" : "not counted"));
+  notes_->add({calls_servers(*run_)           ? NoteKind::contention_of_calls_unknown
+               : machine_->contention.empty() ? NoteKind::contention_not_measured
+                                              : NoteKind::contention_measured_elsewhere,
+               {shares ? 1 : 0}});
 }
 
 ContentionCosts Lookup::find() const {

@@ -99,9 +99,7 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
                        std::string_view what) const {
   const AffineFit& fit = noted_nearest(*machine_, fits, Conditions(*run_), what, *notes_);
   if (!fit.cost.covers(size)) {
-    notes_->add(
-        fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
-        fmt::format("{:.0f} B", size.si()));
+    notes_->add(NoteKind::outside_measured_sizes, {what}, {size.si()});
   }
   return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
 }
@@ -111,16 +109,9 @@ Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
   const std::string& cluster = machine_->cluster.name;
   const Estimate<Seconds> time = fit.picture();
   if (time.value > Seconds()) {
-    notes_->add(
-        fmt::format("decoding takes {} a picture and core by host.decode of cluster {}: "
-                    "measured by others, maybe on another processor (see its source), with "
-                    "no interval",
-                    to_text(time.value), cluster));
+    notes_->add(NoteKind::decoding_stated, {time.value, cluster});
   } else {
-    notes_->add(
-        fmt::format("cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
-                    "interval, too",
-                    cluster));
+    notes_->add(NoteKind::decoding_unknown, {cluster});
   }
   return time;
 }
@@ -156,8 +147,7 @@ Estimate<Seconds> Costs::picture() const {
   const LoaderFit& fit = nearest_loader();
   if (!machine_->fitted) return stated_picture(fit);
   if (fit.ranks_on_node != place_.ranks_on_node()) {
-    notes_->add(fmt::format("loading beside {} ranks was not measured: taken from {} ranks",
-                            place_.ranks_on_node(), fit.ranks_on_node));
+    notes_->add(NoteKind::loading_beside_other_ranks, {place_.ranks_on_node(), fit.ranks_on_node});
   }
   Estimate<Seconds> sum = fit.read;
   sum += fit.decode;
@@ -165,9 +155,7 @@ Estimate<Seconds> Costs::picture() const {
     sum += fit.augment;
     return sum;
   }
-  notes_->add(
-      fmt::format("pictures of {} × {} were not loaded: augmenting scaled by pixels from {} × {}",
-                  input.height, input.width, fit.height, fit.width));
+  notes_->add(NoteKind::augmenting_scaled, {input.height, input.width, fit.height, fit.width});
   sum += pixels / (fit.height * static_cast<double>(fit.width)) * fit.augment;
   return sum;
 }
@@ -177,9 +165,7 @@ Bytes Costs::batch_size() const {
   const auto elements = static_cast<double>(run_->batch * network_->input().elements());
   if (run_->normalisation == Normalisation::host) return Bytes(f32_bytes * elements);
   if (machine_->fitted) {
-    notes_->add(
-        "pictures normalised on the device: their copy is taken from batches of f32 of the same "
-        "size, augmenting from pictures normalised on the host, and the device's part as nothing");
+    notes_->add(NoteKind::device_normalization);
   }
   return Bytes(elements);
 }
@@ -195,8 +181,8 @@ void Costs::add_cores(IterationPlan& plan) const {
   // Measurements with more threads than cores ran on as few cores.
   plan.compute_cores = plan.copy_cores = std::min<double>(run_->compute_threads, plan.cores);
   if (share < run_->cores_per_rank) {
-    notes_->add(fmt::format("{} ranks on a node want {} cores each of {}: each gets {:g}", on_node,
-                            run_->cores_per_rank, machine_->cluster.host.cores, share));
+    notes_->add(NoteKind::cores_shared,
+                {on_node, run_->cores_per_rank, machine_->cluster.host.cores, share});
   }
 }
 
@@ -274,11 +260,8 @@ void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) con
   give(costs.forward);
   for (auto& part : costs.backward) give(part);
   if (updates_all_at_end(*run_) || by_server(*run_)) give({&costs.update, 1});
-  notes_->add(
-      fmt::format("a graph takes the host {}, and {} for each kernel that it holds, to give, and "
-                  "the device {} to begin (bench device); each step counts as one kernel",
-                  to_text(launch.host_start.value), to_text(launch.host_per_kernel.value),
-                  to_text(launch.device_start.value)));
+  notes_->add(NoteKind::graph_launch,
+              {launch.host_start.value, launch.host_per_kernel.value, launch.device_start.value});
 }
 
 /// Drops the launch times of steps, where no graph launch was measured.
@@ -295,11 +278,9 @@ void Costs::give_at_once(IterationCosts& costs) const {
   for (LateCost& one : costs.late) one.update.give = {};
   costs.update.give = {};
   if (measured) {
-    notes_->add("the host's time to replay a graph is taken as nothing");
+    notes_->add(NoteKind::graph_replay_free);
   } else {
-    notes_->add(
-        "graphs take the host's time to give kernels away, of which nothing is known here, so they "
-        "are predicted as eager launches are; bench conv and bench update with a GPU measure it");
+    notes_->add(NoteKind::graph_launch_unknown);
   }
 }
 
@@ -315,11 +296,7 @@ IterationCosts Costs::find() {
   costs.shape.schedule = run_->schedule;
   if (run_->schedule == Schedule::priority) costs.shape.window = run_->settings.credit;
   if (run_->schedule == Schedule::horovod && run_->ranks > 1) {
-    notes_->add(
-        fmt::format("horovod: what is ready waits for the next wake-up, {} apart, so that what is "
-                    "exposed moves by up to as much, either way, with small changes of ranks or "
-                    "times",
-                    to_text(run_->settings.cycle)));
+    notes_->add(NoteKind::horovod_cycle, {run_->settings.cycle});
   }
   costs.shape.input_copy = run_->input_copy;
   costs.shape.storage = storage_time(*machine_, place_, run_->batch);

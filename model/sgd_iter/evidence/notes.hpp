@@ -1,31 +1,150 @@
 #pragma once
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
+
+#include "core/base/units.hpp"
 
 namespace dlscale::model {
 
-/// A note, "kernels at batch 16: interpolated", with its distinct examples in order (names of
-/// kernels).
+/// Kinds of notes on a prediction. report/prediction/note_text.cpp has the sentence of each, which
+/// tells what its values and examples mean.
+enum class NoteKind {
+  remark,  ///< a sentence of the caller
+  // Data sheets
+  data_sheets,
+  computing_interval,
+  other_evidence,
+  message_interval,
+  network_kind_unknown,
+  device_links_unknown,
+  // Kernels
+  no_peak,
+  fused_not_measured,
+  host_time_not_measured,
+  kernels_beside_other_ranks,
+  kernels_interpolated,
+  kernels_extrapolated,
+  kernels_by_efficiency,
+  affine_not_measured,
+  outside_measured_sizes,
+  kernel_launches,
+  graph_launch,
+  graph_replay_free,
+  graph_launch_unknown,
+  // Memory, hosts and input
+  memory_short,
+  memory_too_small,
+  cores_shared,
+  decoding_stated,
+  decoding_unknown,
+  loading_beside_other_ranks,
+  augmenting_scaled,
+  device_normalization,
+  // Computing and messages beside each other
+  contention_other_waiting,
+  contention_factors,
+  contention_factors_below,
+  contention_factors_from,
+  contention_of_calls_unknown,
+  contention_not_measured,
+  contention_measured_elsewhere,
+  stragglers,
+  // Messages
+  all_reduce_override_measured,
+  all_reduce_override,
+  all_reduce_other_waiting,
+  all_reduce_left_out,
+  all_reduce_outside_sizes,
+  all_reduce_measured,
+  all_reduce_closed_form,
+  all_reduce_no_growth,
+  all_reduce_guess,
+  all_reduce_by_pair,
+  all_reduce_extrapolated,
+  all_reduce_nominal,
+  all_reduce_nominal_fastest,
+  collective_other_waiting,
+  collective_left_out,
+  collective_outside_sizes,
+  collective_half,
+  collective_fastest,
+  nccl_cost_model,
+  links_described,
+  no_link_between_nodes,
+  more_nodes,
+  barrier_by_all_reduce,
+  barrier_by_pair,
+  barrier_unknown,
+  // Schedules
+  merged_optimally,
+  merged_greedily,
+  priority_parts,
+  horovod_cycle,
+  sharding,
+  servers_host_copies,
+  servers_none,
+  servers_by_ranks,
+  servers_by_nodes,
+  servers_packing,
+  // Timed layers and messages
+  timed_line,
+  timed_line_missed,
+  timed_line_extended,
+  timed_groups,
+  timed_message_interval,
+  timed_no_interval,
+  timed_rest_interval,
+  timed_unknown,
+};
+
+/// A number or a name in a note.
+struct NoteValue {
+  std::variant<std::int64_t, double, std::string, Seconds, Bytes, BytesPerSecond> value;
+
+  template <std::integral Whole>
+  NoteValue(Whole whole) : value(static_cast<std::int64_t>(whole)) {}
+  NoteValue(double number) : value(number) {}
+  NoteValue(const char* name) : value(std::string(name)) {}
+  NoteValue(std::string_view name) : value(std::string(name)) {}
+  NoteValue(std::string name) : value(std::move(name)) {}
+  NoteValue(Seconds time) : value(time) {}
+  NoteValue(Bytes size) : value(size) {}
+  NoteValue(BytesPerSecond rate) : value(rate) {}
+  bool operator==(const NoteValue&) const = default;
+};
+using NoteValues = std::vector<NoteValue>;
+
+/// An interpolation, extrapolation or assumption of a prediction, with its distinct examples in
+/// order, for example names of kernels.
 struct Note {
-  std::string what;
-  std::vector<std::string> examples = {};
-  /// The note with its first example and the number of others.
-  [[nodiscard]] std::string text() const;
+  NoteKind kind = NoteKind::remark;
+  NoteValues values = {};
+  std::vector<NoteValues> examples = {};
   bool operator==(const Note&) const = default;
 };
 
-/// Interpolations, extrapolations and assumptions of predictions. Equal notes with different
-/// examples are one. Facts that change with the number of ranks belong in the examples, so that
-/// several predictions share a note.
+/// A note with a sentence of the caller's.
+inline Note remark(std::string sentence) {
+  return {NoteKind::remark, {std::move(sentence)}};
+}
+
+/// Notes of predictions. Notes that differ in their examples only are one. Facts that change with
+/// the number of ranks belong in the examples, so that several predictions share a note.
 class Notes {
  public:
-  void add(const std::string& what, const std::string& example) { add(Note{what, {example}}); }
-  void add(const std::string& what) { add(Note{what, {}}); }
+  void add(NoteKind kind, NoteValues values = {}) { add(Note{kind, std::move(values), {}}); }
+  void add(NoteKind kind, NoteValues values, NoteValues example) {
+    add(Note{kind, std::move(values), {std::move(example)}});
+  }
   /// Returns its index in all().
   std::size_t add(const Note& note);
   [[nodiscard]] const std::vector<Note>& all() const { return notes_; }
-  [[nodiscard]] std::vector<std::string> text() const;
 
  private:
   std::vector<Note> notes_;  // in the order of their first addition

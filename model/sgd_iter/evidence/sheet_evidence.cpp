@@ -61,20 +61,15 @@ std::vector<std::string> differences(const Device& device, const Run& run,
 }  // namespace
 
 std::string beyond_evidence(const Cluster& cluster, const Run& run) {
-  const auto rests_on_others = [](std::string_view why) {
-    return fmt::format(
-        "the interval of computing rests on trainings of another kind, and may be too narrow: {}",
-        why);
-  };
   const Device& device = cluster.device;
-  if (device.kind == DeviceKind::cpu) return rests_on_others("they are of GPUs, not of processors");
+  if (device.kind == DeviceKind::cpu) return "they are of GPUs, not of processors";
   const ComputingEvidence* known = evidence_in(run.dtype);
   if (known == nullptr) {
-    return rests_on_others(fmt::format("none is in {}", dtype_name(run.dtype)));
+    return fmt::format("none is in {}", dtype_name(run.dtype));
   }
   const std::vector<std::string> unlike = differences(device, run, *known);
   if (unlike.empty()) return {};
-  return rests_on_others(fmt::format("{}", fmt::join(unlike, "; ")));
+  return fmt::format("{}", fmt::join(unlike, "; "));
 }
 
 }  // namespace dlscale::model

@@ -7,7 +7,7 @@
 namespace dlscale::model {
 
 /// The differences of a data-sheet prediction from all published trainings behind its compute
-/// interval (data_sheet_shares.hpp), as one sentence. It covers processors, precisions without
+/// interval (data_sheet_shares.hpp), as clauses. It covers processors, precisions without
 /// trainings, and f32 on a device that offers TF32. It also covers peaks or memories more than a
 /// quarter above or below all others, and less than half the smallest batch. [Both bounds are
 /// conventions.] Empty where there are none. The interval does not widen, because the size of the

@@ -43,8 +43,7 @@ const AffineFit& noted_nearest(const Machine& machine, const std::vector<AffineF
                                const Conditions& wanted, std::string_view what, Notes& notes) {
   const AffineFit& fit = nearest(fits, wanted);
   if (machine.fitted && Conditions(fit) != wanted) {
-    notes.add(fmt::format("{} {} was not measured: taken from {}", what, wanted.text(),
-                          Conditions(fit).text()));
+    notes.add(NoteKind::affine_not_measured, {what, wanted.text(), Conditions(fit).text()});
   }
   return fit;
 }

@@ -43,9 +43,8 @@ Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
                     cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)));
   }
   if (units != dtype) {
-    notes.add(fmt::format("{} states no peak in {}: {} in memory, computed at the peak of {}",
-                          cluster.device.name, dtype_name(dtype), dtype_name(dtype),
-                          dtype_name(units)));
+    notes.add(NoteKind::no_peak,
+              {cluster.device.name, dtype_name(dtype), dtype_name(dtype), dtype_name(units)});
   }
   return {peak->second, cluster.device.memory_bandwidth};
 }
@@ -133,11 +132,7 @@ Estimate<Seconds> KernelTimes::time(Step step) const {
   if (!machine_->fitted) return nominal(step);
   const std::vector<Step> parts = parts_of(step);
   if (!parts.empty()) {
-    notes_->add(
-        "fused kernels not measured: taken as the layer's own, and of backward with that of its "
-        "ReLU, so that only the ReLU's forward pass is saved; dlscale bench conv --fuse relu "
-        "measures them",
-        kernel_key(*network_, step.layer));
+    notes_->add(NoteKind::fused_not_measured, {}, {kernel_key(*network_, step.layer)});
     Estimate<Seconds> sum;
     for (const Step part : parts) sum += unfused_->times.time(part);
     return sum;
@@ -168,8 +163,7 @@ Estimate<Seconds> KernelTimes::give(Step step) const {
     if (nearest == nullptr || distance(kernel) < distance(nearest)) nearest = kernel;
   }
   if (nearest != nullptr) return *nearest->give;
-  notes_->add("host time of kernels not measured: taken as the median of those measured",
-              kernel_key(*network_, step.layer));
+  notes_->add(NoteKind::host_time_not_measured, {}, {kernel_key(*network_, step.layer)});
   return *usual_give_;
 }
 
@@ -213,10 +207,7 @@ TimeSource KernelTimes::batch_source(const Kernels& kernels, int ranks_on_node) 
 
 void KernelTimes::note_other_ranks(int ranks_on_node, const std::string& kernel) const {
   if (ranks_on_node == ranks_on_node_) return;
-  notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
-                          "beside {}",
-                          ranks_on_node_, ranks_on_node),
-              kernel);
+  notes_->add(NoteKind::kernels_beside_other_ranks, {ranks_on_node_, ranks_on_node}, {kernel});
 }
 
 /// Keeps kernels at one number of ranks, because efficiencies with and without other ranks differ.
@@ -309,9 +300,7 @@ Estimate<Seconds> KernelTimes::at_batch(const Batches& batches, Step step) const
   if (above != batches.end() && above->first == run_->batch) return above->second->time;
   if (above != batches.end() && above != batches.begin()) {
     const auto below = std::prev(above);
-    notes_->add(
-        fmt::format("kernels at batch {} interpolated between measured batches", run_->batch),
-        below->second->kernel);
+    notes_->add(NoteKind::kernels_interpolated, {run_->batch}, {below->second->kernel});
     return interpolate(*below->second, *above->second, run_->batch);
   }
   const KernelTime& nearest = above == batches.end() ? *batches.rbegin()->second : *above->second;
@@ -319,9 +308,7 @@ Estimate<Seconds> KernelTimes::at_batch(const Batches& batches, Step step) const
   const Work known = work(*network_, step, nearest.batch, run_->dtype);
   const double factor =
       known.flops.si() > 0 ? wanted.flops / known.flops : wanted.bytes / known.bytes;
-  notes_->add(fmt::format("kernels at batch {} extrapolated by their work from batch {}",
-                          run_->batch, nearest.batch),
-              nearest.kernel);
+  notes_->add(NoteKind::kernels_extrapolated, {run_->batch, nearest.batch}, {nearest.kernel});
   return factor * nearest.time;
 }
 
@@ -369,8 +356,7 @@ Estimate<Seconds> KernelTimes::by_efficiency(Step step) const {
                     "--passes all.",
                     key, pass_name(step.pass), network_->name()));
   }
-  notes_->add(fmt::format("kernels never measured: taken at the median efficiency of {}", like),
-              key);
+  notes_->add(NoteKind::kernels_by_efficiency, {like}, {key});
   note_other_ranks(comparable_.front()->ranks_on_node, key);
   const Seconds best = spanned_roofline().time(work(*network_, step, run_->batch, run_->dtype));
   return {best / median(efficiency), best / quantile(efficiency, 0.975),

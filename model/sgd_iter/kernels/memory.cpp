@@ -116,11 +116,13 @@ void check_memory(const Network& network, const Cluster& cluster, const Run& run
         fmt::format("{}. {}", why,
                     largest > 0 ? fmt::format("Ask for --batch {} or less.", largest) : no_batch));
   }
-  const std::string fits = largest > 0
-                               ? fmt::format("the largest batch that fits is about {}", largest)
-                               : std::string("no batch fits");
-  notes.add(fmt::format("batch {} needs about {} of the {} of each rank, workspace not counted: {}",
-                        run.batch, gigabytes(need.total()), gigabytes(memory), fits));
+  const std::string needed = gigabytes(need.total());
+  const std::string held = gigabytes(memory);
+  if (largest > 0) {
+    notes.add(NoteKind::memory_short, {run.batch, needed, held, largest});
+  } else {
+    notes.add(NoteKind::memory_too_small, {run.batch, needed, held});
+  }
 }
 
 }  // namespace dlscale::model

@@ -361,21 +361,17 @@ AskedAllReduce::Answer AskedAllReduce::answer(Bytes m) const {
 }
 
 Estimate<Seconds> AskedAllReduce::time(Bytes m) const {
-  const std::string size = fmt::format("{:.0f} B", m.si());
   if (const AlgorithmFit* fit = carried_out()) {
     if (const auto prediction = predict_message(*fit, placement_, m)) {
-      notes_->add(fmt::format("all-reduce by {}, as asked: {} from messages that it carried out",
-                              name_, prediction->basis()),
-                  size);
+      notes_->add(NoteKind::all_reduce_override_measured, {name_, prediction->basis()}, {m.si()});
       return prediction->time;
     }
   }
   const Answer found = answer(m);
   notes_->add(
-      fmt::format("all-reduce by {}, as asked and not measured: by its messages over {}; {}",
-                  found.by, fmt::join(found.links, " and "),
-                  machine_->reduction ? "with what adding takes" : "adding taken as nothing"),
-      size + found.in);
+      NoteKind::all_reduce_override,
+      {found.by, fmt::format("{}", fmt::join(found.links, " and ")), machine_->reduction ? 1 : 0},
+      {m.si(), found.in});
   return found.time;
 }
 

@@ -60,23 +60,22 @@ CollectiveTimes::CollectiveTimes(const Machine& machine, const Placement& placem
   if (measured == nullptr) return;
   if (crosses_stated_link(machine, placement)) {
     over_other_link_ = true;
-    notes.add(fmt::format("{} measured across nodes was left out, {}", to_string(collective),
-                          stated_link_text(machine)));
+    const LinkSpec& link = machine.cluster.inter_node;
+    notes.add(NoteKind::collective_left_out,
+              {to_string(collective), link.bandwidth.si() * 1e-9, link.latency.si() * 1e6});
     return;
   }
   fit_ = measured;
   if (fit_->waiting == waiting) return;
-  notes.add(fmt::format("{} was not measured with --waiting {}, as {} ranks wait: taken from {}",
-                        to_string(collective), waiting, schedule_name(schedule), fit_->waiting));
+  notes.add(NoteKind::collective_other_waiting,
+            {to_string(collective), waiting, schedule_name(schedule), fit_->waiting});
 }
 
 Estimate<Seconds> CollectiveTimes::time(Bytes size) const {
   if (placement_.ranks == 1) return {};
   if (fit_ == nullptr) return derived(size);
   if (!fit_->cost.covers(size)) {
-    notes_->add(fmt::format("{} of sizes outside those measured: the nearest segment was extended",
-                            to_string(collective_)),
-                fmt::format("{:.0f} B", size.si()));
+    notes_->add(NoteKind::collective_outside_sizes, {to_string(collective_)}, {size.si()});
   }
   return fit_->cost.time(size);
 }
@@ -109,21 +108,17 @@ Seconds CollectiveTimes::by(const Algorithm& algorithm, const Link& link, Bytes 
   return rounds.time({link, link}, 1, size);
 }
 
-std::string CollectiveTimes::not_measured() const {
-  return fmt::format("{} was not measured on so many ranks{}", to_string(collective_),
-                     over_other_link_ ? " over the link that was stated" : "");
-}
-
 Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
   if (nccl_) return nccl_->time(size, std::string(to_string(collective_)), *notes_);
   const Estimate<Seconds> whole = all_reduce_->time(size);
   if (halves_all_reduce(collective_)) {
-    notes_->add(fmt::format("{}: taken as half of an all-reduce", not_measured()));
+    notes_->add(NoteKind::collective_half, {to_string(collective_), over_other_link_ ? 1 : 0});
     return 0.5 * whole;
   }
   notes_->add(
-      fmt::format("{}: the quickest of {} over the link that a ring of all-reduce would have",
-                  not_measured(), fmt::join(candidates_of(collective_), ", ")));
+      NoteKind::collective_fastest,
+      {to_string(collective_), fmt::format("{}", fmt::join(candidates_of(collective_), ", ")),
+       over_other_link_ ? 1 : 0});
   const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
   const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size); };
   return {by(&Estimate<Seconds>::value), by(&Estimate<Seconds>::low), by(&Estimate<Seconds>::high)};

@@ -50,7 +50,6 @@ class CollectiveTimes {
   [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size) const;
   [[nodiscard]] Seconds by(const collective::Algorithm& algorithm, const collective::Link& link,
                            Bytes size) const;
-  [[nodiscard]] std::string not_measured() const;
   [[nodiscard]] Estimate<Seconds> derived(Bytes size) const;
 
   Placement placement_;

@@ -1,7 +1,5 @@
 #include "model/sgd_iter/messages/exchange_costs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
@@ -55,19 +53,14 @@ void ExchangeCosts::note_parts(Notes& notes) const {
     parts +=
         part_sizes(static_cast<std::size_t>(message.elements), run_->settings.partition).size();
   }
-  notes.add(
-      fmt::format("priority: {} gradients in {} parts of at most {}; those under way at once "
-                  "follow one another",
-                  messages_.size(), parts, to_text(run_->settings.partition)));
+  notes.add(NoteKind::priority_parts, {messages_.size(), parts, run_->settings.partition});
 }
 
 void ExchangeCosts::note_servers(Notes& notes) const {
   if (run_->settings.sharding == Sharding::largest_first || messages_.empty()) return;
   const std::vector<Bytes> owned = owned_by_servers(*network_, messages_, *run_);
-  notes.add(fmt::format("parameters given out by sharding {}, of which tensors travel one by one: "
-                        "what the server updates that owns most, over an even share",
-                        sharding_name(run_->settings.sharding)),
-            fmt::format("{:.4g} ({} servers)", collective::imbalance(owned), owned.size()));
+  notes.add(NoteKind::sharding, {sharding_name(run_->settings.sharding)},
+            {collective::imbalance(owned), owned.size()});
 }
 
 MessageCost ExchangeCosts::in_parts(const Bucket& message) const {

@@ -49,16 +49,14 @@ std::optional<Estimate<Seconds>> meeting_by_pair(const Machine& machine,
 Estimate<Seconds> meeting_time(const Machine& machine, const Placement& placement, Notes& notes) {
   if (placement.ranks == 1 || !machine.fitted) return {};
   if (const auto time = by_library(machine, placement)) {
-    notes.add("ranks meet before messages: as long as an all-reduce of 4 B of ranks that spin");
+    notes.add(NoteKind::barrier_by_all_reduce);
     return *time;
   }
   if (const auto time = meeting_by_pair(machine, placement)) {
-    notes.add("ranks meet before messages: lg of their number messages of 4 B, one after another");
+    notes.add(NoteKind::barrier_by_pair);
     return *time;
   }
-  notes.add(
-      "ranks meet before messages, which is taken as nothing: no all-reduce of ranks that spin was "
-      "measured (bench comm --waiting spin,sleep)");
+  notes.add(NoteKind::barrier_unknown);
   return {};
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
 
 #include "core/network/merge.hpp"
 #include "core/text/quantity_text.hpp"
@@ -61,16 +60,10 @@ std::vector<Bucket> planned_messages(const Network& network, const Run& run,
   const auto gradients = ready_gradients(network, kernels, buckets);
   const LinearCost cost = fitted_cost(gradients, messages);
   std::vector<Bucket> merged = merged_buckets(buckets, merge_for(run.schedule, gradients, cost));
-  const std::string_view rule =
-      run.schedule == Schedule::merged
-          ? "the last of which ends earliest if messages take what the line through those of "
-            "single "
-            "gradients says; where they take otherwise, other groups may end earlier"
-          : "by the rule of MG-WFBP, for messages that take what the line through those of single "
-            "gradients says";
-  notes.add(fmt::format("{}: messages put together, {}", schedule_name(run.schedule), rule),
-            fmt::format("{}; {} and {:.3g} ns a byte", in_messages(buckets.size(), merged),
-                        to_text(cost.a), cost.b.si() * 1e9));
+  const NoteKind kind =
+      run.schedule == Schedule::merged ? NoteKind::merged_optimally : NoteKind::merged_greedily;
+  notes.add(kind, {schedule_name(run.schedule)},
+            {in_messages(buckets.size(), merged), cost.a, cost.b.si() * 1e9});
   return merged;
 }
 

@@ -53,9 +53,8 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   }
   if (!as_wanted.empty()) return as_wanted;
   if (!all.empty()) {
-    notes.add(fmt::format(
-        "all-reduce was not measured with --waiting {}, as {} ranks wait: taken from {}", wanted,
-        schedule_name(schedule), all.front()->waiting));
+    notes.add(NoteKind::all_reduce_other_waiting,
+              {wanted, schedule_name(schedule), all.front()->waiting});
   }
   return all;
 }
@@ -83,8 +82,8 @@ Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
   const auto erased =
       std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
   if (erased > 0) {
-    notes.add(fmt::format("all-reduces measured across nodes were left out, {}",
-                          stated_link_text(machine)));
+    const LinkSpec& link = machine.cluster.inter_node;
+    notes.add(NoteKind::all_reduce_left_out, {link.bandwidth.si() * 1e-9, link.latency.si() * 1e6});
   }
   return fits;
 }
@@ -104,16 +103,20 @@ const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
 }
 
 /// "extrapolated in ranks by the closed form of ring, fitted to 2, 3, 4 ranks".
-std::string how_predicted(const MessagePrediction& prediction, const AlgorithmFit& fit) {
-  if (prediction.algorithm.empty())
-    return fmt::format("as measured with --waiting {}", fit.waiting);
+Note how_predicted(const MessagePrediction& prediction, const AlgorithmFit& fit, Bytes message) {
+  const std::vector<NoteValues> examples{{message.si()}};
+  if (prediction.algorithm.empty()) {
+    return {NoteKind::all_reduce_measured, {fit.waiting}, examples};
+  }
   std::vector<int> measured;
   for (const LayoutFit& layout : fit.layouts) measured.push_back(layout.layout.ranks);
-  const std::string by = prediction.algorithm == no_change_with_ranks
-                             ? "no change with their number"
-                             : "the closed form of " + prediction.algorithm;
-  return fmt::format("{} by {}, fitted to {} ranks", prediction.basis(), by,
-                     fmt::join(measured, ", "));
+  const std::string ranks = fmt::format("{}", fmt::join(measured, ", "));
+  if (prediction.algorithm == no_change_with_ranks) {
+    return {NoteKind::all_reduce_no_growth, {prediction.basis(), ranks}, examples};
+  }
+  return {NoteKind::all_reduce_closed_form,
+          {prediction.basis(), prediction.algorithm, ranks},
+          examples};
 }
 
 /// A α + B m β of an algorithm on a number of ranks.
@@ -138,9 +141,7 @@ NcclTimes::NcclTimes(const Machine& machine, const Placement& placement,
 
 Estimate<Seconds> NcclTimes::time(Bytes message, const std::string& name, Notes& notes) const {
   const NcclChoice choice = stated_.choose(message);
-  notes.add(
-      fmt::format("{} by NCCL's own cost model (3.9), not measured: {}", name, to_string(choice)),
-      fmt::format("{:.0f} B", message.si()));
+  notes.add(NoteKind::nccl_cost_model, {name, to_string(choice)}, {message.si()});
   const Seconds startup = stated_.choose(std::min(message, smallest_message)).time;
   return {choice.time, std::max(Seconds(), choice.time - startup),
           std::max(choice.time, slow_.choose(message).time)};
@@ -148,13 +149,6 @@ Estimate<Seconds> NcclTimes::time(Bytes message, const std::string& name, Notes&
 
 bool crosses_stated_link(const Machine& machine, const Placement& placement) {
   return machine.inter_node_stated && placement.nodes() > 1;
-}
-
-std::string stated_link_text(const Machine& machine) {
-  const LinkSpec& link = machine.cluster.inter_node;
-  return fmt::format(
-      "for the link between nodes is another by what was stated: {:.4g} GB/s, {:.4g} us",
-      link.bandwidth.si() * 1e-9, link.latency.si() * 1e6);
 }
 
 MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
@@ -192,9 +186,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
   if (crosses_nominal_link_) ends_ = sheet_links(machine);
   if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
-    notes.add(
-        fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
-                    machine.cluster.name));
+    notes.add(NoteKind::no_link_between_nodes, {machine.cluster.name});
   }
 }
 
@@ -232,8 +224,7 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (asked_) return asked_->time(message);
   if (exact_) {
     if (!fit_->cost.covers(message)) {
-      notes_->add("messages outside the sizes measured: the nearest segment was extended",
-                  fmt::format("{:.0f} B", message.si()));
+      notes_->add(NoteKind::all_reduce_outside_sizes, {}, {message.si()});
     }
     return fit_->cost.time(message);
   }
@@ -247,14 +238,11 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   if (over_ranks_ == nullptr) return std::nullopt;
   const auto prediction = predict_message(*over_ranks_, placement_, message);
   if (!prediction) return std::nullopt;
-  notes_->add(fmt::format("all-reduce {}", how_predicted(*prediction, *over_ranks_)),
-              fmt::format("{:.0f} B", message.si()));
+  notes_->add(how_predicted(*prediction, *over_ranks_, message));
   const auto& foresight = over_ranks_->foresight;
   if (prediction->ranks_extrapolated && foresight && foresight->is_poor()) {
-    notes_->add(fmt::format(
-        "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} were "
-        "off by {:.0f} % at the median",
-        over_ranks_->carrier.name(), foresight->ranks, 100 * foresight->median));
+    notes_->add(NoteKind::all_reduce_guess,
+                {over_ranks_->carrier.name(), foresight->ranks, 100 * foresight->median});
   }
   return prediction->time;
 }
@@ -264,12 +252,8 @@ Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
   const std::span<const std::string_view> among(all_reduce_candidates);
   const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message,
                                            ring ? among.first(1) : among);  // the ring is first
-  notes_->add(
-      fmt::format("all-reduce was not measured: by the closed form of {} from messages between two "
-                  "ranks, {}",
-                  best.algorithm,
-                  machine_->reduction ? "and what adding takes" : "adding taken as nothing"),
-      fmt::format("{:.0f} B", message.si()));
+  notes_->add(NoteKind::all_reduce_by_pair, {best.algorithm, machine_->reduction ? 1 : 0},
+              {message.si()});
   return best.time;
 }
 
@@ -278,17 +262,14 @@ Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
   if (nccl_) return nccl_->time(message, "all-reduce", *notes_);
   const std::string described = described_links(cluster, placement_);
   if (!described.empty()) {
-    notes_->add("links by what the cluster says of its nodes and network (data sheets)", described);
+    notes_->add(NoteKind::links_described, {}, {described});
   }
   const auto& [stated, quick, slow] = offered();
   const NominalAllReduce& taken = quickest(stated, message);
   if (cluster.all_reduce == AllReduceRule::quickest && placement_.nodes() > 1) {
-    notes_->add(fmt::format("all-reduce from nominal links, as nothing says which one the library "
-                            "takes: the quickest for each message of rings and trees, here {}",
-                            taken.name),
-                fmt::format("{:.0f} B", message.si()));
+    notes_->add(NoteKind::all_reduce_nominal_fastest, {taken.name}, {message.si()});
   } else {
-    notes_->add(fmt::format("all-reduce from nominal links: {}", taken.name));
+    notes_->add(NoteKind::all_reduce_nominal, {taken.name});
   }
   return {taken.cost(message), quickest(quick, message).cost(message),
           quickest(slow, message).cost(message)};
@@ -347,10 +328,8 @@ Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
     best = time;
     chosen = name;
   }
-  notes_->add(
-      fmt::format("all-reduce extrapolated from {} ranks by the {} algorithm{}", fit_->ranks,
-                  chosen, crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
-      fmt::format("{:.0f} B", message.si()));
+  notes_->add(NoteKind::all_reduce_extrapolated,
+              {fit_->ranks, chosen, crosses_nominal_link_ ? 1 : 0}, {message.si()});
   return best;
 }
 

@@ -40,9 +40,6 @@ class NcclTimes {
 /// so that measurements across nodes do not apply.
 bool crosses_stated_link(const Machine& machine, const Placement& placement);
 
-/// The reason why they do not apply, as a clause: "for the link between nodes is another …".
-std::string stated_link_text(const Machine& machine);
-
 class AskedAllReduce;
 
 /// Time of an all-reduce on the ranks of a placement, by the first that applies:

@@ -206,33 +206,17 @@ void ServerCalls::note_calls(const Run& run, Notes& notes) const {
   const Callers callers = run.settings.callers;
   const bool none = callers == Callers::several_nodes && node_count(run) == 1;
   if (copy_ != nullptr) {
-    notes.add(fmt::format(
-        "transport {}: every device copies its gradients to host memory, and parameters back, over "
-        "a link of its own, in the time of a batch of as many bytes",
-        transport));
+    notes.add(NoteKind::servers_host_copies, {transport});
   }
   if (none) {
-    notes.add(fmt::format(
-        "callers {}: on one node its process keeps all parameters, and calls no server; "
-        "adding up is not in it",
-        callers_name(callers)));
+    notes.add(NoteKind::servers_none, {callers_name(callers)});
     return;
   }
-  notes.add(callers == Callers::ranks
-                ? fmt::format("transport {}: ranks push to servers and pull from them by calls of "
-                              "their own, all servers at once",
-                              transport)
-                : fmt::format("transport {}: one process of each node pushes to servers and pulls "
-                              "from them, all servers at once, which are processes of their own; "
-                              "adding up what ranks of a node have, "
-                              "and start-ups of calls that stay on a node, are not in it",
-                              transport));
+  notes.add(callers == Callers::ranks ? NoteKind::servers_by_ranks : NoteKind::servers_by_nodes,
+            {transport});
   if (transport_ != Transport::grpc) return;
   const Estimate<SecondsPerByte> each = serialisation(transport_);
-  notes.add(fmt::format(
-      "tensors are packed and unpacked at {}, one call of a process after the other; the interval "
-      "is from all calls at once at {} to one after the other at {}, as published of 2016 and 2017",
-      to_text(1.0 / each.value), to_text(1.0 / each.low), to_text(1.0 / each.high)));
+  notes.add(NoteKind::servers_packing, {1.0 / each.value, 1.0 / each.low, 1.0 / each.high});
 }
 
 std::vector<Bytes> parameter_tensors(const Network& network) {

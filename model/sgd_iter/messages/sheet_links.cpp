@@ -1,7 +1,5 @@
 #include "model/sgd_iter/messages/sheet_links.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -109,19 +107,13 @@ LinkShares shares_between(const Cluster& cluster) {
                              : rdma_shares(rate, network.adapters);
 }
 
-std::vector<std::string> untold_links(const Cluster& cluster, const Placement& placement) {
-  std::vector<std::string> untold;
+std::vector<Note> untold_links(const Cluster& cluster, const Placement& placement) {
+  std::vector<Note> untold;
   if (placement.nodes() > 1 && !cluster.network) {
-    untold.push_back(
-        fmt::format("cluster {} does not say whether TCP or RDMA carries messages between nodes "
-                    "(network.kind): their interval is that of the slower of both",
-                    cluster.name));
+    untold.push_back({NoteKind::network_kind_unknown, {cluster.name}});
   }
   if (placement.ranks_on_node() > 1 && may_be_pcie_or_nvlink(cluster)) {
-    untold.push_back(
-        fmt::format("cluster {} does not say whether PCI Express or NVLinks join devices (node): "
-                    "the interval of messages within a node is that of the slower of both",
-                    cluster.name));
+    untold.push_back({NoteKind::device_links_unknown, {cluster.name}});
   }
   return untold;
 }

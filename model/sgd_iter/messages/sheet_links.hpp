@@ -4,6 +4,7 @@
 
 #include "core/cluster/cluster.hpp"
 #include "model/machine/machine.hpp"
+#include "model/sgd_iter/evidence/notes.hpp"
 #include "model/topology/data_sheet_shares.hpp"
 #include "model/topology/topology.hpp"
 
@@ -28,7 +29,7 @@ SheetLinks sheet_links(const Machine& machine);
 LinkShares shares_within(const Cluster& cluster);
 LinkShares shares_between(const Cluster& cluster);
 
-/// A sentence for each link of unknown kind that a placement uses.
-std::vector<std::string> untold_links(const Cluster& cluster, const Placement& placement);
+/// A note on each link of unknown kind that a placement uses.
+std::vector<Note> untold_links(const Cluster& cluster, const Placement& placement);
 
 }  // namespace dlscale::model
