@@ -16,7 +16,13 @@ VALIDATION = pathlib.Path(os.environ.get("DLSCALE_SHARED_DATA", "none")) / "vali
 # Of a score: here, and in score.py.
 SAME = {"n": "n", "missing": "missing", "mean_abs": "mape", "median_abs": "median_ape", "bias": "bias", "p90_abs": "p90",
         "max_abs": "max", "spearman": "spearman", "coverage": "coverage", "width": "width"}
-FILES = ["open.jsonl", "open_llm.jsonl", "open_allreduce.jsonl"]
+# Each file, and the groupings that scores are compared by.
+FILES = {
+    "open.jsonl": [[], ["--by", "run.overlap"], ["--by", "nodes"], ["--by", "cluster.intra_node.nominal_bandwidth_bytes_per_s"],
+                   ["--by", "noise", "--quality", "AB"]],
+    "open_llm.jsonl": [[], ["--by", "nodes"]],
+    "open_allreduce.jsonl": [[], ["--by", "task"]],
+}
 
 
 def lines_of(path):
@@ -152,12 +158,9 @@ class AsTheScorerDoesIt(CasesTest):
 
     def test_every_number_is_that_of_the_scorer(self):
         dice = random.Random(6)
-        for name in FILES:
+        for name, choices in FILES.items():
             cases = VALIDATION / name
             predictions = self.write(name, [guess(line, dice) for line in lines_of(cases)])
-            choices = [[], ["--by", "task"]] if "allreduce" in name else [
-                [], ["--by", "run.overlap"], ["--by", "nodes"], ["--by", "cluster.intra_node.nominal_bandwidth_bytes_per_s"],
-                ["--by", "noise", "--quality", "AB"]]
             for words in choices:
                 found = self.scored(cases, predictions, *words)
                 expected = self.scorer(cases, predictions, *words)
