@@ -279,7 +279,6 @@ class EarlierResults(ProgramTest):
         self.assert_kept(result, 2, f"--profile and --trace both name {trace}")
 
 
-@SEVERAL
 class Report(ProgramTest):
     """Of results without training and without a machine."""
 
@@ -309,6 +308,7 @@ class Report(ProgramTest):
             self.assertFalse((self.folder / "report").exists())
 
 
+@SEVERAL
 class SaidOnce(ProgramTest):
     """What all ranks find alike, one says for all."""
 

@@ -348,19 +348,19 @@ TEST(Colocation, PutsServersOnRanksInTurnFromTheFirstOn) {
 
 TEST(Colocation, OfOneServerSparesTheMessagesOfItsRank) {
   // Each but the first pushes the message and pulls it, one after the other.
-  const Link link{Seconds(1e-5), SecondsPerByte(1e-9), SecondsPerByte()};
+  const Link slow_link{Seconds(1e-5), SecondsPerByte(1e-9), SecondsPerByte()};
   for (const int p : {2, 3, 6}) {
     const Schedule schedule = colocated(parameter_server().schedule({.p = p}));
     const double message = 1e-5 + 1e-3;
-    EXPECT_NEAR(time(schedule, link, Bytes(1e6)).si(), 2 * (p - 1) * message, 1e-12) << p;
+    EXPECT_NEAR(time(schedule, slow_link, Bytes(1e6)).si(), 2 * (p - 1) * message, 1e-12) << p;
   }
 }
 
 TEST(Colocation, OfAServerOnEveryRankMovesAShareToEachAndBack) {
-  const Link link{Seconds(), SecondsPerByte(1e-9), SecondsPerByte()};
+  const Link slow_link{Seconds(), SecondsPerByte(1e-9), SecondsPerByte()};
   for (const int p : {2, 3, 6}) {
     const Schedule schedule = colocated(parameter_server().schedule({.p = p, .servers = p}));
-    EXPECT_NEAR(time(schedule, link, Bytes(1e6)).si(), 2.0 * (p - 1) / p * 1e-3, 1e-12) << p;
+    EXPECT_NEAR(time(schedule, slow_link, Bytes(1e6)).si(), 2.0 * (p - 1) / p * 1e-3, 1e-12) << p;
   }
 }
 
