@@ -57,4 +57,22 @@ std::optional<Figure> scaling(std::span<const std::vector<model::Prediction>> cu
 /// each network and batch. At most 48 runs. Absent without a run.
 std::optional<Figure> phase_bars(const Validation& validation);
 
+/// "allreduce": bus bandwidth (core/results/bandwidths.hpp) of all-reduces as training sends them,
+/// against message size; one colour for each number of ranks. Shows measured medians of "comm" rows
+/// with 95 % intervals, and the fitted lines if any. Both axes are logarithmic. Absent without two
+/// measured sizes or a fit.
+std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
+                                    std::span<const model::CollectiveFit> fits);
+
+/// "roofline": one panel for each pass, with the measured ceilings of memory and arithmetic. Each
+/// convolution and algorithm is a mark: executed operations per second against operations per byte.
+/// Both axes are logarithmic. Shows only the most common cache state. Absent without a roofline or
+/// a kernel under it.
+std::optional<Figure> roofline(const KernelStudy& study);
+
+/// "latency": access latency against the working set, one line for each sweep of `bench latency`,
+/// with the cache capacities it found and those the system reports. A second diagram shows the same
+/// for the pages in use, if they were swept. Both axes are logarithmic. Absent without a sweep.
+std::optional<Figure> latency(std::span<const ResultFile> results);
+
 }  // namespace dlscale::report::figure
