@@ -5,14 +5,136 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/error.hpp"
 #include "core/collective/powers.hpp"
-#include "model/topology/nccl_constants.hpp"
 
 namespace dlscale::model {
 namespace {
+
+using Gpu = NcclFacts::Gpu;
+
+/// Most rings: half of NCCL's MAXCHANNELS.
+constexpr int most_channels = 32;
+
+// Bandwidths tried for a channel, in GB/s, highest first: within a node, and across nodes.
+constexpr std::array ampere_within{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
+                                   9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
+constexpr std::array ampere_across{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
+                                   7.0,  6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array hopper_within{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
+constexpr std::array hopper_across{48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
+                                   15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array blackwell_within{90.0, 80.0, 70.0, 60.0, 50.0, 45.0,
+                                      40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
+constexpr std::array blackwell_across{96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0,
+                                      20.0, 17.5, 15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+
+std::span<const double> speeds(Gpu gpu, bool across) {
+  if (gpu == Gpu::hopper) {
+    return across ? std::span<const double>(hopper_across) : std::span<const double>(hopper_within);
+  }
+  if (gpu == Gpu::blackwell) {
+    return across ? std::span<const double>(blackwell_across)
+                  : std::span<const double>(blackwell_within);
+  }
+  return across ? std::span<const double>(ampere_across) : std::span<const double>(ampere_within);
+}
+
+/// Number of streams of `speed` in a path of `bandwidth`.
+int carried(double bandwidth, double speed) {
+  return static_cast<int>(std::floor(bandwidth / speed * (1 + 1e-9)));
+}
+
+/// Rings, each of one bandwidth everywhere, in GB/s.
+struct Rings {
+  int count = 0;
+  double speed = 0;
+  [[nodiscard]] double total() const { return count * speed; }
+};
+
+/// Number of rings of `speed` that the GPUs and, across nodes, the adapters carry.
+int rings_of(const NcclFacts& facts, bool across, double speed) {
+  int count = std::min(carried(facts.gpu_bandwidth.si() / 1e9, speed), most_channels);
+  if (across) {
+    const int each = carried(facts.adapter_bandwidth.si() / 1e9, speed);
+    count = std::min(count, facts.adapters * each);
+  }
+  return count;
+}
+
+/// Searches as NCCL does: it tries slower rings until they are below half of the best so far.
+Rings search(const NcclFacts& facts, bool across) {
+  constexpr double least_ratio = 0.49;
+  Rings best;
+  for (const double speed : speeds(facts.gpu, across)) {
+    if (best.count > 0 && speed / best.speed <= least_ratio) break;
+    const Rings rings{rings_of(facts, across, speed), speed};
+    if (rings.total() > best.total()) best = rings;
+    if (best.total() >= facts.gpu_bandwidth.si() / 1e9) break;
+  }
+  return best;
+}
+
+/// Doubles the rings of fast channels: a channel is one thread block on each GPU, with limited
+/// bandwidth.
+Rings doubled(Rings rings, Gpu gpu) {
+  if (rings.speed < 25) return rings;
+  if (gpu >= Gpu::hopper && rings.speed < 50 && rings.count > 4) return rings;
+  const int count = std::min(2 * rings.count, most_channels);
+  return {count, rings.speed / std::ceil(static_cast<double>(count) / rings.count)};
+}
+
+namespace nccl {
+
+// The constants of NCCL's cost model. [NCCL 2.30, src/graph/tuning.cc at 5067397]
+// Times in µs, bandwidths in GB/s; rows by algorithm (tree, ring, NVLS, NVLS tree, PAT) or by
+// generation of GPUs (Volta, Ampere, Hopper, Blackwell), columns by protocol (LL, LL128, simple) or
+// by nodes (1, 2, more).
+
+template <std::size_t rows>
+using Table = std::array<std::array<double, 3>, rows>;
+
+/// Start-up time of a collective.
+constexpr Table<5> base_latency{{{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, {}, {}, {8.0, 8.0, 8.0}}};
+/// Time of a step over NVLink, over PCIe, and over the network.
+constexpr Table<5> nvlink_latency{
+    {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4.0}}};
+constexpr Table<5> pcie_latency{{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {}, {}, {0, 0, 4.0}}};
+constexpr Table<5> network_latency{
+    {{5.0, 8.5, 14.0}, {2.7, 4.0, 14.0}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14.0}}};
+
+/// Bandwidth limit of protocol LL: on one node by the GPU, on several by the host (first row for
+/// Intel and others, second for AMD).
+constexpr Table<4> most_ll{
+    {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
+// Bandwidth limits of a channel.
+constexpr Table<4> most_ring_ll128{
+    {{20.0, 20.0, 20.0}, {20.0, 20.0, 20.0}, {36.7, 36.7, 36.7}, {40.0, 40.0, 40.0}}};
+constexpr Table<4> most_tree_ll128{
+    {{20.0, 20.0, 20.0}, {20.0, 20.0, 20.0}, {36.7, 36.7, 29.0}, {55.6, 31.67, 20.0}}};
+constexpr Table<4> most_tree{
+    {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0}, {70.0, 42.8, 24.0}}};
+constexpr Table<4> most_nvls_tree{
+    {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {0.0, 57.7, 45.5}, {0.0, 96.0, 80.0}}};
+
+/// The part of the links' bandwidth that NVLS reaches, by generation.
+constexpr std::array<double, 4> nvls_efficiency{0, 0, 0.85, 0.74};
+
+/// The part of their bandwidth that trees reach for messages of 64 B, 128 B, … 128 MiB and more, by
+/// protocol; NCCL assumes full bandwidth beyond the 23rd.
+constexpr std::array<std::array<double, 23>, 3> tree_correction{{
+    {1.0, 1.0, 1.0, 1.0, .9, .8, .7, .7,  .7,  .7,  .6, .5,
+     .4,  .4,  .5,  .6,  .7, .8, .9, 1.0, 1.0, 1.0, 1.0},
+    {1.0, 1.0, 1.0, 1.0, 1.0, .9, .8, .8, .8, .7,  .6, .6,
+     .6,  .6,  .6,  .6,  .8,  .9, .9, .9, .9, 1.0, 1.0},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
+}};
+
+}  // namespace nccl
 
 using collective::Collective;
 using Gpu = NcclFacts::Gpu;
@@ -52,6 +174,36 @@ double network_overhead(Processor processor, NcclProtocol protocol) {
 }
 
 }  // namespace
+
+NcclChannels ring_channels(const NcclFacts& facts, const Placement& placement) {
+  const Rings rings = doubled(search(facts, placement.nodes() > 1), facts.gpu);
+  const BytesPerSecond each(rings.speed * 1e9);
+  // A path slower than the slowest of the list is one channel at its own speed.
+  if (rings.count > 0) return {rings.count, each, each};
+  if (placement.nodes() == 1) return {1, facts.gpu_bandwidth, facts.gpu_bandwidth};
+  const BytesPerSecond way = std::min(facts.gpu_bandwidth, facts.adapter_bandwidth);
+  return {facts.adapters, way, way};
+}
+
+NcclChannels multicast_channels(const NcclFacts& facts, const Placement& placement) {
+  const int heads = placement.ranks_on_node();
+  const bool offered = facts.gpu >= Gpu::hopper && facts.fabric == NcclFacts::Fabric::nvswitch;
+  if (!offered || heads < 2) return {};
+  const bool across = placement.nodes() > 1;
+  // A GPU carries one stream for each head, and two for its own.
+  const double within_limit = facts.gpu_bandwidth.si() / 1e9 / (heads + 1);
+  const auto fastest = [&](double limit) {
+    for (const double speed : speeds(facts.gpu, across)) {
+      if (speed <= limit) return BytesPerSecond(speed * 1e9);
+    }
+    return BytesPerSecond();
+  };
+  const BytesPerSecond within = fastest(within_limit);
+  if (within <= BytesPerSecond()) return {};
+  const BytesPerSecond between =
+      across ? fastest(facts.adapter_bandwidth.si() / 1e9 * facts.adapters / heads) : within;
+  return {heads, within, between};
+}
 
 std::string to_string(const NcclChoice& choice) {
   constexpr std::array<std::string_view, 5> algorithms{"tree", "ring", "NVLS", "NVLS tree", "PAT"};
@@ -170,7 +322,8 @@ double NcclModel::bandwidth(NcclAlgorithm algorithm, NcclProtocol protocol, Byte
 }
 
 double NcclModel::within_latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
-  const auto& table = facts_.fabric == NcclFacts::Fabric::pcie ? nccl::pcie_latency : nccl::nvlink_latency;
+  const auto& table =
+      facts_.fabric == NcclFacts::Fabric::pcie ? nccl::pcie_latency : nccl::nvlink_latency;
   return table[at(algorithm)][at(protocol)];
 }
 

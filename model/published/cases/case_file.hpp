@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/published/cases/curve_case.hpp"
-#include "model/published/cases/outcome.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
 
 namespace dlscale::cases {

@@ -1,7 +1,7 @@
 #pragma once
 #include "model/published/cases/curve_case.hpp"
 #include "model/published/cases/json_fields.hpp"
-#include "model/published/cases/outcome.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
 
 namespace dlscale::cases {

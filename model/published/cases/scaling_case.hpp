@@ -119,7 +119,7 @@ struct GivenPoint {
 };
 
 /// A training whose speed is to be predicted (schema dlscale.case/1). It has everything that a
-/// predictor may read. Its measurements are an Outcome (model/published/cases/outcome.hpp), which a
+/// predictor may read. Its measurements are an Outcome (model/published/cases/prediction.hpp), which a
 /// CaseFile stores beside it.
 struct ScalingCase {
   std::string id;   ///< "set/slug", unique in its file

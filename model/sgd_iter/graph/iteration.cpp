@@ -2,11 +2,245 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "core/base/error.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration_graph.hpp"
 
 namespace dlscale::model {
+namespace {
+
+/// Time of backward, and the exposed part of messages.
+struct CommTimes {
+  Seconds backward;
+  Seconds exposed;  ///< after backward, before the update
+  Seconds gathers;  ///< after the update
+  Seconds all;
+};
+
+/// The parts of backward as lists, messages and gathers with the meetings before them.
+struct BackwardLists {
+  std::vector<Seconds> compute;
+  std::vector<Seconds> comm;
+  std::vector<Bytes> sizes;
+  Seconds backward;
+  Seconds gathers;
+  explicit BackwardLists(const IterationPlan& plan) {
+    std::size_t sent = 0;
+    std::size_t gathered = 0;
+    for (const BackwardPart& part : plan.backward) {
+      compute.push_back(part.compute.device);
+      comm.push_back(part.message ? plan.meeting_before(sent++) + *part.message : Seconds());
+      sizes.push_back(part.message ? part.size : Bytes());
+      backward += part.compute.device;
+      if (part.gather) gathers += plan.meeting_before_gather(gathered++) + *part.gather;
+    }
+  }
+};
+
+bool contends(const IterationPlan& plan) {
+  return !plan.contention.empty() && plan.overlaps();
+}
+
+std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
+  std::vector<ContendedPart> parts;
+  std::size_t sent = 0;
+  for (const BackwardPart& part : plan.backward) {
+    parts.push_back({part.compute.device, part.message.value_or(Seconds()), part.kind, {}});
+    if (part.message) parts.back().meeting = plan.meeting_before(sent++);
+    for (const ContentionByWork& by_work : plan.contention) {
+      parts.back().contention.push_back(mean_contention(part.compute, by_work));
+    }
+  }
+  return parts;
+}
+
+CommTimes communication(const IterationPlan& plan, const BackwardLists& lists) {
+  if (contends(plan)) {
+    const auto [backward, hidden, exposed] = contended_backward(contended_parts(plan));
+    return {backward, exposed, lists.gathers, hidden + exposed + lists.gathers};
+  }
+  const Seconds messages = std::accumulate(lists.comm.begin(), lists.comm.end(), Seconds());
+  const bool sequential = plan.schedule == Schedule::sequential;
+  const Seconds exposed =
+      sequential ? messages : wait_free_closed_form(lists.compute, lists.comm).exposed;
+  return {lists.backward, exposed, lists.gathers, messages + lists.gathers};
+}
+
+bool host_takes_time(const IterationPlan& plan) {
+  const auto takes = [](const Given& work) { return work.host > Seconds(); };
+  return takes(plan.h2d) || takes(plan.forward) || takes(plan.update) ||
+         std::any_of(
+             plan.late.begin(), plan.late.end(),
+             [&](const ForwardPart& part) { return takes(part.update) || takes(part.compute); }) ||
+         std::any_of(plan.backward.begin(), plan.backward.end(),
+                     [&](const BackwardPart& part) { return takes(part.compute); });
+}
+
+std::string why_none(const IterationPlan& plan) {
+  if (plan.most_cores_wanted() > plan.cores) {
+    return "threads share processor cores, so phases slow one another down";
+  }
+  if (host_takes_time(plan)) {
+    return "the host takes time to give the device its work, step by step beside it";
+  }
+  if (contends(plan) && (plan.packing || !plan.late.empty())) {
+    return "computing and messages slow one another down, which shifts when messages leave or are "
+           "waited for";
+  }
+  if (!plan.late.empty() && !plan.gathers()) {
+    return "which piece of a gradient travels next depends on what is ready, so only a bound is "
+           "known (2.4)";
+  }
+  return "";
+}
+
+/// (1.3'): waits for input come before the copy.
+void add_input_on_path(const IterationParts& parts, IterationTime& time) {
+  time.total = iteration_input_prefetched(parts);
+  time.h2d = parts.h2d;
+  time.io = time.total - parts.gpu() - parts.comm;
+}
+
+/// The next batch is taken at `taken` after the device had the one before. That is at once, or,
+/// where reading is the bottleneck, so late that the rest just fits: the update during the copy,
+/// gathers, and for sequential the messages. Until then overlapped messages are hidden.
+void add_input_ahead(const IterationParts& parts, const CommTimes& comm, Schedule schedule,
+                     IterationTime& time) {
+  time.total = iteration_copied_ahead(parts);
+  const bool sequential = schedule == Schedule::sequential;
+  const Seconds compute = parts.forward + parts.backward;
+  const Seconds follows = sequential ? parts.comm + parts.update : comm.gathers + parts.update;
+  const bool input_bound = time.total > compute + parts.comm + parts.update;
+  const Seconds taken = input_bound ? time.total - std::max(follows, parts.h2d) : Seconds();
+  const Seconds staged = std::max(compute, taken);
+  time.io = staged - compute;
+  if (!sequential) {
+    time.exposed_comm = std::max(Seconds(), compute + comm.exposed - staged) + comm.gathers;
+  }
+  time.h2d = time.total - staged - time.exposed_comm - parts.update;
+}
+
+Seconds input(const IterationPlan& plan) {
+  return std::max(plan.load, plan.storage);
+}
+
+IterationTime usual_form(const IterationPlan& plan) {
+  const BackwardLists lists(plan);
+  const CommTimes comm = communication(plan, lists);
+  IterationTime time;
+  time.forward = plan.forward.device;
+  time.backward = comm.backward;
+  time.update = plan.update.device;
+  time.exposed_comm = comm.exposed + comm.gathers;
+  time.load = plan.loader_threads * plan.load;
+  const IterationParts parts{input(plan),   plan.h2d.device,   time.forward,
+                             time.backward, time.exposed_comm, time.update};
+  if (plan.input_copy == InputCopy::ahead) {
+    add_input_ahead(parts, comm, plan.schedule, time);
+  } else {
+    add_input_on_path(parts, time);
+  }
+  time.hidden_comm = comm.all - time.exposed_comm;
+  return time;
+}
+
+/// The mean as in simulate_iteration(): over the last 32 of 64 iterations, from the first batch on.
+std::optional<IterationTime> packed_form(const IterationPlan& plan, std::string& why) {
+  constexpr int iterations = 64;
+  constexpr int counted = 32;
+  const BackwardLists lists(plan);
+  const bool ahead = plan.input_copy == InputCopy::ahead;
+  const Seconds copy = ahead ? Seconds() : plan.h2d.device;
+  const Seconds least = ahead ? std::max(input(plan), plan.h2d.device) : input(plan);
+  IterationTime time;
+  Seconds now = input(plan) + plan.h2d.device - copy;
+  Seconds last_look;
+  for (int k = 0; k < iterations; ++k) {
+    const Seconds start = now + copy + plan.forward.device;
+    const PackedBackward part =
+        packed_recurrence(lists.compute, lists.sizes, *plan.packing, last_look - start);
+    last_look = start + part.last_look;
+    const Seconds end = start + part.finish + plan.update.device;
+    if (end - now < least) {
+      why = "iterations wait for input, which shifts them against the looks for messages";
+      return std::nullopt;
+    }
+    if (k >= iterations - counted) {
+      time.total += (end - now) / counted;
+      time.exposed_comm += part.exposed / counted;
+      time.hidden_comm += part.hidden / counted;
+    }
+    now = end;
+  }
+  time.h2d = copy;
+  time.forward = plan.forward.device;
+  time.backward = lists.backward;
+  time.update = plan.update.device;
+  time.load = plan.loader_threads * plan.load;
+  return time;
+}
+
+/// End of all messages of an iteration, from the end of its backward pass, which is the end of the
+/// iteration; negative if before.
+Seconds messages_through(const BackwardLists& lists) {
+  Seconds computed;
+  Seconds sent;
+  for (std::size_t i = 0; i < lists.compute.size(); ++i) {
+    computed += lists.compute[i];
+    if (lists.comm[i] > Seconds()) sent = std::max(sent, computed) + lists.comm[i];
+  }
+  return sent - computed;
+}
+
+/// Whether a batch that is copied ahead is late: it is taken once the host has seen the last
+/// gather.
+bool waits_for_copy(const IterationPlan& plan, const BackwardLists& lists, Seconds iteration) {
+  if (plan.input_copy != InputCopy::ahead) return false;
+  const Seconds gathered = messages_through(lists) + lists.gathers;
+  const Seconds taken = std::max(Seconds(), gathered);
+  return iteration < input(plan) || iteration < taken + plan.h2d.device;
+}
+
+/// In an iteration that waits for input to be read, nothing waits for messages.
+std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::string& why) {
+  const BackwardLists lists(plan);
+  std::vector<GatheredPart> parts;
+  Seconds updates;
+  Seconds forward = plan.forward.device;
+  for (const ForwardPart& part : plan.late) {
+    const auto& gather = plan.backward.at(part.awaits).gather;
+    const Seconds arrives = gather ? plan.meeting_before_gather(parts.size()) + *gather : Seconds();
+    parts.push_back({arrives, part.update.device + part.compute.device});
+    updates += part.update.device;
+    forward += part.compute.device;
+  }
+  const Seconds copy = plan.input_copy == InputCopy::ahead ? Seconds() : plan.h2d.device;
+  const Seconds through =
+      gathered_forward(parts, messages_through(lists), copy + plan.forward.device);
+  const Seconds unbound = through + lists.backward;
+  if (waits_for_copy(plan, lists, unbound)) {
+    why = "iterations wait for input, which travels beside the messages that they wait for";
+    return std::nullopt;
+  }
+  IterationTime time;
+  time.total = std::max(unbound, input(plan));
+  time.h2d = copy;
+  time.forward = forward;
+  time.backward = lists.backward;
+  time.update = updates;
+  const Seconds busy = copy + forward + updates + lists.backward;
+  time.exposed_comm = time.total > unbound ? Seconds() : unbound - busy;
+  time.io = time.total > unbound ? time.total - busy : Seconds();
+  time.load = plan.loader_threads * plan.load;
+  time.hidden_comm =
+      std::accumulate(lists.comm.begin(), lists.comm.end(), lists.gathers) - time.exposed_comm;
+  return time;
+}
+
+}  // namespace
 
 bool IterationPlan::overlaps() const {
   return schedule != Schedule::sequential &&
@@ -100,6 +334,14 @@ IterationTime simulate_iteration(const IterationPlan& plan) {
     if (alike(last[0], last[2]) && alike(last[1], last[2])) return last.back().time;
   }
   return mean(last_iterations(plan, 64, 32));
+}
+
+std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why) {
+  why = why_none(plan);
+  if (!why.empty()) return std::nullopt;
+  if (plan.packing) return packed_form(plan, why);
+  if (!plan.late.empty()) return gathered_form(plan, why);
+  return usual_form(plan);
 }
 
 }  // namespace dlscale::model

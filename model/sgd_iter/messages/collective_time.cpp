@@ -8,8 +8,8 @@
 #include <span>
 
 #include "core/base/error.hpp"
+#include "model/sgd_iter/messages/known_links.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
 namespace {

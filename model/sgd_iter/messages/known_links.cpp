@@ -7,7 +7,6 @@
 
 #include "model/sgd_iter/messages/pair_time.hpp"
 #include "model/sgd_iter/messages/sheet_links.hpp"
-#include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
 namespace {

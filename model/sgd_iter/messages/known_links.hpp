@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/units.hpp"
 #include "core/run/run.hpp"
@@ -9,6 +10,12 @@
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
+
+/// How ranks wait for each other before a message of training, in the words of bench comm
+/// --waiting. A training thread that sends spins; a communication thread sleeps.
+inline std::string_view waiting_in(Schedule schedule) {
+  return schedule == Schedule::sequential ? "spin" : "sleep";
+}
 
 /// A link between ranks of one node, or of different nodes.
 enum class LinkKind { intra, inter };

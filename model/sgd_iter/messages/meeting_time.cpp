@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/collective/powers.hpp"
+#include "model/sgd_iter/messages/known_links.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/messages/pair_time.hpp"
-#include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
 namespace {

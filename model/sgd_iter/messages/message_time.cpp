@@ -11,9 +11,9 @@
 
 #include "core/base/error.hpp"
 #include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/known_links.hpp"
 #include "model/sgd_iter/messages/pair_time.hpp"
 #include "model/sgd_iter/messages/sheet_links.hpp"
-#include "model/sgd_iter/messages/waiting.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/published/cases/outcome.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
 #include "model/published/scaling/facts/facts.hpp"
 #include "model/published/scaling/time/scaled_time.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "model/published/cases/outcome.hpp"
+#include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
 #include "model/published/scaling/facts/facts.hpp"
 #include "model/published/scaling/fit/fit.hpp"
