@@ -155,14 +155,22 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
+/// What a reader of a page about this history runs.
+report::HistoryCommands history_commands(const std::string& store) {
+  return {"dlscale history add", "dlscale history check --store " + store,
+          [store](const std::string& commit) {
+            return fmt::format("dlscale history bisect {} --store {}", commit, store);
+          }};
+}
+
 /// The history of the results or, without results, the whole history.
 std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& options,
                                                      const std::vector<ResultFile>& results) {
   if (options.history.store.empty()) return nullptr;
   report::history::Store store = options.history.open();
-  auto view = std::make_shared<report::HistoryView>(
-      report::look_at_history(store, options.history.store, options.history.wanted(),
-                              options.rules.chosen(), report::reported_values(results)));
+  auto view = std::make_shared<report::HistoryView>(report::look_at_history(
+      store, history_commands(options.history.store), options.history.wanted(),
+      options.rules.chosen(), report::reported_values(results)));
   explain_alerts(store, view->report);
   return view;
 }

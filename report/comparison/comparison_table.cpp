@@ -217,7 +217,7 @@ std::string held_back(const ComparisonReport& report) {
   if (!report.place_differences.empty()) {
     text += fmt::format(
         ". A and B were measured at different places ({}), which says nothing of versions: "
-        "--across-machines judges them all the same",
+        "judge across machines to compare them all the same",
         fmt::join(report.place_differences, "; "));
   }
   return text;

@@ -253,10 +253,10 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
       all.push_back(std::move(one));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw ConfigError(fmt::format(
-        "{} holds no predictions that can be read ({}). Make it with dlscale predict --format "
-        "json.",
-        name, error.what()));
+    throw ConfigError(
+        fmt::format("{} holds no predictions that can be read ({}). Name predictions in the "
+                    "format json.",
+                    name, error.what()));
   }
   return all;
 }

@@ -253,7 +253,7 @@ class Metrics {
       if (commit && !is_of_one(*commit)) {
         throw ConfigError(fmt::format(
             "{} is told of several commits, and a report of Bencher is of one. Choose the newest "
-            "alone, as by --last 1, or use --format json or csv.",
+            "alone, or use the format json or csv.",
             shown_text(name)));
       }
       name += fmt::format(" row={}", ++repeated_[name] + 1);
@@ -265,7 +265,7 @@ class Metrics {
   static void expect_length(const std::string& name, std::size_t most, const char* what) {
     if (name.size() <= most) return;
     throw ConfigError(
-        fmt::format("the {} {} has a name of {} bytes, and Bencher takes {}. Use --format json "
+        fmt::format("the {} {} has a name of {} bytes, and Bencher takes {}. Use the format json "
                     "or csv.",
                     what, shown_text(name), name.size(), most));
   }
@@ -285,7 +285,7 @@ std::string write_bencher(const Document& document, const Terminal&) {
   Metrics cells(document.cells);
   if (!records.any() && !cells.any()) {
     throw ConfigError(
-        fmt::format("a {} has no numbers that Bencher could follow. Use --format json or csv.",
+        fmt::format("a {} has no numbers that Bencher could follow. Use the format json or csv.",
                     kind_of(document)));
   }
   json metrics = json::object();

@@ -145,7 +145,7 @@ class Comment {
 
 ConfigError nothing_compared(const Document& document) {
   return ConfigError(fmt::format(
-      "a {} has no verdicts, of which alone a comment on a pull request tells. Use --format "
+      "a {} has no verdicts, of which alone a comment on a pull request tells. Use the format "
       "markdown for all of its tables.",
       kind_of(document)));
 }

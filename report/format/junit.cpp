@@ -167,7 +167,7 @@ std::string write_junit(const Document& document, const Terminal&) {
   if (!outcome_column(records) && !outcome_column(document.cells)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "
-        "Use --format json or csv.",
+        "Use the format json or csv.",
         kind));
   }
   std::vector<Case> cases = cases_of(document.cells, {});

@@ -211,8 +211,9 @@ std::string write_openmetrics(const Document& document, const Terminal&) {
   const Exposition records(document, judged, kind);
   const Exposition cells(document, document.cells, kind + "_cell");
   if (records.families().empty() && cells.families().empty()) {
-    throw ConfigError(fmt::format(
-        "a {} has no numbers that could be metrics. Use --format json or csv.", kind_of(document)));
+    throw ConfigError(
+        fmt::format("a {} has no numbers that could be metrics. Use the format json or csv.",
+                    kind_of(document)));
   }
   std::string out = info_text(document, kind);
   for (const Exposition* part : {&records, &cells}) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "core/text/numbers.hpp"
@@ -22,6 +23,7 @@ using history::better_name;
 using history::CheckReport;
 using history::ListedSeries;
 using history::SeriesCheck;
+using history::SeriesKey;
 using history::SeriesState;
 using history::time_text;
 
@@ -41,27 +43,58 @@ std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
   return metrics;
 }
 
+/// A metric of an alert.
+struct ChangedMetric {
+  const Alert* alert;
+  AlertMetric metric;
+};
+
+std::vector<ChangedMetric> changed_metrics(const Alert& alert) {
+  std::vector<ChangedMetric> rows;
+  for (AlertMetric& metric : ordered(alert.metrics)) rows.push_back({&alert, std::move(metric)});
+  return rows;
+}
+
+/// Fields of a metric in the order of JSON.
+Fields<ChangedMetric> metric_fields() {
+  using F = Field<ChangedMetric>;
+  using enum Meaning;
+  const auto its = [](auto... path) { return via(&ChangedMetric::metric, path...); };
+  const auto of_key = [=](auto... path) { return its(&AlertMetric::key, path...); };
+  const auto level = [](double AlertMetric::*which) {
+    return [which](const ChangedMetric& row) {
+      return history_value(row.metric.key, row.metric.*which);
+    };
+  };
+  const auto change = [](const ChangedMetric& row) { return signed_percent(row.metric.ratio - 1); };
+  const auto verdict = [](const ChangedMetric& row) {
+    return Cell{verdict_word(*row.alert, row.metric), tone_of(row.metric.movement)};
+  };
+  return {
+      {"series", key, its(&AlertMetric::series), "id", as::words},
+      {"name", key, of_key(&SeriesKey::name), "series", as::words},
+      {"unit", key, of_key(&SeriesKey::unit)},
+      F::json("better", of_key(&SeriesKey::direction, better_name)),
+      {"movement", state, its(&AlertMetric::movement, verdict_name), "verdict", verdict,
+       Align::left},
+      {"found_by", state, its(&AlertMetric::by, found_by_name), "found by", as::words},
+      {"before", value_in_unit, its(&AlertMetric::before), "before", level(&AlertMetric::before)},
+      {"after", value_in_unit, its(&AlertMetric::after), "after", level(&AlertMetric::after)},
+      {"ratio", value, its(&AlertMetric::ratio), "change", change},
+      F::json("run_before", its(&AlertMetric::run_before)),
+      F::json("run_after", its(&AlertMetric::run_after)),
+      F::json("explanation", its(&AlertMetric::explanation, text_or_null)),
+      F::json("detail", of_key(&SeriesKey::is_detail)),
+  };
+}
+
 Table alert_table(const Alert& alert) {
-  Table table;
+  const Fields<ChangedMetric> fields = picked(
+      metric_fields(), {"name", "before", "after", "ratio", "movement", "found_by", "series"});
+  Table table = table_of(fields, changed_metrics(alert));
   table.title =
       fmt::format("{} (after {}, {}): {}", short_commit(alert.commit), short_commit(alert.before),
                   time_text(alert.time), alert_state_name(alert.state));
-  table.columns = {{"series", Align::left},
-                   {"before"},
-                   {"after"},
-                   {"change"},
-                   {"verdict", Align::left},
-                   {"found by", Align::left},
-                   {"id", Align::left}};
-  for (const AlertMetric& metric : ordered(alert.metrics)) {
-    table.rows.push_back({{metric.key.name()},
-                          {history_value(metric.key, metric.before)},
-                          {history_value(metric.key, metric.after)},
-                          {signed_percent(metric.ratio - 1)},
-                          {verdict_word(alert, metric), tone_of(metric.movement)},
-                          {std::string(found_by_name(metric.by))},
-                          {metric.series}});
-  }
   for (const AlertMetric& metric : alert.metrics) {
     if (metric.explanation.empty()) continue;
     table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
@@ -141,22 +174,6 @@ std::string check_lead(const CheckReport& report) {
   return lead;
 }
 
-Json metric_json(const AlertMetric& metric) {
-  return {{"series", metric.series},
-          {"name", metric.key.name()},
-          {"unit", metric.key.unit},
-          {"better", better_name(metric.key.direction)},
-          {"movement", verdict_name(metric.movement)},
-          {"found_by", found_by_name(metric.by)},
-          {"before", number(metric.before)},
-          {"after", number(metric.after)},
-          {"ratio", number(metric.ratio)},
-          {"run_before", metric.run_before},
-          {"run_after", metric.run_after},
-          {"explanation", metric.explanation.empty() ? Json(nullptr) : Json(metric.explanation)},
-          {"detail", metric.key.is_detail()}};
-}
-
 Json series_json(const SeriesCheck& check) {
   const bool judged = check.judged.history > 0;
   return {{"series", check.id},
@@ -195,10 +212,7 @@ Json check_object(const CheckReport& report) {
              {"state", alert_state_name(alert.state)},
              {"note", alert.note},
              {"fails", alert.fails()}};
-    one["metrics"] = Json::array();
-    for (const AlertMetric& metric : ordered(alert.metrics)) {
-      one["metrics"].push_back(metric_json(metric));
-    }
+    one["metrics"] = list_of(metric_fields(), changed_metrics(alert));
     json["alerts"].push_back(std::move(one));
   }
   json["reruns"] = Json::array();
@@ -219,34 +233,29 @@ Json check_object(const CheckReport& report) {
 }
 
 Table check_records(const CheckReport& report) {
-  Table table;
+  using F = Field<ChangedMetric>;
   using enum Meaning;
-  for (const auto& [key, meaning] :
-       {std::pair{"commit", Meaning::key}, std::pair{"before", remark}, std::pair{"state", state},
-        std::pair{"series", Meaning::key}, std::pair{"name", Meaning::key},
-        std::pair{"unit", Meaning::key}, std::pair{"before_value", value_in_unit},
-        std::pair{"after_value", value_in_unit}, std::pair{"ratio", value},
-        std::pair{"movement", state}, std::pair{"found_by", state},
-        std::pair{"detail", Meaning::key}}) {
-    table.columns.push_back({key, Align::right, meaning});
-  }
+  const auto of_alert = [](auto... path) { return via(&ChangedMetric::alert, path...); };
+  const auto its = [](auto... path) { return via(&ChangedMetric::metric, path...); };
+  const auto detail = [](const ChangedMetric& row) {
+    return row.metric.key.is_detail() ? "yes" : "no";
+  };
+  const Fields<ChangedMetric> fields = metric_fields();
+  std::vector<ChangedMetric> rows;
   for (const Alert& alert : report.alerts) {
-    for (const AlertMetric& metric : ordered(alert.metrics)) {
-      table.rows.push_back({{alert.commit},
-                            {alert.before},
-                            {std::string(alert_state_name(alert.state))},
-                            {metric.series},
-                            {metric.key.name()},
-                            {metric.key.unit},
-                            {exact(metric.before)},
-                            {exact(metric.after)},
-                            {exact(metric.ratio)},
-                            {std::string(verdict_name(metric.movement))},
-                            {std::string(found_by_name(metric.by))},
-                            {metric.key.is_detail() ? "yes" : "no"}});
-    }
+    std::ranges::move(changed_metrics(alert), std::back_inserter(rows));
   }
-  return table;
+  return records_of(
+      joined<ChangedMetric>(
+          {{F::record("commit", key, of_alert(&Alert::commit)),
+            F::record("before", remark, of_alert(&Alert::before)),
+            F::record("state", state, of_alert(&Alert::state, history::alert_state_name))},
+           picked(fields, {"series", "name", "unit"}),
+           {F::record("before_value", value_in_unit, its(&AlertMetric::before)),
+            F::record("after_value", value_in_unit, its(&AlertMetric::after))},
+           picked(fields, {"ratio", "movement", "found_by"}),
+           {F::record("detail", key, detail)}}),
+      rows);
 }
 
 /// One of the latest points of a series.
@@ -267,7 +276,6 @@ Fields<ListRow> list_fields() {
   using F = Field<ListRow>;
   using enum Meaning;
   using history::CommitPoint;
-  using history::SeriesKey;
   const auto its = [](auto... path) { return via(&ListRow::series, path...); };
   const auto of_key = [=](auto... path) { return its(&ListedSeries::key, path...); };
   const auto of_commit = [](auto... path) { return via(&ListRow::commit, path...); };

@@ -65,10 +65,10 @@ std::vector<ReportedValue> reported_values(std::span<const ResultFile> results) 
   return values;
 }
 
-HistoryView look_at_history(history::Store& store, std::string place,
+HistoryView look_at_history(history::Store& store, HistoryCommands commands,
                             const std::function<bool(const SeriesKey&)>& wanted,
                             const history::CheckRules& rules, std::vector<ReportedValue> reported) {
-  HistoryView view{std::move(place), {}, {}, std::move(reported)};
+  HistoryView view{std::move(commands), {}, {}, std::move(reported)};
   std::set<std::string> questions;
   for (const ReportedValue& value : view.reported) questions.insert(value.key.question());
   bool any_wanted = false;

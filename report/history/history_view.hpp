@@ -27,9 +27,16 @@ struct ReportedValue {
   std::string differs;
 };
 
+/// Commands for the reader of a page about a history.
+struct HistoryCommands {
+  std::string add;                                               ///< adds results to it
+  std::string check;                                             ///< makes the page's check again
+  std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
+};
+
 /// A history as a page shows it.
 struct HistoryView {
-  std::string store;  ///< as `--store` of dlscale history takes it
+  HistoryCommands commands;
   history::CheckReport report;
   std::vector<history::Strip> strips;
   std::vector<ReportedValue> reported;  ///< by name; empty on a page of a history alone
@@ -41,7 +48,7 @@ std::vector<ReportedValue> reported_values(std::span<const ResultFile> results);
 /// View of the series that are `wanted` and, if `reported` is not empty, are reported. Empty if the
 /// history has none of the reported ones. Throws Error (nothing_measured) if no series is wanted at
 /// all.
-HistoryView look_at_history(history::Store& store, std::string place,
+HistoryView look_at_history(history::Store& store, HistoryCommands commands,
                             const std::function<bool(const history::SeriesKey&)>& wanted,
                             const history::CheckRules& rules, std::vector<ReportedValue> reported);
 

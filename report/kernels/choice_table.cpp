@@ -114,7 +114,7 @@ void note_untold(Table& table, const std::vector<LayerChoice>& choices) {
   }
   table.notes.push_back(fmt::format(
       "left out, as no shape was measured that has a part of what they do there, such as filters "
-      "of 1 x 1 or a stride: {}. Measure this network: dlscale bench conv --algorithms all",
+      "of 1 x 1 or a stride: {}. Measure this network by all algorithms",
       fmt::join(parts, ", ")));
 }
 
@@ -225,7 +225,7 @@ std::string choice_lead(const std::string& network, int batch, std::optional<Byt
     return fmt::format(
         "Of none of the {} distinct convolution passes of {} at batch {} is it known that an "
         "algorithm fits{}, since nothing but formulas tells what the libraries take. Measure them "
-        "again with this version: dlscale bench conv --algorithms all.",
+        "again by all algorithms with this version.",
         all, network, batch, limit_text(limit));
   }
   return fmt::format(
@@ -262,7 +262,7 @@ std::string nothing_fits(const std::string& network, int batch, Bytes limit,
   return fmt::format(
       "none of the {} distinct convolution passes of {} at batch {} has an algorithm that fits "
       "into {} of workspace, so that there is nothing to choose: {} at {}, {}, needs least, {}{}. "
-      "Give more with --workspace, or leave it out.",
+      "Allow more workspace, or set no limit.",
       choices.size(), network, batch, to_text(limit), least_of(*where)->way.algorithm(),
       where->layer, pass_name(where->pass), enough_text(least),
       known == choices.size() ? fmt::format(", and with {} every pass has one", enough_text(most))

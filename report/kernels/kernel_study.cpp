@@ -154,7 +154,7 @@ void KernelStudy::judge(std::span<const ResultFile> results) {
   if (shapes.size() < least_shapes) {
     judgement_obstacle_ = fmt::format(
         "{} measured, of which one half would have to predict the other; that says something from "
-        "{} on. Measure more: dlscale bench conv --network all --algorithms all.",
+        "{} on. Measure all networks by all algorithms.",
         counted(std::ssize(shapes), "shape"), least_shapes);
     return;
   }
@@ -169,15 +169,15 @@ void KernelStudy::find_roofline(std::span<const ResultFile> results) {
   on_devices_ = static_cast<int>(std::erase_if(samples_, on_device));
   if (samples_.empty()) {
     throw ConfigError(
-        "no convolution was measured on the processor, whose ceilings these are. Measure some: "
-        "dlscale bench conv --backend native --algorithms all.");
+        "no convolution was measured on the processor, whose ceilings these are. Measure some "
+        "by all algorithms of the backend native.");
   }
   const std::vector<model::KernelSample> all = samples_;  // any of these may be the fastest
   unbounded_ = static_cast<int>(std::erase_if(samples_, is_unbounded));
   if (samples_.empty()) {
     throw ConfigError(
-        "all convolutions were measured right behind what wrote their inputs (--cache producer), "
-        "which no measured ceiling bounds. Measure some with --cache cold.");
+        "all convolutions were measured right behind what wrote their inputs, "
+        "which no measured ceiling bounds. Measure some from cold caches.");
   }
   const int threads = usual_threads(samples_);
   roofline_ = model::measured_roofline(results, all, threads);

@@ -40,7 +40,7 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
   if (roofline.levels().back().name != model::memory_name) {
     table.notes.push_back(fmt::format(
         "{}: the results have no working set that is known to be {} times the last-level cache, so "
-        "that a part of it may have come from there. Measure: dlscale bench memory --sizes sweep",
+        "that a part of it may have come from there. Measure a sweep of sizes of memory",
         model::farthest_name, model::sets_beyond_a_cache));
   }
   return table;
@@ -55,9 +55,9 @@ Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
         {{ceiling.name}, {giga(ceiling.rate)}, {percent(ceiling.rate / roofline.peak())}});
   }
   if (table.rows.empty()) {
-    table.notes = {fmt::format(
-        "no bench peak with {} among the results. Measure: dlscale bench peak --threads {}",
-        counted(threads, "thread"), threads)};
+    table.notes = {
+        fmt::format("no peak of arithmetic with {} among the results. Measure it with as many",
+                    counted(threads, "thread"))};
   }
   return table;
 }
@@ -146,10 +146,10 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
         "its least time is not known");
   }
   if (unbounded > 0) {
-    table.notes.push_back(fmt::format(
-        "{} left out: with what the step before has just written in the caches (--cache producer), "
-        "of which the ceilings do not tell from where it comes",
-        counted(unbounded, "measured convolution")));
+    table.notes.push_back(
+        fmt::format("{} left out: with what the step before has just written in the caches, "
+                    "of which the ceilings do not tell from where it comes",
+                    counted(unbounded, "measured convolution")));
   }
   return table;
 }

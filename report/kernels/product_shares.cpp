@@ -164,16 +164,14 @@ struct Comparison {
   std::vector<std::pair<double, std::string>> shares = {};
 };
 
-/// Notes missing products, by size if they are few. `options`: how to measure them.
-void note_missing(Table& table, std::string_view how, std::string_view options,
-                  const std::set<std::string>& missing) {
+/// Notes missing products, by size if they are few.
+void note_missing(Table& table, std::string_view how, const std::set<std::string>& missing) {
   constexpr std::ptrdiff_t few = 12;
   if (missing.empty()) return;
-  const std::string which = std::ssize(missing) > few
-                                ? "--network NETWORK --batch N --cut blocks,whole"
-                                : fmt::format("--sizes {}", fmt::join(missing, ","));
-  table.notes.push_back(fmt::format("{} not measured {}; measure with: dlscale bench gemm {}{}",
-                                    counted(std::ssize(missing), "product"), how, options, which));
+  const std::string which =
+      std::ssize(missing) > few ? "" : fmt::format(": {}", fmt::join(missing, ","));
+  table.notes.push_back(
+      fmt::format("{} not measured {}{}", counted(std::ssize(missing), "product"), how, which));
 }
 
 void note_shares(Table& table, const Comparison& comparison) {
@@ -242,9 +240,8 @@ Table product_shares(std::span<const ResultFile> results) {
     table.rows.push_back(std::move(row));
   }
   for (const Comparison* comparison : {&same, &fastest, &whole}) note_shares(table, *comparison);
-  note_missing(table, "by the call of im2col from hot caches", "--backend native --cache hot ",
-               missing_hot);
-  note_missing(table, "from caches as the convolutions have them", "", missing);
+  note_missing(table, "by the call of im2col from hot caches", missing_hot);
+  note_missing(table, "from caches as the convolutions have them", missing);
   return table;
 }
 

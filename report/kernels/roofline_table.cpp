@@ -123,8 +123,8 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
                      left_out.beside_others + left_out.other_values;
   if (others > 0) {
     table.notes.push_back(fmt::format(
-        "{} left out: {} no convolution by a known algorithm, {} not in f32, {} in a layout of "
-        "--layout, {} beside other ranks, {} of other --values",
+        "{} left out: {} no convolution by a known algorithm, {} not in f32, {} in a layout that "
+        "was asked for, {} beside other ranks, {} of other values",
         counted(others, "result"), left_out.other_kernels, left_out.other_precisions,
         left_out.other_layouts, left_out.beside_others, left_out.other_values));
   }

@@ -100,7 +100,7 @@ struct MarkdownBlock {
   }
   /// Thousands of rows do not belong on a page of text.
   std::string operator()(const RawRows& raw) const {
-    return escape_markdown(raw.table.title) + ": in index.html, or by dlscale with --format csv.\n";
+    return escape_markdown(raw.table.title) + ": in index.html, or in the format csv.\n";
   }
   std::string operator()(const Appendix& appendix) const {
     const std::vector<Page> pages = appendix_pages(appendix);

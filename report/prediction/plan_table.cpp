@@ -190,7 +190,7 @@ std::vector<std::string> plan_notes(const TrainingPlan& plan) {
   if (!plan.question.length.critical_batch) {
     notes.emplace_back(
         "as many epochs whatever the batch: recipes are known to hold so up to a global batch of "
-        "some 8,000; --critical-batch says how many more larger ones take");
+        "some 8,000; a critical batch says how many more larger ones take");
   }
   for (const std::string& one : plan.question.notes) notes.push_back(one);
   const auto& all = plan.question.space.global_batch;
@@ -249,7 +249,7 @@ Table front_table(const TrainingPlan& plan) {
   Table table = table_of(training_fields(plan), shown);
   table.title = "Time against cost: nothing is both quicker and cheaper";
   if (table.rows.size() < plan.front.size()) {
-    table.notes.push_back(fmt::format("{} of {} points (all of them with --format json or csv)",
+    table.notes.push_back(fmt::format("{} of {} points (all of them in the formats json and csv)",
                                       table.rows.size(), plan.front.size()));
   }
   return table;

@@ -152,7 +152,7 @@ void add_lines(std::string_view word, const std::vector<std::string>& lines,
   }
   if (lines.size() <= most_told) return;
   notes.push_back(
-      fmt::format("{}{} more (all of them with --format json)", word, lines.size() - most_told));
+      fmt::format("{}{} more (all of them in the format json)", word, lines.size() - most_told));
 }
 
 Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {

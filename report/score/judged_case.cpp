@@ -116,7 +116,7 @@ void judge_all(const std::vector<Case>& all, const CaseFile& file,
 [[noreturn]] void refuse_empty(const CaseFile& file, const CaseChoice& choice) {
   if (choice.nodes != NodeChoice::any) {
     throw ConfigError(fmt::format(
-        "no measured case of {}{} is of {}. Leave out --nodes, or choose the other.",
+        "no measured case of {}{} is of {}. Ask for any number of nodes, or for the other.",
         file.path.string(), choice.quality.empty() ? "" : " of quality " + choice.quality,
         choice.nodes == NodeChoice::one ? "one node" : "several nodes"));
   }
@@ -126,9 +126,9 @@ void judge_all(const std::vector<Case>& all, const CaseFile& file,
         "whose cases have \"measured\".",
         file.path.string()));
   }
-  throw ConfigError(fmt::format(
-      "no measured case of {} is of quality {}. Choose among A, B and C, such as --quality AB.",
-      file.path.string(), choice.quality));
+  throw ConfigError(
+      fmt::format("no measured case of {} is of quality {}. Choose among A, B and C, such as AB.",
+                  file.path.string(), choice.quality));
 }
 
 }  // namespace

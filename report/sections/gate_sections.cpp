@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -56,56 +57,78 @@ std::string rule_sentence(const GateReport& gate) {
       percent(gate.margin), gate.q);
 }
 
-std::vector<const GateMetric*> by_size(const GateReport& gate,
-                                       const std::function<bool(const GateMetric&)>& wanted) {
-  std::vector<const GateMetric*> metrics;
-  for (const GateMetric& metric : gate.metrics) {
-    if (wanted(metric)) metrics.push_back(&metric);
-  }
-  std::ranges::stable_sort(metrics, std::greater{}, [](const GateMetric* metric) {
-    return metric->ratio > 0 ? std::abs(std::log(metric->ratio)) : 0.0;
+std::vector<GateMetric> by_size(const GateReport& gate,
+                                const std::function<bool(const GateMetric&)>& wanted) {
+  std::vector<GateMetric> metrics;
+  std::ranges::copy_if(gate.metrics, std::back_inserter(metrics), wanted);
+  std::ranges::stable_sort(metrics, std::greater{}, [](const GateMetric& metric) {
+    return metric.ratio > 0 ? std::abs(std::log(metric.ratio)) : 0.0;
   });
   return metrics;
 }
 
-Table metrics_table(std::string title, const std::vector<const GateMetric*>& metrics) {
-  Table table;
-  table.title = std::move(title);
-  table.columns = {{"metric", Align::left},
-                   {"verdict", Align::left},
-                   {"base"},
-                   {"new"},
-                   {"change (+ = worse)"},
-                   {"interval"},
-                   {"p (BH)"},
-                   {"rounds"},
-                   {"method", Align::left},
-                   {"remark", Align::left}};
-  for (const GateMetric* metric : metrics) {
-    table.rows.push_back({{metric_name(*metric)},
-                          {std::string(verdict_name(metric->verdict)), tone_of(metric->verdict)},
-                          {with_unit(metric->base, metric->unit)},
-                          {with_unit(metric->changed, metric->unit)},
-                          {signed_percent(metric->ratio - 1)},
-                          {interval_text(*metric)},
-                          {significant(metric->p_adjusted, 2)},
-                          {std::to_string(metric->rounds)},
-                          {fmt::format("{} of the {}", gate_method_name(metric->method),
-                                       run_statistic_name(metric->statistic))},
-                          {metric->note}});
+/// Fields of a metric in the order of records.
+Fields<GateMetric> metric_fields() {
+  using F = Field<GateMetric>;
+  using enum Meaning;
+  const auto in_unit = [](double GateMetric::*which) {
+    return [which](const GateMetric& metric) { return with_unit(metric.*which, metric.unit); };
+  };
+  const auto change = [](const GateMetric& metric) { return signed_percent(metric.ratio - 1); };
+  const auto method = [](const GateMetric& metric) {
+    return fmt::format("{} of the {}", gate_method_name(metric.method),
+                       run_statistic_name(metric.statistic));
+  };
+  const auto verdict_cell = [](const GateMetric& metric) {
+    return Cell{std::string(verdict_name(metric.verdict)), tone_of(metric.verdict)};
+  };
+  F verdict("verdict", state, via(&GateMetric::verdict, verdict_name), "verdict", verdict_cell,
+            Align::left);
+  for (const Verdict each :
+       {Verdict::regressed, Verdict::not_regressed, Verdict::improved, Verdict::inconclusive}) {
+    verdict.states.emplace_back(verdict_name(each));
   }
+  verdict.states.emplace_back("not measured");
+  return {
+      {"key", key, &GateMetric::key, "metric", metric_name, Align::left},
+      {"series", key, &GateMetric::series},
+      {"unit", key, &GateMetric::unit},
+      {"direction", key, via(&GateMetric::direction, direction_name)},
+      {"statistic", key, via(&GateMetric::statistic, run_statistic_name)},
+      {"base", value_in_unit, &GateMetric::base, "base", in_unit(&GateMetric::base)},
+      {"new", value_in_unit, &GateMetric::changed, "new", in_unit(&GateMetric::changed)},
+      {"ratio", value, &GateMetric::ratio, "change (+ = worse)", change},
+      {"ratio_low", value, &GateMetric::ratio_low, "interval", interval_text},
+      {"ratio_high", value, &GateMetric::ratio_high},
+      {"p", value, &GateMetric::p},
+      {"p_adjusted", value, &GateMetric::p_adjusted, "p (BH)", as::significant<2>},
+      {"rounds", value, &GateMetric::rounds, "rounds", as::exact},
+      {"method", remark, via(&GateMetric::method, gate_method_name), "method", method, Align::left},
+      std::move(verdict),
+      {"note", remark, &GateMetric::note, "remark", as::words}};
+}
+
+/// The fields for people; `more` follow the number of rounds.
+Table metrics_table(std::string title, const std::vector<GateMetric>& metrics,
+                    const Fields<GateMetric>& more = {}) {
+  const Fields<GateMetric> fields = metric_fields();
+  Table table =
+      table_of(joined<GateMetric>({picked(fields, {"key", "verdict", "base", "new", "ratio",
+                                                   "ratio_low", "p_adjusted", "rounds"}),
+                                   more, picked(fields, {"method", "note"})}),
+               metrics);
+  table.title = std::move(title);
   return table;
 }
 
-Table metric_table(const GateReport& gate, std::string title, Verdict verdict) {
-  return metrics_table(std::move(title), by_size(gate, [verdict](const GateMetric& metric) {
-                         return metric.verdict == verdict;
-                       }));
+Table metric_table(const GateReport& gate, std::string title, Verdict verdict,
+                   const Fields<GateMetric>& more = {}) {
+  const auto wanted = [verdict](const GateMetric& metric) { return metric.verdict == verdict; };
+  return metrics_table(std::move(title), by_size(gate, wanted), more);
 }
 
 /// Estimated further rounds, if further rounds can decide at all.
 std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
-  if (!is_trusted(gate)) return "";
   const std::optional<int> more = more_rounds(metric, gate.margin);
   if (more) return fmt::format("about {}", *more);
   return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
@@ -114,18 +137,13 @@ std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
 
 /// Inconclusive metrics, with the rounds needed to decide them.
 Table inconclusive_table(const GateReport& gate, std::string title) {
-  Table table = metric_table(gate, std::move(title), Verdict::inconclusive);
-  if (!is_trusted(gate)) return table;
-  const auto metrics = by_size(
-      gate, [](const GateMetric& metric) { return metric.verdict == Verdict::inconclusive; });
-  const auto at = std::ranges::find(table.columns, "rounds", &Column::heading) + 1;
-  const auto place = at - table.columns.begin();
-  table.columns.insert(at, Column{"more rounds needed"});
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    auto& row = table.rows[i];
-    row.insert(row.begin() + place, Cell{more_rounds_text(gate, *metrics[i])});
+  Fields<GateMetric> more;
+  if (is_trusted(gate)) {
+    more.push_back(Field<GateMetric>::table(
+        "more rounds needed",
+        [&gate](const GateMetric& metric) { return more_rounds_text(gate, metric); }));
   }
-  return table;
+  return metric_table(gate, std::move(title), Verdict::inconclusive, more);
 }
 
 Table not_regressed_table(const GateReport& gate) {
@@ -244,9 +262,8 @@ Section trust_section(const GateReport& gate) {
     section.blocks.emplace_back(std::move(differences));
   }
   if (!gate.canary_metrics.empty()) {
-    std::vector<const GateMetric*> metrics;
-    for (const GateMetric& metric : gate.canary_metrics) metrics.push_back(&metric);
-    section.blocks.emplace_back(Folded{metrics_table("The canary, metric by metric", metrics)});
+    section.blocks.emplace_back(
+        Folded{metrics_table("The canary, metric by metric", gate.canary_metrics)});
   }
   return section;
 }
@@ -294,43 +311,7 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
 }
 
 Table gate_records(const GateReport& gate) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"key", "series", "unit", "direction", "statistic"});
-  for (const char* key : {"base", "new"}) {
-    table.columns.push_back({key, Align::right, Meaning::value_in_unit});
-  }
-  for (const char* key : {"ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds"}) {
-    table.columns.push_back({key, Align::right, Meaning::value});
-  }
-  table.columns.push_back({"method", Align::left, Meaning::remark});
-  table.columns.push_back({"verdict", Align::left, Meaning::state});
-  for (const Verdict verdict :
-       {Verdict::regressed, Verdict::not_regressed, Verdict::improved, Verdict::inconclusive}) {
-    table.columns.back().states.emplace_back(verdict_name(verdict));
-  }
-  table.columns.back().states.emplace_back("not measured");
-  table.columns.push_back({"note", Align::left, Meaning::remark});
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? exact(*value) : std::string{};
-  };
-  for (const GateMetric& metric : gate.metrics) {
-    table.rows.push_back({{metric.key},
-                          {metric.series},
-                          {metric.unit},
-                          {std::string(direction_name(metric.direction))},
-                          {std::string(run_statistic_name(metric.statistic))},
-                          {exact(metric.base)},
-                          {exact(metric.changed)},
-                          {exact(metric.ratio)},
-                          {optional(metric.ratio_low)},
-                          {optional(metric.ratio_high)},
-                          {exact(metric.p)},
-                          {exact(metric.p_adjusted)},
-                          {std::to_string(metric.rounds)},
-                          {std::string(gate_method_name(metric.method))},
-                          {std::string(verdict_name(metric.verdict))},
-                          {metric.note}});
-  }
+  Table table = records_of(metric_fields(), gate.metrics);
   for (const GateMissing& each : gate.missing) {
     std::vector<Cell> row{{each.key}, {each.series}, {each.unit}};
     row.resize(table.columns.size() - 2);  // no numbers
@@ -368,15 +349,15 @@ Document gate_document(const GateReport& gate) {
 Figures gate_figures(const GateReport& gate) {
   std::vector<figure::ForestRow> rows;
   std::vector<figure::PairedRow> rounds;
-  for (const GateMetric* metric : by_size(gate, [](const GateMetric&) { return true; })) {
-    if (!(metric->ratio > 0) || metric->rounds == 0) continue;
-    rows.push_back({metric_name(*metric), metric->ratio, metric->ratio_low, metric->ratio_high,
-                    std::string(verdict_name(metric->verdict)),
-                    metric->verdict == Verdict::regressed, metric->verdict == Verdict::improved});
-    if (!changed(*metric)) continue;
-    figure::PairedRow row{metric_name(*metric), {}};
-    for (const GatePair& pair : metric->pairs) {
-      if (pair.base > 0 && pair.changed > 0) row.ratios.push_back(worse_ratio(*metric, pair));
+  for (const GateMetric& metric : by_size(gate, [](const GateMetric&) { return true; })) {
+    if (!(metric.ratio > 0) || metric.rounds == 0) continue;
+    rows.push_back({metric_name(metric), metric.ratio, metric.ratio_low, metric.ratio_high,
+                    std::string(verdict_name(metric.verdict)), metric.verdict == Verdict::regressed,
+                    metric.verdict == Verdict::improved});
+    if (!changed(metric)) continue;
+    figure::PairedRow row{metric_name(metric), {}};
+    for (const GatePair& pair : metric.pairs) {
+      if (pair.base > 0 && pair.changed > 0) row.ratios.push_back(worse_ratio(metric, pair));
     }
     rounds.push_back(std::move(row));
   }

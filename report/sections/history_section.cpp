@@ -270,8 +270,8 @@ Items unknown_items(const HistoryView& view) {
                     series(count), difference));
   }
   if (never > 0) {
-    items.lines.push_back(series(never) +
-                          " that the history does not have; dlscale history add puts them there");
+    items.lines.push_back(fmt::format("{} that the history does not have; {} puts them there",
+                                      series(never), view.commands.add));
   }
   if (short_ones > 0) {
     items.lines.push_back(series(short_ones) + " of too few commits to judge by");
@@ -285,10 +285,9 @@ Items bisect_items(const HistoryView& view) {
   for (const history::Alert& alert : view.report.alerts) {
     if (!alert.fails()) continue;
     items.lines.push_back(
-        fmt::format("It changed after {} and at {} at the latest. Which commit it was: dlscale "
-                    "history bisect {} --store {}",
+        fmt::format("It changed after {} and at {} at the latest. Which commit it was: {}",
                     short_commit(alert.before), short_commit(alert.commit),
-                    short_commit(alert.commit), view.store));
+                    view.commands.bisect(short_commit(alert.commit))));
   }
   return items;
 }
@@ -349,10 +348,9 @@ std::optional<Figure> history_figure(const HistoryView& view) {
 Section history_section(const HistoryView& view) {
   Section section{"history", "History", {}};
   if (view.report.series.empty()) {
-    section.blocks.emplace_back(Paragraph{
-        fmt::format("Nothing of what is reported here is in {} yet. dlscale history add puts it "
-                    "there.",
-                    view.report.store)});
+    section.blocks.emplace_back(
+        Paragraph{fmt::format("Nothing of what is reported here is in {} yet. {} puts it there.",
+                              view.report.store, view.commands.add)});
     return section;
   }
   const Document document = history_check_document(view.report);
@@ -382,9 +380,8 @@ std::vector<Section> history_page(const HistoryView& view) {
   return {history_section(view),
           {"reproduce",
            "How it was made",
-           {Items{{fmt::format("dlscale history check --store {}", view.store),
-                   fmt::format("{} points of {} series", view.report.points,
-                               view.report.series.size())}}}}};
+           {Items{{view.commands.check, fmt::format("{} points of {} series", view.report.points,
+                                                    view.report.series.size())}}}}};
 }
 
 }  // namespace dlscale::report

@@ -185,8 +185,8 @@ void append_unchecked(Items& items, const ReportInput& input) {
   for (const ResultFile& file : input.results) {
     const auto check = file.header.run.find("check");
     if (check == file.header.run.end() || check->second != "no") continue;
-    items.lines.push_back(fmt::format("the answers of {} were not checked (--check no)",
-                                      file.path.filename().string()));
+    items.lines.push_back(
+        fmt::format("the answers of {} were not checked", file.path.filename().string()));
   }
 }
 
@@ -215,13 +215,13 @@ void append_kernels(Items& items, const KernelStudy& study) {
   append(left_out.other_precisions, " neither on the roofline nor modelled: not in f32");
   append(left_out.other_layouts,
          " neither on the roofline nor modelled: in a layout that was asked for");
-  append(left_out.other_values, " neither on the roofline nor modelled: of other --values");
+  append(left_out.other_values, " neither on the roofline nor modelled: of other values");
   append(left_out.beside_others, " neither on the roofline nor modelled: beside other ranks");
   append(study.other_threads(), " not on the roofline: with another number of threads than most");
   append(study.on_devices(), " not on the roofline of the processor: on a GPU");
   append(study.unbounded(),
-         " not on the roofline: with what the step before has just written in the caches (--cache "
-         "producer), which no ceiling bounds");
+         " not on the roofline: with what the step before has just written in the caches, "
+         "which no ceiling bounds");
 }
 
 }  // namespace

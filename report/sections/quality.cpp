@@ -238,7 +238,7 @@ constexpr std::array phrases{
     Phrase{validity, "left", "cell", "{} not run yet"},
     Phrase{answers, "checked", "measurement", "{} compared with a reference"},
     Phrase{answers, "error", "e", "largest relative error {}"},
-    Phrase{answers, "unchecked", "file", "{} measured with --check no"},
+    Phrase{answers, "unchecked", "file", "{} measured without a check"},
     Phrase{canary, "calls", "call", "identical kernels compared at {}"},
     Phrase{canary, "alarms", "call", "different at {}"},
     Phrase{slowdown, "rows", "row", "{} with fixed work beside"},

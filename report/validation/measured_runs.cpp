@@ -182,9 +182,9 @@ bool has_phases(const Measurement& measurement) {
 
 /// Leaves out a run that was measured only as a whole; nothing is missing.
 void leave_out_whole(MeasuredRuns& collected, const Measurement& measurement) {
-  collected.notes.push_back(fmt::format(
-      "left out: {} was timed as a whole (--phases no), and predictions are judged phase by phase",
-      measurement.key()));
+  collected.notes.push_back(
+      fmt::format("left out: {} was timed as a whole, and predictions are judged phase by phase",
+                  measurement.key()));
 }
 
 void check_complete(MeasuredRuns& collected, const ResultFile& file) {

@@ -300,8 +300,8 @@ void refuse_none(const MeasuredRuns& measured) {
   if (!measured.runs.empty()) return;
   if (measured.notes.empty()) {
     throw ConfigError(
-        "the results have no training run to hold predictions against. Run \"dlscale bench "
-        "e2e\" first, or name the file it wrote.");
+        "the results have no training run to hold predictions against. Measure one first, or name "
+        "the file of its results.");
   }
   throw ConfigError(
       fmt::format("none of the training runs can be judged; {}", measured.notes.front()));

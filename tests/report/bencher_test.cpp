@@ -239,8 +239,9 @@ TEST(Bencher, TakesEndsOfIntervalsThatStandAloneForThoseOfThePrediction) {
 
 TEST(Bencher, RefusesWhatItCannotTake) {
   const Document words = document_of({{"name", Align::left, Meaning::key}}, {{{"a"}}});
-  EXPECT_EQ(refusal(words),
-            "a dlscale.names has no numbers that Bencher could follow. Use --format json or csv.");
+  EXPECT_EQ(
+      refusal(words),
+      "a dlscale.names has no numbers that Bencher could follow. Use the format json or csv.");
   const std::vector<Column> columns{{"name", Align::left, Meaning::key},
                                     {"time_s", Align::left, Meaning::value}};
   EXPECT_EQ(refusal(document_of(columns, {{{std::string(1024, 'x')}, {"1"}}})), "");

@@ -351,7 +351,7 @@ TEST(Compare, JudgesNoVersionsAcrossMachinesOrLaunches) {
     EXPECT_TRUE(report.place_differences.front().starts_with(what));
     const std::string said = comparison_document(report).lead;
     EXPECT_NE(said.find(report.place_differences.front()), std::string::npos) << said;
-    EXPECT_NE(said.find("--across-machines"), std::string::npos) << said;
+    EXPECT_NE(said.find("judge across machines"), std::string::npos) << said;
   };
   expect_inconclusive(elsewhere(processor), "cpu: Sample CPU | Another CPU");
   expect_inconclusive(elsewhere(cores), "cores: ");

@@ -54,8 +54,10 @@ class HistoryPage : public testing::Test {
     store_.add(runs);
   }
   [[nodiscard]] HistoryView view(const std::vector<ResultFile>& results) {
+    const HistoryCommands commands{"add", "check",
+                                   [](const std::string& commit) { return "bisect " + commit; }};
     return look_at_history(
-        store_, "perf", [](const history::SeriesKey&) { return true; }, {},
+        store_, commands, [](const history::SeriesKey&) { return true; }, {},
         reported_values(results));
   }
 
@@ -75,7 +77,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   EXPECT_EQ(history_page_title(history), "dlscale: history, regressed");
   const std::string text = section_text(history_section(history));
   EXPECT_TRUE(contains(text, "regressed: 1 of 1 alert"));
-  EXPECT_TRUE(contains(text, "dlscale history bisect c0021 --store perf"));
+  EXPECT_TRUE(contains(text, "Which commit it was: bisect c0021"));
   EXPECT_TRUE(contains(text, "Levels of the strips"));
   EXPECT_TRUE(contains(text, "Marks of the strips"));
   const auto figure = history_figure(history);
@@ -129,7 +131,7 @@ TEST_F(HistoryPage, OfResultsThatItNeverSawSaysSoAndIsNoError) {
   EXPECT_TRUE(contains(section_text(history_section(history)), "Nothing of what is reported here"));
   EXPECT_FALSE(history_figure(history));
   EXPECT_THROW(static_cast<void>(look_at_history(
-                   store_, "perf", [](const history::SeriesKey&) { return false; }, {}, {})),
+                   store_, {}, [](const history::SeriesKey&) { return false; }, {}, {})),
                Error);
 }
 

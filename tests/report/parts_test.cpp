@@ -451,13 +451,13 @@ TEST(PartsReport, SaysWhatIsLeftOut) {
   input.kernels = std::make_shared<KernelStudy>(input.results);
   const std::string page = html(input, {});
   EXPECT_TRUE(contains(page, "gemm (1)"));
-  EXPECT_TRUE(contains(page, "the answers of gemm.jsonl were not checked (--check no)"));
+  EXPECT_TRUE(contains(page, "the answers of gemm.jsonl were not checked"));
   EXPECT_TRUE(contains(page, "conv, other layers (1)"));
   EXPECT_TRUE(contains(page, "conv, what training runs by itself (2)"));
   EXPECT_TRUE(contains(page, "2 measurements refused"));
   EXPECT_TRUE(contains(page, "1 measurement neither on the roofline nor modelled: in a layout"));
   EXPECT_TRUE(
-      contains(page, "1 measurement neither on the roofline nor modelled: of other --values"));
+      contains(page, "1 measurement neither on the roofline nor modelled: of other values"));
   EXPECT_TRUE(contains(page, "No model was judged: 1 shape measured"));
 }
 

@@ -331,7 +331,7 @@ TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
   choices.push_back(
       {"conv3", one_kernel, Pass::forward, {}});  // of which nobody knows what it takes
   const std::string some = nothing_fits("net", 4, Bytes(2e6), choices);
-  EXPECT_NE(some.find("needs least, 2930 KiB. Give more"), std::string::npos) << some;
+  EXPECT_NE(some.find("needs least, 2930 KiB. Allow more"), std::string::npos) << some;
 }
 
 TEST(NothingFits, SaysNothingWhereOnlyFormulasTellWhatIsTaken) {

@@ -76,7 +76,7 @@ TEST(SweepTable, SaysWhatWasLeftOut) {
   const auto told = std::ranges::count_if(
       notes, [](const std::string& note) { return note.starts_with("left out: "); });
   EXPECT_EQ(told, 11);
-  EXPECT_NE(std::ranges::find(notes, "left out: 2 more (all of them with --format json)"),
+  EXPECT_NE(std::ranges::find(notes, "left out: 2 more (all of them in the format json)"),
             notes.end());
   EXPECT_EQ(ParsedJson::parse(document.json())["left_out"].size(), 12U);
   EXPECT_EQ(document.records.rows.front().back().text, "of all");

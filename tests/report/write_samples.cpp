@@ -106,7 +106,9 @@ void write_history(const std::filesystem::path& folder) {
   add(16, 30, 0.9e-3);
   add(31, 45, 1e-3);
   const auto all = [](const history::SeriesKey&) { return true; };
-  const report::HistoryView view = report::look_at_history(store, "history", all, {}, {});
+  const report::HistoryCommands commands{
+      "add", "check", [](const std::string& commit) { return "bisect " + commit; }};
+  const report::HistoryView view = report::look_at_history(store, commands, all, {}, {});
   report::Figures figures;
   if (auto figure = report::history_figure(view)) {
     figures.push_back(std::move(*figure));
