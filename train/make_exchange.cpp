@@ -4,8 +4,8 @@
 
 #include "core/base/error.hpp"
 #include "core/network/merge.hpp"
-#include "train/exchange/carriages.hpp"
 #include "train/exchange/cycle_exchange.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 #include "train/exchange/host_copies.hpp"
 #include "train/exchange/priority_exchange.hpp"
 
@@ -45,18 +45,21 @@ std::unique_ptr<Exchange> make_priority(Program& program, std::unique_ptr<Commun
                                             options.waiting, std::move(partition));
 }
 
-Carriage carriage_for(Program& program, const Communicator& own, std::span<const Message> messages,
-                      const TrainOptions& options) {
+std::unique_ptr<GradientReducer> make_reducer(Program& program, const Communicator& own,
+                                              std::span<const Message> messages,
+                                              const TrainOptions& options) {
   const auto memory = [&] {
     return CollectiveMemory(program.device(), own, program.all_gradients());
   };
   if (options.synchronisation == Synchronisation::parameter_server) {
-    return by_reduce(memory(), owners_of(program, messages, options, own.size()));
+    return std::make_unique<ParameterServerReducer>(
+        memory(), owners_of(program, messages, options, own.size()));
   }
   if (options.schedule == Schedule::reduce_scatter_overlap) {
-    return by_scattered_sum(memory(), messages.size(), own.size());
+    return std::make_unique<ShardedReducer>(memory(), messages.size(), own.size());
   }
-  return by_all_reduce(Staging(program.device(), own, program.all_gradients().size()));
+  return std::make_unique<AllReduceReducer>(
+      Staging(program.device(), own, program.all_gradients().size()));
 }
 
 }  // namespace
@@ -85,8 +88,8 @@ std::unique_ptr<Exchange> make_exchange(Program& program, std::unique_ptr<Commun
     case Schedule::merged_greedy:
     case Schedule::merged:
     case Schedule::reduce_scatter_overlap: {
-      Carriage carriage = carriage_for(program, *own, messages, options);
-      return std::make_unique<GradientExchange>(std::move(own), std::move(carriage),
+      auto reducer = make_reducer(program, *own, messages, options);
+      return std::make_unique<GradientExchange>(std::move(own), std::move(reducer),
                                                 options.waiting);
     }
   }

@@ -10,7 +10,7 @@
 
 #include "backend/comm/together.hpp"
 #include "core/base/error.hpp"
-#include "train/exchange/carriages.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 #include "train/exchange/host_copies.hpp"
 #include "train/make_exchange.hpp"
 #include "train/phases.hpp"
@@ -56,7 +56,7 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
   if (is_merged(options.schedule) && options.groups.empty()) {
     profile.emplace(sizes_of(*program, messages));
   }
-  make_ways();
+  prepare_exchange();
 }
 
 std::vector<Bucket> Trainer::Impl::first_buckets() const {
@@ -64,18 +64,22 @@ std::vector<Bucket> Trainer::Impl::first_buckets() const {
   return options.groups.empty() ? buckets : merged_buckets(buckets, options.groups);
 }
 
-/// Makes the exchange and its staging. Both allocate memory, which may fail on a single rank.
-void Trainer::Impl::make_ways() {
+/// Makes the exchange or the reducer, and its staging. They allocate memory, which may fail on a
+/// single rank.
+void Trainer::Impl::prepare_exchange() {
   if (options.schedule != Schedule::sequential) {
     std::unique_ptr<Communicator> own = communicator->duplicate();
     return backend::together(*communicator, [&] {
       exchange = make_exchange(*program, std::move(own), messages, options);
     });
   }
-  if (owners.empty()) return;
+  if (owners.empty()) {
+    reducer = std::make_unique<AllReduceReducer>(std::move(staging));
+    return;
+  }
   backend::together(*communicator, [this] {
     CollectiveMemory gradients(program->device(), *communicator, program->all_gradients());
-    push = by_reduce(std::move(gradients), owners).first;
+    reducer = std::make_unique<ParameterServerReducer>(std::move(gradients), owners);
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/network/merge.hpp"
-#include "train/exchange/carriages.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 #include "train/make_exchange.hpp"
 #include "train/trainer_impl.hpp"
 
@@ -61,9 +61,7 @@ void Trainer::Impl::adopt_merge_plan() {
 void Trainer::Impl::start_together() {
   check_agreement(*communicator, *program, messages, options);
   program->synchronize();
-  staging.with(program->all_parameters(), [this](std::span<float> values) {
-    communicator->broadcast(std::as_writable_bytes(values), 0);
-  });
+  broadcast_parameters(*communicator, staging, 0, program->all_parameters(), 0);
   program->parameters_changed();
 }
 
@@ -168,10 +166,7 @@ std::vector<Transfer> Trainer::Impl::exchange_now() {
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::span<float> gradients = program->gradients(messages[i].bucket);
-    std::vector<Transfer> carried =
-        push ? push(*communicator, i, gradients)
-             : std::vector{all_reduce_bucket(*communicator, staging, i, gradients)};
-    for (Transfer& each : carried) {
+    for (Transfer each : reducer->reduce(*communicator, i, gradients)) {
       each.posted = begun;
       transfers.push_back(each);
     }
@@ -187,7 +182,7 @@ void Trainer::Impl::hand_out_parameters(std::vector<Transfer>& transfers) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Bucket& bucket = messages[i].bucket;
     transfers.push_back(
-        broadcast_bucket(*communicator, staging, i, program->parameters(bucket), owners[i]));
+        broadcast_parameters(*communicator, staging, i, program->parameters(bucket), owners[i]));
     transfers.back().posted = begun;
     if (owners[i] != communicator->rank()) program->parameters_changed(bucket);
   }

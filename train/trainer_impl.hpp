@@ -44,7 +44,7 @@ struct Trainer::Impl {
   void wait_for_staged() noexcept;
   [[nodiscard]] std::vector<Bucket> first_buckets() const;
   void start_together();
-  void make_ways();
+  void prepare_exchange();
   void plan(std::vector<Bucket> buckets);
   void adopt_merge_plan();
   IterationRecord iterate();
@@ -92,9 +92,8 @@ struct Trainer::Impl {
   std::vector<Rank> owners;             ///< by message; empty without a parameter server
   std::optional<MergeProfile> profile;  ///< set until there is a plan
   std::optional<MergePlan> merge_plan;
-  Staging staging;  ///< for the training thread
-  /// reduces to the owner on the training thread, for sequential with a parameter server
-  Carry push;
+  Staging staging;  ///< for broadcasts of parameters by the training thread
+  std::unique_ptr<GradientReducer> reducer;  ///< for the training thread; only if sequential
   /// Whether each batch is fetched and copied while the device computes the previous iteration.
   bool copies_ahead = false;
   Batch current;  ///< its times; its images are valid only until the next batch is fetched

@@ -30,8 +30,8 @@ inline constexpr std::array message_axes{
     MessageAxis{"dtype", "f32"}, MessageAxis{"op", "sum"}, MessageAxis{"mode", "blocking"},
     MessageAxis{"in_place", "yes"}, MessageAxis{"algorithm", "library"}};
 /// Value of that axis for messages of training. Blocks move out of place
-/// (train/exchange/carriages.hpp): in place, NCCL treats some of them differently from MPI and does
-/// not support others.
+/// (train/exchange/gradient_reducer.hpp): in place, NCCL treats some of them differently from MPI
+/// and does not support others.
 std::string_view in_training(const MessageAxis& axis, std::string_view collective);
 /// Whether it measured blocks of host memory in place, which was the default of earlier versions.
 /// Training does not send them so; they are usable if there are no measurements out of place.

@@ -27,7 +27,7 @@ Instant next_tick(Instant last, Instant::duration period, Instant now) {
 CycleExchange::CycleExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
                              backend::Waiting waiting, const Cycle& cycle)
     : communicator_(std::move(communicator)),
-      staging_(std::move(staging)),
+      reducer_(std::move(staging)),
       waiting_(waiting),
       threshold_(cycle.threshold),
       messages_(cycle.messages),
@@ -98,7 +98,7 @@ void CycleExchange::send(std::size_t first, std::size_t last) {
     const std::span<float> tail = messages[begin + count - 1].gradients;
     EXPECT(from <= tail.data());
     const std::span<float> pack(from, tail.data() + tail.size());
-    Transfer transfer = all_reduce_bucket(*communicator_, staging_, first + begin, pack);
+    Transfer transfer = reducer_.reduce(*communicator_, first + begin, pack).front();
     transfer.buckets = count;
     transfer.posted = messages[begin].when;
     arrivals().ended(transfer, true);

@@ -10,7 +10,6 @@
 #include "backend/comm/communicator.hpp"
 #include "core/base/units.hpp"
 #include "train/exchange/exchange.hpp"
-#include "train/exchange/host_copies.hpp"
 #include "train/exchange/ready_list.hpp"
 
 namespace dlscale::train {
@@ -47,7 +46,7 @@ class CycleExchange : public Exchange {
   void send(std::size_t first, std::size_t last);
 
   std::unique_ptr<backend::Communicator> communicator_;
-  Staging staging_;
+  AllReduceReducer reducer_;
   backend::Waiting waiting_;
   Bytes threshold_;
   std::size_t messages_;

@@ -1,9 +1,7 @@
 #pragma once
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -13,13 +11,9 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "train/exchange/arrivals.hpp"
-#include "train/exchange/host_copies.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 
 namespace dlscale::train {
-
-/// Adds up a bucket over all ranks, in place. The transfer includes copies through `staging`.
-Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging,
-                           std::size_t bucket, std::span<float> gradients);
 
 /// Reduces the gradients of an iteration while the training thread computes. One thread posts and
 /// waits.
@@ -52,29 +46,12 @@ class Exchange {
   Arrivals arrivals_;
 };
 
-/// Reduces a message by collectives, one after the other, and returns them.
-using Carry = std::function<std::vector<Transfer>(backend::Communicator&, std::size_t message,
-                                                  std::span<float> gradients)>;
-
-/// How each message is reduced: `first` runs once it is ready. `second`, if set, runs after the
-/// first step of all messages, last message first.
-struct Carriage {
-  Carry first;
-  Carry second = {};
-};
-
-/// All-reduces through `staging`.
-Carriage by_all_reduce(Staging staging);
-
 /// A thread that reduces messages one by one in the order of posting, which must be the same on all
 /// ranks. Before each message it waits for the last rank as `waiting` says.
 class GradientExchange : public Exchange {
  public:
-  GradientExchange(std::unique_ptr<backend::Communicator> communicator, Carriage carriage,
-                   backend::Waiting waiting);
-  /// Reduces by all-reduce.
-  GradientExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
-                   backend::Waiting waiting);
+  GradientExchange(std::unique_ptr<backend::Communicator> communicator,
+                   std::unique_ptr<GradientReducer> reducer, backend::Waiting waiting);
   /// Finishes the transfer in flight, if any, and drops those still waiting.
   ~GradientExchange() override;
 
@@ -88,20 +65,20 @@ class GradientExchange : public Exchange {
     std::span<float> gradients;
     std::shared_ptr<const backend::Mark> ready;
     Instant posted;
-    enum class Trip { only, out, back } trip = Trip::only;
+    enum class Phase { reduce, finish } phase = Phase::reduce;
   };
 
   void run(const std::stop_token& stop);
   void transfer(const Message& message);
 
   std::unique_ptr<backend::Communicator> communicator_;
-  Carriage carriage_;
+  std::unique_ptr<GradientReducer> reducer_;
   backend::Waiting waiting_;
   std::mutex mutex_;
   std::condition_variable_any posted_;
   std::deque<Message> queue_;
-  /// Messages of the open iteration that await their second step.
-  std::vector<Message> to_come_back_;
+  /// Messages of the open iteration that await their second phase.
+  std::vector<Message> unfinished_;
   std::jthread thread_;  ///< last: it stops before the members it uses are destroyed
 };
 

@@ -9,15 +9,17 @@ Staging::Staging(backend::ComputeDevice& device, const backend::Communicator& co
   host_ = device.allocate_on_host(largest * sizeof(float));
 }
 
-void Staging::with(std::span<float> elements, const std::function<void(std::span<float>)>& work) {
-  if (!courier_) {
-    work(elements);
-    return;
-  }
-  auto* there = reinterpret_cast<std::byte*>(elements.data());
-  courier_->carry(there, host_.get(), elements.size_bytes());
-  work({reinterpret_cast<float*>(host_.get()), elements.size()});
-  courier_->carry(host_.get(), there, elements.size_bytes());
+std::span<float> Staging::fetch(std::span<float> elements) {
+  if (!courier_) return elements;
+  courier_->carry(reinterpret_cast<const std::byte*>(elements.data()), host_.get(),
+                  elements.size_bytes());
+  return {reinterpret_cast<float*>(host_.get()), elements.size()};
+}
+
+void Staging::store(std::span<float> elements) {
+  if (!courier_) return;
+  courier_->carry(host_.get(), reinterpret_cast<std::byte*>(elements.data()),
+                  elements.size_bytes());
 }
 
 HostMirror::HostMirror(backend::ComputeDevice& device, std::span<float> all) : all_(all.data()) {

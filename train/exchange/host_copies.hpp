@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,9 +19,11 @@ class Staging {
   Staging(backend::ComputeDevice& device, const backend::Communicator& communicator,
           std::size_t largest);
 
-  /// Runs `work` on the elements, or on a copy that is then written back. Writes to them must have
-  /// finished. Not thread-safe.
-  void with(std::span<float> elements, const std::function<void(std::span<float>)>& work);
+  /// Returns the elements, or a copy of them that is valid until the next call. Writes to them must
+  /// have finished. Not thread-safe.
+  std::span<float> fetch(std::span<float> elements);
+  /// Writes the copy of the last fetch() back to the same elements.
+  void store(std::span<float> elements);
 
  private:
   std::unique_ptr<backend::Courier> courier_;  ///< null: nothing is copied

@@ -174,8 +174,7 @@ class CollectiveTraffic : public Traffic {
     finish();
   }
 
-  /// Calls collectives as all_reduce_bucket(), broadcast_bucket() and the functions in
-  /// carriages.cpp do.
+  /// Calls collectives as train/exchange/gradient_reducer.cpp does.
   void call_as_training() {
     const CollectiveCall call = layout_.call(used_, place_);
     const bool of_gradients = message_.type == backend::ElementType::f32;

@@ -45,8 +45,8 @@ void expect_taken(const Message& message, const Communicator& ranks) {
 }
 
 /// Staging through host memory with the copies of train/exchange/host_copies.hpp and
-/// train/exchange/carriages.cpp. There the result of a reduce_scatter stays on the host, and an
-/// all_gather starts from it.
+/// gradient_reducer.cpp. There the result of a reduce_scatter stays on the host, and
+/// an all_gather starts from it.
 class StagedTraffic : public Traffic {
  public:
   StagedTraffic(Communicator& ranks, Collective collective, const Message& message,

@@ -128,8 +128,8 @@ bool sends_windows(std::string_view name);
 std::size_t window(std::size_t message_bytes);
 
 /// How a collective is called. prepared: set up once for its memory. of_training: by the calls of
-/// train/exchange/exchange.hpp and train/exchange/carriages.hpp, which prepare each message anew if
-/// at all. Training uses the latter for gradients in device memory and for staging copies.
+/// train/exchange/gradient_reducer.hpp, which prepare each message
+/// anew if at all. Training uses the latter for gradients in device memory and for staging copies.
 enum class Calls { prepared, of_training };
 
 /// Parts of make_traffic() and make_device_traffic(); `place` is where use() takes memory.

@@ -236,7 +236,8 @@ TEST(DeviceMessages, AreOutOfPlaceInBlocksUnlessToldOtherwise) {
 }
 
 /// What a communicator was asked for while messages of 4 KiB were measured once checked and twice
-/// sampled: the calls of training (train/exchange/exchange.hpp, train/exchange/carriages.hpp).
+/// sampled: the calls of training (train/exchange/exchange.hpp,
+/// train/exchange/gradient_reducer.hpp).
 struct Asked {
   std::size_t sums = 0;        ///< all_reduce() of floats
   std::size_t broadcasts = 0;  ///< of so many bytes

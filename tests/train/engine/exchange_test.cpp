@@ -11,8 +11,8 @@
 #include "tests/bench/comm/between_devices.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/exchange/carriages.hpp"
 #include "train/exchange/exchange.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 
 namespace dlscale::train {
 namespace {
@@ -26,7 +26,9 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [ranks](backend::Communicator& communicator) {
       std::vector<float> gradients(100, static_cast<float>(communicator.rank() + 1));
-      GradientExchange exchange(communicator.duplicate(), Staging(), backend::Waiting::sleep);
+      GradientExchange exchange(communicator.duplicate(),
+                                std::make_unique<AllReduceReducer>(Staging()),
+                                backend::Waiting::sleep);
       for (int round = 0; round < 3; ++round) {
         std::ranges::fill(gradients, static_cast<float>(communicator.rank() + 1));
         exchange.post(0, std::span(gradients).first(60), passed());
@@ -46,15 +48,15 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
 }
 
 TEST(GradientExchange, WithNothingPostedHasNothingToFinish) {
-  GradientExchange exchange(std::move(backend::local_group(1).front()), Staging(),
-                            backend::Waiting::spin);
+  GradientExchange exchange(std::move(backend::local_group(1).front()),
+                            std::make_unique<AllReduceReducer>(Staging()), backend::Waiting::spin);
   EXPECT_TRUE(exchange.finish().empty());
 }
 
 TEST(GradientExchange, BringsAFailureOfItsThreadToTheCaller) {
   std::vector<float> gradients(8);
-  GradientExchange exchange(std::make_unique<FailingCommunicator>(1), Staging(),
-                            backend::Waiting::sleep);
+  GradientExchange exchange(std::make_unique<FailingCommunicator>(1),
+                            std::make_unique<AllReduceReducer>(Staging()), backend::Waiting::sleep);
   for (std::size_t i = 0; i < 3; ++i) exchange.post(i, gradients, passed());
   EXPECT_THROW(exchange.finish(), LibraryError);
   EXPECT_THROW(exchange.finish(), LibraryError);
@@ -63,13 +65,14 @@ TEST(GradientExchange, BringsAFailureOfItsThreadToTheCaller) {
 TEST(GradientExchange, EndsWithMessagesStillWaiting) {
   std::vector<float> gradients(8);
   for (int i = 0; i < 20; ++i) {
-    GradientExchange exchange(std::move(backend::local_group(1).front()), Staging(),
+    GradientExchange exchange(std::move(backend::local_group(1).front()),
+                              std::make_unique<AllReduceReducer>(Staging()),
                               backend::Waiting::sleep);
     for (std::size_t k = 0; k < 10; ++k) exchange.post(k, gradients, passed());
   }
 }
 
-// Carriages of gradients that lie on a device, over a communicator that takes its memory.
+// Reducers of gradients that lie on a device, over a communicator that takes its memory.
 
 using backend::Collective;
 using testing::Each;
@@ -99,21 +102,20 @@ std::vector<float> sums(std::size_t count) {
   return values;
 }
 
-TEST(CarriagesOfADevice, ScatterAndGatherWhereTheGradientsLie) {
+TEST(ReducersOfADevice, ScatterAndGatherWhereTheGradientsLie) {
   on_ranks(ranks, [](backend::Communicator& communicator) {
     NoCopies device;
     bench::BetweenDevices between(communicator);
     std::vector<float> gradients = gradients_of(communicator.rank(), 103);
     const std::span all(gradients);
-    Carriage carriage =
-        by_scattered_sum(CollectiveMemory(device, between, all), 3, communicator.size());
+    ShardedReducer reducer(CollectiveMemory(device, between, all), 3, communicator.size());
     const std::vector<std::span<float>> messages{all.first(100), all.subspan(100, 2),
                                                  all.subspan(102)};
     for (int iteration = 0; iteration < 2; ++iteration) {
       between.prepared.clear();
       std::ranges::copy(gradients_of(communicator.rank(), 103), gradients.begin());
-      for (std::size_t i = 0; i < 3; ++i) carriage.first(between, i, messages[i]);
-      for (std::size_t i = 0; i < 3; ++i) carriage.second(between, i, messages[i]);
+      for (std::size_t i = 0; i < 3; ++i) reducer.reduce(between, i, messages[i]);
+      for (std::size_t i = 0; i < 3; ++i) reducer.finish(between, i, messages[i]);
       EXPECT_EQ(gradients, sums(103));
       // 99 elements are equal blocks; one of the first message, and both others, are not.
       EXPECT_THAT(between.prepared, ElementsAre(Collective::reduce_scatter, Collective::all_reduce,
@@ -123,14 +125,14 @@ TEST(CarriagesOfADevice, ScatterAndGatherWhereTheGradientsLie) {
   });
 }
 
-TEST(CarriagesOfADevice, ReduceToTheOwnerWhereTheGradientsLie) {
+TEST(ReducersOfADevice, ReduceToTheOwnerWhereTheGradientsLie) {
   on_ranks(ranks, [](backend::Communicator& communicator) {
     NoCopies device;
     bench::BetweenDevices between(communicator);
     std::vector<float> gradients = gradients_of(communicator.rank(), 20);
-    Carriage carriage = by_reduce(CollectiveMemory(device, between, gradients), {2, 0});
-    carriage.first(between, 0, std::span(gradients).first(10));
-    carriage.first(between, 1, std::span(gradients).subspan(10));
+    ParameterServerReducer reducer(CollectiveMemory(device, between, gradients), {2, 0});
+    reducer.reduce(between, 0, std::span(gradients).first(10));
+    reducer.reduce(between, 1, std::span(gradients).subspan(10));
     EXPECT_THAT(between.prepared, Each(Collective::reduce));
     const std::vector<float> expected = sums(20);
     if (communicator.rank() == 2) {

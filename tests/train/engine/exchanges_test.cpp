@@ -12,8 +12,8 @@
 
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
-#include "train/exchange/carriages.hpp"
 #include "train/exchange/cycle_exchange.hpp"
+#include "train/exchange/gradient_reducer.hpp"
 #include "train/exchange/priority_exchange.hpp"
 #include "train/phases.hpp"
 
@@ -321,10 +321,11 @@ Travels scattered(std::size_t elements, std::size_t ranks) {
   return travels;
 }
 
-Carriage scattered_sum(backend::ComputeDevice& device, const backend::Communicator& ranks,
-                       Messages& messages) {
-  return by_scattered_sum(CollectiveMemory(device, ranks, messages.all()), messages.sizes().size(),
-                          ranks.size());
+std::unique_ptr<GradientReducer> scattered_sum(backend::ComputeDevice& device,
+                                               const backend::Communicator& ranks,
+                                               Messages& messages) {
+  return std::make_unique<ShardedReducer>(CollectiveMemory(device, ranks, messages.all()),
+                                          messages.sizes().size(), ranks.size());
 }
 
 TEST(ScatteredSum, TellsWhatIsNoEqualBlocksApart) {
@@ -391,7 +392,8 @@ TEST(Reduce, GivesEachOwnerItsSum) {
     }
     const std::vector<Rank> owners{0, 1, 1, 2, 0};
     CollectiveMemory memory(*device, communicator, messages.all());
-    GradientExchange exchange(communicator.duplicate(), by_reduce(std::move(memory), owners),
+    GradientExchange exchange(communicator.duplicate(),
+                              std::make_unique<ParameterServerReducer>(std::move(memory), owners),
                               Waiting::sleep);
     for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
     EXPECT_EQ(bytes_by(exchange.finish(), backend::Collective::reduce),

@@ -21,9 +21,10 @@ class Worker {
  public:
   Worker(const Network& network, backend::Communicator& communicator, int batch,
          const TrainOptions& options, std::uint64_t seed = 4,
-         std::unique_ptr<backend::ComputeDevice> device = open_backend("reference"))
+         std::unique_ptr<backend::ComputeDevice> device = open_backend("reference"),
+         DType dtype = DType::f32)
       : device_(std::move(device)),
-        program(network, *device_, batch, DType::f32),
+        program(network, *device_, batch, dtype),
         data(network, batch, communicator.rank(), communicator.size()) {
     program.initialise(seed);
     trainer.emplace(
