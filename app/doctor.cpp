@@ -14,7 +14,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
 #include "backend/host/host.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "core/base/error.hpp"
 #include "report/table/field_table.hpp"
 
@@ -87,7 +87,7 @@ struct DoctorOptions {
 };
 
 ExitCode doctor(const DoctorOptions& options) {
-  const bench::SpeedWitness witness;
+  const bench::ReferenceWork witness;
   const auto cores = static_cast<int>(backend::usable_cores().size());
   // Check the machine before other checks load it.
   std::vector<FindingGroup> groups{check_machine("/", cores, [&] { return witness.time(); })};

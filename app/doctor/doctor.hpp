@@ -33,7 +33,7 @@ struct FindingGroup {
 report::Document findings_document(const std::vector<FindingGroup>& groups);
 
 /// Cores, clocks, memory, other load and GPUs. `root` is a tree like /, `cores` the number of
-/// usable cores, and `witness` the time of fixed work (bench::SpeedWitness).
+/// usable cores, and `witness` the time of fixed work (bench::ReferenceWork).
 FindingGroup check_machine(const std::filesystem::path& root, int cores,
                            const std::function<Seconds()>& witness);
 

@@ -18,7 +18,7 @@
 #include "backend/comm/launch.hpp"
 #include "backend/host/quota.hpp"
 #include "backend/host/topology.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
@@ -111,7 +111,7 @@ Finding speed(const std::function<Seconds()>& witness) {
   const auto [least, most] = std::ranges::minmax(times);
   const double over = most / least - 1;
   const std::string found = fmt::format("fixed work up to {} slower", percent(over));
-  if (over <= bench::SpeedLooks::tolerance) return {"speed", ok, found};
+  if (over <= bench::SpeedSamples::tolerance) return {"speed", ok, found};
   return {"speed", warning, found,
           "Clocks, other programs or a hypervisor change the speed of this core. Measure with "
           "--wait-quiet SECONDS; dlscale noise finds the smallest detectable change."};
@@ -190,9 +190,9 @@ Finding hello_of_ranks(const std::string& program) {
       "Nothing runs on several ranks without it. Try: {} {} 2 hostname. It must be of "
       "the MPI that this program was built with.",
       program, DLSCALE_MPIEXEC_RANKS);
-  const auto answer = ask({program, DLSCALE_MPIEXEC_RANKS, "2",
-                           own_program().string(), "__hello", "2"},
-                          launcher_settings());
+  const auto answer =
+      ask({program, DLSCALE_MPIEXEC_RANKS, "2", own_program().string(), "__hello", "2"},
+          launcher_settings());
   if (!answer) return {"launcher", missing, program + " cannot be started", advice};
   const auto& [exit, text] = *answer;
   if (exit.timed_out) return {"launcher", missing, program + ": two ranks did not end", advice};

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "backend/compute/compute.hpp"
-#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/traffic/messages.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "bench/workbench/workbench.hpp"
@@ -177,12 +177,12 @@ Words read_placements(const Context& context) {
   return context.given.contains("in_place") ? chosen : Words{};
 }
 
-std::vector<BesideChoice> read_besides(const Context& context) {
+std::vector<OverlapChoice> read_besides(const Context& context) {
   Words allowed{"nothing"};
-  for (std::string& name : beside_names()) allowed.push_back(std::move(name));
+  for (std::string& name : overlap_work_names()) allowed.push_back(std::move(name));
   const Words ratios = context.list("beside_work");
   std::ranges::for_each(ratios, expect_ratio);
-  std::vector<BesideChoice> besides;
+  std::vector<OverlapChoice> besides;
   for (const std::string& work : choices(context, "beside", allowed)) {
     if (work == "nothing") {
       besides.emplace_back();
@@ -196,7 +196,7 @@ std::vector<BesideChoice> read_besides(const Context& context) {
 /// Refuses options of overlapping work if there is none.
 void refuse_idle_work(const Context& context, const Choices& chosen) {
   const bool any = std::ranges::any_of(
-      chosen.besides, [](const BesideChoice& beside) { return !beside.work.empty(); });
+      chosen.besides, [](const OverlapChoice& beside) { return !beside.work.empty(); });
   for (const auto& [axis, needed] :
        {std::pair("beside_work", any),
         std::pair("backend", computes(chosen) || lie_on_device(chosen)),
@@ -216,7 +216,7 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
 void expect_device(const Context& context, const Choices& chosen) {
   if (!lie_on_device(chosen)) return;
   const bool alone = std::ranges::all_of(
-      chosen.besides, [](const BesideChoice& beside) { return beside.work.empty(); });
+      chosen.besides, [](const OverlapChoice& beside) { return beside.work.empty(); });
   if (!alone) {
     throw ConfigError(
         "--beside is work of the processor, beside which messages of a device's memory say little "
@@ -240,7 +240,7 @@ bool has_own_memory(const std::string& backend) {
 }  // namespace
 
 bool computes(const Choices& chosen) {
-  return std::ranges::any_of(chosen.besides, [](const BesideChoice& beside) {
+  return std::ranges::any_of(chosen.besides, [](const OverlapChoice& beside) {
     return !beside.work.empty() && needs_backend(beside.work);
   });
 }
@@ -257,8 +257,8 @@ void settle_memory(std::map<std::string, std::string>& values, const std::set<st
   }
 }
 
-std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen) {
-  return concerns("beside", collective) ? chosen.besides : std::vector<BesideChoice>(1);
+std::vector<OverlapChoice> besides_for(const std::string& collective, const Choices& chosen) {
+  return concerns("beside", collective) ? chosen.besides : std::vector<OverlapChoice>(1);
 }
 
 bool concerns(std::string_view axis, std::string_view name) {

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 /// Work that overlaps the messages, and its time as a multiple of theirs, as the axes spell them;
 /// both empty: none.
-struct BesideChoice {
+struct OverlapChoice {
   std::string work;
   std::string ratio;
 };
@@ -35,7 +35,7 @@ struct Choices {
   Words waitings;
   Words caches;
   Words memories;  ///< "host", "device"
-  std::vector<BesideChoice> besides;
+  std::vector<OverlapChoice> besides;
 };
 
 /// Throws ConfigError for unknown words, and for options that affect none of the collectives.
@@ -45,7 +45,7 @@ Choices read_choices(const Context& context);
 bool concerns(std::string_view axis, std::string_view collective);
 
 /// The overlapping work for a collective or pattern; one empty choice where overlap does not apply.
-std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen);
+std::vector<OverlapChoice> besides_for(const std::string& collective, const Choices& chosen);
 
 /// Whether any of the overlapping work needs a compute backend.
 bool computes(const Choices& chosen);

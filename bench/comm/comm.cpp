@@ -12,8 +12,8 @@
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "bench/comm/choices.hpp"
-#include "bench/comm/overlap/beside.hpp"
-#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/measure_overlap.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/replay/replay_cells.hpp"
 #include "bench/comm/traffic/measure.hpp"
 #include "bench/comm/traffic/traffic.hpp"
@@ -59,7 +59,7 @@ struct Place {
 };
 
 /// Parts of the host and ranks that all cells share.
-struct Surroundings {
+struct CommContext {
   Communicator* ranks;
   Words warnings;
   std::map<std::string, Place> places;  ///< by the value of "memory"; "" for cells without messages
@@ -93,12 +93,12 @@ std::shared_ptr<Workbench> open_workbench(const Context& context) {
   return workbench;
 }
 
-Surroundings look_around(const Context& context, const Choices& chosen) {
+CommContext probe_context(const Context& context, const Choices& chosen) {
   Communicator& ranks = *context.communicator;
-  Surroundings around{.ranks = &ranks,
-                      .warnings = backend::host_warnings(1, ranks.node_size()),
-                      .places = {},
-                      .workbench = computes(chosen) ? open_workbench(context) : nullptr};
+  CommContext around{.ranks = &ranks,
+                     .warnings = backend::host_warnings(1, ranks.node_size()),
+                     .places = {},
+                     .workbench = computes(chosen) ? open_workbench(context) : nullptr};
   const Place host{nullptr, {}, rotations(backend::last_level_cache())};
   around.places = {{"", host}, {"host", host}};
   if (lie_on_device(chosen)) {
@@ -144,16 +144,16 @@ Message message_of(const std::map<std::string, std::string>& axes) {
 }
 
 /// The overlapping work that the axes describe; they must name some.
-Beside beside_of(const std::map<std::string, std::string>& axes,
-                 const std::shared_ptr<Workbench>& workbench) {
+OverlapSetup overlap_setup(const std::map<std::string, std::string>& axes,
+                           const std::shared_ptr<Workbench>& workbench) {
   const std::string& name = axes.at("beside");
-  return {.make_work = [name, workbench] { return make_beside_work(name, workbench); },
+  return {.make_work = [name, workbench] { return make_overlap_work(name, workbench); },
           .ratio = std::stod(axes.at("beside_work")),
           .threads = needs_backend(name) ? workbench->threads() : 1};
 }
 
 Cell make_cell(std::map<std::string, std::string> axes, const Place& place,
-               const Surroundings& around) {
+               const CommContext& around) {
   const Rotation& rotation = place.rotations.at(axes.at("cache"));
   std::erase_if(axes, [](const auto& axis) { return axis.second.empty(); });
   const Message message = message_of(axes);
@@ -170,8 +170,8 @@ Cell make_cell(std::map<std::string, std::string> axes, const Place& place,
   Cell cell;
   if (axes.contains("beside")) {
     cell.measure = [message, conditions = std::move(conditions),
-                    beside = beside_of(axes, around.workbench)](const Sampler& sampler) {
-      return measure_beside(message, conditions, beside, sampler);
+                    beside = overlap_setup(axes, around.workbench)](const Sampler& sampler) {
+      return measure_overlap(message, conditions, beside, sampler);
     };
   } else {
     cell.measure = [message, conditions = std::move(conditions)](const Sampler& sampler) {
@@ -193,7 +193,7 @@ Cell make_empty_cell(const Communicator& alone, const std::string& collective,
   return cell;
 }
 
-void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choices& chosen,
+void add_cells(std::vector<Cell>& cells, const CommContext& around, const Choices& chosen,
                const std::string& collective, const std::string& dtype,
                const std::string& algorithm, const std::string& memory) {
   const Communicator& ranks = *around.ranks;
@@ -239,7 +239,7 @@ std::vector<Cell> make_cells(Context& context) {
   if (asks_for_replay(context)) return make_replay_cells(context);
   refuse_replay_options(context);
   const Choices chosen = read_choices(context);
-  const Surroundings around = look_around(context, chosen);
+  const CommContext around = probe_context(context, chosen);
   const int ranks = around.ranks->size();
   std::vector<Cell> cells;
   for (const std::string& collective : chosen.collectives) {

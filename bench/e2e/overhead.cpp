@@ -7,7 +7,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/run/run.hpp"
@@ -136,7 +136,7 @@ Cell make_overhead_cell(const Choice& choice) {
                                   choice.dtype);
             Measurement measurement = measure(sampler, comparison);
             if (!comparison.on_device()) {
-              add_compute_doubts(measurement, choice.threads, sampler.communicator());
+              add_compute_warnings(measurement, choice.threads, sampler.communicator());
             }
             return measurement;
           }};

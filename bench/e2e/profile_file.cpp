@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/build_info.hpp"
@@ -152,7 +152,8 @@ std::optional<CommunicationProfile> gather_profile(Communicator& communicator,
   const bool sent =
       std::ranges::all_of(iterations, [](const auto& iteration) { return !iteration.empty(); });
   if (iterations.empty() || !sent) return std::nullopt;
-  const std::vector<std::vector<double>> times = gather(communicator, times_of(iterations));
+  const std::vector<std::vector<double>> times =
+      gather_on_ranks(communicator, times_of(iterations));
   CommunicationProfile profile{.library = communicator.library()};
   std::size_t at = 0;
   for (const auto& iteration : iterations) {

@@ -13,8 +13,8 @@
 #include "bench/e2e/rank_agreement.hpp"
 #include "bench/e2e/training_watch.hpp"
 #include "bench/engine/sampler_warnings.hpp"
-#include "bench/engine/speed_looks.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/engine/speed_samples.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "bench/workbench/finding.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
@@ -58,8 +58,8 @@ constexpr std::array columns{
     Column{"loss", "1", always, [](const IterationRecord& r) { return r.loss; }}};
 
 /// Gathers equally many values from all ranks, by rank.
-std::vector<std::vector<double>> gather(Communicator& communicator,
-                                        const std::vector<double>& mine) {
+std::vector<std::vector<double>> gather_records(Communicator& communicator,
+                                                const std::vector<double>& mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
   std::vector<std::vector<double>> by_rank;
@@ -69,11 +69,11 @@ std::vector<std::vector<double>> gather(Communicator& communicator,
   return by_rank;
 }
 
-std::vector<std::vector<double>> gather(Communicator& communicator, const Column& column,
-                                        std::span<const IterationRecord> records) {
+std::vector<std::vector<double>> gather_records(Communicator& communicator, const Column& column,
+                                                std::span<const IterationRecord> records) {
   std::vector<double> mine;
   std::ranges::transform(records, std::back_inserter(mine), column.value);
-  return gather(communicator, mine);
+  return gather_records(communicator, mine);
 }
 
 /// An equal share of the free memory on the node with the least.
@@ -182,7 +182,7 @@ void compare_parameters(Communicator& communicator, Worker& worker, Outcome& out
 std::optional<QuietIterations> looks_at(Communicator& communicator, Seconds patience) {
   if (patience == Seconds(0)) return std::nullopt;
   return std::optional<QuietIterations>(std::in_place, communicator, patience,
-                                        [witness = SpeedWitness()] { return witness.time(); });
+                                        [witness = ReferenceWork()] { return witness.time(); });
 }
 
 /// Collective, before the first iteration and after each: ends the warm-up, then checks the
@@ -284,7 +284,7 @@ void fill_series(Measurement& measurement, Communicator& communicator, Timing ti
   for (const Column& column : columns) {
     if (column.timing != always && column.timing != timing) continue;
     measurement.series[column.series] =
-        make_series(column.unit, gather(communicator, column, records));
+        make_series(column.unit, gather_records(communicator, column, records));
   }
 }
 
@@ -293,7 +293,7 @@ void fill_series(Measurement& measurement, Communicator& communicator, Timing ti
 void add_merge_plan(Measurement& measurement, Communicator& communicator, const Outcome& outcome) {
   if (!outcome.merge_plan) return;
   const auto add = [&](const char* name, const char* unit, const std::vector<double>& values) {
-    measurement.series[name] = make_series(unit, gather(communicator, values));
+    measurement.series[name] = make_series(unit, gather_records(communicator, values));
   };
   std::vector<double> sizes;
   for (const Bytes size : outcome.message_sizes) sizes.push_back(size.si());
@@ -331,7 +331,8 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
     fill_series(measurement, communicator, settings.timing, records);
   }
   if (!outcome.records.empty()) {
-    measurement.warnings = loss_warnings(gather(communicator, columns.back(), outcome.records));
+    measurement.warnings =
+        loss_warnings(gather_records(communicator, columns.back(), outcome.records));
   }
   for (std::string& warning : longest_rank_warnings(measurement.series)) {
     measurement.warnings.push_back(std::move(warning));
@@ -418,7 +419,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   TrainingWatch watch(witness_of(*worker->device));
   const Outcome outcome = train_together(communicator, settings, *worker, watch, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
-  if (!ahead) add_compute_doubts(measurement, settings.run.compute_threads, communicator);
+  if (!ahead) add_compute_warnings(measurement, settings.run.compute_threads, communicator);
   watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
   write_profile(measurement, communicator, settings, outcome);

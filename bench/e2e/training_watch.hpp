@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "bench/quiet/device_watch.hpp"
 #include "core/results/measurement.hpp"
 
@@ -44,7 +44,7 @@ class TrainingWatch {
 class QuietIterations {
  public:
   /// `patience` limits the time of iterations that do not count. The other arguments are those of
-  /// SpeedLooks.
+  /// SpeedSamples.
   QuietIterations(backend::Communicator& communicator, Seconds patience,
                   std::function<Seconds()> witness);
 
@@ -61,7 +61,7 @@ class QuietIterations {
  private:
   backend::Communicator* communicator_;
   Seconds patience_;
-  SpeedLooks looks_;
+  SpeedSamples looks_;
   std::vector<std::chrono::steady_clock::time_point> ends_;  ///< end of each check
 };
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/system/environment.hpp"
 #include "train/data/file.hpp"
@@ -121,8 +121,8 @@ class Drain {
 };
 
 /// One of the times of each picture on all ranks.
-Series gather(backend::Communicator& communicator, std::span<const LoadTimes> times,
-              Seconds LoadTimes::*part) {
+Series gather_times(backend::Communicator& communicator, std::span<const LoadTimes> times,
+                    Seconds LoadTimes::*part) {
   std::vector<double> mine;
   for (const LoadTimes& time : times) mine.push_back((time.*part).si());
   std::vector<double> all(mine.size() * communicator.size());
@@ -171,9 +171,9 @@ Measurement measure(const IoCell& cell, const train::PipelineOptions& options,
   if (time == measurement.series.end()) return measurement;  // interrupted in the warm-up
   const std::size_t batches = time->second.samples.front().size();
   const auto times = drain->last(batches * options.batch);
-  measurement.series["read"] = gather(communicator, times, &LoadTimes::read);
-  measurement.series["decode"] = gather(communicator, times, &LoadTimes::decode);
-  measurement.series["augment"] = gather(communicator, times, &LoadTimes::augment);
+  measurement.series["read"] = gather_times(communicator, times, &LoadTimes::read);
+  measurement.series["decode"] = gather_times(communicator, times, &LoadTimes::decode);
+  measurement.series["augment"] = gather_times(communicator, times, &LoadTimes::augment);
   judge_source(measurement, cell.source, share.since_start(drain->bytes()));
   return measurement;
 }
@@ -236,7 +236,7 @@ Measurement measure_io(const IoCell& cell, const Sampler& sampler) {
   if (all_ranks(communicator, right)) {
     measurement = measure(cell, options, sampler);
     measurement.max_relative_error = 0;  // compared bitwise
-    add_host_doubts(measurement, options.threads, communicator);
+    add_host_warnings(measurement, options.threads, communicator);
   } else {
     measurement.status = Status::wrong;
     measurement.reason = "the input pipeline delivers other images than load_picture()";

@@ -14,7 +14,7 @@
 #include "bench/memory/host/room.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -74,7 +74,7 @@ Measurement measure_code(const std::string& operation, const StreamCode& code, s
   try {
     Measurement measurement =
         measure_stream(stream_operation(operation, code), bytes, threads, sampler);
-    add_host_doubts(measurement, threads, sampler.communicator());
+    add_host_warnings(measurement, threads, sampler.communicator());
     return measurement;
   } catch (const Unsupported& error) {
     return unsupported(error);

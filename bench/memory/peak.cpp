@@ -17,7 +17,7 @@
 #include "bench/memory/axes.hpp"
 #include "bench/memory/host/host_peak.hpp"
 #include "bench/memory/host/room.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -148,7 +148,7 @@ Measurement measure_chains(const Code& code, int threads, const Sampler& sampler
   for (const PeakKernel& kernel : backend::simd::peak_kernels()) {
     if (kernel.isa != code.isa || kernel.dtype != code.dtype) continue;
     Measurement measurement = measure_peak(kernel, threads, sampler);
-    add_host_doubts(measurement, threads, sampler.communicator());
+    add_host_warnings(measurement, threads, sampler.communicator());
     return measurement;
   }
   const std::string reason = backend::simd::obstacle(code.isa);
@@ -163,7 +163,7 @@ Measurement measure_passes(const IntensitySpec& spec, int threads, const Sampler
         Unsupported(fmt::format("{} has no passes over arrays of {}", spec.isa, spec.dtype)));
   }
   Measurement measurement = measure_intensity(spec, threads, sampler);
-  add_host_doubts(measurement, threads, sampler.communicator());
+  add_host_warnings(measurement, threads, sampler.communicator());
   return measurement;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/host/team.hpp"
 #include "core/base/error.hpp"
 
@@ -117,7 +117,7 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
   measurement.implementation = operation.implementation;
   if (operation.write_allocates && !measurement.series.empty()) {
     measurement.series["write_allocate"] =
-        make_series("B", gather(communicator, {array * operation.outputs}));
+        make_series("B", gather_on_ranks(communicator, {array * operation.outputs}));
   }
   return measurement;
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 
@@ -68,7 +68,7 @@ bool is_absent_somewhere(const std::vector<std::vector<double>>& samples) {
 
 void add_series(Measurement& measurement, std::string_view name, std::string_view unit,
                 const std::vector<double>& mine, backend::Communicator& communicator) {
-  std::vector<std::vector<double>> all = gather(communicator, mine);
+  std::vector<std::vector<double>> all = gather_on_ranks(communicator, mine);
   if (is_absent_somewhere(all)) return;
   measurement.series[std::string(name)] = make_series(std::string(unit), std::move(all));
 }

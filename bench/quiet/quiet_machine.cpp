@@ -40,7 +40,7 @@ void QuietMachine::wait() {
 
 bool QuietMachine::disturbed() {
   looks_.look();
-  const bool slower = looks_.slowest() > 1 + SpeedLooks::tolerance;
+  const bool slower = looks_.slowest() > 1 + SpeedSamples::tolerance;
   // Measured code may itself slow the processor down, as wide vectors do, and does so each time.
   // Patience limits this, too.
   const std::chrono::duration<double> measuring = std::chrono::steady_clock::now() - since_;
@@ -51,10 +51,11 @@ bool QuietMachine::disturbed() {
 void QuietMachine::tell(Measurement& measurement) const {
   measurement.series["witness"] = make_series("s", looks_.times());
   const double slowest = looks_.slowest();
-  if (slowest <= 1 + SpeedLooks::tolerance) return;
-  doubt_speed(measurement, fmt::format("fixed work took {:.0f} % longer before or after it than at "
-                                       "the machine's best",
-                                       100 * (slowest - 1)));
+  if (slowest <= 1 + SpeedSamples::tolerance) return;
+  warn_of_speed(measurement,
+                fmt::format("fixed work took {:.0f} % longer before or after it than at "
+                            "the machine's best",
+                            100 * (slowest - 1)));
 }
 
 }  // namespace dlscale::bench

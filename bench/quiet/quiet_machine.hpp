@@ -3,17 +3,17 @@
 #include <functional>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "core/results/measurement.hpp"
 
 namespace dlscale::bench {
 
 /// Repeats measurements taken while the machine was slower than its best in this process, by
-/// SpeedLooks. Collective.
+/// SpeedSamples. Collective.
 class QuietMachine {
  public:
   /// Waits and repeats for up to `patience` in all. `witness` returns the current time of fixed
-  /// work, as SpeedWitness does. `communicator` must outlive it.
+  /// work, as ReferenceWork does. `communicator` must outlive it.
   QuietMachine(backend::Communicator& communicator, Seconds patience,
                std::function<Seconds()> witness);
 
@@ -33,7 +33,7 @@ class QuietMachine {
 
   backend::Communicator* communicator_;
   Seconds patience_;
-  SpeedLooks looks_;                             ///< of this measurement
+  SpeedSamples looks_;                           ///< of this measurement
   std::chrono::steady_clock::time_point since_;  ///< end of wait()
   Seconds waited_;                               ///< includes discarded measurements
 };

@@ -19,7 +19,7 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "bench/quiet/quiet_machine.hpp"
 #include "bench/runner/runner_flags.hpp"
 #include "bench/runner/runner_names.hpp"
@@ -94,7 +94,7 @@ class Runner {
         sink_(&sink) {
     if (options.wait_quiet) {
       quiet_.emplace(communicator, *options.wait_quiet,
-                     [witness = SpeedWitness()] { return witness.time(); });
+                     [witness = ReferenceWork()] { return witness.time(); });
     }
   }
 
@@ -163,12 +163,12 @@ class Runner {
 
 /// Google Benchmark keeps flags and benchmarks in globals. This object owns them during its
 /// lifetime and clears them afterwards.
-class Library {
+class GoogleBenchmarkRun {
  public:
-  ~Library() { benchmark::ClearRegisteredBenchmarks(); }
-  Library() = default;
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  ~GoogleBenchmarkRun() { benchmark::ClearRegisteredBenchmarks(); }
+  GoogleBenchmarkRun() = default;
+  GoogleBenchmarkRun(const GoogleBenchmarkRun&) = delete;
+  GoogleBenchmarkRun& operator=(const GoogleBenchmarkRun&) = delete;
 
   void set(const RunnerFlags& flags) {
     arguments_ = command_line(flags);
@@ -184,7 +184,7 @@ class Library {
 };
 
 /// Number of cells that pass the filter. Google Benchmark itself matches, by listing into a string.
-std::size_t count_matches(Library& library, RunnerFlags flags) {
+std::size_t count_matches(GoogleBenchmarkRun& library, RunnerFlags flags) {
   flags.list_tests = "true";
   flags.out.clear();
   library.set(flags);
@@ -210,7 +210,7 @@ void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells
     throw Error(ExitCode::nothing_measured,
                 fmt::format("bench {} has no cell for these axes. Allow more values.", benchmark));
   }
-  Library library;
+  GoogleBenchmarkRun library;
   for (const NamedCell& cell : cells) {
     benchmark::RegisterBenchmark(cell.name.c_str(), [](benchmark::State&) {})
         ->UseManualTime()  // added to the name, with "iterations:1"
@@ -347,7 +347,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   leave_out_done(cells, options.is_done, *context.communicator);
   if (cells.empty()) return 0;
   if (!flags.listing()) shuffle(cells, options.seed);
-  Library library;
+  GoogleBenchmarkRun library;
   Progress progress(rank == 0 ? Progress::Output::standard_error : Progress::Output::none);
   Runner runner(benchmark, *context.communicator, options, flags.repetitions, sink);
   for (NamedCell& cell : cells) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/text/suggest.hpp"
@@ -95,7 +95,7 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
   if (device_->own_memory()) add_given(measurement, sampler.communicator(), given);
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
-  if (!device_->own_memory()) add_compute_doubts(measurement, threads_, sampler.communicator());
+  if (!device_->own_memory()) add_compute_warnings(measurement, threads_, sampler.communicator());
   return measurement;
 }
 

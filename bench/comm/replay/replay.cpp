@@ -10,7 +10,7 @@
 #include "bench/comm/traffic/messages.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/engine/sampler_warnings.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
@@ -72,7 +72,7 @@ std::vector<double> times_of(std::span<const ReplayedIteration> iterations) {
 std::map<ReplayedMessage, Times> times_by_message(
     Communicator& ranks, std::span<const ReplayedIteration> sampled,
     const std::vector<std::vector<ReplayStep>>& iterations) {
-  const Times all = gather(ranks, times_of(sampled));
+  const Times all = gather_on_ranks(ranks, times_of(sampled));
   std::map<ReplayedMessage, Times> times;
   std::size_t at = 0;
   for (const ReplayedIteration& each : sampled) {

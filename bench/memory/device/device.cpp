@@ -96,12 +96,12 @@ std::vector<Cell> make_cells(Context& context) {
   refuse_idle_axes(context);
   const backend::Communicator& communicator = *context.communicator;
   const std::string& name = context.value("backend");
-  auto stand = std::make_shared<ProbeStand>();
-  stand->probes = open_probes(name, communicator.gpu());
-  stand->witness = open_witness(stand->probes->device().bus_id);
-  const DeviceSelection selection = selection_of(context, stand->probes->device());
+  auto probe_context = std::make_shared<ProbeContext>();
+  probe_context->probes = open_probes(name, communicator.gpu());
+  probe_context->witness = open_witness(probe_context->probes->device().bus_id);
+  const DeviceSelection selection = selection_of(context, probe_context->probes->device());
   expect_host_room(selection, communicator);
-  return device_cells(stand, name, selection, communicator);
+  return device_cells(probe_context, name, selection, communicator);
 }
 
 }  // namespace

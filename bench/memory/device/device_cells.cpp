@@ -28,25 +28,25 @@ using backend::HostMemory;
 /// Collects cells with their common axes.
 class Cells {
  public:
-  Cells(std::shared_ptr<ProbeStand> stand, Axes common)
-      : stand_(std::move(stand)), common_(std::move(common)) {}
+  Cells(std::shared_ptr<ProbeContext> probe_context, Axes common)
+      : probe_context_(std::move(probe_context)), common_(std::move(common)) {}
 
   void probe(Axes axes, std::optional<Work> work, MakeProbe make) {
-    add(std::move(axes), [make = std::move(make), work](ProbeStand& stand, const Sampler& sampler) {
-      return measure_probe(stand, make, work, sampler);
-    });
+    add(std::move(axes),
+        [make = std::move(make), work](ProbeContext& probe_context, const Sampler& sampler) {
+          return measure_probe(probe_context, make, work, sampler);
+        });
   }
-  void add(Axes axes, std::function<Measurement(ProbeStand&, const Sampler&)> measure) {
+  void add(Axes axes, std::function<Measurement(ProbeContext&, const Sampler&)> measure) {
     axes.insert(common_.begin(), common_.end());
-    cells_.push_back(
-        {std::move(axes), [stand = stand_, measure = std::move(measure)](const Sampler& sampler) {
-           return measure(*stand, sampler);
-         }});
+    cells_.push_back({std::move(axes),
+                      [probe_context = probe_context_, measure = std::move(measure)](
+                          const Sampler& sampler) { return measure(*probe_context, sampler); }});
   }
 
   /// Throws ConfigError if `bytes` in total exceed the free device memory.
   void expect_room(std::string_view option, double bytes) const {
-    const Bytes free = stand_->probes->device().memory;
+    const Bytes free = probe_context_->probes->device().memory;
     if (bytes <= 0.9 * free.si()) return;
     throw ConfigError(
         fmt::format("{} asks for {} of the device's memory, of which {} are free. Give smaller "
@@ -57,7 +57,7 @@ class Cells {
   [[nodiscard]] std::vector<Cell> take() { return std::move(cells_); }
 
  private:
-  std::shared_ptr<ProbeStand> stand_;
+  std::shared_ptr<ProbeContext> probe_context_;
   Axes common_;
   std::vector<Cell> cells_;
 };
@@ -103,8 +103,8 @@ void add_chases(Cells& cells, const std::string& operation, const DeviceSelectio
 void add_levels(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
   for (const auto& [stride, path] : combinations(selection.strides, selection.paths)) {
     cells.add(axes_of_walk(operation, stride, path),
-              [stride = stride, path = path](ProbeStand& stand, const Sampler& sampler) {
-                return measure_levels(stand, stride, path, sampler);
+              [stride = stride, path = path](ProbeContext& probe_context, const Sampler& sampler) {
+                return measure_levels(probe_context, stride, path, sampler);
               });
   }
 }
@@ -181,12 +181,12 @@ constexpr std::array companies{Named<Company>{"solo", Company::solo},
 
 }  // namespace
 
-std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
-                               const DeviceSelection& selection,
+std::vector<Cell> device_cells(const std::shared_ptr<ProbeContext>& probe_context,
+                               std::string_view backend, const DeviceSelection& selection,
                                const backend::Communicator& communicator) {
-  Cells cells(stand, {{"backend", std::string(backend)},
-                      {"ranks", std::to_string(communicator.size())},
-                      {"ranks_on_node", std::to_string(communicator.node_size())}});
+  Cells cells(probe_context, {{"backend", std::string(backend)},
+                              {"ranks", std::to_string(communicator.size())},
+                              {"ranks_on_node", std::to_string(communicator.node_size())}});
   for (const std::string& operation : selection.operations) {
     const AddCells add = value_of<AddCells>(operation, operations, "--operations");
     add(cells, operation, selection);

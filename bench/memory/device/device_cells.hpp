@@ -35,8 +35,8 @@ backend::Company parse_company(std::string_view name);
 /// One cell for every combination of the lists that apply to an operation. `backend` is its name in
 /// the rows. Throws ConfigError for an unknown operation, and for sizes that exceed the device's
 /// memory.
-std::vector<Cell> device_cells(const std::shared_ptr<ProbeStand>& stand, std::string_view backend,
-                               const DeviceSelection& selection,
+std::vector<Cell> device_cells(const std::shared_ptr<ProbeContext>& probe_context,
+                               std::string_view backend, const DeviceSelection& selection,
                                const backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

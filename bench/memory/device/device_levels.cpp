@@ -7,7 +7,7 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/device/device_probe.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 #include "core/base/error.hpp"
@@ -60,13 +60,13 @@ struct Sweep {
   double wrong = 0;
 };
 
-Sweep sweep(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
+Sweep sweep(ProbeContext& probe_context, std::size_t stride, backend::ChasePath path,
             backend::Communicator& communicator, std::size_t& runs) {
   Sweep done;
-  for (const std::size_t bytes : sizes_for(stand.probes->device(), stride)) {
+  for (const std::size_t bytes : sizes_for(probe_context.probes->device(), stride)) {
     together(communicator, [&] {
       const Visit found =
-          visit(*stand.probes, {.bytes = bytes, .stride = stride, .path = path}, runs);
+          visit(*probe_context.probes, {.bytes = bytes, .stride = stride, .path = path}, runs);
       done.bytes.push_back(static_cast<double>(bytes));
       done.latencies.push_back(found.latency);
       done.wrong += found.wrong;
@@ -84,8 +84,9 @@ Measurement to_measurement(const Sweep& done, backend::Communicator& communicato
     return measurement;
   }
   measurement.max_relative_error = 0;
-  measurement.series["working_set"] = make_series("B", gather(communicator, done.bytes));
-  measurement.series["latency"] = make_series("cycles", gather(communicator, done.latencies));
+  measurement.series["working_set"] = make_series("B", gather_on_ranks(communicator, done.bytes));
+  measurement.series["latency"] =
+      make_series("cycles", gather_on_ranks(communicator, done.latencies));
   add_levels(measurement,
              paired(measurement.at("working_set").samples.front(),
                     slowest_rank(measurement.at("latency").samples)),
@@ -95,13 +96,13 @@ Measurement to_measurement(const Sweep& done, backend::Communicator& communicato
 
 }  // namespace
 
-Measurement measure_levels(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
+Measurement measure_levels(ProbeContext& probe_context, std::size_t stride, backend::ChasePath path,
                            const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
   Measurement measurement;
   try {
-    measurement = with_conditions(stand.witness, communicator, [&](std::size_t& runs) {
-      return to_measurement(sweep(stand, stride, path, communicator, runs), communicator);
+    measurement = with_conditions(probe_context.witness, communicator, [&](std::size_t& runs) {
+      return to_measurement(sweep(probe_context, stride, path, communicator, runs), communicator);
     });
   } catch (const Unsupported& error) {
     measurement = unsupported(error);

@@ -10,7 +10,7 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
@@ -59,7 +59,7 @@ class Readings {
 void add_series(Measurement& measurement, const char* name, const char* unit,
                 const std::vector<double>& mine, backend::Communicator& communicator) {
   if (mine.empty()) return;  // likewise on all ranks, which run the same probe
-  measurement.series[name] = make_series(unit, gather(communicator, mine));
+  measurement.series[name] = make_series(unit, gather_on_ranks(communicator, mine));
 }
 
 void add_readings(Measurement& measurement, const Readings& readings,
@@ -80,11 +80,11 @@ struct CheckedProbe {
   double wrong = 0;
 };
 
-CheckedProbe make_checked(ProbeStand& stand, const MakeProbe& make,
+CheckedProbe make_checked(ProbeContext& probe_context, const MakeProbe& make,
                           backend::Communicator& communicator) {
   CheckedProbe checked;
   together(communicator, [&] {
-    checked.probe = make(*stand.probes);
+    checked.probe = make(*probe_context.probes);
     checked.wrong = static_cast<double>(checked.probe->wrong_elements());
   });
   communicator.all_reduce(std::span(&checked.wrong, 1), backend::Reduction::sum);
@@ -98,8 +98,8 @@ Measurement wrong_result(double wrong) {
   return measurement;
 }
 
-Measurement sample(ProbeStand& stand, Probe& probe, const Sampler& sampler) {
-  return with_conditions(stand.witness, sampler.communicator(), [&](std::size_t& runs) {
+Measurement sample(ProbeContext& probe_context, Probe& probe, const Sampler& sampler) {
+  return with_conditions(probe_context.witness, sampler.communicator(), [&](std::size_t& runs) {
     Readings readings;
     const auto once = [&] {
       Reading reading = probe.run();
@@ -115,10 +115,11 @@ Measurement sample(ProbeStand& stand, Probe& probe, const Sampler& sampler) {
   });
 }
 
-Measurement check_and_sample(ProbeStand& stand, const MakeProbe& make, const Sampler& sampler) {
-  const CheckedProbe checked = make_checked(stand, make, sampler.communicator());
-  Measurement measurement =
-      checked.wrong > 0 ? wrong_result(checked.wrong) : sample(stand, *checked.probe, sampler);
+Measurement check_and_sample(ProbeContext& probe_context, const MakeProbe& make,
+                             const Sampler& sampler) {
+  const CheckedProbe checked = make_checked(probe_context, make, sampler.communicator());
+  Measurement measurement = checked.wrong > 0 ? wrong_result(checked.wrong)
+                                              : sample(probe_context, *checked.probe, sampler);
   if (checked.wrong == 0) measurement.max_relative_error = 0;  // all elements were compared
   measurement.implementation = checked.probe->implementation();
   return measurement;
@@ -126,11 +127,11 @@ Measurement check_and_sample(ProbeStand& stand, const MakeProbe& make, const Sam
 
 }  // namespace
 
-Measurement measure_probe(ProbeStand& stand, const MakeProbe& make, std::optional<Work> work,
-                          const Sampler& sampler) {
+Measurement measure_probe(ProbeContext& probe_context, const MakeProbe& make,
+                          std::optional<Work> work, const Sampler& sampler) {
   Measurement measurement;
   try {
-    measurement = check_and_sample(stand, make, sampler);
+    measurement = check_and_sample(probe_context, make, sampler);
   } catch (const Unsupported& error) {
     measurement = unsupported(error);
   }

@@ -11,7 +11,7 @@
 namespace dlscale::bench {
 
 /// A device to probe, and its monitor.
-struct ProbeStand {
+struct ProbeContext {
   std::unique_ptr<backend::DeviceProbes> probes;
   DeviceWitness witness;
 };
@@ -22,14 +22,14 @@ using MakeProbe = std::function<std::unique_ptr<backend::Probe>(backend::DeviceP
 /// "host_time" of each sample; "cycles" and "empty_cycles" of single accesses, at most the last
 /// 8192 of a rank; and the conditions in docs/reference/results. The status is `unsupported` if the
 /// probe cannot be made.
-Measurement measure_probe(ProbeStand& stand, const MakeProbe& make, std::optional<Work> work,
-                          const Sampler& sampler);
+Measurement measure_probe(ProbeContext& probe_context, const MakeProbe& make,
+                          std::optional<Work> work, const Sampler& sampler);
 
 /// A sweep of pointer chases over working sets up to sixteen times the last-level cache, with
 /// `stride` bytes between addresses. Series by size: "working_set" (B) and "latency" (cycles,
 /// median of the laps). Series by level of the slowest rank: "level_capacity" (B) and
 /// "level_latency" (cycles) (see cache_levels.hpp).
-Measurement measure_levels(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
+Measurement measure_levels(ProbeContext& probe_context, std::size_t stride, backend::ChasePath path,
                            const Sampler& sampler);
 
 }  // namespace dlscale::bench

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/memory/host/straight_stretches.hpp"
+#include "bench/memory/host/piecewise_linear_segments.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 
@@ -19,7 +19,7 @@ constexpr double most_of_misses = 2;
 constexpr std::size_t least_sizes = 4;
 constexpr double least_doublings = 2.0 / 3;  // where sizes are dense, four of them are not a level
 
-std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
+std::vector<Segment> segments_of(std::span<const SizeLatency> latencies) {
   std::vector<double> doublings;
   std::vector<double> logarithms;
   doublings.reserve(latencies.size());
@@ -28,7 +28,7 @@ std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
     doublings.push_back(std::log2(static_cast<double>(each.bytes)));
     logarithms.push_back(std::log(each.latency));
   }
-  return straight_stretches(doublings, logarithms, least_noise);
+  return piecewise_linear_segments(doublings, logarithms, least_noise);
 }
 
 /// Rise of the latency's logarithm in the doubling before the segment, and in the one after its
@@ -49,15 +49,15 @@ double rise_after(std::span<const SizeLatency> latencies, std::size_t last) {
                   latencies[last].latency);
 }
 
-bool is_flat(std::span<const SizeLatency> latencies, const Stretch& stretch) {
-  if (stretch.count < least_sizes || std::abs(stretch.slope) > shallow_per_doubling) return false;
-  const std::size_t last = stretch.first + stretch.count - 1;
+bool is_flat(std::span<const SizeLatency> latencies, const Segment& segment) {
+  if (segment.count < least_sizes || std::abs(segment.slope) > shallow_per_doubling) return false;
+  const std::size_t last = segment.first + segment.count - 1;
   const auto growth = static_cast<double>(latencies[last].bytes) /
-                      static_cast<double>(latencies[stretch.first].bytes);
+                      static_cast<double>(latencies[segment.first].bytes);
   if (std::log2(growth) < least_doublings) return false;
-  if (std::abs(stretch.slope) <= flat_per_doubling) return true;
-  const double steeper = std::max(shallow_per_doubling, 2 * stretch.slope);
-  return rise_before(latencies, stretch.first) > steeper && rise_after(latencies, last) > steeper;
+  if (std::abs(segment.slope) <= flat_per_doubling) return true;
+  const double steeper = std::max(shallow_per_doubling, 2 * segment.slope);
+  return rise_before(latencies, segment.first) > steeper && rise_after(latencies, last) > steeper;
 }
 
 Summary latency_of(std::span<const SizeLatency> sizes) {
@@ -69,24 +69,24 @@ Summary latency_of(std::span<const SizeLatency> sizes) {
 
 /// Sizes with one latency: one or several flat segments.
 struct Flat {
-  Stretch longest;  ///< its latency is that of all
-  Stretch last;
+  Segment longest;  ///< its latency is that of all
+  Segment last;
   Summary latency;
 };
 
 std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
   std::vector<Flat> flats;
-  for (const Stretch& stretch : stretches_of(latencies)) {
-    if (!is_flat(latencies, stretch)) continue;
-    const Summary latency = latency_of(latencies.subspan(stretch.first, stretch.count));
+  for (const Segment& segment : segments_of(latencies)) {
+    if (!is_flat(latencies, segment)) continue;
+    const Summary latency = latency_of(latencies.subspan(segment.first, segment.count));
     if (flats.empty() || latency.median >= higher * flats.back().latency.median) {
-      flats.push_back({stretch, stretch, latency});
+      flats.push_back({segment, segment, latency});
       continue;
     }
     Flat& same = flats.back();  // slightly slower from here on
-    same.last = stretch;
-    if (stretch.count <= same.longest.count) continue;
-    same.longest = stretch;
+    same.last = segment;
+    if (segment.count <= same.longest.count) continue;
+    same.longest = segment;
     same.latency = latency;
   }
   return flats;

@@ -27,9 +27,9 @@ struct CacheLevel {
 };
 
 /// Finds the levels in latencies by ascending size. The curve is cut into line segments on
-/// logarithmic scales (straight_stretches.hpp), with deviations below a hundredth ignored. A flat
-/// segment belongs to a level. It has at least four sizes over two thirds of a doubling, and the
-/// latency changes by at most a twentieth per doubling.
+/// logarithmic scales (piecewise_linear_segments.hpp), with deviations below a hundredth ignored. A
+/// flat segment belongs to a level. It has at least four sizes over two thirds of a doubling, and
+/// the latency changes by at most a twentieth per doubling.
 ///
 /// A segment also belongs to a level if it rises by at most a quarter per doubling between steeper
 /// rises. The doublings before and after it rise by more than a quarter, and more than twice as

@@ -12,7 +12,7 @@
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_sweep.hpp"
 
@@ -20,22 +20,22 @@ namespace dlscale::bench {
 namespace {
 
 /// A chase that each rank has made and walked through, bound to its core.
-struct Stand {
+struct ChaseContext {
   std::unique_ptr<backend::BoundThread> bound;
   std::unique_ptr<HostChase> chase;
   double wrong = 0;  ///< wrong places on all ranks
 };
 
-Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator) {
-  Stand stand;
+ChaseContext make_chase_context(const HostChaseSpec& spec, backend::Communicator& communicator) {
+  ChaseContext context;
   together(communicator, [&] {
-    stand.bound = std::make_unique<backend::BoundThread>(backend::usable_cores().front());
-    stand.chase = std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1, spec.pages,
-                                              chase_seed);
-    stand.wrong = static_cast<double>(stand.chase->wrong_elements());
+    context.bound = std::make_unique<backend::BoundThread>(backend::usable_cores().front());
+    context.chase = std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1,
+                                                spec.pages, chase_seed);
+    context.wrong = static_cast<double>(context.chase->wrong_elements());
   });
-  stand.wrong = sum_of_ranks(communicator, stand.wrong);
-  return stand;
+  context.wrong = sum_of_ranks(communicator, context.wrong);
+  return context;
 }
 
 /// The last `count` values, without the warm-up.
@@ -65,8 +65,10 @@ Measurement sample(HostChase& chase, const Sampler& sampler, ChasePieces& pieces
   if (time == measurement.series.end()) return measurement;
   const std::size_t count = time->second.samples.front().size();
   backend::Communicator& communicator = sampler.communicator();
-  measurement.series["core_clock"] = make_series("Hz", gather(communicator, last(clocks, count)));
-  measurement.series["cycles"] = make_series("cycles", gather(communicator, last(cycles, count)));
+  measurement.series["core_clock"] =
+      make_series("Hz", gather_on_ranks(communicator, last(clocks, count)));
+  measurement.series["cycles"] =
+      make_series("cycles", gather_on_ranks(communicator, last(cycles, count)));
   std::ranges::copy(pieces.warnings(communicator), std::back_inserter(measurement.warnings));
   return measurement;
 }
@@ -75,12 +77,12 @@ Measurement sample(HostChase& chase, const Sampler& sampler, ChasePieces& pieces
 
 Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler) {
   try {
-    Stand stand = make_stand(spec, sampler.communicator());
+    ChaseContext context = make_chase_context(spec, sampler.communicator());
     ChasePieces pieces;
     Measurement measurement =
-        stand.wrong > 0 ? wrong_chase(stand.wrong) : sample(*stand.chase, sampler, pieces);
+        context.wrong > 0 ? wrong_chase(context.wrong) : sample(*context.chase, sampler, pieces);
     measurement.implementation = fmt::format(
-        "pointer chase over {} places, in pieces of {} accesses, {}", stand.chase->places(),
+        "pointer chase over {} places, in pieces of {} accesses, {}", context.chase->places(),
         ChasePieces::accesses, pieces.count_text(sampler.communicator()));
     return measurement;
   } catch (const Unsupported& error) {

@@ -11,7 +11,7 @@
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/host_sweep.hpp"
-#include "bench/memory/host/told_caches.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -87,13 +87,13 @@ std::vector<CacheLevel> without_pages(Measurement& measurement, std::span<const 
 void compare_with_system(Measurement& measurement, std::span<const CacheLevel> levels) {
   const backend::DataCaches caches = backend::data_caches();
   if (caches.levels.empty()) return;
-  const std::vector<ToldCache> matched = match(caches.levels, levels);
+  const std::vector<ReportedCache> matched = match(caches.levels, levels);
   measurement.implementation += fmt::format("; {}: {}", caches.source, comparison(matched));
   if (const auto smaller = last_is_smaller(matched)) measurement.warnings.push_back(*smaller);
-  std::vector<double> told;
-  told.reserve(matched.size());
-  for (const ToldCache& each : matched) told.push_back(each.told.size.si());
-  measurement.series["told_capacity"] = make_series("B", {std::move(told)});
+  std::vector<double> reported;
+  reported.reserve(matched.size());
+  for (const ReportedCache& each : matched) reported.push_back(each.reported.size.si());
+  measurement.series["told_capacity"] = make_series("B", {std::move(reported)});
 }
 
 void add_cycles(Measurement& measurement) {

@@ -9,7 +9,7 @@
 #include "backend/comm/together.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 #include "bench/memory/host/room.hpp"
 #include "core/base/error.hpp"
@@ -77,12 +77,12 @@ Measurement HostSweep::verdict(std::string_view chases, std::string_view of_each
 
 void HostSweep::add_series(Measurement& measurement, const char* name, const char* unit,
                            const std::vector<double>& mine) const {
-  measurement.series[name] = make_series(unit, gather(*communicator_, mine));
+  measurement.series[name] = make_series(unit, gather_on_ranks(*communicator_, mine));
 }
 
 std::vector<SizeLatency> HostSweep::slowest(const std::vector<double>& bytes,
                                             const std::vector<double>& mine) const {
-  return paired(bytes, slowest_rank(gather(*communicator_, mine)));
+  return paired(bytes, slowest_rank(gather_on_ranks(*communicator_, mine)));
 }
 
 Measurement wrong_chase(double places) {

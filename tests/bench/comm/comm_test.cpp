@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/few_samples.hpp"
 #include "tests/bench/comm/wrong_communicator.hpp"
 
 namespace dlscale::bench {
@@ -19,23 +20,11 @@ using backend::Communicator;
 using testing::HasSubstr;
 using Values = std::map<std::string, std::string>;
 
-const Benchmark& comm_benchmark() {
-  return *family<Benchmark>().find("comm");
-}
-
-StoppingCriterion few_samples() {
-  StoppingCriterion criterion;
-  criterion.min_samples = 6;
-  criterion.max_samples = 6;
-  criterion.min_warmup = Seconds(0);
-  criterion.min_warmups = 1;
-  return criterion;
-}
-
 void for_each_measurement(Communicator& ranks, const Values& values,
-                          const std::function<void(const Cell&, const Measurement&)>& use) {
+                          const std::function<void(const Cell&, const Measurement&)>& use,
+                          const StoppingCriterion& criterion = one_sample()) {
   Context context = make_context(comm_benchmark(), values, ranks);
-  const Sampler sampler(ranks, few_samples());
+  const Sampler sampler(ranks, criterion);
   for (const Cell& cell : comm_benchmark().cells(context)) use(cell, cell.measure(sampler));
 }
 
@@ -57,10 +46,11 @@ TEST(BenchComm, MeasuresEveryCellOnEveryRank) {
   for (const int size : {2, 3}) {
     backend::run_on_threads(size, [](Communicator& ranks) {
       int cells = 0;
-      for_each_measurement(ranks, small, [&](const Cell& cell, const Measurement& measurement) {
+      const auto use = [&](const Cell& cell, const Measurement& measurement) {
         ++cells;
         expect_times_of_every_rank(cell, measurement, ranks.size());
-      });
+      };
+      for_each_measurement(ranks, small, use, few_samples());
       EXPECT_EQ(cells, 2 * 3 * 2);
     });
   }
@@ -290,11 +280,12 @@ TEST(BenchComm, CarriesOutAlgorithmsInEveryModeFromColdBuffers) {
 
 TEST(BenchComm, MeasuresFromColdBuffersByDefault) {
   backend::run_on_threads(2, [](Communicator& ranks) {
-    for_each_measurement(ranks, {{"sizes", "4KiB"}}, [&](const Cell& cell, const Measurement& m) {
+    const auto use = [&](const Cell& cell, const Measurement& m) {
       EXPECT_EQ(cell.axes.at("cache"), "cold");
       EXPECT_EQ(cell.axes.at("collective"), "all_reduce");
       expect_times_of_every_rank(cell, m, ranks.size());
-    });
+    };
+    for_each_measurement(ranks, {{"sizes", "4KiB"}}, use, few_samples());
   });
 }
 
@@ -305,21 +296,23 @@ TEST(BenchComm, MeasuresBuffersAsTheyWereLeft) {
                         {"in_place", "yes,no"},
                         {"dtype", "f32,f16,i32,u8"}};
     int rows = 0;
-    for_each_measurement(ranks, reused, [&](const Cell& cell, const Measurement& m) {
+    const auto use = [&](const Cell& cell, const Measurement& m) {
       EXPECT_EQ(cell.axes.at("cache"), "reused");
       expect_times_of_every_rank(cell, m, ranks.size());
       ++rows;
-    });
+    };
+    for_each_measurement(ranks, reused, use, few_samples());
     EXPECT_EQ(rows, 2 * 4);
   });
 }
 
 TEST(BenchComm, MeasuresTheRanksOfALauncher) {
   backend::Processes::run([](Communicator& ranks) {
-    for_each_measurement(ranks, small, [&](const Cell& cell, const Measurement& measurement) {
+    const auto use = [&](const Cell& cell, const Measurement& measurement) {
       if (ranks.size() > 1) expect_times_of_every_rank(cell, measurement, ranks.size());
       EXPECT_EQ(cell.axes.at("ranks"), std::to_string(ranks.size()));
-    });
+    };
+    for_each_measurement(ranks, small, use, few_samples());
   });
 }
 

@@ -25,6 +25,7 @@
 #include "tests/backend/compute/near_device.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/comm/between_devices.hpp"
+#include "tests/bench/comm/few_samples.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -43,14 +44,6 @@ class WrongBetweenDevices : public BetweenDevices {
     if (rank() == 0) data.back() += 1;
   }
 };
-
-StoppingCriterion few_samples() {
-  StoppingCriterion criterion;
-  criterion.min_samples = criterion.max_samples = 6;
-  criterion.min_warmup = Seconds(0);
-  criterion.min_warmups = 1;
-  return criterion;
-}
 
 Measurement measure(Communicator& ranks, const Message& message,
                     const std::shared_ptr<backend::ComputeDevice>& device, double rotation = 0) {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/comm/overlap/beside_rounds.hpp"
+#include "bench/comm/overlap/overlap_rounds.hpp"
 
 namespace dlscale::bench {
 namespace {

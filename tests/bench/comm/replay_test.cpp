@@ -16,6 +16,7 @@
 #include "core/results/communication_profile.hpp"
 #include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/few_samples.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/train/data/temporary_folder.hpp"
 
@@ -28,10 +29,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using Values = std::map<std::string, std::string>;
-
-const Benchmark& comm_benchmark() {
-  return *family<Benchmark>().find("comm");
-}
 
 ProfiledMessage message(const std::string& collective, std::int64_t bytes, double posted) {
   return {.collective = collective,

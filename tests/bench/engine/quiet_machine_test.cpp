@@ -8,7 +8,7 @@
 
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 #include "bench/quiet/quiet_machine.hpp"
 #include "core/base/error.hpp"
 #include "tests/bench/engine/scripted_work.hpp"
@@ -100,8 +100,8 @@ TEST_F(Quiet, MachineIsTheSlowestRank) {
   other.join();
 }
 
-TEST(SpeedWitness, TakesAboutAMillisecond) {
-  const SpeedWitness witness;
+TEST(ReferenceWork, TakesAboutAMillisecond) {
+  const ReferenceWork witness;
   EXPECT_GE(witness.time(), Seconds(1e-4));  // whatever else runs, it is some work
 }
 

@@ -38,10 +38,10 @@ class BenchDevice : public testing::Test {
  protected:
   [[nodiscard]] std::vector<Cell> cells(const DeviceSelection& wanted,
                                         ProbeFault fault = ProbeFault::none) const {
-    auto stand = std::make_shared<ProbeStand>();
-    stand->probes = make_fake_probes(fault);
-    stand->witness.absent_because = "nobody watches";
-    return device_cells(stand, "fake", wanted, *group_.front());
+    auto probe_context = std::make_shared<ProbeContext>();
+    probe_context->probes = make_fake_probes(fault);
+    probe_context->witness.absent_because = "nobody watches";
+    return device_cells(probe_context, "fake", wanted, *group_.front());
   }
   [[nodiscard]] std::vector<Cell> cells(const std::string& operation,
                                         ProbeFault fault = ProbeFault::none) const {
@@ -180,10 +180,10 @@ TEST_F(BenchDevice, MeasuresOnAllRanksAtOnce) {
     ranks.reserve(2);
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
-        auto stand = std::make_shared<ProbeStand>();
-        stand->probes = make_fake_probes();
-        stand->witness.absent_because = "nobody watches";
-        const auto all = device_cells(stand, "fake", selection({"launch"}), *group[rank]);
+        auto probe_context = std::make_shared<ProbeContext>();
+        probe_context->probes = make_fake_probes();
+        probe_context->witness.absent_because = "nobody watches";
+        const auto all = device_cells(probe_context, "fake", selection({"launch"}), *group[rank]);
         results[rank] = all.front().measure(Sampler(*group[rank], quick));
       });
     }

@@ -12,8 +12,8 @@
 #include "backend/host/host.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/line_size.hpp"
-#include "bench/memory/host/straight_stretches.hpp"
-#include "bench/memory/host/told_caches.hpp"
+#include "bench/memory/host/piecewise_linear_segments.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
@@ -190,7 +190,7 @@ TEST(StraightStretches, CoverAllPointsOnce) {
     std::vector<double> y(n);
     for (double& each : y) each = any(random);
     std::size_t next = 0;
-    for (const Stretch& each : straight_stretches(counted(n), y, 0.01)) {
+    for (const Segment& each : piecewise_linear_segments(counted(n), y, 0.01)) {
       EXPECT_EQ(each.first, next);
       EXPECT_GE(each.count, 1U);
       next = each.first + each.count;
@@ -203,7 +203,7 @@ TEST(StraightStretches, CoverAllPointsOnce) {
 
 TEST(StraightStretches, AreOneForALine) {
   const auto found =
-      straight_stretches(counted(30), curve(30, [](double x) { return 3 - 0.5 * x; }), 0.01);
+      piecewise_linear_segments(counted(30), curve(30, [](double x) { return 3 - 0.5 * x; }), 0.01);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_NEAR(found[0].slope, -0.5, 1e-9);
   EXPECT_EQ(found[0].end_low, 30U);
@@ -211,8 +211,8 @@ TEST(StraightStretches, AreOneForALine) {
 }
 
 TEST(StraightStretches, AreCutAtAStep) {
-  const auto found =
-      straight_stretches(counted(30), curve(30, [](double x) { return x < 12 ? 1.0 : 2.0; }), 0.01);
+  const auto found = piecewise_linear_segments(
+      counted(30), curve(30, [](double x) { return x < 12 ? 1.0 : 2.0; }), 0.01);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].count, 12U);
   EXPECT_EQ(found[0].end_low, 12U);
@@ -220,7 +220,7 @@ TEST(StraightStretches, AreCutAtAStep) {
 }
 
 TEST(StraightStretches, AreCutAtABend) {
-  const auto found = straight_stretches(
+  const auto found = piecewise_linear_segments(
       counted(40), curve(40, [](double x) { return std::max(0.0, x - 20); }), 0.01);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_NEAR(static_cast<double>(found[0].count), 20, 1);
@@ -230,7 +230,7 @@ TEST(StraightStretches, AreCutAtABend) {
 TEST(StraightStretches, DoNotFollowASinglePointThatSticksOut) {
   auto y = curve(30, [](double) { return 1.0; });
   y[10] = 5;
-  EXPECT_EQ(straight_stretches(counted(30), y, 0.01).size(), 1U);
+  EXPECT_EQ(piecewise_linear_segments(counted(30), y, 0.01).size(), 1U);
 }
 
 TEST(StraightStretches, AreFewUnderNoiseAlone) {
@@ -240,7 +240,7 @@ TEST(StraightStretches, AreFewUnderNoiseAlone) {
     std::normal_distribution<double> noise(0, 0.1);
     std::vector<double> y(60);
     for (double& each : y) each = noise(random);
-    cuts += static_cast<int>(straight_stretches(counted(60), y, 0.001).size()) - 1;
+    cuts += static_cast<int>(piecewise_linear_segments(counted(60), y, 0.001).size()) - 1;
   }
   EXPECT_LE(cuts, 5);
 }
@@ -252,7 +252,7 @@ TEST(StraightStretches, HaveTheTrueCutWithinTheIntervalMostly) {
     std::normal_distribution<double> noise(0, 0.1);
     std::vector<double> y(40);
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = (i < 17 ? 0 : 0.4) + noise(random);
-    const auto found = straight_stretches(counted(40), y, 0.001);
+    const auto found = piecewise_linear_segments(counted(40), y, 0.001);
     if (found.size() < 2) continue;
     within += found[0].end_low <= 17 && found[0].end_high >= 17 ? 1 : 0;
   }
@@ -260,11 +260,11 @@ TEST(StraightStretches, HaveTheTrueCutWithinTheIntervalMostly) {
 }
 
 TEST(StraightStretches, WantEquallyManyOfBoth) {
-  EXPECT_THROW(straight_stretches(counted(3), counted(2), 0.01), std::logic_error);
-  EXPECT_TRUE(straight_stretches({}, {}, 0.01).empty());
+  EXPECT_THROW(piecewise_linear_segments(counted(3), counted(2), 0.01), std::logic_error);
+  EXPECT_TRUE(piecewise_linear_segments({}, {}, 0.01).empty());
 }
 
-const std::vector<backend::DataCache> told{
+const std::vector<backend::DataCache> reported{
     {1, 48_KiB, Bytes(64)}, {2, 1_MiB, Bytes(64)}, {3, 32_MiB, Bytes(64)}};
 
 CacheLevel level(std::size_t bytes, std::size_t above) {
@@ -274,7 +274,7 @@ CacheLevel level(std::size_t bytes, std::size_t above) {
 TEST(ToldCaches, ArePutBesideTheNearestLevel) {
   const std::vector<CacheLevel> measured{level(46000, 50000), level(900000, 1000000),
                                          level(4000000, 5000000), level(1 << 27, 1 << 27)};
-  const auto caches = match(told, measured);
+  const auto caches = match(reported, measured);
   ASSERT_EQ(caches.size(), 3U);
   EXPECT_EQ(caches[0].measured, 46000U);
   EXPECT_EQ(caches[1].measured, 900000U);
@@ -286,7 +286,7 @@ TEST(ToldCaches, ArePutBesideTheNearestLevel) {
 
 TEST(ToldCaches, SayWhyTheLastMayLookSmaller) {
   const auto last_seen = [](std::vector<CacheLevel> measured) {
-    return last_is_smaller(match(told, measured)).value_or("");
+    return last_is_smaller(match(reported, measured)).value_or("");
   };
   const std::string part = last_seen({level(900000, 1000000), level(4 << 20, 5 << 20)});
   EXPECT_TRUE(
@@ -301,7 +301,7 @@ TEST(ToldCaches, SayWhyTheLastMayLookSmaller) {
 }
 
 TEST(ToldCaches, AreNotMemoryWhoseEndWasNotSeen) {
-  EXPECT_EQ(match(told, std::vector<CacheLevel>{level(32 << 20, 32 << 20)})[2].measured, 0U);
+  EXPECT_EQ(match(reported, std::vector<CacheLevel>{level(32 << 20, 32 << 20)})[2].measured, 0U);
 }
 
 TEST(ToldCaches, ShareNoLevel) {
@@ -323,8 +323,8 @@ TEST(ShareOfPages, IsWhatHugePagesTakeAway) {
 TEST(ToldCaches, MayBeNone) {
   EXPECT_TRUE(match({}, {}).empty());
   EXPECT_EQ(comparison({}), "");
-  EXPECT_EQ(match(told, {}).size(), 3U);
-  EXPECT_EQ(comparison(match(told, {})),
+  EXPECT_EQ(match(reported, {}).size(), 3U);
+  EXPECT_EQ(comparison(match(reported, {})),
             "L1 48.0 KiB not seen, L2 1.00 MiB not seen, L3 32.0 MiB "
             "not seen");
 }

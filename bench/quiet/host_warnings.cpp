@@ -1,4 +1,4 @@
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/quiet/host_warnings.hpp"
 
 #include <string>
 #include <vector>
@@ -15,14 +15,14 @@ void add(Measurement& measurement, const std::vector<std::string>& doubts) {
 
 }  // namespace
 
-void add_host_doubts(Measurement& measurement, int threads,
-                     const backend::Communicator& communicator) {
+void add_host_warnings(Measurement& measurement, int threads,
+                       const backend::Communicator& communicator) {
   add(measurement, backend::host_warnings(threads, communicator.node_size()));
 }
 
-void add_compute_doubts(Measurement& measurement, int threads,
-                        const backend::Communicator& communicator) {
-  add_host_doubts(measurement, threads, communicator);
+void add_compute_warnings(Measurement& measurement, int threads,
+                          const backend::Communicator& communicator) {
+  add_host_warnings(measurement, threads, communicator);
   add(measurement, backend::memory_node_warnings(threads, backend::usable_memory_nodes()));
 }
 

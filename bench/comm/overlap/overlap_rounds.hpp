@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "backend/comm/communicator.hpp"
-#include "bench/comm/overlap/beside_work.hpp"
 #include "bench/comm/overlap/overlap.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "core/base/units.hpp"
 
@@ -45,12 +45,12 @@ class MessageThread {
 ///
 /// An exception of the work is kept. The work is skipped from then on, but this rank still joins
 /// the barriers, so that the others do not block.
-class BesideRounds {
+class OverlapRounds {
  public:
   /// `ranks` is for the calling thread, `carrier` (the same ranks) for the traffic; all must
   /// outlive it. `waiting` is the wait policy of the barrier before the messages.
-  BesideRounds(backend::Communicator& ranks, backend::Communicator& carrier, Traffic& traffic,
-               BesideWork& work, backend::Waiting waiting)
+  OverlapRounds(backend::Communicator& ranks, backend::Communicator& carrier, Traffic& traffic,
+                OverlapWork& work, backend::Waiting waiting)
       : ranks_(&ranks), carrier_(&carrier), traffic_(&traffic), work_(&work), waiting_(waiting) {}
 
   /// Sets the runs of the work in each round; once by default.
@@ -79,7 +79,7 @@ class BesideRounds {
   backend::Communicator* ranks_;
   backend::Communicator* carrier_;
   Traffic* traffic_;
-  BesideWork* work_;
+  OverlapWork* work_;
   backend::Waiting waiting_;
   int runs_ = 1;
   int first_ = 0;  ///< index of the first of the three in the next round

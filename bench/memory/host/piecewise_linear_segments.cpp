@@ -1,4 +1,4 @@
-#include "bench/memory/host/straight_stretches.hpp"
+#include "bench/memory/host/piecewise_linear_segments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -132,23 +132,23 @@ class Cuts {
 
 }  // namespace
 
-std::vector<Stretch> straight_stretches(std::span<const double> x, std::span<const double> y,
-                                        double least_noise) {
+std::vector<Segment> piecewise_linear_segments(std::span<const double> x, std::span<const double> y,
+                                               double least_noise) {
   EXPECT(x.size() == y.size() && least_noise > 0);
   if (x.empty()) return {};
   const std::vector<double> smooth = running_median(y);
   const Sums sums(x, smooth);
   const Cuts cuts(sums, x.size(), noise_of(y, least_noise));
-  std::vector<Stretch> stretches;
+  std::vector<Segment> segments;
   std::size_t first = 0;
   for (const std::size_t end : cuts.ends()) {
-    Stretch found{first, end - first, sums.slope(first, end), end, end};
+    Segment found{first, end - first, sums.slope(first, end), end, end};
     while (found.end_low > 1 && cuts.plausible(found.end_low - 1)) --found.end_low;
     while (found.end_high < x.size() && cuts.plausible(found.end_high + 1)) ++found.end_high;
-    stretches.push_back(found);
+    segments.push_back(found);
     first = end;
   }
-  return stretches;
+  return segments;
 }
 
 }  // namespace dlscale::bench

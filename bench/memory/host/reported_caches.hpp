@@ -10,8 +10,8 @@
 namespace dlscale::bench {
 
 /// A cache that the system reports, with its measured size.
-struct ToldCache {
-  backend::DataCache told;
+struct ReportedCache {
+  backend::DataCache reported;
   std::size_t measured = 0;  ///< bytes; 0: no level of about that size was found
   std::size_t part = 0;      ///< bytes; measured level that is a part of this cache, if any
 };
@@ -20,18 +20,18 @@ struct ToldCache {
 /// matches one cache at most. A level without a measured end, such as memory, matches none. For an
 /// unmatched cache, the largest level above the previous cache's size is a part of it: others use
 /// the rest.
-std::vector<ToldCache> match(std::span<const backend::DataCache> told,
-                             std::span<const CacheLevel> measured);
+std::vector<ReportedCache> match(std::span<const backend::DataCache> reported,
+                                 std::span<const CacheLevel> measured);
 
 /// Share of the latency rise, from a level to a larger working set, which disappears with huge
 /// pages. Small pages cause it, not a cache. It is 0 to 1; 0 if there is not a rise.
 double share_of_pages(double level, double larger_in_small, double larger_in_huge);
 
 /// Text such as "L1 48.0 KiB measured 46.3 KiB, L3 32.0 MiB not seen".
-std::string comparison(std::span<const ToldCache> caches);
+std::string comparison(std::span<const ReportedCache> caches);
 
 /// Why the last cache may be smaller than reported, with advice, if less than three quarters of it
 /// were measured; else empty.
-std::optional<std::string> last_is_smaller(std::span<const ToldCache> caches);
+std::optional<std::string> last_is_smaller(std::span<const ReportedCache> caches);
 
 }  // namespace dlscale::bench

@@ -1,4 +1,4 @@
-#include "bench/comm/overlap/beside.hpp"
+#include "bench/comm/overlap/measure_overlap.hpp"
 
 #include <array>
 #include <cstddef>
@@ -12,14 +12,14 @@
 #include <fmt/format.h>
 
 #include "backend/comm/together.hpp"
-#include "bench/comm/overlap/beside_rounds.hpp"
-#include "bench/comm/overlap/beside_work.hpp"
 #include "bench/comm/overlap/overlap.hpp"
+#include "bench/comm/overlap/overlap_rounds.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/traffic/rotating_buffers.hpp"
 #include "bench/comm/traffic/start_skew.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather.hpp"
-#include "bench/quiet/host_doubts.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/quiet/host_warnings.hpp"
 #include "bench/workbench/finding.hpp"
 #include "core/base/statistics.hpp"
 
@@ -49,7 +49,7 @@ std::vector<double> add_series(Communicator& ranks, std::span<const OverlapTimes
                                const Part& part, Measurement& measurement) {
   std::vector<double> mine;
   for (const OverlapTimes& round : rounds) mine.push_back((round.*part.time).si());
-  auto all = gather(ranks, mine);
+  auto all = gather_on_ranks(ranks, mine);
   std::vector<double> longest = slowest_rank(all);
   measurement.series[part.series] = make_series("s", std::move(all));
   return longest;
@@ -97,8 +97,8 @@ Measurement rejected_row(const Finding& finding, const std::string& verdict) {
 
 /// Runs both at once with known results. Returns a row without times if either is wrong on some
 /// rank; else nothing, and the error of the work in `finding`.
-std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, BesideWork& work,
-                                      BesideRounds& rounds, Finding& finding) {
+std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, OverlapWork& work,
+                                      OverlapRounds& rounds, Finding& finding) {
   std::vector<std::byte> memory;
   together(ranks, [&] {
     memory.resize(traffic.memory());
@@ -116,7 +116,7 @@ std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, Bes
 }
 
 /// Checks messages alone; returns a description of errors, or an empty text.
-std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& rounds) {
+std::string check_messages(Communicator& ranks, Traffic& traffic, OverlapRounds& rounds) {
   std::vector<std::byte> memory;
   together(ranks, [&] {
     memory.resize(traffic.memory());
@@ -134,7 +134,7 @@ struct Alone {
   Seconds run;
 };
 
-Alone look(Communicator& ranks, Traffic& traffic, BesideRounds& rounds, RotatingBuffers& buffers) {
+Alone look(Communicator& ranks, Traffic& traffic, OverlapRounds& rounds, RotatingBuffers& buffers) {
   constexpr int looks = 5;
   std::vector<double> messages;
   std::vector<double> runs;
@@ -152,20 +152,21 @@ Alone look(Communicator& ranks, Traffic& traffic, BesideRounds& rounds, Rotating
   return {Seconds(longest[0]), Seconds(longest[1])};
 }
 
-class BesideCell {
+class OverlapCell {
  public:
-  BesideCell(const MessageConditions& conditions, const Beside& beside, const Sampler& sampler)
+  OverlapCell(const MessageConditions& conditions, const OverlapSetup& beside,
+              const Sampler& sampler)
       : conditions_(&conditions), beside_(&beside), sampler_(&sampler) {}
 
   Measurement measure(Communicator& carrier, Traffic& traffic, const Message& message) {
     Communicator& ranks = sampler_->communicator();
-    std::unique_ptr<BesideWork> work;
+    std::unique_ptr<OverlapWork> work;
     together(ranks, [&] {
       work = beside_->make_work();
       expect_host_memory("its buffers", memory_of(traffic, conditions_->rotation) + work->memory(),
                          ranks.node_size());
     });
-    BesideRounds rounds(ranks, carrier, traffic, *work, conditions_->waiting);
+    OverlapRounds rounds(ranks, carrier, traffic, *work, conditions_->waiting);
     Finding finding;
     if (auto row = check_both(ranks, traffic, *work, rounds, finding)) return *std::move(row);
     const auto buffers = make_buffers(ranks, traffic, message, *conditions_);
@@ -183,7 +184,7 @@ class BesideCell {
   }
 
  private:
-  Measurement sample(Communicator& ranks, Traffic& traffic, BesideRounds& rounds,
+  Measurement sample(Communicator& ranks, Traffic& traffic, OverlapRounds& rounds,
                      RotatingBuffers& buffers) {
     StartWatch starts(ranks);
     std::vector<OverlapTimes> taken;
@@ -203,7 +204,7 @@ class BesideCell {
     return measurement;
   }
 
-  void describe(const Traffic& traffic, const BesideWork& work, const BesideRounds& rounds,
+  void describe(const Traffic& traffic, const OverlapWork& work, const OverlapRounds& rounds,
                 const Finding& finding, Measurement& row) const {
     if (!row.series.empty()) {
       row.series["compute_runs"] = make_series("1", {{static_cast<double>(rounds.runs())}});
@@ -216,28 +217,28 @@ class BesideCell {
   }
 
   const MessageConditions* conditions_;
-  const Beside* beside_;
+  const OverlapSetup* beside_;
   const Sampler* sampler_;
 };
 
 }  // namespace
 
-Measurement measure_beside(const Message& message, const MessageConditions& conditions,
-                           const Beside& beside, const Sampler& sampler) {
+Measurement measure_overlap(const Message& message, const MessageConditions& conditions,
+                            const OverlapSetup& beside, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
   // Messages use their own thread and their own communicator.
   const std::unique_ptr<Communicator> carrier = ranks.duplicate();
   Measurement measurement;
   try {
     const std::unique_ptr<Traffic> traffic = make_traffic(*carrier, message);
-    measurement = BesideCell(conditions, beside, sampler).measure(*carrier, *traffic, message);
+    measurement = OverlapCell(conditions, beside, sampler).measure(*carrier, *traffic, message);
   } catch (const Unsupported& error) {
     measurement = unsupported(error);
   }
   if (measurement.implementation.empty()) measurement.implementation = ranks.host_library();
   measurement.warnings.insert(measurement.warnings.end(), conditions.warnings.begin(),
                               conditions.warnings.end());
-  add_host_doubts(measurement, beside.threads + 1, ranks);
+  add_host_warnings(measurement, beside.threads + 1, ranks);
   return measurement;
 }
 

@@ -1,4 +1,4 @@
-#include "bench/comm/overlap/beside.hpp"
+#include "bench/comm/overlap/measure_overlap.hpp"
 
 #include <map>
 #include <set>
@@ -33,10 +33,10 @@ std::shared_ptr<Workbench> workbench() {
                                      open_device("reference", 1), 1);
 }
 
-TEST(BesideWork, LeavesWhatIsRight) {
+TEST(OverlapWork, LeavesWhatIsRight) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
-  for (const std::string& name : beside_names()) {
-    const auto work = make_beside_work(name, needs_backend(name) ? workbench() : nullptr);
+  for (const std::string& name : overlap_work_names()) {
+    const auto work = make_overlap_work(name, needs_backend(name) ? workbench() : nullptr);
     for (int round = 0; round < 2; ++round) {
       work->spoil();
       work->run();
@@ -48,11 +48,11 @@ TEST(BesideWork, LeavesWhatIsRight) {
   }
 }
 
-TEST(BesideWork, IsWrongWhereSomethingElseWroteToItsResult) {
+TEST(OverlapWork, IsWrongWhereSomethingElseWroteToItsResult) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
-  for (const std::string& name : beside_names()) {
+  for (const std::string& name : overlap_work_names()) {
     if (!needs_backend(name)) continue;  // of a copy only what was copied is looked at
-    const auto work = make_beside_work(name, workbench());
+    const auto work = make_overlap_work(name, workbench());
     work->run();
     work->spoil();
     EXPECT_GT(work->check().error, backend::allowed_error(DType::f32)) << name;
@@ -133,7 +133,7 @@ void expect_all_rows(Communicator& ranks, const Values& values, std::size_t coun
   EXPECT_EQ(keys.size(), count);
 }
 
-TEST(BesideMessages, IsMeasuredForEveryCollective) {
+TEST(OverlapMessages, IsMeasuredForEveryCollective) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   for (const int size : {2, 3}) {
     backend::run_on_threads(
@@ -141,7 +141,7 @@ TEST(BesideMessages, IsMeasuredForEveryCollective) {
   }
 }
 
-TEST(BesideMessages, SayAtOnceThatThreadsShareCores) {
+TEST(OverlapMessages, SayAtOnceThatThreadsShareCores) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   if (quickest_backend() == "reference") GTEST_SKIP() << "it computes on one thread";
   const std::string crowded = std::to_string(backend::usable_cores().size() + 1);
@@ -160,7 +160,7 @@ TEST(BesideMessages, SayAtOnceThatThreadsShareCores) {
   EXPECT_EQ(said.find("are to be busy"), said.rfind("are to be busy")) << said;
 }
 
-TEST(BesideMessages, IsMeasuredBetweenTheRanksOfALauncher) {
+TEST(OverlapMessages, IsMeasuredBetweenTheRanksOfALauncher) {
   backend::Processes::run([](Communicator& ranks) {
     if (ranks.size() == 1) return;
     Values values = beside_all();
@@ -169,7 +169,7 @@ TEST(BesideMessages, IsMeasuredBetweenTheRanksOfALauncher) {
   });
 }
 
-TEST(BesideMessages, TakesBuffersInTurnAndOtherCallsToo) {
+TEST(OverlapMessages, TakesBuffersInTurnAndOtherCallsToo) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(2, [](Communicator& ranks) {
     expect_all_rows(ranks,
@@ -183,7 +183,7 @@ TEST(BesideMessages, TakesBuffersInTurnAndOtherCallsToo) {
 }
 
 /// Work that goes wrong, on one rank, from some run on.
-class FaultyWork : public BesideWork {
+class FaultyWork : public OverlapWork {
  public:
   enum class Fault { none, wrong, throws };
   FaultyWork(Fault fault, int after) : fault_(fault), after_(after) {}
@@ -207,12 +207,13 @@ class FaultyWork : public BesideWork {
 
 Measurement measure_faulty(Communicator& ranks, FaultyWork::Fault fault, int after) {
   const auto of_rank = ranks.rank() == 1 ? fault : FaultyWork::Fault::none;
-  const Beside beside{.make_work = [=] { return std::make_unique<FaultyWork>(of_rank, after); }};
+  const OverlapSetup beside{
+      .make_work = [=] { return std::make_unique<FaultyWork>(of_rank, after); }};
   const Message message{.collective = "all_reduce", .bytes = 4096};
-  return measure_beside(message, {}, beside, Sampler(ranks, quick));
+  return measure_overlap(message, {}, beside, Sampler(ranks, quick));
 }
 
-TEST(BesideMessages, HaveNoTimeWhereTheWorkBecameWrong) {
+TEST(OverlapMessages, HaveNoTimeWhereTheWorkBecameWrong) {
   for (const int after : {0, 10}) {  // before the first sample, and among them
     backend::run_on_threads(3, [after](Communicator& ranks) {
       const Measurement row = measure_faulty(ranks, FaultyWork::Fault::wrong, after);
@@ -223,7 +224,7 @@ TEST(BesideMessages, HaveNoTimeWhereTheWorkBecameWrong) {
   }
 }
 
-TEST(BesideMessages, EndOnAllRanksWhereTheWorkThrows) {
+TEST(OverlapMessages, EndOnAllRanksWhereTheWorkThrows) {
   for (const int after : {0, 4, 10}) {
     backend::run_on_threads(3, [after](Communicator& ranks) {
       try {
@@ -236,13 +237,13 @@ TEST(BesideMessages, EndOnAllRanksWhereTheWorkThrows) {
   }
 }
 
-TEST(BesideMessages, AreUnsupportedWhereTheWorkIs) {
+TEST(OverlapMessages, AreUnsupportedWhereTheWorkIs) {
   backend::run_on_threads(2, [](Communicator& ranks) {
-    const Beside beside{.make_work = []() -> std::unique_ptr<BesideWork> {
+    const OverlapSetup beside{.make_work = []() -> std::unique_ptr<OverlapWork> {
       throw Unsupported("There is no such work here. Use another --beside.");
     }};
     const Message message{.collective = "all_reduce", .bytes = 4096};
-    const Measurement row = measure_beside(message, {}, beside, Sampler(ranks, quick));
+    const Measurement row = measure_overlap(message, {}, beside, Sampler(ranks, quick));
     EXPECT_EQ(row.status, Status::unsupported);
     EXPECT_THAT(row.reason, HasSubstr("no such work"));
   });

@@ -1,4 +1,4 @@
-#include "bench/comm/overlap/beside_rounds.hpp"
+#include "bench/comm/overlap/overlap_rounds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,19 +56,19 @@ void MessageThread::run(const std::stop_token& stop) {
   }
 }
 
-Seconds BesideRounds::compute() {
+Seconds OverlapRounds::compute() {
   ranks_->meet(backend::Waiting::spin);
   return timed([this] { do_work(); });
 }
 
-Seconds BesideRounds::send() {
+Seconds OverlapRounds::send() {
   ranks_->meet(backend::Waiting::spin);
   thread_.begin([this] { carry(); });
   thread_.finish();
   return carried_;
 }
 
-OverlapTimes BesideRounds::both() {
+OverlapTimes OverlapRounds::both() {
   ranks_->meet(backend::Waiting::spin);
   const Clock::time_point origin = Clock::now();
   thread_.begin([this] { carry(); });
@@ -84,7 +84,7 @@ OverlapTimes BesideRounds::both() {
           .messages_beside = carried_};
 }
 
-OverlapTimes BesideRounds::round(const std::function<void()>& prepare) {
+OverlapTimes OverlapRounds::round(const std::function<void()>& prepare) {
   OverlapTimes alone;
   OverlapTimes at_once;
   for (int i = 0; i < 3; ++i) {
@@ -101,13 +101,13 @@ OverlapTimes BesideRounds::round(const std::function<void()>& prepare) {
 }
 
 /// Signals are left to the sampler, which keeps the samples so far.
-void BesideRounds::throw_failure() const {
+void OverlapRounds::throw_failure() const {
   std::array<double, 1> failed{failure_ ? 1.0 : 0.0};
   ranks_->all_reduce(failed, backend::Reduction::max);
   if (failed[0] > 0) throw_if_ended(agree(*ranks_, failure_), failure_);
 }
 
-void BesideRounds::do_work() {
+void OverlapRounds::do_work() {
   if (failure_) return;
   try {
     for (int i = 0; i < runs_; ++i) work_->run();
@@ -116,7 +116,7 @@ void BesideRounds::do_work() {
   }
 }
 
-void BesideRounds::carry() {
+void OverlapRounds::carry() {
   carrier_->meet(waiting_);
   carried_ = traffic_->once();
 }

@@ -8,7 +8,7 @@ namespace dlscale::bench {
 /// A segment: points first, …, first + count - 1 on one straight line. With 95 % confidence it
 /// ends, and the next one begins, between points `end_low` and `end_high`. The last segment ends
 /// with the data.
-struct Stretch {
+struct Segment {
   std::size_t first = 0;
   std::size_t count = 0;
   double slope = 0;  ///< dy/dx; 0 for a single point
@@ -33,7 +33,7 @@ struct Stretch {
 /// Wrong where the noise is not independent from point to point: a slow drift is cut in pieces.
 ///
 /// Requires ascending x, as many y, and least_noise > 0.
-std::vector<Stretch> straight_stretches(std::span<const double> x, std::span<const double> y,
-                                        double least_noise);
+std::vector<Segment> piecewise_linear_segments(std::span<const double> x, std::span<const double> y,
+                                               double least_noise);
 
 }  // namespace dlscale::bench

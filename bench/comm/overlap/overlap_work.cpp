@@ -1,4 +1,4 @@
-#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 namespace dlscale::bench {
 namespace {
 
-class ProductWork : public BesideWork {
+class ProductWork : public OverlapWork {
  public:
   explicit ProductWork(std::shared_ptr<Workbench> workbench)
       : workbench_(std::move(workbench)),
@@ -56,7 +56,7 @@ class ProductWork : public BesideWork {
   ProductMemory memory_;
 };
 
-class CopyWork : public BesideWork {
+class CopyWork : public OverlapWork {
  public:
   CopyWork()
       : pieces_(pieces_beyond(backend::last_level_cache())),
@@ -118,7 +118,7 @@ class CopyWork : public BesideWork {
 
 }  // namespace
 
-std::vector<std::string> beside_names() {
+std::vector<std::string> overlap_work_names() {
   return {"gemm", "conv", "memcpy"};
 }
 
@@ -126,20 +126,20 @@ bool needs_backend(std::string_view name) {
   return name != "memcpy";
 }
 
-std::unique_ptr<BesideWork> make_beside_product(std::shared_ptr<Workbench> workbench) {
+std::unique_ptr<OverlapWork> make_overlap_product(std::shared_ptr<Workbench> workbench) {
   return std::make_unique<ProductWork>(std::move(workbench));
 }
 
-std::unique_ptr<BesideWork> make_beside_copy() {
+std::unique_ptr<OverlapWork> make_overlap_copy() {
   return std::make_unique<CopyWork>();
 }
 
-std::unique_ptr<BesideWork> make_beside_work(std::string_view name,
-                                             const std::shared_ptr<Workbench>& workbench) {
-  if (name == "gemm") return make_beside_product(workbench);
-  if (name == "conv") return make_beside_convolution(workbench);
+std::unique_ptr<OverlapWork> make_overlap_work(std::string_view name,
+                                               const std::shared_ptr<Workbench>& workbench) {
+  if (name == "gemm") return make_overlap_product(workbench);
+  if (name == "conv") return make_overlap_convolution(workbench);
   EXPECT(name == "memcpy");
-  return make_beside_copy();
+  return make_overlap_copy();
 }
 
 }  // namespace dlscale::bench

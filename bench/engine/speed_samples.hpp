@@ -14,9 +14,9 @@ namespace dlscale::bench {
 /// Fixed work of a thread, about a millisecond of arithmetic in registers. It separates changes of
 /// the processor's own speed (other programs, other guests of its host, clocks) from changes of the
 /// measured code. The interval of a median cannot show that a machine is slow for minutes.
-class SpeedWitness {
+class ReferenceWork {
  public:
-  SpeedWitness();
+  ReferenceWork();
   /// Current time of the work: the least of three runs, as an interrupted run does not show the
   /// processor's speed.
   [[nodiscard]] Seconds time() const;
@@ -27,14 +27,14 @@ class SpeedWitness {
   std::int64_t steps_ = 1024;
 };
 
-/// Checks of the speed of all ranks' machines by fixed work on each (SpeedWitness).
-class SpeedLooks {
+/// Checks of the speed of all ranks' machines by fixed work on each (ReferenceWork).
+class SpeedSamples {
  public:
   /// Largest excess over the work's least time, on any rank, that counts as quiet.
   static constexpr double tolerance = 0.08;
 
   /// `witness` returns the current time of fixed work. `communicator` must outlive it.
-  SpeedLooks(backend::Communicator& communicator, std::function<Seconds()> witness);
+  SpeedSamples(backend::Communicator& communicator, std::function<Seconds()> witness);
 
   /// Collective: runs the witness on every rank.
   void look();
@@ -59,6 +59,6 @@ class SpeedLooks {
 
 /// Adds a warning with the text `what` to a measurement on a machine that was not quiet. If the
 /// status is ok or unstable, adds it to the reason, too; ok becomes unstable.
-void doubt_speed(Measurement& measurement, const std::string& what);
+void warn_of_speed(Measurement& measurement, const std::string& what);
 
 }  // namespace dlscale::bench

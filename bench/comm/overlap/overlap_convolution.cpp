@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "backend/compute/check/operation_memory.hpp"
-#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
 #include "train/engine/program_plan.hpp"
@@ -100,7 +100,7 @@ Finding compare(std::span<const float> found, std::span<const float> expected) {
           .mean_error = sum / static_cast<double>(expected.size())};
 }
 
-class ConvolutionWork : public BesideWork {
+class ConvolutionWork : public OverlapWork {
  public:
   explicit ConvolutionWork(std::shared_ptr<Workbench> workbench)
       : workbench_(std::move(workbench)),
@@ -149,7 +149,7 @@ class ConvolutionWork : public BesideWork {
 
 }  // namespace
 
-std::unique_ptr<BesideWork> make_beside_convolution(std::shared_ptr<Workbench> workbench) {
+std::unique_ptr<OverlapWork> make_overlap_convolution(std::shared_ptr<Workbench> workbench) {
   return std::make_unique<ConvolutionWork>(std::move(workbench));
 }
 

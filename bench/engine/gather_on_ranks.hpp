@@ -6,8 +6,8 @@
 namespace dlscale::bench {
 
 /// Collective: the values of every rank, each with equally many.
-std::vector<std::vector<double>> gather(backend::Communicator& communicator,
-                                        const std::vector<double>& mine);
+std::vector<std::vector<double>> gather_on_ranks(backend::Communicator& communicator,
+                                                 const std::vector<double>& mine);
 
 /// Collective: the sum over all ranks.
 double sum_of_ranks(backend::Communicator& communicator, double mine);

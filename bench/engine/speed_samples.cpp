@@ -1,4 +1,4 @@
-#include "bench/engine/speed_looks.hpp"
+#include "bench/engine/speed_samples.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,26 +24,26 @@ void compute(std::int64_t steps) {
 
 }  // namespace
 
-SpeedWitness::SpeedWitness() {
+ReferenceWork::ReferenceWork() {
   constexpr Seconds enough{1e-3};
   while (run() < enough) steps_ *= 2;
 }
 
-Seconds SpeedWitness::run() const {
+Seconds ReferenceWork::run() const {
   return timed([this] { compute(steps_); });
 }
 
-Seconds SpeedWitness::time() const {
+Seconds ReferenceWork::time() const {
   return std::min({run(), run(), run()});
 }
 
-SpeedLooks::SpeedLooks(backend::Communicator& communicator, std::function<Seconds()> witness)
+SpeedSamples::SpeedSamples(backend::Communicator& communicator, std::function<Seconds()> witness)
     : communicator_(&communicator),
       witness_(std::move(witness)),
       least_(static_cast<std::size_t>(communicator.size()), std::numeric_limits<double>::max()),
       times_(least_.size()) {}
 
-void SpeedLooks::look() {
+void SpeedSamples::look() {
   const double mine = witness_().si();
   std::vector<double> all(times_.size());
   communicator_->all_gather(std::as_bytes(std::span(&mine, 1)),
@@ -54,7 +54,7 @@ void SpeedLooks::look() {
   }
 }
 
-double SpeedLooks::slowdown(std::size_t look) const {
+double SpeedSamples::slowdown(std::size_t look) const {
   double slowest = 1;
   for (std::size_t rank = 0; rank < times_.size(); ++rank) {
     slowest = std::max(slowest, times_[rank].at(look) / least_[rank]);
@@ -62,13 +62,13 @@ double SpeedLooks::slowdown(std::size_t look) const {
   return slowest;
 }
 
-double SpeedLooks::slowest() const {
+double SpeedSamples::slowest() const {
   double slowest = 1;
   for (std::size_t look = 0; look < count(); ++look) slowest = std::max(slowest, slowdown(look));
   return slowest;
 }
 
-void doubt_speed(Measurement& measurement, const std::string& what) {
+void warn_of_speed(Measurement& measurement, const std::string& what) {
   measurement.warnings.push_back(what +
                                  ". Stop other programs, or allow more time with --wait-quiet.");
   if (measurement.status == Status::ok) measurement.reason = what;

@@ -1,4 +1,4 @@
-#include "bench/memory/host/told_caches.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 
 #include <fmt/format.h>
 
@@ -11,24 +11,24 @@
 namespace dlscale::bench {
 namespace {
 
-double doublings_apart(Bytes told, const CacheLevel& level) {
-  return std::abs(std::log2(static_cast<double>(level.bytes) / told.si()));
+double doublings_apart(Bytes reported, const CacheLevel& level) {
+  return std::abs(std::log2(static_cast<double>(level.bytes) / reported.si()));
 }
 
-Bytes seen_of(const ToldCache& cache) {
+Bytes seen_of(const ReportedCache& cache) {
   return Bytes(static_cast<double>(std::max(cache.measured, cache.part)));
 }
 
 }  // namespace
 
-std::vector<ToldCache> match(std::span<const backend::DataCache> told,
-                             std::span<const CacheLevel> measured) {
+std::vector<ReportedCache> match(std::span<const backend::DataCache> reported,
+                                 std::span<const CacheLevel> measured) {
   std::vector<CacheLevel> left;
   std::copy_if(measured.begin(), measured.end(), std::back_inserter(left),
                [](const CacheLevel& level) { return level.bytes_high > level.bytes; });
-  std::vector<ToldCache> all;
-  all.reserve(told.size());
-  for (const backend::DataCache& cache : told) {
+  std::vector<ReportedCache> all;
+  all.reserve(reported.size());
+  for (const backend::DataCache& cache : reported) {
     all.push_back({cache});
     const auto nearest =
         std::min_element(left.begin(), left.end(), [&](const CacheLevel& a, const CacheLevel& b) {
@@ -40,10 +40,10 @@ std::vector<ToldCache> match(std::span<const backend::DataCache> told,
   }
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].measured > 0) continue;
-    const Bytes before = all[i - 1].told.size;
+    const Bytes before = all[i - 1].reported.size;
     for (const CacheLevel& level : left) {
       const Bytes size(static_cast<double>(level.bytes));
-      if (size > before && size < all[i].told.size) all[i].part = level.bytes;
+      if (size > before && size < all[i].reported.size) all[i].part = level.bytes;
     }
   }
   return all;
@@ -55,30 +55,30 @@ double share_of_pages(double level, double larger_in_small, double larger_in_hug
   return std::clamp((larger_in_small - larger_in_huge) / rise, 0.0, 1.0);
 }
 
-std::string comparison(std::span<const ToldCache> caches) {
+std::string comparison(std::span<const ReportedCache> caches) {
   std::string text;
-  for (const ToldCache& each : caches) {
-    const std::string size = to_text(each.told.size);
+  for (const ReportedCache& each : caches) {
+    const std::string size = to_text(each.reported.size);
     const Bytes seen = seen_of(each);
     const std::string found =
         seen == Bytes(0)
             ? "not seen"
             : fmt::format("{} {}", each.part > 0 ? "seen up to" : "measured", to_text(seen));
-    text += fmt::format("{}L{} {} {}", text.empty() ? "" : ", ", each.told.level, size, found);
+    text += fmt::format("{}L{} {} {}", text.empty() ? "" : ", ", each.reported.level, size, found);
   }
   return text;
 }
 
-std::optional<std::string> last_is_smaller(std::span<const ToldCache> caches) {
+std::optional<std::string> last_is_smaller(std::span<const ReportedCache> caches) {
   if (caches.empty()) return std::nullopt;
-  const ToldCache& last = caches.back();
+  const ReportedCache& last = caches.back();
   const Bytes seen = seen_of(last);
-  if (seen >= 0.75 * last.told.size) return std::nullopt;
+  if (seen >= 0.75 * last.reported.size) return std::nullopt;
   return fmt::format(
       "the system says that L{} has {}, but the latencies show {}: other programs, ranks or guests "
       "of a virtual machine's host may hold the rest, or the host may grant less than it tells. "
       "Measure one rank on a machine of its own to see all of it.",
-      last.told.level, to_text(last.told.size),
+      last.reported.level, to_text(last.reported.size),
       seen == Bytes(0) ? "no level of it" : to_text(seen) + " of it");
 }
 

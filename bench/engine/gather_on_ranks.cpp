@@ -1,12 +1,12 @@
-#include "bench/engine/gather.hpp"
+#include "bench/engine/gather_on_ranks.hpp"
 
 #include <cstddef>
 #include <span>
 
 namespace dlscale::bench {
 
-std::vector<std::vector<double>> gather(backend::Communicator& communicator,
-                                        const std::vector<double>& mine) {
+std::vector<std::vector<double>> gather_on_ranks(backend::Communicator& communicator,
+                                                 const std::vector<double>& mine) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<double> flat(ranks * mine.size());
   communicator.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(flat)));

@@ -2,7 +2,7 @@
 #include <functional>
 #include <memory>
 
-#include "bench/comm/overlap/beside_work.hpp"
+#include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/traffic/measure.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "bench/engine/benchmark.hpp"
@@ -10,9 +10,9 @@
 namespace dlscale::bench {
 
 /// Work that ranks do while their messages are in flight.
-struct Beside {
+struct OverlapSetup {
   /// Called once per cell by each rank. May throw.
-  std::function<std::unique_ptr<BesideWork>()> make_work;
+  std::function<std::unique_ptr<OverlapWork>()> make_work;
   double ratio = 1;  ///< its time alone as a multiple of the messages' time
   int threads = 1;   ///< number of busy threads
 };
@@ -30,7 +30,7 @@ struct Beside {
 /// The results of both are checked after a concurrent run before the first sample; those of the
 /// work also after the last. Wrong results and unsupported cells give rows as in measure_traffic().
 /// Collective.
-Measurement measure_beside(const Message& message, const MessageConditions& conditions,
-                           const Beside& beside, const Sampler& sampler);
+Measurement measure_overlap(const Message& message, const MessageConditions& conditions,
+                            const OverlapSetup& beside, const Sampler& sampler);
 
 }  // namespace dlscale::bench
