@@ -183,7 +183,7 @@ std::vector<double> curve(std::size_t n, double (*y)(double)) {
   return values;
 }
 
-TEST(StraightStretches, CoverAllPointsOnce) {
+TEST(PiecewiseLinearSegments, CoverAllPointsOnce) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> any(0, 1);
   for (const std::size_t n : {1U, 2U, 3U, 5U, 40U}) {
@@ -201,7 +201,7 @@ TEST(StraightStretches, CoverAllPointsOnce) {
   }
 }
 
-TEST(StraightStretches, AreOneForALine) {
+TEST(PiecewiseLinearSegments, AreOneForALine) {
   const auto found =
       piecewise_linear_segments(counted(30), curve(30, [](double x) { return 3 - 0.5 * x; }), 0.01);
   ASSERT_EQ(found.size(), 1U);
@@ -210,7 +210,7 @@ TEST(StraightStretches, AreOneForALine) {
   EXPECT_EQ(found[0].end_high, 30U);
 }
 
-TEST(StraightStretches, AreCutAtAStep) {
+TEST(PiecewiseLinearSegments, AreCutAtAStep) {
   const auto found = piecewise_linear_segments(
       counted(30), curve(30, [](double x) { return x < 12 ? 1.0 : 2.0; }), 0.01);
   ASSERT_EQ(found.size(), 2U);
@@ -219,7 +219,7 @@ TEST(StraightStretches, AreCutAtAStep) {
   EXPECT_EQ(found[0].end_high, 12U);
 }
 
-TEST(StraightStretches, AreCutAtABend) {
+TEST(PiecewiseLinearSegments, AreCutAtABend) {
   const auto found = piecewise_linear_segments(
       counted(40), curve(40, [](double x) { return std::max(0.0, x - 20); }), 0.01);
   ASSERT_EQ(found.size(), 2U);
@@ -227,13 +227,13 @@ TEST(StraightStretches, AreCutAtABend) {
   EXPECT_NEAR(found[1].slope, 1, 0.01);
 }
 
-TEST(StraightStretches, DoNotFollowASinglePointThatSticksOut) {
+TEST(PiecewiseLinearSegments, DoNotFollowASinglePointThatSticksOut) {
   auto y = curve(30, [](double) { return 1.0; });
   y[10] = 5;
   EXPECT_EQ(piecewise_linear_segments(counted(30), y, 0.01).size(), 1U);
 }
 
-TEST(StraightStretches, AreFewUnderNoiseAlone) {
+TEST(PiecewiseLinearSegments, AreFewUnderNoiseAlone) {
   int cuts = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
@@ -245,7 +245,7 @@ TEST(StraightStretches, AreFewUnderNoiseAlone) {
   EXPECT_LE(cuts, 5);
 }
 
-TEST(StraightStretches, HaveTheTrueCutWithinTheIntervalMostly) {
+TEST(PiecewiseLinearSegments, HaveTheTrueCutWithinTheIntervalMostly) {
   int within = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);
@@ -259,7 +259,7 @@ TEST(StraightStretches, HaveTheTrueCutWithinTheIntervalMostly) {
   EXPECT_GE(within, 80);
 }
 
-TEST(StraightStretches, WantEquallyManyOfBoth) {
+TEST(PiecewiseLinearSegments, WantEquallyManyOfBoth) {
   EXPECT_THROW(piecewise_linear_segments(counted(3), counted(2), 0.01), std::logic_error);
   EXPECT_TRUE(piecewise_linear_segments({}, {}, 0.01).empty());
 }
