@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
 #include "app/options/training_options.hpp"
@@ -71,6 +72,28 @@ ExitCode plan(PlanVerbOptions& options, const CLI::App& verb) {
   return ExitCode::ok;
 }
 
+void group_plan_options(CLI::App& verb) {
+  group_options(
+      verb,
+      {{"What to plan", {"--network", "--epochs", "--target", "--epochs-at", "--samples"}},
+       {"On what", {"--cluster", "--machine", "--inter-node-bandwidth"}},
+       {"What to choose from",
+        {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--buckets",
+         "--synchronisation", "--framework"}},
+       {"Limits and objective",
+        {"--time-limit", "--cost-per-gpu-hour", "--budget", "--max-global-batch", "--objective"}},
+       {"How it trains", {"--dtype"}},
+       {"Output", {"--format", "--output"}},
+       {"Advanced: hardware", {"--inter-node-latency"}},
+       {"Advanced: exchange of gradients",
+        {"--all-reduce", "--cycle", "--fusion-threshold", "--partition", "--credit", "--servers",
+         "--sharding", "--transport", "--callers"}},
+       {"Advanced: computing and input",
+        {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
+         "--normalise", "--launch", "--fuse"}},
+       {"Advanced: search and output", {"--critical-batch", "--check", "--color"}}});
+}
+
 void declare_plan(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PlanVerbOptions>();
   options->training.declare_hardware(verb);
@@ -79,14 +102,13 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   declare_settings(verb, options->training.exchange);
   options->training.declare_training(verb);
   options->output.declare(verb);
+  group_plan_options(verb);
   verb.footer(
-      "Exit code 2: nothing keeps to the limits.\n"
+      "Exit code 2: no plan is within the limits.\n"
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9 "
-      "--time-limit \"7 d\" --objective cost\n"
+      "--time-limit \"7 d\"\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --gpus 64 --epochs 90 "
-      "--buckets 1MiB..64MiB:x2 --cost-per-gpu-hour 2.5 --budget 500\n"
-      "Example: dlscale plan --network resnet50 --cluster v100x16_ib100 --global-batch 1024 "
-      "--framework pytorch_ddp --target imagenet-75.9");
+      "--cost-per-gpu-hour 2.5 --budget 500");
   verb.callback([options, &verb, &result] { result = plan(*options, verb); });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/number_sweep.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
@@ -220,24 +221,43 @@ ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   return ExitCode::ok;
 }
 
+void group_predict_options(CLI::App& verb) {
+  group_options(
+      verb,
+      {{"What to predict",
+        {"--network", "--ranks", "--batch", "--global-batch", "--layers", "--explain", "--epochs",
+         "--target"}},
+       {"On what", {"--cluster", "--machine", "--inter-node-bandwidth", "--device"}},
+       {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
+       {"From other inputs than a network", {"--layer-times", "--cases"}},
+       {"Output", {"--format", "--output", "--trace"}},
+       {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
+       {"Advanced: exchange of gradients",
+        {"--all-reduce", "--first-bucket", "--cycle", "--fusion-threshold", "--partition",
+         "--credit", "--servers", "--sharding", "--transport", "--callers"}},
+       {"Advanced: computing and input",
+        {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
+         "--normalise", "--launch", "--fuse", "--stragglers", "--straggler-shape"}},
+       {"Advanced: time to train",
+        {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
+       {"Advanced: other inputs and output", {"--message-times", "--model", "--color"}}});
+}
+
 void declare_predict(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->declare_hardware(verb);
   verb.get_option("--network")->required(false);  // not required with --cases and --layer-times
   verb.add_option("--ranks", options->ranks,
-                  "Numbers of workers: 1,2,4, or a sweep: 1..1024:x2 (times 2), 1..64:+8 (plus 8)")
+                  "Numbers of workers: 1,2,4, or a sweep such as 1..1024:x2 or 1..64:+8")
       ->delimiter(',')
       ->check(count_sweep());
-  verb.add_option("--batch", options->batches,
-                  "Images per rank and iteration; several, or a sweep, as with --ranks")
+  verb.add_option("--batch", options->batches, "Images per rank and iteration, a list or a sweep")
       ->delimiter(',')
       ->check(count_sweep())
       ->capture_default_str();
   options->global_batch.declare(verb);
   options->framework.declare(verb);
-  verb.add_option("--schedule", options->schedules,
-                  "When gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
-                  "horovod, reduce_scatter_overlap or priority; several with commas")
+  verb.add_option("--schedule", options->schedules, "When gradients travel, one or several")
       ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',')
       ->capture_default_str();
@@ -247,7 +267,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   declare_buckets(verb, options->exchange);
   options->declare_training(verb);
   verb.add_flag("--layers", options->layers,
-                "What each layer adds, and where its times come from, instead of phases");
+                "Print what each layer adds, and where its times come from");
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);
@@ -256,18 +276,12 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->output.declare(verb);
   options->timed.declare(verb);
   options->cases.declare(verb);
+  group_predict_options(verb);
   verb.footer(
-      "Several batches, schedules or links between nodes (--bandwidth 10Gb/s,25Gb/s or "
-      "1Gb/s..64Gb/s:x2) make a row each, and the best are marked.\n"
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
-      "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch 32,64 "
-      "--schedule wait_free,merged\n"
-      "Example: dlscale predict --network resnet50 --cluster v100x16_ib100 --ranks 1..16:x2 "
-      "--global-batch 96 --framework horovod\n"
-      "Or from layers that you timed: dlscale predict --layer-times layers.csv --message-times "
-      "all_reduce.csv --batch 64 --ranks 2,4,8 --schedule wait_free,merged\n"
-      "Or what others published, each from a point of its series: dlscale predict --cases "
-      "cases.jsonl -o predictions.jsonl");
+      "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch "
+      "32,64\n"
+      "Several batches, schedules or bandwidths make a row each, and the best are marked.");
   verb.callback([options, &verb, &result] { result = predict(*options, verb); });
 }
 

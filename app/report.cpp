@@ -354,15 +354,12 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option(
           "results", options->results,
-          "Result files and folders, of bench e2e and of what was measured, of suites of cells, or "
-          "the result of a gate; without e2e a page of convolutions by algorithms, caches, memory, "
-          "arithmetic and messages, those of training and those of bench comm. None with "
-          "--history: a page of all that the history has")
+          "Result files and folders of benchmarks and suites, or the result of a gate; none with "
+          "--history: a page of the whole history")
       ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,
-                      "What was measured before, a folder as of dlscale history: strips of the "
-                      "same series, changes of level and alerts")
+                      "Folder of dlscale history: adds earlier values, changes of level and alerts")
           ->type_name("FOLDER");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
@@ -381,8 +378,8 @@ void declare_report(CLI::App& verb, ExitCode& result) {
       ->check(positive_count())
       ->capture_default_str();
   verb.add_flag("--side-by-side", options->side_by_side,
-                "A page of medians side by side alone, a column a folder, backend and setting: of "
-                "other machines, and of predictions (JSON of dlscale predict), too");
+                "Page of medians side by side, with a column for each folder, backend and "
+                "setting; predictions (JSON of predict) are allowed");
   declare_format(verb, options->format);
   options->further.declare(verb);
   options->inter_node.declare(verb);

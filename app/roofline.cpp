@@ -207,11 +207,10 @@ void declare_roofline(CLI::App& verb, ExitCode& result) {
   declare_model_fit(verb, result);
   declare_model_validation(verb, result);
   verb.footer(
-      "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n         dlscale "
-      "roofline validate "
-      "conv.jsonl\n         dlscale roofline fit conv.jsonl -o "
-      "kernels.json\nwith conv.jsonl of: dlscale bench conv --network vgg16,resnet50 --backend "
-      "onednn,native --algorithms all -o conv.jsonl");
+      "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n"
+      "Example: dlscale roofline validate conv.jsonl\n"
+      "Example: dlscale roofline fit conv.jsonl -o kernels.json\n"
+      "Measure first: dlscale bench conv --network vgg16,resnet50 --algorithms all -o conv.jsonl");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/suite/definition/suite.hpp"
@@ -159,13 +160,12 @@ CLI::Validator with_unit() {
 
 void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_option("--time-budget", options.time_budget_s,
-                  "Time for this call, such as 9min, or in seconds: no step or cell is begun that "
-                  "does not fit into it, by its estimate; the same command goes on")
+                  "Time for this call, such as 9min; steps that do not fit by their estimate "
+                  "wait for the next call")
       ->transform(with_unit())
       ->check(positive_seconds());
   verb.add_flag("--dry-run", options.dry_run,
-                "Print the steps with their estimates, the scripts of jobs, and the commands with "
-                "their launchers, and stop");
+                "Print steps, estimates, scripts of jobs and commands, and stop");
   const char* group = "Cells";
   verb.add_option("--system", options.system,
                   "Where cells run: a system in configs/systems, or a YAML file (default: local)")
@@ -173,37 +173,35 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
       ->group(group);
   verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
       ->group(group);
-  verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
+  verb.add_option("--name", options.name, "Only cells whose name matches this regular expression")
       ->group(group);
-  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
+  verb.add_option("--exclude", options.exclude, "All cells but those whose name matches it")
+      ->group(group);
   verb.add_option("--tag", options.tags,
-                  "Only cells that have this tag in the suite; given again: that one, too")
+                  "Only cells with this tag; repeatable, for cells with all of them")
       ->expected(1)
       ->take_all()
       ->group(group);
-  verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
+  verb.add_option("--nodes", options.nodes, "Only cells on this number of nodes")
       ->check(positive_count())
       ->group(group);
   verb.add_option("--seed", options.seed,
-                  "Of the random order of the cells (default: that of the plan, else 1)")
+                  "Seed of the order of the cells (default: that of the plan, else 1)")
       ->check(seed())
       ->group(group);
-  verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
+  verb.add_flag("--retry", options.retry, "Run the cells that failed again")->group(group);
   verb.add_option("--write-scripts", options.write_scripts,
                   "Write the scripts of jobs into this folder, and stop")
       ->type_name("FOLDER")
       ->group(group);
   verb.add_option("-J,--job-option", options.job_options,
-                  "An option for the scheduler of the jobs: NAME=VALUE (time=01:00:00), NAME "
-                  "(exclusive), or as the scheduler reads it (--account=physics); repeatable. It "
-                  "comes after those of the system file, and wins over the same one there")
+                  "Option for the scheduler, such as time=01:00:00, exclusive or "
+                  "--account=physics; repeatable")
       ->expected(1)
       ->take_all()
       ->group(group);
-  verb.add_option(
-          "--distribute", options.distribute,
-          "Carry out the cells of one node on each node of the partition that is idle, or on "
-          "all that can be used, by a job of its own each; results lie in a folder of its name")
+  verb.add_option("--distribute", options.distribute,
+                  "Run the cells of one node on every idle node, or on all, by a job each")
       ->check(CLI::IsMember({"idle", "all"}))
       ->group(group);
   verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
@@ -213,8 +211,7 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
 void declare_run(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SuiteRun>();
   verb.add_option("suite", options->suite,
-                  "Name of a suite in configs/suites, or a YAML file; --list without one shows "
-                  "those there are")
+                  "Suite: a name in configs/suites (see --list), or a YAML file")
       ->type_name("SUITE");
   verb.add_option("-o,--output", options->out, "Folder for results")
       ->type_name("FOLDER")
@@ -222,29 +219,26 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)")
       ->type_name("FOLDER")
       ->envname("DLSCALE_DATA");
-  verb.add_option("--workers", options->workers, "Workers that share this machine")
+  verb.add_option("--workers", options->workers, "Number of workers on this machine")
       ->check(positive_count())
       ->capture_default_str();
-  verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
+  verb.add_option("--cores", options->cores, "Cores per worker (default: an even share)")
       ->check(positive_count());
-  verb.add_flag("--fresh", options->fresh,
-                "Do every step again, and discard what was measured before; of a suite of cells "
-                "those that are "
-                "chosen (--name, --tag)");
+  verb.add_flag("--fresh", options->fresh, "Discard what was measured before, and measure again");
   verb.add_flag("--list", options->list,
                 "Print the commands, or without a suite the suites, and stop");
-  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong");
-  verb.add_option(
-          "--wait-quiet", options->options.wait_quiet_s,
-          "Given to every step that measures until it knows enough: the most seconds that it "
-          "spends on waiting for a quiet machine (see dlscale bench gemm --help)")
+  verb.add_flag("--quiet", options->quiet, "Print only errors");
+  verb.add_option("--wait-quiet", options->options.wait_quiet_s,
+                  "Most seconds that each step waits for a quiet machine (see bench gemm --help)")
       ->check(positive_seconds());
-  verb.add_option(
-          "--cluster", options->options.cluster,
-          "Given to every step that measures kernels: whose data sheet's peak rows have their "
-          "share of")
+  verb.add_option("--cluster", options->options.cluster,
+                  "Cluster whose data sheet gives the peak for shares of kernels")
       ->type_name("CLUSTER");
   declare_cell_options(verb, options->cells);
+  group_options(verb, {{"Advanced", {"--wait-quiet", "--cluster", "--seed"}},
+                       {"Jobs",
+                        {"--system", "--partition", "--job-option", "--distribute",
+                         "--write-scripts", "--submit"}}});
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.\nExit code 0: all was measured, 3: cells are left, 4: some failed, 5: "

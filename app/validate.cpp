@@ -1,5 +1,6 @@
 // dlscale validate: compares predictions with measured training runs.
 #include "report/validation/validate.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/measure/result_files.hpp"
 
@@ -48,6 +49,16 @@ CLI::Validator correlation() {
   return {check, "CORRELATION"};
 }
 
+void group_validate_options(CLI::App& verb) {
+  group_options(verb, {{"Measured training runs",
+                        {"--machine", "--limit-one-rank", "--limit-more-ranks", "--limit-order"}},
+                       {"Published cases", {"--cases", "--predictions", "--model", "--by"}},
+                       {"Output", {"--format", "--output"}},
+                       {"Advanced",
+                        {"--quality", "--nodes", "--limit-median", "--limit-mean", "--limit-bias",
+                         "--limit-coverage", "--color"}}});
+}
+
 void declare_validate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateOptions>();
   verb.add_option("results", options->results, "Result files or folders of bench e2e")
@@ -55,27 +66,25 @@ void declare_validate(CLI::App& verb, ExitCode& result) {
   verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate")
       ->type_name("FILE");
   verb.add_option("--limit-one-rank", options->limits.one_rank,
-                  "Largest median error of the iteration at 1 rank that passes")
+                  "Largest median error of iterations on 1 rank that passes")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--limit-more-ranks", options->limits.more_ranks, "The same at 2 ranks or more")
+  verb.add_option("--limit-more-ranks", options->limits.more_ranks, "The same on 2 ranks or more")
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--limit-order", options->limits.order,
-                  "Least rank correlation of the measured and the predicted order of the schedules "
-                  "of a training that passes, -1 to 1 (default: none, as that of few is coarse)")
+                  "Least rank correlation of measured and predicted orders of schedules that "
+                  "passes, from -1 to 1 (default: none)")
       ->check(correlation());
   options->cases.declare(
       verb, {"results", "--machine", "--limit-one-rank", "--limit-more-ranks", "--limit-order"});
   options->output.declare(verb);
+  group_validate_options(verb);
   verb.footer(
-      "Example: dlscale validate results/local/quickstart --machine "
-      "results/local/quickstart/machine.json\n"
-      "Or predictions of what others measured and published, beside naive ones: dlscale validate "
-      "--cases cases.jsonl --by run.overlap, or those of a file: --predictions predictions.jsonl\n"
+      "Example: dlscale validate results/local/quickstart --machine machine.json\n"
+      "Example: dlscale validate --cases cases.jsonl --by run.overlap\n"
       "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
-      "missed, but measurements are wrong, interrupted or lost, so that not all was judged, or "
-      "--limit-order had no order of schedules to judge.");
+      "missed, but not everything could be judged.");
   verb.callback([options, &result] { result = validate(*options); });
 }
 

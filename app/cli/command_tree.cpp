@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/cli/help_text.hpp"
 #include "app/cli/option_file.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/said_once.hpp"
@@ -155,6 +156,7 @@ std::string why_not_readable(const std::string& file) {
 }  // namespace
 
 CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlscale")) {
+  root_->formatter(help_format());  // before the commands, which inherit it
   root_->require_subcommand(1);
   root_->failure_message(CLI::FailureMessage::simple);
   root_->set_version_flag("--version", version,
@@ -185,6 +187,7 @@ void CommandTree::declare(CLI::App& verb) {
   EXPECT(found != nullptr);
   if (!declared_.insert(&verb).second) return;
   found->declare(verb, result_);
+  offer_advanced_help(verb);
   refuse_empty_values(verb);
 }
 

@@ -58,7 +58,7 @@ CLI::Option* declare_format(CLI::App& command, std::string& format) {
 void declare_colour(CLI::App& command, std::string& colour) {
   command
       .add_option("--color,--colour", colour,
-                  "Colours in tables: auto, on a terminal unless NO_COLOR is set; always; or never")
+                  "Colours in tables; auto: on a terminal, unless NO_COLOR is set")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
 }
@@ -76,8 +76,7 @@ void DocumentOutput::declare(CLI::App& command) {
   declare_colour(command, colour_);
   command
       .add_option("-o,--output", texts_,
-                  "File to write, or - for standard output; FORMAT=FILE in a format of its own, "
-                  "which may be given several times")
+                  "File to write; FORMAT=FILE in a format of its own, repeatable")
       ->type_name("FILE")
       ->expected(1)
       ->take_all()
@@ -115,12 +114,8 @@ std::string DocumentOutput::only_path(const std::string& what) const {
 }
 
 void FurtherForms::declare(CLI::App& command) {
-  command
-      .add_option("--write", texts_,
-                  "FORMAT=FILE: what is printed in this format, too; may be given several times. "
-                  "Formats: " +
-                      fmt::format("{}", fmt::join(format_names(), ", ")))
-      ->type_name("FILE")
+  command.add_option("--write", texts_, "File for the answer in another format, repeatable")
+      ->type_name("FORMAT=FILE")
       ->expected(1)
       ->take_all();
 }

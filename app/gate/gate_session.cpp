@@ -78,10 +78,9 @@ SessionFolder::~SessionFolder() {
 
 void SessionFolder::declare(CLI::App& verb) {
   verb.add_option("-o,--output", path_,
-                  "Folder that keeps the rounds: the same command goes on there. Without it only "
-                  "what failed or was interrupted is kept, in a temporary folder that is named")
+                  "Folder that keeps the rounds, from which the same command resumes")
       ->type_name("FOLDER");
-  verb.add_flag("--fresh", fresh_, "Discard the rounds that are in the folder");
+  verb.add_flag("--fresh", fresh_, "Discard the rounds in this folder");
 }
 
 void SessionFolder::open(const std::string& kind) {

@@ -135,9 +135,8 @@ const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& pro
 
 void FrameworkOption::declare(CLI::App& verb) {
   verb.add_option("--framework", name,
-                  "A name in configs/frameworks, with its version where there are several, or a "
-                  "YAML file: what its sources say of schedule, messages, servers, copies and "
-                  "launches, in place of what no other option says")
+                  "Train as a framework does: a profile in configs/frameworks, or a YAML file, "
+                  "gives the options that are not typed")
       ->type_name("FRAMEWORK");
 }
 

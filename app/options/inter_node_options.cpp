@@ -32,9 +32,13 @@ std::vector<std::string> values(std::string_view option, const std::string& list
 }  // namespace
 
 void InterNodeOptions::declare(CLI::App& command) {
-  command.add_option("--inter-node-bandwidth,--bandwidth", bandwidth,
-                     "Of the link of a node, such as 10Gb/s");
-  command.add_option("--inter-node-latency,--latency", latency, "Of that link, such as 50us");
+  command
+      .add_option("--inter-node-bandwidth,--bandwidth", bandwidth,
+                  "Bandwidth of the link between nodes, such as 10Gb/s")
+      ->type_name("RATE");
+  command
+      .add_option("--inter-node-latency,--latency", latency, "Latency of this link, such as 50us")
+      ->type_name("TIME");
 }
 
 std::vector<InterNodeOptions> InterNodeOptions::each() const {

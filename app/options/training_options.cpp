@@ -110,106 +110,101 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
 }
 
 void TrainingOptions::declare_hardware(CLI::App& verb) {
-  verb.add_option("--network", network, "A name in configs/networks, or a YAML file")
+  verb.add_option("--network", network, "Network: a name in configs/networks, or a YAML file")
       ->type_name("NETWORK")
       ->required();
   verb.add_option("--cluster", cluster,
-                  "A name in configs/clusters, or a YAML file: data-sheet prediction")
+                  "Hardware by data sheets: a name in configs/clusters, or a YAML file")
       ->type_name("CLUSTER");
-  verb.add_option("--machine", machine, "A machine file of dlscale calibrate: fitted prediction")
+  verb.add_option("--machine", machine,
+                  "Hardware by measurements: a machine file of dlscale calibrate")
       ->type_name("FILE");
 }
 
 void TrainingOptions::declare_training(CLI::App& verb) {
-  verb.add_option("--dtype", dtype, "f32, tf32, bf16 or f16")
+  verb.add_option("--dtype", dtype, "Precision of the kernels")
       ->type_name(one_of(all_dtypes, dtype_name))
       ->capture_default_str();
-  verb.add_option("--threads", run.compute_threads, "Compute threads per rank (CPU devices)")
+  verb.add_option("--threads", run.compute_threads, "Compute threads per rank, on CPUs")
       ->capture_default_str();
   verb.add_option("--cores-per-rank", run.cores_per_rank,
-                  "Cores the threads of a rank share (CPU devices)")
+                  "Cores that the threads of a rank share, on CPUs")
       ->capture_default_str();
   verb.add_option("--loader-threads", run.loader_threads,
-                  "Threads that read and decode, per rank (default: on GPUs an even share of the "
+                  "Threads per rank that read and decode (default: on GPUs an even share of the "
                   "node's cores, else 1)")
       ->check(positive_count());
   verb.add_option("--prefetch", run.prefetch, "Batches decoded ahead")->capture_default_str();
   verb.add_option("--input-copy", input_copy,
-                  "When batches reach the device: on_path, or ahead, while it computes the "
-                  "iteration before (default: on GPUs ahead, as training does, else on_path)")
+                  "Copy each batch to the device at the start of its iteration, or ahead of it "
+                  "(default: on GPUs ahead, else on_path)")
       ->type_name("{on_path,ahead}");
   verb.add_option("--normalise", normalise,
-                  "Where pictures are normalised: host, so that f32 travels to the device, or "
-                  "device, so that bytes do (default: on GPUs device, as training does, else host)")
+                  "Normalise pictures on the host, which sends f32, or on the device, which gets "
+                  "bytes (default: on GPUs device, else host)")
       ->type_name("{host,device}");
-  verb.add_option(
-          "--launch", launch,
-          "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+  verb.add_option("--launch", launch, "Launch each kernel, or a graph that is recorded once")
       ->type_name("{eager,graph}")
       ->capture_default_str();
-  verb.add_option(
-      "--all-reduce", all_reduce,
-      fmt::format(
-          "How gradients are added, by closed form, whatever was measured of the library: "
-          "{}, nccl, by NCCL's own cost model, or quickest, the rule of clusters that state "
-          "none (default: as measured, else what the cluster says)",
-          fmt::join(model::asked_all_reduces(), ", ")));
-  verb.add_option("--fuse", fuse,
-                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
-                  "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "
-                  "bench conv "
-                  "--fuse relu; or none")
+  verb.add_option("--all-reduce", all_reduce,
+                  fmt::format("Algorithm of all-reduces by its closed form: {}; nccl, by the cost "
+                              "model of NCCL; quickest, by data sheets alone (default: as "
+                              "measured, else the rule of the cluster)",
+                              fmt::join(model::asked_all_reduces(), ", ")))
+      ->type_name("ALGORITHM");
+  verb.add_option("--fuse", fuse, "Make ReLUs part of the layers before them, where possible")
       ->type_name("{relu,none}")
       ->capture_default_str();
   inter_node.declare(verb);
 }
 
 void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option(
-          "--synchronisation", options.synchronisation,
-          "all_reduce (default), or parameter_server: each rank updates the parameters that "
-          "it owns (with sequential, wait_free, bucketed)")
+  verb.add_option("--synchronisation", options.synchronisation,
+                  "How ranks get the same parameters; parameter_server goes with sequential, "
+                  "wait_free and bucketed (default: all_reduce)")
       ->type_name(one_of(all_synchronisations, synchronisation_name));
   verb.add_option("--servers", options.servers,
-                  "parameter_server: ranks that own parameters (default: all)");
-  verb.add_option(
-          "--sharding", options.sharding,
-          "parameter_server: which of them owns what: largest_first (default), whole messages, or "
-          "as "
-          "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)")
+                  "Number of ranks that own parameters (default: all)")
+      ->type_name("N");
+  verb.add_option("--sharding", options.sharding,
+                  "Which server owns which parameters, in whole messages or as the frameworks "
+                  "place tensors (default: largest_first)")
       ->type_name(one_of(all_shardings, sharding_name));
 }
 
 void declare_transport(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--transport", options.transport,
-                  "parameter_server: how ranks reach servers: collectives (default), as bench e2e "
-                  "trains; grpc, calls of each rank to each server, which pack and unpack tensors; "
-                  "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)")
+                  "How ranks reach servers: by collectives as bench e2e does, by gRPC calls, or "
+                  "by calls with tensors beside them (default: collectives)")
       ->type_name(one_of(all_transports, transport_name));
   verb.add_option("--callers", options.callers,
-                  "--transport grpc and grpc_rdma: who calls servers: ranks (default), of which "
-                  "some are servers; nodes, one process of each, which adds up what its ranks "
-                  "have, and servers beside them; or several_nodes, likewise, but none on one node")
+                  "Processes that call servers with grpc and grpc_rdma: each rank; one process of "
+                  "each node; or the same, without calls on a single node (default: ranks)")
       ->type_name(one_of(all_callers, callers_name));
 }
 
 void declare_buckets(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--bucket", options.bucket,
-                  "bucketed and reduce_scatter_overlap: where buckets are closed, such as \"25 "
-                  "MB\"; one that holds all gradients is one message after backward (default: 1 "
-                  "MiB, then 25 MiB)");
+                  "Size at which buckets close, such as \"25 MB\", for bucketed and "
+                  "reduce_scatter_overlap (default: 1 MiB, then 25 MiB)")
+      ->type_name("SIZE");
   verb.add_option("--first-bucket", options.first_bucket,
-                  "Likewise of the first one, where that is another size");
+                  "Size at which the first bucket closes, if it differs")
+      ->type_name("SIZE");
 }
 
 void declare_settings(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--cycle", options.cycle,
-                  "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");
+                  "horovod: time between the wake-ups of its thread (default: \"1 ms\")")
+      ->type_name("TIME");
   verb.add_option("--fusion-threshold", options.fusion_threshold,
-                  "horovod: the most that is packed into one message (default: \"128 MiB\")");
+                  "horovod: most bytes packed into one message (default: \"128 MiB\")")
+      ->type_name("SIZE");
   verb.add_option("--partition", options.partition,
-                  "priority: the most of a part of a gradient (default: \"4096000 B\")");
-  verb.add_option("--credit", options.credit, "priority: parts under way at once (default: 4)");
+                  "priority: largest part of a gradient (default: \"4096000 B\")")
+      ->type_name("SIZE");
+  verb.add_option("--credit", options.credit, "priority: parts in flight (default: 4)")
+      ->type_name("N");
 }
 
 std::vector<Schedule> parse_schedules(std::string_view option,
@@ -228,8 +223,9 @@ std::vector<Schedule> parse_schedules(std::string_view option,
 
 void GlobalBatchOption::declare(CLI::App& verb) {
   verb.add_option("--global-batch", text,
-                  "Images of an iteration on all ranks together, of which each takes an equal "
-                  "share, instead of --batch: strong scaling, over one rank with all of them")
+                  "Images of an iteration on all ranks together, in equal shares, in place of "
+                  "--batch: strong scaling")
+      ->type_name("N")
       ->excludes(verb.get_option("--batch"));
 }
 

@@ -43,21 +43,19 @@ CLI::Validator up_to(double most) {
 
 void TrainingTimeOptions::declare(CLI::App& command) {
   CLI::Option* by_epochs =
-      command
-          .add_option("--epochs", epochs, "The time to train for so many epochs, instead of phases")
+      command.add_option("--epochs", epochs, "Print the time to train for so many epochs")
           ->check(up_to(1e9));
   CLI::Option* by_target =
       command
-          .add_option("--target", target,
-                      "The same for the epochs that training to a target takes with the global "
-                      "batch: " +
-                          known_targets())
+          .add_option("--target", target, "Print the time to train to a target: " + known_targets())
+          ->type_name("NAME")
           ->excludes(by_epochs);
   CLI::Option* by_points =
       command
           .add_option("--epochs-at", epochs_at,
-                      "The same for the epochs that trainings with some global batches took, "
-                      "8192=64,32768=90: E (1 + B / C) as fitted to these")
+                      "The same by the epochs E (1 + B / C) fitted to those that some global "
+                      "batches took, such as 8192=64,32768=90")
+          ->type_name("BATCH=EPOCHS")
           ->delimiter(',')
           ->excludes(by_epochs)
           ->excludes(by_target);
@@ -66,14 +64,16 @@ void TrainingTimeOptions::declare(CLI::App& command) {
       option->excludes(command.get_option(other));
     }
   }
-  command.add_option("--samples", samples, "Images of an epoch (default: ImageNet's)")
+  command.add_option("--samples", samples, "Images per epoch (default: those of ImageNet)")
       ->check(up_to(1e15));
-  command.add_option("--evaluation", evaluation, "Of one evaluation, such as \"30 s\"");
+  command.add_option("--evaluation", evaluation, "Time of one evaluation, such as \"30 s\"")
+      ->type_name("TIME");
   command
       .add_option("--evaluations-per-epoch", evaluations_per_epoch,
-                  "How many evaluations an epoch has (default: 1)")
+                  "Evaluations per epoch (default: 1)")
       ->check(up_to(1e9));
-  command.add_option("--start", start, "Before the first iteration, such as \"120 s\"");
+  command.add_option("--start", start, "Time before the first iteration, such as \"120 s\"")
+      ->type_name("TIME");
 }
 
 void TrainingTimeOptions::check() const {

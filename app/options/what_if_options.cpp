@@ -39,18 +39,18 @@ void refuse_both(const model::Machine& machine, const std::vector<model::StatedI
 void WhatIfOptions::declare(CLI::App& command) {
   command
       .add_option("--set", set,
-                  fmt::format("What if a figure of the hardware was another: KEY=VALUE with its "
-                              "unit, such as inter_node.bandwidth=200Gb/s; several times. Keys: {}",
+                  fmt::format("Another figure of the hardware, such as "
+                              "inter_node.bandwidth=200Gb/s; repeatable. Keys: {}",
                               fmt::join(model::stated_input_keys(), ", ")))
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--device", device,
-                  "What if the GPU was another, by its data sheet: a name in configs/devices "
-                  "(dlscale info --devices), such as h200")
+                  "Another GPU by its data sheet: a name in configs/devices, such as h200")
       ->type_name("DEVICE");
   command
       .add_flag("--sharp", sharp,
-                "What if the switches between nodes added gradients (SHARP of InfiniBand)")
+                "Let the switches between nodes add gradients (SHARP of InfiniBand)")
       ->excludes(command.get_option("--all-reduce"));
 }
 
@@ -107,12 +107,13 @@ model::SpreadShape parse_shape(std::string_view text) {
 }  // namespace
 
 void StragglerOptions::declare(CLI::App& command) {
-  command.add_option("--stragglers", deviation,
-                     "How much the computing of ranks varies by itself in each iteration, standard "
-                     "deviation over mean, such as 5%: adds what they wait for the slowest");
   command
-      .add_option("--straggler-shape", shape,
-                  "normal, log_normal (default) or exponential (a least time and a tail)")
+      .add_option("--stragglers", deviation,
+                  "Add the wait for the slowest rank; the value is the standard deviation of "
+                  "a rank's compute time over its mean, such as 5%")
+      ->type_name("PERCENT");
+  command
+      .add_option("--straggler-shape", shape, "Distribution of these times (default: log_normal)")
       ->type_name("{normal,log_normal,exponential}");
 }
 

@@ -149,15 +149,13 @@ void print_fitted_counts(std::FILE* to, const scaling::ScalingFit& made, const s
 }  // namespace
 
 void CalibrateCases::declare(CLI::App& verb) {
-  CLI::Option* cases = verb.add_option("--cases", cases_,
-                                       "Fit the model of scaling to the published trainings of a "
-                                       "file (docs/reference/cases.md) instead; goes "
-                                       "with -o only")
-                           ->type_name("FILE");
-  verb.add_flag(
-          "--choose-terms", choose_terms_,
-          "With --cases: choose the terms of the model anew for each fit, by what it has seen "
-          "alone; a study of how much its form owes to the sets it is judged by")
+  CLI::Option* cases =
+      verb.add_option("--cases", cases_,
+                      "Fit the model of scaling to the published trainings of a file instead "
+                      "(docs/reference/cases.md)")
+          ->type_name("FILE");
+  verb.add_flag("--choose-terms", choose_terms_,
+                "Choose the terms of the model anew for each fit of --cases")
       ->needs(cases);
   exclude_others(verb, *cases, {"--output", "--choose-terms"});
 }

@@ -378,69 +378,67 @@ void PlanOptions::declare(CLI::App& verb) {
       ->capture_default_str();
   global_batch.declare(verb);
   verb.add_option("--schedules,--schedule", schedules,
-                  "Schedules to choose from; those that only a simulation knows (horovod, "
-                  "reduce_scatter_overlap, priority) take longer (default: "
-                  "sequential,wait_free,bucketed,merged_greedy,merged; of servers the first three)")
+                  "Schedules to choose from (default: all with a closed form)")
       ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',');
   verb.add_option("--buckets", buckets,
-                  "bucketed: sizes at which a bucket is closed, 4MiB,25MiB or 1MiB..64MiB:x2 "
+                  "bucketed: sizes of buckets to choose from, 4MiB,25MiB or 1MiB..64MiB:x2 "
                   "(default: 25 MiB)")
+      ->type_name("SIZE")
       ->delimiter(',');
   verb.add_option("--synchronisation", synchronisations,
-                  "all_reduce, parameter_server or both: how ranks come to the same parameters "
-                  "(servers with sequential, wait_free, bucketed)")
+                  "Ways for ranks to get the same parameters; parameter_server goes with "
+                  "sequential, wait_free and bucketed")
       ->type_name(one_of(all_synchronisations, synchronisation_name))
       ->delimiter(',')
       ->capture_default_str();
-  verb.add_option(
-          "--servers", servers,
-          "parameter_server: numbers of ranks (or nodes: see --callers) that own parameters "
-          "to choose from, 1,2,all or a sweep such as 1..16:x2 (default: all)")
+  verb.add_option("--servers", servers,
+                  "Numbers of ranks that own parameters, 1,2,all or a sweep such as 1..16:x2 "
+                  "(default: all)")
+      ->type_name("SWEEP")
       ->delimiter(',');
   verb.add_option("--sharding", shardings,
-                  "parameter_server: rules by which they own parameters to choose from: "
-                  "largest_first (default), and of tensors, with sequential and wait_free: mxnet, "
-                  "tensorflow, tensorflow_greedy")
+                  "Rules by which servers own parameters; only largest_first goes with bucketed "
+                  "(default: largest_first)")
       ->type_name(one_of(all_shardings, sharding_name))
       ->delimiter(',');
   verb.add_option("--transport", transports,
-                  "parameter_server: ways in which ranks reach them to choose from: collectives "
-                  "(default), grpc, grpc_rdma, as of predict")
+                  "Ways in which ranks reach servers (default: collectives)")
       ->type_name(one_of(all_transports, transport_name))
       ->delimiter(',');
   verb.add_option("--callers", callers,
-                  "--transport grpc and grpc_rdma: who calls servers, to choose from: ranks "
-                  "(default), nodes, several_nodes, as of predict")
+                  "Processes that call servers with grpc and grpc_rdma (default: ranks)")
       ->type_name(one_of(all_callers, callers_name))
       ->delimiter(',');
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
-  verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")
+  verb.add_option("--samples", samples, "Images per epoch (default: 1281167, those of ImageNet)")
       ->check(positive());
   verb.add_option("--critical-batch", critical_batch,
-                  "The global batch B' at which training takes twice --epochs: E (1 + B / B') "
-                  "(default: as many epochs whatever the batch)")
+                  "Global batch C at which training takes twice --epochs: E (1 + B / C) (default: "
+                  "the epochs do not depend on the batch)")
       ->check(positive());
   verb.add_option("--epochs-at", epochs_at,
-                  "Instead of --epochs: what trainings with some global batches took, "
-                  "8192=64,32768=90, as E (1 + B / C) fitted to these")
+                  "Epochs by a fit of E (1 + B / C) to those that some global batches took, such "
+                  "as 8192=64,32768=90")
+      ->type_name("BATCH=EPOCHS")
       ->delimiter(',');
   verb.add_option("--target", target,
-                  fmt::format("Instead of --epochs: those that training to a target takes with the "
-                              "global batch, {}",
-                              known_targets()));
-  verb.add_option("--time-limit", time_limit, "Training must end within, such as \"24 h\"");
-  verb.add_option("--cost-per-gpu-hour", price, "What a rank's device costs for an hour")
+                  fmt::format("Epochs that training to a target takes: {}", known_targets()))
+      ->type_name("NAME");
+  verb.add_option("--time-limit", time_limit, "Longest time to train, such as \"24 h\"")
+      ->type_name("TIME");
+  verb.add_option("--cost-per-gpu-hour", price, "Cost of one device for an hour")
       ->check(positive());
-  verb.add_option("--budget", budget, "Training may cost at most, in the same money")
-      ->check(positive());
+  verb.add_option("--budget", budget, "Highest cost, in the same currency")->check(positive());
   verb.add_option("--max-global-batch", max_global_batch,
-                  "The most images of an iteration on all ranks")
+                  "Most images of an iteration on all ranks")
+      ->type_name("N")
       ->excludes(verb.get_option("--global-batch"));
-  verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
+  verb.add_option("--objective", objective,
+                  "What the best plan minimises or, for efficiency, maximises")
       ->type_name("{time,cost,efficiency}")
       ->capture_default_str();
-  verb.add_option("--check", check, "So many of the best are simulated, too")
+  verb.add_option("--check", check, "Number of the best plans that are simulated, too")
       ->check(positive_count())
       ->capture_default_str();
 }

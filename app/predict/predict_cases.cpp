@@ -51,17 +51,15 @@ void print_predicted_counts(std::FILE* to, const std::vector<CasePrediction>& pr
 void PredictCases::declare(CLI::App& verb) {
   model_ = model::scaling::usual_scaling;
   CLI::Option* cases =
-      verb.add_option("--cases", cases_,
-                      "Predict the published trainings or curves of a file "
-                      "(docs/reference/cases.md) instead, a line of JSON each; goes with "
-                      "--model and -o only")
+      verb.add_option(
+              "--cases", cases_,
+              "Predict published trainings or curves: a file of cases (docs/reference/cases.md)")
           ->type_name("FILE");
-  CLI::Option* model = verb.add_option("--model", model_,
-                                       "With --cases, of trainings: a name in configs/models, or a "
-                                       "file of dlscale calibrate "
-                                       "--cases")
-                           ->type_name("MODEL")
-                           ->capture_default_str();
+  CLI::Option* model =
+      verb.add_option("--model", model_,
+                      "Model of the trainings of --cases: a name in configs/models, or a file")
+          ->type_name("MODEL")
+          ->capture_default_str();
   model->needs(cases);
   exclude_others(verb, *cases, {"--model", "--output"});
 }

@@ -33,8 +33,8 @@ void advise_global_batches(const Run& run, model::Explanation& explanation) {
 void ExplainOptions::declare(CLI::App& command) {
   command
       .add_flag("--explain", asked,
-                "Which part of the iteration bounds it, how it follows each input, and other ways "
-                "to run with what they gain, instead of phases")
+                "Print what bounds the iteration, how it follows each input, and what would "
+                "shorten it")
       ->excludes(command.get_option("--layers"));
 }
 
@@ -65,9 +65,7 @@ constexpr int iterations_shown = 3;
 
 void TraceOption::declare(CLI::App& command) {
   command
-      .add_option("--trace", path,
-                  "File to write a time line of three predicted iterations to, for "
-                  "chrome://tracing or ui.perfetto.dev")
+      .add_option("--trace", path, "File for a time line of three iterations, for ui.perfetto.dev")
       ->type_name("FILE");
 }
 

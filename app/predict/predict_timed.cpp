@@ -57,19 +57,13 @@ void refuse_too_many_timed(const SweptAxes& axes) {
 }  // namespace
 
 void PredictTimed::declare(CLI::App& verb) {
-  CLI::Option* layers =
-      verb.add_option(
-              "--layer-times", layers_,
-              "Predict from layers that were timed on one worker instead of --network: a CSV file "
-              "(docs/how-to/predict-from-layer-times.md); goes with --message-times, --cluster or "
-              "--machine, which "
-              "tell what "
-              "messages take")
-          ->type_name("FILE");
+  CLI::Option* layers = verb.add_option("--layer-times", layers_,
+                                        "Predict from layers that you timed: a CSV file "
+                                        "(docs/how-to/predict-from-layer-times.md)")
+                            ->type_name("FILE");
   CLI::Option* messages =
       verb.add_option("--message-times", messages_,
-                      "With --layer-times: a CSV file of all-reduces that were timed, instead of a "
-                      "cluster or a machine")
+                      "All-reduces that you timed, for --layer-times: a CSV file")
           ->type_name("FILE");
   messages->needs(layers);
   layers->needs(verb.get_option("--batch"));

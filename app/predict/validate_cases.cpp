@@ -75,14 +75,13 @@ CLI::Validator fractions() {
 
 void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> others) {
   CLI::Option* cases =
-      verb.add_option(
-              "--cases", cases_,
-              "Published measurements (docs/reference/cases.md) to hold predictions against")
+      verb.add_option("--cases", cases_,
+                      "Published measurements to judge predictions by (docs/reference/cases.md)")
           ->type_name("FILE");
   CLI::Option* predictions =
       verb.add_option("--predictions", predictions_,
-                      "Predictions of these cases, one a line (default: those of the models of "
-                      "this program, each training by a fit without its set)")
+                      "Predictions of these cases, one per line (default: those of this program, "
+                      "by fits without the set that is judged)")
           ->type_name("FILE");
   predictions->needs(cases);
   for (const char* other : others) cases->excludes(verb.get_option(other));
@@ -93,7 +92,7 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
   };
   model_ = model::scaling::usual_scaling;
   add("--model", model_,
-      "Without --predictions: a name in configs/models, or a file of dlscale calibrate --cases")
+      "Model that predicts: a name in configs/models, or a file of calibrate --cases")
       ->type_name("MODEL")
       ->capture_default_str()
       ->excludes(predictions);
@@ -105,12 +104,11 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
       ->check(CLI::IsMember({"one", "several"}));
   add("--limit-median", limits_.median, "Largest overall median error that passes, such as 0.05")
       ->check(positive());
-  add("--limit-mean", limits_.mean, "The same of the mean absolute error")->check(positive());
-  add("--limit-bias", limits_.bias, "The same of the mean error, whatever its sign")
+  add("--limit-mean", limits_.mean, "Largest mean absolute error that passes")->check(positive());
+  add("--limit-bias", limits_.bias, "Largest mean error, of either sign, that passes")
       ->check(positive());
   add("--limit-coverage", coverage_,
-      "Least and largest share of measured numbers in their intervals that passes, such as "
-      "0.85,0.95")
+      "Shares of measured numbers in their intervals that pass, such as 0.85,0.95")
       ->check(fractions());
 }
 
