@@ -25,48 +25,41 @@ struct PlanVerbOptions {
   DocumentOutput output;
 };
 
-/// Applies the framework's profile to options that were not given.
-void apply_profile(const CLI::App& verb, const Network& network, PlanVerbOptions& options) {
-  if (!options.framework.is_given()) return;
-  PlanOptions& plan = options.plan;
-  AskedByHand by_hand;
-  by_hand.usual_schedules = plan.chosen_schedules(true);
-  if (is_by_hand(verb, "--schedules")) by_hand.schedules = by_hand.usual_schedules;
-  if (is_by_hand(verb, "--synchronisation")) {
-    by_hand.synchronisations.emplace();
-    for (const std::string& name : plan.synchronisations) {
-      by_hand.synchronisations->push_back(parse_synchronisation(name));
-    }
-  }
-  if (is_by_hand(verb, "--transport")) {
-    by_hand.transports.emplace();
-    for (const std::string& name : plan.transports) {
-      by_hand.transports->push_back(parse_transport(name));
-    }
-  }
-  by_hand.sizes_of_buckets = is_by_hand(verb, "--buckets");
-  for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options.training)) {
-    if (option == "--schedule") plan.schedules = {value};
-    if (option == "--synchronisation") plan.synchronisations = {value};
-    if (option == "--servers") plan.servers = {value};
-    if (option == "--sharding") plan.shardings = {value};
-    if (option == "--transport") plan.transports = {value};
-    if (option == "--callers") plan.callers = {value};
-  }
+/// The values of the options: those of the framework below the typed ones.
+TrainingValues resolved_values(const Network& network, PlanVerbOptions& options) {
+  if (!options.framework.is_given()) return options.training.values;
+  const FrameworkChoice framework =
+      options.framework.choice(network, options.training,
+                               {.sizes_of_buckets = !options.plan.buckets.empty(),
+                                .usual_schedules = usual_schedules(true)});
+  options.training.told = framework.notes;
+  return overlay(framework.values, options.training.values);
 }
 
-ExitCode plan(PlanVerbOptions& options, const CLI::App& verb) {
+/// The values that all exchanges of a plan share. It chooses among the others.
+ExchangeValues shared_exchange(const TrainingValues& values) {
+  return {.cycle = values.cycle,
+          .fusion_threshold = values.fusion_threshold,
+          .bucket = values.bucket,
+          .first_bucket = values.first_bucket,
+          .partition = values.partition,
+          .credit = values.credit};
+}
+
+ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
   const Network network = load_network(options.training.network);
-  apply_profile(verb, network, options);
+  options.training.values = resolved_values(network, options);
   const model::Machine machine = options.training.find_machine();
-  model::PlanQuestion question = options.plan.question(network.name(), machine.cluster.workers());
+  model::PlanQuestion question =
+      options.plan.question(options.training.values, network.name(), machine.cluster.workers());
   for (const std::string& note : options.training.told) question.notes.push_back(note);
   std::vector<Schedule> schedules;
   for (const model::Exchange& exchange : question.space.exchanges) {
     schedules.push_back(exchange.schedule);
   }
-  const Run run = options.training.find_run(network.name(), machine, schedules);
+  const Run run = options.training.find_run(network.name(), machine, schedules,
+                                            shared_exchange(options.training.values));
   options.output.write(
       report::plan_document(model::plan_training(network, machine, run, question)));
   return ExitCode::ok;
@@ -97,9 +90,9 @@ void group_plan_options(CLI::App& verb) {
 void declare_plan(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PlanVerbOptions>();
   options->training.declare_hardware(verb);
-  options->plan.declare(verb);
+  options->plan.declare(verb, options->training.values);
   options->framework.declare(verb);
-  declare_settings(verb, options->training.exchange);
+  declare_settings(verb, options->training.values);
   options->training.declare_training(verb);
   options->output.declare(verb);
   group_plan_options(verb);
@@ -109,7 +102,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
       "--time-limit \"7 d\"\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --gpus 64 --epochs 90 "
       "--cost-per-gpu-hour 2.5 --budget 500");
-  verb.callback([options, &verb, &result] { result = plan(*options, verb); });
+  verb.callback([options, &result] { result = plan(*options); });
 }
 
 }  // namespace

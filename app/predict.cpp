@@ -43,7 +43,6 @@ struct PredictOptions : TrainingOptions {
   std::vector<std::string> batches{"32"};
   GlobalBatchOption global_batch;
   FrameworkOption framework;
-  std::vector<std::string> schedules{"wait_free"};
   bool layers = false;
   WhatIfOptions what_if;
   ExplainOptions explain;
@@ -113,32 +112,26 @@ report::Document answer(const PredictOptions& options, const Network& network,
              : report::prediction_document(predictions);
 }
 
-void follow_framework(const CLI::App& verb, const Network& network, PredictOptions& options) {
-  if (!options.framework.is_given()) return;
-  AskedByHand by_hand;
-  const std::vector<Schedule> schedules = parse_schedules("--schedule", options.schedules);
-  by_hand.usual_schedules = schedules;
-  if (is_by_hand(verb, "--schedule")) by_hand.schedules = schedules;
-  if (!options.exchange.synchronisation.empty()) {
-    by_hand.synchronisations = {parse_synchronisation(options.exchange.synchronisation)};
+TrainingValues usual_values() {
+  return {.schedules = {{Schedule::wait_free}}};
+}
+
+/// The values of the options: the usual ones below those of the framework below the typed ones.
+void resolve_values(const Network& network, PredictOptions& options) {
+  FrameworkChoice framework;
+  if (options.framework.is_given()) {
+    framework = options.framework.choice(
+        network, options,
+        {.switches_add = options.what_if.sharp, .usual_schedules = *usual_values().schedules});
   }
-  if (!options.exchange.transport.empty()) {
-    by_hand.transports = {parse_transport(options.exchange.transport)};
-  }
-  for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options)) {
-    if (option == "--schedule") options.schedules = {value};
-    if (option == "--synchronisation") options.exchange.synchronisation = value;
-    if (option == "--servers") options.exchange.servers = value;
-    if (option == "--sharding") options.exchange.sharding = value;
-    if (option == "--transport") options.exchange.transport = value;
-    if (option == "--callers") options.exchange.callers = value;
-  }
+  options.told = framework.notes;
+  options.values = overlay(overlay(usual_values(), framework.values), options.values);
 }
 
 SweptAxes find_axes(const PredictOptions& options) {
   SweptAxes axes{swept_counts("--ranks", options.ranks),
                  {},
-                 parse_schedules("--schedule", options.schedules),
+                 *options.values.schedules,
                  options.inter_node.each(),
                  options.global_batch.find()};
   if (!axes.global_batch) axes.batches = swept_counts("--batch", options.batches);
@@ -186,12 +179,13 @@ void check_details(const Network& network, const model::Machine& machine, const 
   }
 }
 
-ExitCode predict(PredictOptions& options, const CLI::App& verb) {
+ExitCode predict(PredictOptions& options) {
   if (options.cases.are_given()) {
     return options.cases.predict(
         options.output.only_path("predictions of cases are lines of JSON"));
   }
   if (options.timed.are_given()) {
+    options.values = overlay(usual_values(), options.values);
     options.output.write(
         options.timed.predict(options, find_axes(options), options.stragglers.spread()));
     return ExitCode::ok;
@@ -200,7 +194,7 @@ ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
   options.check_hardware();
   const Network network = load_network(options.network);
-  follow_framework(verb, network, options);
+  resolve_values(network, options);
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
   options.training.check();
@@ -211,7 +205,7 @@ ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   }
   model::Machine machine = options.find_machine(axes.links.front());
   const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
-  Run run = options.find_run(network.name(), machine, axes.schedules);
+  Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
   run.batch =
       axes.global_batch ? share_of(*axes.global_batch, axes.ranks.front()) : axes.batches.front();
   if (wants_details(options)) check_details(network, machine, run, axes);
@@ -257,14 +251,19 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   options->global_batch.declare(verb);
   options->framework.declare(verb);
-  verb.add_option("--schedule", options->schedules, "When gradients travel, one or several")
+  verb.add_option_function<std::vector<std::string>>(
+          "--schedule",
+          [&values = options->values](const std::vector<std::string>& names) {
+            values.schedules = parse_words("--schedule", names, parse_schedule);
+          },
+          "When gradients travel, one or several")
       ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',')
-      ->capture_default_str();
-  declare_synchronisation(verb, options->exchange);
-  declare_transport(verb, options->exchange);
-  declare_settings(verb, options->exchange);
-  declare_buckets(verb, options->exchange);
+      ->default_str("wait_free");
+  declare_synchronisation(verb, options->values);
+  declare_transport(verb, options->values);
+  declare_settings(verb, options->values);
+  declare_buckets(verb, options->values);
   options->declare_training(verb);
   verb.add_flag("--layers", options->layers,
                 "Print what each layer adds, and where its times come from");
@@ -282,7 +281,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch "
       "32,64\n"
       "Several batches, schedules or bandwidths make a row each, and the best are marked.");
-  verb.callback([options, &verb, &result] { result = predict(*options, verb); });
+  verb.callback([options, &result] { result = predict(*options); });
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ std::string size_text(const Fact<Bytes>& fact) {
 
 class Following {
  public:
-  Following(const FrameworkProfile& profile, const AskedByHand& asked)
-      : profile_(profile), asked_(asked) {}
+  Following(const FrameworkProfile& profile, const FrameworkQuestion& question)
+      : profile_(profile), question_(question), typed_(question.typed) {}
 
   FrameworkChoice choice() {
     follow_gradients();
@@ -38,24 +38,30 @@ class Following {
     follow_launch();
     follow_negotiation();
     follow_update();
-    return {std::move(options_), notes()};
+    return {std::move(values_), notes()};
   }
 
  private:
+  template <class Q>
   struct Setting {
     std::string_view property;
-    std::string_view option;
+    const ValueOption<Q>& option;
     bool has_effect;
   };
 
-  /// Sets an option unless it was explicit, which a note then says.
-  void set(std::string_view property, std::string_view shown, std::string_view option,
-           std::string value) {
-    if (asked_.has(option)) {
-      by_hand_.push_back(fmt::format("{} in place of {} {}", option, property, shown));
-      return;
-    }
-    options_.emplace_back(std::string(option), std::move(value));
+  template <class T>
+  [[nodiscard]] bool is_typed(const ValueOption<T>& option) const {
+    return (typed_.*option.value).has_value();
+  }
+  void note_typed(std::string_view option, std::string_view property, std::string_view shown) {
+    by_hand_.push_back(fmt::format("{} in place of {} {}", option, property, shown));
+  }
+  /// Sets a value unless one was typed, which a note then says.
+  template <class T>
+  void set(std::string_view property, std::string_view shown, const ValueOption<T>& option,
+           std::type_identity_t<T> value) {
+    if (is_typed(option)) return note_typed(option.name, property, shown);
+    values_.*option.value = std::move(value);
     told_.push_back(fmt::format("{} {}", property, shown));
   }
   void cannot(std::string sentence) { not_followed_.push_back(std::move(sentence)); }
@@ -66,13 +72,13 @@ class Following {
   }
 
   [[nodiscard]] bool by_server() const {
-    return asked_.synchronisations
-               ? std::ranges::count(*asked_.synchronisations, Synchronisation::parameter_server) > 0
+    return typed_.synchronisations
+               ? std::ranges::count(*typed_.synchronisations, Synchronisation::parameter_server) > 0
                : by_server_;
   }
   /// Whether exactly this path was requested explicitly.
   [[nodiscard]] bool is_asked(GradientPath path) const {
-    const std::vector<Synchronisation>& all = *asked_.synchronisations;
+    const std::vector<Synchronisation>& all = *typed_.synchronisations;
     if (path == GradientPath::all_reduce) return all == std::vector{Synchronisation::all_reduce};
     return path == GradientPath::parameter_server &&
            all == std::vector{Synchronisation::parameter_server};
@@ -83,7 +89,7 @@ class Following {
   [[nodiscard]] bool has_schedule(Schedule one) const {
     return std::ranges::find(schedules_, one) != schedules_.end();
   }
-  [[nodiscard]] bool on_gpu() const { return asked_.cluster->device.kind == DeviceKind::gpu; }
+  [[nodiscard]] bool on_gpu() const { return question_.cluster->device.kind == DeviceKind::gpu; }
   [[nodiscard]] std::string schedule_names() const {
     std::vector<std::string_view> names;
     for (const Schedule one : schedules_) names.push_back(schedule_name(one));
@@ -96,7 +102,7 @@ class Following {
   void follow_groups();
   void follow_sizes();
   template <class Q>
-  void follow_size(const Setting& setting, const Fact<Q>& fact);
+  void follow_size(const Setting<Q>& setting, const Fact<Q>& fact);
   void follow_first_bucket(bool buckets);
   void follow_credit();
   void follow_sharding();
@@ -111,11 +117,12 @@ class Following {
   [[nodiscard]] std::vector<std::string> notes() const;
 
   const FrameworkProfile& profile_;
-  const AskedByHand& asked_;
+  const FrameworkQuestion& question_;
+  const TrainingValues& typed_;
   std::vector<Schedule> schedules_;
   bool by_server_ = false;
   bool packs_all_ = false;
-  std::vector<std::pair<std::string, std::string>> options_;
+  TrainingValues values_;
   std::vector<std::string> told_;
   std::vector<std::string> by_hand_;
   std::vector<std::string> not_followed_;
@@ -131,13 +138,13 @@ void Following::refuse_gradients(std::string_view why) const {
 
 void Following::follow_gradients() {
   if (!profile_.gradients.is_stated()) {
-    note_unknown("gradients", profile_.gradients, asked_.synchronisations.has_value());
+    note_unknown("gradients", profile_.gradients, is_typed(value_options::synchronisation));
     return;
   }
   const GradientPath path = profile_.gradients.value();
   const std::string shown = to_text(profile_.gradients);
-  if (asked_.synchronisations) {
-    if (!is_asked(path)) set("gradients", shown, "--synchronisation", "");
+  if (typed_.synchronisations) {
+    if (!is_asked(path)) note_typed(value_options::synchronisation.name, "gradients", shown);
     return;
   }
   switch (path) {
@@ -147,8 +154,9 @@ void Following::follow_gradients() {
     case GradientPath::parameter_server:
       break;
     case GradientPath::reduce_broadcast:
-      set("gradients", "reduce_broadcast (of one server)", "--synchronisation", "parameter_server");
-      set("gradients", "by one rank", "--servers", "1");
+      set("gradients", "reduce_broadcast (of one server)", value_options::synchronisation,
+          {Synchronisation::parameter_server});
+      set("gradients", "by one rank", value_options::servers, {1});
       by_server_ = true;
       return;
     case GradientPath::replicated_copy:
@@ -158,20 +166,20 @@ void Following::follow_gradients() {
   }
   const bool orders_all_reduces =
       profile_.schedule.is_stated() && !goes_with_server(profile_.schedule.value());
-  if (orders_all_reduces && !asked_.schedules) {
+  if (orders_all_reduces && !typed_.schedules) {
     refuse_gradients(fmt::format(
         "its gradients go to parameter servers by {}, and the model knows {} of all-reduces alone",
         to_text(profile_.schedule), to_text(profile_.schedule)));
   }
   by_server_ = true;
-  set("gradients", shown, "--synchronisation", "parameter_server");
+  set("gradients", shown, value_options::synchronisation, {Synchronisation::parameter_server});
 }
 
 void Following::follow_schedule() {
-  if (asked_.schedules) {
-    schedules_ = *asked_.schedules;
+  if (typed_.schedules) {
+    schedules_ = *typed_.schedules;
     if (profile_.schedule.is_stated() && schedules_ != std::vector{profile_.schedule.value()}) {
-      set("schedule", to_text(profile_.schedule), "--schedule", "");
+      note_typed(value_options::schedule.name, "schedule", to_text(profile_.schedule));
     }
     return;
   }
@@ -179,12 +187,11 @@ void Following::follow_schedule() {
   if (packs_all_) return;
   if (!profile_.schedule.is_stated()) {
     note_unknown("schedule", profile_.schedule);
-    schedules_ = asked_.usual_schedules;
+    schedules_ = question_.usual_schedules;
     return;
   }
   schedules_ = {profile_.schedule.value()};
-  const std::string name(schedule_name(schedules_.front()));
-  set("schedule", name, "--schedule", name);
+  set("schedule", schedule_name(schedules_.front()), value_options::schedule, schedules_);
 }
 
 /// Translates groups into buckets that hold all gradients, or the group's part of them.
@@ -202,25 +209,22 @@ void Following::follow_groups() {
   }
   packs_all_ = true;
   schedules_ = {Schedule::bucketed};
-  set("schedule", to_text(profile_.schedule), "--schedule",
-      std::string(schedule_name(Schedule::bucketed)));
-  const Bytes size(std::max(4.0, std::ceil(asked_.gradients.si() / messages)));
+  set("schedule", to_text(profile_.schedule), value_options::schedule, {Schedule::bucketed});
+  const Bytes size(std::max(4.0, std::ceil(question_.gradients.si() / messages)));
   set("groups",
       fmt::format("{} (buckets of {}, {} all gradients)", messages, to_text(size),
                   messages == 1 ? "which is" : fmt::format("1 / {} of", messages)),
-      "--bucket", fmt::format("{:.0f} B", size.si()));
+      value_options::bucket, size);
 }
 
 template <class Q>
-void Following::follow_size(const Setting& setting, const Fact<Q>& fact) {
+void Following::follow_size(const Setting<Q>& setting, const Fact<Q>& fact) {
   if (!fact.is_stated()) {
-    note_unknown(setting.property, fact, !setting.has_effect || asked_.has(setting.option));
+    note_unknown(setting.property, fact, !setting.has_effect || is_typed(setting.option));
     return;
   }
   if (setting.has_effect) {
-    const bool time = std::is_same_v<Q, Seconds>;
-    set(setting.property, to_text(fact.value()), setting.option,
-        fmt::format("{} {}", fact.value().si(), time ? "s" : "B"));
+    set(setting.property, to_text(fact.value()), setting.option, fact.value());
   } else {
     cannot(fmt::format("{} {}, which changes nothing under {}", setting.property,
                        to_text(fact.value()), schedule_names()));
@@ -230,33 +234,34 @@ void Following::follow_size(const Setting& setting, const Fact<Q>& fact) {
 void Following::follow_sizes() {
   const bool buckets = any_schedule(has_buckets);
   const bool packs = has_schedule(Schedule::horovod);
-  if (asked_.sizes_of_buckets) {
+  if (question_.sizes_of_buckets) {
     by_hand_.push_back(fmt::format("--buckets in place of bucket {}", size_text(profile_.bucket)));
   } else if (!packs_all_) {
-    follow_size({"bucket", "--bucket", buckets}, profile_.bucket);
+    follow_size<Bytes>({"bucket", value_options::bucket, buckets}, profile_.bucket);
     follow_first_bucket(buckets);
   }
-  follow_size({"fusion_threshold", "--fusion-threshold", packs}, profile_.fusion_threshold);
-  follow_size({"fusion_cycle", "--cycle", packs}, profile_.fusion_cycle);
-  follow_size({"partition", "--partition", has_schedule(Schedule::priority)}, profile_.partition);
+  follow_size<Bytes>({"fusion_threshold", value_options::fusion_threshold, packs},
+                     profile_.fusion_threshold);
+  follow_size<Seconds>({"fusion_cycle", value_options::cycle, packs}, profile_.fusion_cycle);
+  follow_size<Bytes>({"partition", value_options::partition, has_schedule(Schedule::priority)},
+                     profile_.partition);
   follow_credit();
 }
 
 /// Sets the first bucket. An explicit --bucket without --first-bucket is the size of all buckets.
 void Following::follow_first_bucket(bool buckets) {
-  if (asked_.has("--bucket")) return;
-  follow_size({"first_bucket", "--first-bucket", buckets}, profile_.first_bucket);
+  if (is_typed(value_options::bucket)) return;
+  follow_size<Bytes>({"first_bucket", value_options::first_bucket, buckets}, profile_.first_bucket);
   if (!buckets || !profile_.first_bucket.is_unknown() || !profile_.bucket.is_stated()) return;
-  if (asked_.has("--first-bucket")) return;
-  const Bytes usual = std::min(first_bucket_limit, profile_.bucket.value());
-  options_.emplace_back("--first-bucket", fmt::format("{} B", usual.si()));
+  if (is_typed(value_options::first_bucket)) return;
+  values_.first_bucket = std::min(first_bucket_limit, profile_.bucket.value());
 }
 
 /// Converts the credit from bytes to parts.
 void Following::follow_credit() {
   const bool priority = has_schedule(Schedule::priority);
   if (!profile_.credit.is_stated()) {
-    note_unknown("credit", profile_.credit, !priority || asked_.has("--credit"));
+    note_unknown("credit", profile_.credit, !priority || is_typed(value_options::credit));
     return;
   }
   if (!priority) {
@@ -271,20 +276,20 @@ void Following::follow_credit() {
   const double parts =
       std::max(1.0, std::floor(profile_.credit.value() / profile_.partition.value()));
   set("credit", fmt::format("{} ({:.0f} parts)", to_text(profile_.credit.value()), parts),
-      "--credit", fmt::format("{:.0f}", parts));
+      value_options::credit, static_cast<int>(parts));
 }
 
 void Following::follow_sharding() {
   if (!by_server()) return;
   if (!profile_.sharding.is_stated()) {
-    note_unknown("sharding", profile_.sharding, asked_.has("--sharding"));
+    note_unknown("sharding", profile_.sharding, is_typed(value_options::sharding));
     return;
   }
   const Sharding rule = profile_.sharding.value();
   const bool goes = std::ranges::any_of(
       schedules_, [rule](Schedule one) { return goes_with_sharding(one, rule); });
   if (goes) {
-    set("sharding", sharding_name(rule), "--sharding", std::string(sharding_name(rule)));
+    set("sharding", sharding_name(rule), value_options::sharding, {rule});
   } else {
     cannot(fmt::format("sharding {} under {}", sharding_name(rule), schedule_names()));
   }
@@ -297,14 +302,14 @@ void Following::follow_transport() {
       profile_.between_nodes.value() != GradientLibrary::grpc) {
     return;
   }
-  const std::string name(transport_name(Transport::grpc));
-  set("between_nodes", name, "--transport", name);
+  set("between_nodes", transport_name(Transport::grpc), value_options::transport,
+      {Transport::grpc});
 }
 
 bool Following::calls_servers() const {
   if (!by_server()) return false;
-  if (asked_.transports) {
-    return std::ranges::any_of(*asked_.transports,
+  if (typed_.transports) {
+    return std::ranges::any_of(*typed_.transports,
                                [](Transport one) { return one != Transport::collectives; });
   }
   return profile_.between_nodes.is_stated() &&
@@ -314,12 +319,12 @@ bool Following::calls_servers() const {
 void Following::follow_callers() {
   if (!by_server()) return;
   if (!profile_.callers.is_stated()) {
-    note_unknown("callers", profile_.callers, asked_.has("--callers"));
+    note_unknown("callers", profile_.callers, is_typed(value_options::callers));
     return;
   }
   const std::string name(callers_name(profile_.callers.value()));
   if (calls_servers()) {
-    set("callers", name, "--callers", name);
+    set("callers", name, value_options::callers, {profile_.callers.value()});
   } else {
     cannot(fmt::format(
         "callers {}: in collectives all ranks take part (--transport grpc has calls)", name));
@@ -335,9 +340,9 @@ void Following::follow_libraries() {
   const std::string carried =
       fmt::format("carried by {} in a node and {} between nodes", to_text(profile_.in_node),
                   to_text(profile_.between_nodes));
-  if (asked_.has("--all-reduce")) {
+  if (is_typed(value_options::all_reduce)) {
     by_hand_.push_back("--all-reduce in place of gradients " + carried);
-  } else if (asked_.fitted) {
+  } else if (question_.fitted) {
     cannot(fmt::format("gradients {}: messages take what was measured on the machine", carried));
   } else if (calls_servers()) {
     cannot(
@@ -346,17 +351,17 @@ void Following::follow_libraries() {
                     to_text(profile_.in_node)));
   } else if (!nccl || by_server()) {
     cannot(fmt::format("gradients {}: messages take what data sheets say of the links", carried));
-  } else if (!asked_.cluster->nccl || asked_.has("--sharp")) {
+  } else if (!question_.cluster->nccl || question_.switches_add) {
     cannot(fmt::format("gradients {}, whose costs cluster {} does not say", carried,
-                       asked_.cluster->name));
+                       question_.cluster->name));
   } else {
-    set("gradients", carried, "--all-reduce", "nccl");
+    set("gradients", carried, value_options::all_reduce, "nccl");
   }
 }
 
 void Following::follow_input_copy() {
   if (!profile_.input_copy.is_stated()) {
-    note_unknown("input_copy", profile_.input_copy, asked_.has("--input-copy"));
+    note_unknown("input_copy", profile_.input_copy, is_typed(value_options::input_copy));
     return;
   }
   const std::string shown = to_text(profile_.input_copy);
@@ -366,13 +371,13 @@ void Following::follow_input_copy() {
   }
   const InputCopy copy =
       profile_.input_copy.value() == HostMemory::pinned ? InputCopy::ahead : InputCopy::on_path;
-  set("input_copy", fmt::format("{} ({})", shown, input_copy_name(copy)), "--input-copy",
-      std::string(input_copy_name(copy)));
+  set("input_copy", fmt::format("{} ({})", shown, input_copy_name(copy)), value_options::input_copy,
+      copy);
 }
 
 void Following::follow_launch() {
   if (!profile_.launch.is_stated()) {
-    note_unknown("launch", profile_.launch, asked_.has("--launch"));
+    note_unknown("launch", profile_.launch, is_typed(value_options::launch));
     return;
   }
   const std::string shown = to_text(profile_.launch);
@@ -384,8 +389,7 @@ void Following::follow_launch() {
     return;
   }
   const Launch launch = recorded ? Launch::graph : Launch::eager;
-  set("launch", fmt::format("{} ({})", shown, launch_name(launch)), "--launch",
-      std::string(launch_name(launch)));
+  set("launch", fmt::format("{} ({})", shown, launch_name(launch)), value_options::launch, launch);
 }
 
 void Following::follow_negotiation() {
@@ -439,9 +443,10 @@ std::vector<std::string> Following::notes() const {
 
 }  // namespace
 
-FrameworkChoice framework_choice(const FrameworkProfile& profile, const AskedByHand& asked) {
-  EXPECT(asked.cluster != nullptr && asked.has);
-  return Following(profile, asked).choice();
+FrameworkChoice framework_choice(const FrameworkProfile& profile,
+                                 const FrameworkQuestion& question) {
+  EXPECT(question.cluster != nullptr);
+  return Following(profile, question).choice();
 }
 
 }  // namespace dlscale::app

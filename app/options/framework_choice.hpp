@@ -1,11 +1,8 @@
 #pragma once
-#include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "app/options/training_values.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/run/framework_file.hpp"
@@ -13,33 +10,26 @@
 
 namespace dlscale::app {
 
-/// The options that a command was given explicitly, and the system that they are for. A framework's
-/// profile fills in the rest.
-struct AskedByHand {
-  /// --schedule; absent: not given.
-  std::optional<std::vector<Schedule>> schedules = {};
-  /// --synchronisation; absent: not given.
-  std::optional<std::vector<Synchronisation>> synchronisations = {};
-  /// --transport; absent: not given.
-  std::optional<std::vector<Transport>> transports = {};
+/// The values that a command was given, and the system that they are for. A framework's profile
+/// fills in the rest.
+struct FrameworkQuestion {
+  TrainingValues typed = {};
   bool sizes_of_buckets = false;  ///< whether another option than --bucket sets bucket sizes
-  /// Whether an option, such as "--cycle", was given.
-  std::function<bool(std::string_view)> has;
+  bool switches_add = false;      ///< whether switches add gradients (--sharp)
   std::vector<Schedule> usual_schedules;  ///< schedules if neither command nor profile names any
   const Cluster* cluster = nullptr;
   bool fitted = false;   ///< whether messages were measured on that cluster
   Bytes gradients = {};  ///< bytes of all gradients of the network
 };
 
-/// The values that a profile gives to options that were not explicit: "--cycle" and "0.005 s". The
-/// notes say what it set, which explicit options replace its values, and what the model does not
-/// cover.
+/// The values of a profile that the command was not given. The notes say what it set, which typed
+/// options replace its values, and what the model does not cover.
 struct FrameworkChoice {
-  std::vector<std::pair<std::string, std::string>> options;
+  TrainingValues values;
   std::vector<std::string> notes;
 };
 
-/// Translates a profile into options. Throws ConfigError if the model has nothing like the
+/// Translates a profile into values. Throws ConfigError if the model has nothing like the
 /// profile's path of gradients and no other one was given explicitly; the error names alternatives.
 ///   gradients         --synchronisation; reduce_broadcast: of one server
 ///   schedule, groups  --schedule; messages of all gradients: bucketed, in buckets that hold them
@@ -57,6 +47,7 @@ struct FrameworkChoice {
 ///   launch            --launch: recorded is a graph; the others are eager
 ///   negotiation       the votes of horovod and priority; a note for other schedules
 ///   update_on         a note with servers: whose update the model counts
-FrameworkChoice framework_choice(const FrameworkProfile& profile, const AskedByHand& asked);
+FrameworkChoice framework_choice(const FrameworkProfile& profile,
+                                 const FrameworkQuestion& question);
 
 }  // namespace dlscale::app

@@ -5,9 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
@@ -66,40 +64,6 @@ const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profi
                                 shown_text(text), near));
 }
 
-struct Place {
-  std::string_view option;
-  std::string TrainingOptions::*member;
-};
-constexpr std::array of_training{Place{"--input-copy", &TrainingOptions::input_copy},
-                                 Place{"--launch", &TrainingOptions::launch},
-                                 Place{"--all-reduce", &TrainingOptions::all_reduce}};
-struct ExchangePlace {
-  std::string_view option;
-  std::string ScheduleOptions::*member;
-};
-constexpr std::array of_exchange{
-    ExchangePlace{"--cycle", &ScheduleOptions::cycle},
-    ExchangePlace{"--fusion-threshold", &ScheduleOptions::fusion_threshold},
-    ExchangePlace{"--bucket", &ScheduleOptions::bucket},
-    ExchangePlace{"--first-bucket", &ScheduleOptions::first_bucket},
-    ExchangePlace{"--partition", &ScheduleOptions::partition},
-    ExchangePlace{"--credit", &ScheduleOptions::credit}};
-
-/// Assigns the value if `option` is one of these; returns whether it is.
-bool assign(const std::string& option, const std::string& value, TrainingOptions& options) {
-  for (const Place& place : of_training) {
-    if (place.option != option) continue;
-    options.*place.member = value;
-    return true;
-  }
-  for (const ExchangePlace& place : of_exchange) {
-    if (place.option != option) continue;
-    options.exchange.*place.member = value;
-    return true;
-  }
-  return false;
-}
-
 Bytes gradients_of(const Network& network) {
   constexpr double gradient_bytes = 4;
   return Bytes(gradient_bytes * static_cast<double>(network.parameter_count()));
@@ -110,11 +74,6 @@ bool is_file(std::string_view name) {
 }
 
 }  // namespace
-
-bool is_by_hand(const CLI::App& verb, std::string_view option) {
-  const CLI::Option* const known = verb.get_option_no_throw(std::string(option));
-  return known != nullptr && known->count() > 0;
-}
 
 const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& profiles,
                                         std::string_view text) {
@@ -140,23 +99,16 @@ void FrameworkOption::declare(CLI::App& verb) {
       ->type_name("FRAMEWORK");
 }
 
-std::vector<std::pair<std::string, std::string>> FrameworkOption::follow(
-    const CLI::App& verb, const Network& network, AskedByHand by_hand,
-    TrainingOptions& options) const {
+FrameworkChoice FrameworkOption::choice(const Network& network, const TrainingOptions& options,
+                                        FrameworkQuestion question) const {
   const FrameworkProfile profile =
       is_file(name) ? load_framework(name) : asked_framework(load_frameworks(), name);
   const model::Machine machine = options.find_machine(options.inter_node.each().front());
-  by_hand.has = [&verb](std::string_view option) { return is_by_hand(verb, option); };
-  by_hand.cluster = &machine.cluster;
-  by_hand.fitted = machine.fitted;
-  by_hand.gradients = gradients_of(network);
-  const FrameworkChoice choice = framework_choice(profile, by_hand);
-  options.told = choice.notes;
-  std::vector<std::pair<std::string, std::string>> others;
-  for (const auto& [option, value] : choice.options) {
-    if (!assign(option, value, options)) others.emplace_back(option, value);
-  }
-  return others;
+  question.typed = options.values;
+  question.cluster = &machine.cluster;
+  question.fitted = machine.fitted;
+  question.gradients = gradients_of(network);
+  return framework_choice(profile, question);
 }
 
 }  // namespace dlscale::app

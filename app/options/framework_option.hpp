@@ -1,7 +1,6 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "app/options/framework_choice.hpp"
@@ -21,21 +20,16 @@ namespace dlscale::app {
 const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& profiles,
                                         std::string_view text);
 
-/// Whether the command line has the option; false if the verb lacks it.
-bool is_by_hand(const CLI::App& verb, std::string_view option);
-
-/// --framework of predict and plan: a profile of configs/frameworks sets the options that are not
-/// explicit.
+/// --framework of predict and plan: a profile of configs/frameworks gives the values that were not
+/// typed.
 struct FrameworkOption {
   std::string name;
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !name.empty(); }
-  /// Sets the values that the profile has for `options`, and its notes; returns its values for
-  /// other options. `by_hand` needs schedules, synchronisations and usual_schedules; `verb` knows
-  /// which other options were given. Throws ConfigError.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> follow(
-      const CLI::App& verb, const Network& network, AskedByHand by_hand,
-      TrainingOptions& options) const;
+  /// The values of the profile for a training of `network` by these options, and its notes.
+  /// `question` needs what the options do not say. Throws ConfigError.
+  [[nodiscard]] FrameworkChoice choice(const Network& network, const TrainingOptions& options,
+                                       FrameworkQuestion question) const;
 };
 
 }  // namespace dlscale::app

@@ -13,6 +13,7 @@
 #include "core/cluster/cluster.hpp"
 #include "core/network/fuse.hpp"
 #include "core/run/run.hpp"
+#include "core/text/quantity_text.hpp"
 #include "core/text/shown_text.hpp"
 #include "model/sgd_iter/messages/asked_all_reduce.hpp"
 
@@ -29,27 +30,28 @@ int loader_threads(const TrainingOptions& options, const Cluster& cluster) {
 
 /// The input copy; by default that of the training engine.
 InputCopy input_copy(const TrainingOptions& options, const Cluster& cluster) {
-  if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
+  if (options.values.input_copy) return *options.values.input_copy;
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
 }
 
 /// Replaces the measured or default all-reduce by the requested one. The rules of a cluster
 /// determine how data sheets are read.
 void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) {
-  if (options.all_reduce.empty()) return;
+  if (!options.values.all_reduce) return;
+  const std::string& wanted = *options.values.all_reduce;
   Cluster& cluster = machine.cluster;
   const std::vector<std::string> rules{"ring", "hierarchical", "nccl", "quickest"};
-  const bool is_rule = std::ranges::find(rules, options.all_reduce) != rules.end();
-  if (options.all_reduce == "quickest" && machine.fitted) {
+  const bool is_rule = std::ranges::find(rules, wanted) != rules.end();
+  if (wanted == "quickest" && machine.fitted) {
     throw ConfigError(fmt::format(
         "--all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
         "measured. Leave it out, or ask for best.",
         cluster.name));
   }
-  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
-  if (machine.fitted || !is_rule) machine.all_reduce_asked = options.all_reduce;
-  if (!is_rule) model::check_asked_all_reduce(options.all_reduce);
-  if (options.all_reduce != "nccl" || cluster.nccl) return;
+  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
+  if (machine.fitted || !is_rule) machine.all_reduce_asked = wanted;
+  if (!is_rule) model::check_asked_all_reduce(wanted);
+  if (wanted != "nccl" || cluster.nccl) return;
   throw ConfigError(fmt::format(
       "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
       "it. "
@@ -75,6 +77,35 @@ model::Machine choose_machine(const TrainingOptions& options) {
   return model::nominal_machine(load_cluster(options.cluster));
 }
 
+/// Adds an option whose text `parse` reads into one of the values.
+template <class T, class Parse>
+CLI::Option* add_value(CLI::App& verb, TrainingValues& values, const ValueOption<T>& option,
+                       Parse parse, const std::string& doc) {
+  const auto set = [&values, member = option.value, parse](const std::string& text) {
+    values.*member = parse(text);
+  };
+  return verb.add_option_function<std::string>(std::string(option.name), set, doc);
+}
+
+std::string as_text(const std::string& text) {
+  return text;
+}
+
+template <class Enum>
+auto one_word(Enum (*parse)(std::string_view)) {
+  return [parse](const std::string& text) { return std::vector{parse(text)}; };
+}
+
+template <class Q>
+auto quantity(const char* option) {
+  return [option](const std::string& text) { return parse_quantity<Q>(text, option); };
+}
+
+/// The number of servers; 0 stands for all ranks.
+std::vector<int> server_counts(const std::string& text) {
+  return {text == "all" ? 0 : parse_whole_number(text, "--servers")};
+}
+
 }  // namespace
 
 void TrainingOptions::check_hardware() const {
@@ -93,7 +124,8 @@ model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const
 }
 
 Run TrainingOptions::find_run(const std::string& network_name, const model::Machine& on,
-                              const std::vector<Schedule>& schedules) const {
+                              const std::vector<Schedule>& schedules,
+                              const ExchangeValues& exchange) const {
   Run found = run;
   found.network = network_name;
   found.cluster = on.cluster.name;
@@ -104,7 +136,7 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
   found.loader_threads = loader_threads(*this, on.cluster);
   found.input_copy = app::input_copy(*this, on.cluster);
   found.normalisation = normalisation(*this, on.cluster);
-  found.launch = parse_launch(launch);
+  found.launch = values.launch.value_or(Launch::eager);
   found.fuse_relu = parse_fusion(fuse);
   return found;
 }
@@ -135,22 +167,23 @@ void TrainingOptions::declare_training(CLI::App& verb) {
                   "node's cores, else 1)")
       ->check(positive_count());
   verb.add_option("--prefetch", run.prefetch, "Batches decoded ahead")->capture_default_str();
-  verb.add_option("--input-copy", input_copy,
-                  "Copy each batch to the device at the start of its iteration, or ahead of it "
-                  "(default: on GPUs ahead, else on_path)")
+  add_value(verb, values, value_options::input_copy, parse_input_copy,
+            "Copy each batch to the device at the start of its iteration, or ahead of it "
+            "(default: on GPUs ahead, else on_path)")
       ->type_name("{on_path,ahead}");
   verb.add_option("--normalise", normalise,
                   "Normalise pictures on the host, which sends f32, or on the device, which gets "
                   "bytes (default: on GPUs device, else host)")
       ->type_name("{host,device}");
-  verb.add_option("--launch", launch, "Launch each kernel, or a graph that is recorded once")
+  add_value(verb, values, value_options::launch, parse_launch,
+            "Launch each kernel, or a graph that is recorded once")
       ->type_name("{eager,graph}")
-      ->capture_default_str();
-  verb.add_option("--all-reduce", all_reduce,
-                  fmt::format("Algorithm of all-reduces by its closed form: {}; nccl, by the cost "
-                              "model of NCCL; quickest, by data sheets alone (default: as "
-                              "measured, else the rule of the cluster)",
-                              fmt::join(model::asked_all_reduces(), ", ")))
+      ->default_str("eager");
+  add_value(verb, values, value_options::all_reduce, as_text,
+            fmt::format("Algorithm of all-reduces by its closed form: {}; nccl, by the cost "
+                        "model of NCCL; quickest, by data sheets alone (default: as "
+                        "measured, else the rule of the cluster)",
+                        fmt::join(model::asked_all_reduces(), ", ")))
       ->type_name("ALGORITHM");
   verb.add_option("--fuse", fuse, "Make ReLUs part of the layers before them, where possible")
       ->type_name("{relu,none}")
@@ -158,67 +191,61 @@ void TrainingOptions::declare_training(CLI::App& verb) {
   inter_node.declare(verb);
 }
 
-void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option("--synchronisation", options.synchronisation,
-                  "How ranks get the same parameters; parameter_server goes with sequential, "
-                  "wait_free and bucketed (default: all_reduce)")
+void declare_synchronisation(CLI::App& verb, TrainingValues& values) {
+  add_value(verb, values, value_options::synchronisation, one_word(parse_synchronisation),
+            "How ranks get the same parameters; parameter_server goes with sequential, "
+            "wait_free and bucketed (default: all_reduce)")
       ->type_name(one_of(all_synchronisations, synchronisation_name));
-  verb.add_option("--servers", options.servers,
-                  "Number of ranks that own parameters (default: all)")
+  add_value(verb, values, value_options::servers, server_counts,
+            "Number of ranks that own parameters (default: all)")
       ->type_name("N");
-  verb.add_option("--sharding", options.sharding,
-                  "Which server owns which parameters, in whole messages or as the frameworks "
-                  "place tensors (default: largest_first)")
+  add_value(verb, values, value_options::sharding, one_word(parse_sharding),
+            "Which server owns which parameters, in whole messages or as the frameworks "
+            "place tensors (default: largest_first)")
       ->type_name(one_of(all_shardings, sharding_name));
 }
 
-void declare_transport(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option("--transport", options.transport,
-                  "How ranks reach servers: by collectives as bench e2e does, by gRPC calls, or "
-                  "by calls with tensors beside them (default: collectives)")
+void declare_transport(CLI::App& verb, TrainingValues& values) {
+  add_value(verb, values, value_options::transport, one_word(parse_transport),
+            "How ranks reach servers: by collectives as bench e2e does, by gRPC calls, or "
+            "by calls with tensors beside them (default: collectives)")
       ->type_name(one_of(all_transports, transport_name));
-  verb.add_option("--callers", options.callers,
-                  "Processes that call servers with grpc and grpc_rdma: each rank; one process of "
-                  "each node; or the same, without calls on a single node (default: ranks)")
+  add_value(verb, values, value_options::callers, one_word(parse_callers),
+            "Processes that call servers with grpc and grpc_rdma: each rank; one process of "
+            "each node; or the same, without calls on a single node (default: ranks)")
       ->type_name(one_of(all_callers, callers_name));
 }
 
-void declare_buckets(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option("--bucket", options.bucket,
-                  "Size at which buckets close, such as \"25 MB\", for bucketed and "
-                  "reduce_scatter_overlap (default: 1 MiB, then 25 MiB)")
+void declare_buckets(CLI::App& verb, TrainingValues& values) {
+  add_value(verb, values, value_options::bucket, quantity<Bytes>("--bucket"),
+            "Size at which buckets close, such as \"25 MB\", for bucketed and "
+            "reduce_scatter_overlap (default: 1 MiB, then 25 MiB)")
       ->type_name("SIZE");
-  verb.add_option("--first-bucket", options.first_bucket,
-                  "Size at which the first bucket closes, if it differs")
+  add_value(verb, values, value_options::first_bucket, quantity<Bytes>("--first-bucket"),
+            "Size at which the first bucket closes, if it differs")
       ->type_name("SIZE");
 }
 
-void declare_settings(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option("--cycle", options.cycle,
-                  "horovod: time between the wake-ups of its thread (default: \"1 ms\")")
+void declare_settings(CLI::App& verb, TrainingValues& values) {
+  add_value(verb, values, value_options::cycle, quantity<Seconds>("--cycle"),
+            "horovod: time between the wake-ups of its thread (default: \"1 ms\")")
       ->type_name("TIME");
-  verb.add_option("--fusion-threshold", options.fusion_threshold,
-                  "horovod: most bytes packed into one message (default: \"128 MiB\")")
+  add_value(verb, values, value_options::fusion_threshold, quantity<Bytes>("--fusion-threshold"),
+            "horovod: most bytes packed into one message (default: \"128 MiB\")")
       ->type_name("SIZE");
-  verb.add_option("--partition", options.partition,
-                  "priority: largest part of a gradient (default: \"4096000 B\")")
+  add_value(verb, values, value_options::partition, quantity<Bytes>("--partition"),
+            "priority: largest part of a gradient (default: \"4096000 B\")")
       ->type_name("SIZE");
-  verb.add_option("--credit", options.credit, "priority: parts in flight (default: 4)")
+  add_value(
+      verb, values, value_options::credit,
+      [](const std::string& text) { return parse_whole_number(text, "--credit"); },
+      "priority: parts in flight (default: 4)")
       ->type_name("N");
 }
 
-std::vector<Schedule> parse_schedules(std::string_view option,
-                                      const std::vector<std::string>& names) {
-  std::vector<Schedule> schedules;
-  for (const std::string& name : names) {
-    const Schedule schedule = parse_schedule(name);
-    if (std::ranges::find(schedules, schedule) != schedules.end()) {
-      throw ConfigError(
-          fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
-    }
-    schedules.push_back(schedule);
-  }
-  return schedules;
+void refuse_twice(std::string_view option, std::string_view name) {
+  throw ConfigError(
+      fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
 }
 
 void GlobalBatchOption::declare(CLI::App& verb) {

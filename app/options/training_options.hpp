@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -6,8 +7,8 @@
 #include <vector>
 
 #include "app/options/inter_node_options.hpp"
+#include "app/options/training_values.hpp"
 #include "core/run/run.hpp"
-#include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
 
 namespace CLI {
@@ -23,11 +24,8 @@ struct TrainingOptions {
   std::string machine;
   Run run;
   std::string dtype = "f32";
-  ScheduleOptions exchange;
-  std::string input_copy;
+  TrainingValues values;
   std::string normalise;
-  std::string launch = "eager";
-  std::string all_reduce;
   std::string fuse = "none";
   InterNodeOptions inter_node;
   /// Notes on what a framework's profile set (framework_option.hpp), to print with the answer.
@@ -44,26 +42,40 @@ struct TrainingOptions {
   /// `link`, if the command took several. Throws ConfigError.
   [[nodiscard]] model::Machine find_machine(const InterNodeOptions& link) const;
   [[nodiscard]] model::Machine find_machine() const { return find_machine(inter_node); }
-  /// The requested run on such a machine. It has the first of `schedules`, and the settings that
-  /// affect one of them; ranks and batch are still to be set. Throws ConfigError.
+  /// The requested run on such a machine with this exchange of gradients. It has the first of
+  /// `schedules`; ranks and batch are still to be set. Throws ConfigError for a value of the
+  /// exchange that affects none of the schedules.
   [[nodiscard]] Run find_run(const std::string& network_name, const model::Machine& on,
-                             const std::vector<Schedule>& schedules) const;
+                             const std::vector<Schedule>& schedules,
+                             const ExchangeValues& exchange) const;
 };
+
+/// Throws ConfigError for a name that an option has twice.
+[[noreturn]] void refuse_twice(std::string_view option, std::string_view name);
 
 /// Declare the options that tune schedules: --synchronisation, --servers and --sharding; --bucket
 /// and --first-bucket; and --cycle, --fusion-threshold, --partition and --credit, which belong to
 /// all-reduce.
-void declare_synchronisation(CLI::App& verb, ScheduleOptions& options);
-void declare_buckets(CLI::App& verb, ScheduleOptions& options);
-void declare_settings(CLI::App& verb, ScheduleOptions& options);
+void declare_synchronisation(CLI::App& verb, TrainingValues& values);
+void declare_buckets(CLI::App& verb, TrainingValues& values);
+void declare_settings(CLI::App& verb, TrainingValues& values);
 
 /// Declares --transport and --callers for verbs that predict; training reaches its servers by
 /// collectives.
-void declare_transport(CLI::App& verb, ScheduleOptions& options);
+void declare_transport(CLI::App& verb, TrainingValues& values);
 
-/// Schedules by their names as typed, each once. Throws ConfigError.
-std::vector<Schedule> parse_schedules(std::string_view option,
-                                      const std::vector<std::string>& names);
+/// Values by their names as typed, each once. Throws ConfigError.
+template <class Enum>
+std::vector<Enum> parse_words(std::string_view option, const std::vector<std::string>& names,
+                              Enum (*parse)(std::string_view)) {
+  std::vector<Enum> values;
+  for (const std::string& name : names) {
+    const Enum value = parse(name);
+    if (std::ranges::find(values, value) != values.end()) refuse_twice(option, name);
+    values.push_back(value);
+  }
+  return values;
+}
 
 /// --global-batch of predict and plan: images of an iteration on all ranks, in equal shares (strong
 /// scaling).

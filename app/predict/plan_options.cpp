@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -44,46 +46,28 @@ bool has(const std::vector<Enum>& all, Enum one) {
   return std::ranges::find(all, one) != all.end();
 }
 
-/// The values that an option names, each once; `usual` if it names none.
-template <class Enum>
-std::vector<Enum> find_words(std::string_view option, const std::vector<std::string>& names,
-                             Enum (*parse)(std::string_view), Enum usual) {
-  std::vector<Enum> found;
-  for (const std::string& name : names) {
-    const Enum one = parse(name);
-    if (has(found, one)) {
-      throw ConfigError(
-          fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
-    }
-    found.push_back(one);
-  }
-  if (found.empty()) found.push_back(usual);
-  return found;
-}
-
 void refuse_without_effect(std::string_view option, std::string_view of) {
   throw ConfigError(
       fmt::format("{} changes nothing here: it is a setting of {}. Ask for that, or leave it out.",
                   option, of));
 }
 
-std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
-  const auto found = find_words("--synchronisation", options.synchronisations,
-                                parse_synchronisation, Synchronisation::all_reduce);
+std::vector<Synchronisation> find_synchronisations(const TrainingValues& values) {
+  const auto found = values.synchronisations.value_or(std::vector{Synchronisation::all_reduce});
   if (has(found, Synchronisation::parameter_server)) return found;
-  for (const auto& [option, names] :
-       {std::pair("--servers", &options.servers), std::pair("--sharding", &options.shardings),
-        std::pair("--transport", &options.transports), std::pair("--callers", &options.callers)}) {
-    if (!names->empty()) refuse_without_effect(option, "--synchronisation parameter_server");
+  for (const auto& [option, is_given] : {std::pair("--servers", values.servers.has_value()),
+                                         std::pair("--sharding", values.shardings.has_value()),
+                                         std::pair("--transport", values.transports.has_value()),
+                                         std::pair("--callers", values.callers.has_value())}) {
+    if (is_given) refuse_without_effect(option, "--synchronisation parameter_server");
   }
   return found;
 }
 
 /// All compatible pairs of the requested transports and callers.
-std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options) {
-  const auto transports =
-      find_words("--transport", options.transports, parse_transport, Transport::collectives);
-  const auto callers = find_words("--callers", options.callers, parse_callers, Callers::ranks);
+std::vector<std::pair<Transport, Callers>> find_ways(const TrainingValues& values) {
+  const auto transports = values.transports.value_or(std::vector{Transport::collectives});
+  const auto callers = values.callers.value_or(std::vector{Callers::ranks});
   std::vector<std::pair<Transport, Callers>> ways;
   for (const Transport transport : transports) {
     // All ranks take part in collectives, whatever --callers says.
@@ -93,28 +77,34 @@ std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options)
     }
     for (const Callers one : callers) ways.emplace_back(transport, one);
   }
-  if (!options.callers.empty() &&
-      std::ranges::equal(transports, std::array{Transport::collectives})) {
+  if (values.callers && std::ranges::equal(transports, std::array{Transport::collectives})) {
     refuse_without_effect("--callers", "--transport grpc and grpc_rdma");
   }
   return ways;
 }
 
-/// Numbers of servers; 0 stands for all ranks, as in ScheduleSettings.
-std::vector<int> find_servers(const PlanOptions& options) {
+/// Numbers of servers from a list; 0 stands for all ranks, as in ScheduleSettings.
+std::vector<int> parse_servers(const std::vector<std::string>& texts) {
   std::vector<int> found;
   std::vector<std::string> numbers;
-  bool all = options.servers.empty();
-  for (const std::string& text : options.servers) {
-    if (text == "all") {
-      all = true;
-    } else {
-      numbers.push_back(text);
-    }
-  }
+  std::ranges::copy_if(texts, std::back_inserter(numbers),
+                       [](const std::string& text) { return text != "all"; });
   if (!numbers.empty()) found = ascending(swept_counts("--servers", numbers));
-  if (all) found.push_back(0);
+  if (numbers.size() < texts.size()) found.push_back(0);
   return found;
+}
+
+/// The requested schedules, or the usual ones. Without `all_reduce` each has to go with servers.
+std::vector<Schedule> chosen_schedules(const TrainingValues& values, bool all_reduce) {
+  if (!values.schedules) return usual_schedules(all_reduce);
+  for (const Schedule schedule : *values.schedules) {
+    if (all_reduce || goes_with_server(schedule)) continue;
+    throw ConfigError(fmt::format(
+        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
+        "out, or add all_reduce to --synchronisation.",
+        schedule_name(schedule)));
+  }
+  return *values.schedules;
 }
 
 void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& exchanges) {
@@ -156,12 +146,11 @@ class LeftOut {
 };
 
 /// Adds all server variants for the schedules that support servers.
-void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedules,
+void add_servers(const TrainingValues& values, const std::vector<Schedule>& schedules,
                  std::vector<model::Exchange>& exchanges, std::vector<std::string>& notes) {
-  const auto shardings =
-      find_words("--sharding", options.shardings, parse_sharding, Sharding::largest_first);
-  const std::vector<int> numbers = find_servers(options);
-  const auto ways = find_ways(options);
+  const auto shardings = values.shardings.value_or(std::vector{Sharding::largest_first});
+  const std::vector<int> numbers = values.servers.value_or(std::vector{0});
+  const auto ways = find_ways(values);
   LeftOut left_out;
   const auto add = [&](Schedule schedule, Sharding sharding) {
     for (const int servers : numbers) {
@@ -200,11 +189,12 @@ void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedu
 
 /// The exchanges to choose from; bucket sizes apply only to `bucketed` with all-reduces.
 std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
+                                            const TrainingValues& values,
                                             std::vector<std::string>& notes) {
-  const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
+  const std::vector<Synchronisation> synchronisations = find_synchronisations(values);
   const bool all_reduce = has(synchronisations, Synchronisation::all_reduce);
   const bool server = has(synchronisations, Synchronisation::parameter_server);
-  const std::vector<Schedule> schedules = options.chosen_schedules(all_reduce);
+  const std::vector<Schedule> schedules = chosen_schedules(values, all_reduce);
   const bool bucketed = std::ranges::find(schedules, Schedule::bucketed) != schedules.end();
   if (!options.buckets.empty() && !(bucketed && all_reduce)) {
     throw ConfigError(
@@ -220,7 +210,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
       exchanges.push_back({.schedule = schedule});
     }
   }
-  if (server) add_servers(options, schedules, exchanges, notes);
+  if (server) add_servers(values, schedules, exchanges, notes);
   return exchanges;
 }
 
@@ -345,26 +335,23 @@ void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
   std::ranges::sort(space.batches);
 }
 
-}  // namespace
+using Names = std::vector<std::string>;
 
-std::vector<Schedule> PlanOptions::chosen_schedules(bool all_reduce) const {
-  if (schedules.empty()) {
-    if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
-    return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
-            Schedule::merged};
-  }
-  std::vector<Schedule> found = parse_schedules("--schedules", schedules);
-  for (const Schedule schedule : found) {
-    if (all_reduce || goes_with_server(schedule)) continue;
-    throw ConfigError(fmt::format(
-        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
-        "out, or add all_reduce to --synchronisation.",
-        schedule_name(schedule)));
-  }
-  return found;
+/// Adds an option with a list of names, which `set` reads.
+CLI::Option* add_names(CLI::App& verb, const char* option, std::function<void(const Names&)> set,
+                       const char* doc) {
+  return verb.add_option_function<Names>(option, std::move(set), doc)->delimiter(',');
 }
 
-void PlanOptions::declare(CLI::App& verb) {
+}  // namespace
+
+std::vector<Schedule> usual_schedules(bool all_reduce) {
+  if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+  return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
+          Schedule::merged};
+}
+
+void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
   verb.add_option("--ranks", ranks,
                   "Numbers of workers to choose from: 8,16,32, or a sweep such as 8..64:+8")
       ->delimiter(',')
@@ -377,39 +364,54 @@ void PlanOptions::declare(CLI::App& verb) {
       ->check(count_sweep())
       ->capture_default_str();
   global_batch.declare(verb);
-  verb.add_option("--schedules,--schedule", schedules,
-                  "Schedules to choose from (default: all with a closed form)")
-      ->type_name(one_of(all_schedules, schedule_name))
-      ->delimiter(',');
+  add_names(
+      verb, "--schedules,--schedule",
+      [&values](const Names& names) {
+        values.schedules = parse_words("--schedules", names, parse_schedule);
+      },
+      "Schedules to choose from (default: all with a closed form)")
+      ->type_name(one_of(all_schedules, schedule_name));
   verb.add_option("--buckets", buckets,
                   "bucketed: sizes of buckets to choose from, 4MiB,25MiB or 1MiB..64MiB:x2 "
                   "(default: 25 MiB)")
       ->type_name("SIZE")
       ->delimiter(',');
-  verb.add_option("--synchronisation", synchronisations,
-                  "Ways for ranks to get the same parameters; parameter_server goes with "
-                  "sequential, wait_free and bucketed")
+  add_names(
+      verb, "--synchronisation",
+      [&values](const Names& names) {
+        values.synchronisations = parse_words("--synchronisation", names, parse_synchronisation);
+      },
+      "Ways for ranks to get the same parameters; parameter_server goes with "
+      "sequential, wait_free and bucketed")
       ->type_name(one_of(all_synchronisations, synchronisation_name))
-      ->delimiter(',')
-      ->capture_default_str();
-  verb.add_option("--servers", servers,
-                  "Numbers of ranks that own parameters, 1,2,all or a sweep such as 1..16:x2 "
-                  "(default: all)")
-      ->type_name("SWEEP")
-      ->delimiter(',');
-  verb.add_option("--sharding", shardings,
-                  "Rules by which servers own parameters; only largest_first goes with bucketed "
-                  "(default: largest_first)")
-      ->type_name(one_of(all_shardings, sharding_name))
-      ->delimiter(',');
-  verb.add_option("--transport", transports,
-                  "Ways in which ranks reach servers (default: collectives)")
-      ->type_name(one_of(all_transports, transport_name))
-      ->delimiter(',');
-  verb.add_option("--callers", callers,
-                  "Processes that call servers with grpc and grpc_rdma (default: ranks)")
-      ->type_name(one_of(all_callers, callers_name))
-      ->delimiter(',');
+      ->default_str("all_reduce");
+  add_names(
+      verb, "--servers", [&values](const Names& names) { values.servers = parse_servers(names); },
+      "Numbers of ranks that own parameters, 1,2,all or a sweep such as 1..16:x2 "
+      "(default: all)")
+      ->type_name("SWEEP");
+  add_names(
+      verb, "--sharding",
+      [&values](const Names& names) {
+        values.shardings = parse_words("--sharding", names, parse_sharding);
+      },
+      "Rules by which servers own parameters; only largest_first goes with bucketed "
+      "(default: largest_first)")
+      ->type_name(one_of(all_shardings, sharding_name));
+  add_names(
+      verb, "--transport",
+      [&values](const Names& names) {
+        values.transports = parse_words("--transport", names, parse_transport);
+      },
+      "Ways in which ranks reach servers (default: collectives)")
+      ->type_name(one_of(all_transports, transport_name));
+  add_names(
+      verb, "--callers",
+      [&values](const Names& names) {
+        values.callers = parse_words("--callers", names, parse_callers);
+      },
+      "Processes that call servers with grpc and grpc_rdma (default: ranks)")
+      ->type_name(one_of(all_callers, callers_name));
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images per epoch (default: 1281167, those of ImageNet)")
       ->check(positive());
@@ -443,7 +445,8 @@ void PlanOptions::declare(CLI::App& verb) {
       ->capture_default_str();
 }
 
-model::PlanQuestion PlanOptions::question(const std::string& network, int workers) const {
+model::PlanQuestion PlanOptions::question(const TrainingValues& values, const std::string& network,
+                                          int workers) const {
   constexpr int most_checked = 100;
   if (check > most_checked) {
     throw ConfigError(
@@ -455,7 +458,7 @@ model::PlanQuestion PlanOptions::question(const std::string& network, int worker
   question.objective = model::parse_objective(objective);
   if (price > 0) question.price = price;
   question.checked = static_cast<std::size_t>(check);
-  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this, question.notes)};
+  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this, values, question.notes)};
   question.space.global_batch = global_batch.find();
   if (question.space.global_batch) {
     share_out(*question.space.global_batch, question);

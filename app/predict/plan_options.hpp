@@ -11,20 +11,17 @@ class App;
 
 namespace dlscale::app {
 
+/// The schedules that a plan chooses from if none are named. Without `all_reduce` each goes with
+/// servers.
+std::vector<Schedule> usual_schedules(bool all_reduce);
+
 /// The choices of dlscale plan, the length of the training, and its constraints; as typed.
 struct PlanOptions {
   std::vector<std::string> ranks;
   std::string max_ranks;
   std::vector<std::string> batches{"8..512:x2"};
   GlobalBatchOption global_batch;
-  /// Empty: all schedules with a closed form that fit one of the synchronisations.
-  std::vector<std::string> schedules;
   std::vector<std::string> buckets;
-  std::vector<std::string> synchronisations{"all_reduce"};
-  std::vector<std::string> servers;  ///< numbers, sweeps, or "all"
-  std::vector<std::string> shardings;
-  std::vector<std::string> transports;
-  std::vector<std::string> callers;
   double epochs = 0;
   double samples = 0;
   double critical_batch = 0;
@@ -37,13 +34,12 @@ struct PlanOptions {
   std::string objective = "time";
   int check = 3;
 
-  void declare(CLI::App& verb);
-  /// The schedules of --schedules, or the default ones without it. Without `all_reduce` each has to
-  /// go with servers. Throws ConfigError.
-  [[nodiscard]] std::vector<Schedule> chosen_schedules(bool all_reduce) const;
-  /// The question for a training of `network`. `workers` is the number of devices of the machine's
-  /// description, and the maximum of ranks if none are named. Throws ConfigError.
-  [[nodiscard]] model::PlanQuestion question(const std::string& network, int workers) const;
+  /// Declares the options; `values` gets the lists of what the exchange of gradients may be.
+  void declare(CLI::App& verb, TrainingValues& values);
+  /// The question for a training of `network` by these values. `workers` is the number of devices
+  /// of the machine's description, and the maximum of ranks if none are named. Throws ConfigError.
+  [[nodiscard]] model::PlanQuestion question(const TrainingValues& values,
+                                             const std::string& network, int workers) const;
 };
 
 }  // namespace dlscale::app

@@ -129,7 +129,8 @@ report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions&
     std::optional<LinkSpec> stated;
     if (link.given()) stated = machine.cluster.inter_node;
     Rows rows(network, machine, spread, assumed, axes.global_batch, sweep);
-    Run run = options.find_run(network.name(), machine, axes.schedules);
+    Run run =
+        options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
     for (const int batch : axes.global_batch ? std::vector{1} : axes.batches) {
       run.batch = batch;
       for (const Schedule schedule : axes.schedules) {

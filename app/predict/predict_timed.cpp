@@ -14,7 +14,6 @@
 #include "core/base/error.hpp"
 #include "core/network/timed_layers.hpp"
 #include "core/run/schedule_settings.hpp"
-#include "core/text/quantity_text.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "report/prediction/sweep_table.hpp"
@@ -22,10 +21,9 @@
 namespace dlscale::app {
 namespace {
 
-std::optional<Bytes> parse_bucket(const std::string& text, const std::vector<Schedule>& schedules) {
-  if (text.empty()) return std::nullopt;
-  const auto bucket = parse_quantity<Bytes>(text, "--bucket");
-  if (bucket <= Bytes()) {
+void check_bucket(const std::optional<Bytes>& bucket, const std::vector<Schedule>& schedules) {
+  if (!bucket) return;
+  if (*bucket <= Bytes()) {
     throw ConfigError(
         "--bucket: a bucket of no bytes holds no gradient. Write, for example, 25 MiB.");
   }
@@ -34,7 +32,6 @@ std::optional<Bytes> parse_bucket(const std::string& text, const std::vector<Sch
         "--bucket changes nothing here: it is a setting of --schedule bucketed. Ask for that, or "
         "leave it out.");
   }
-  return bucket;
 }
 
 void refuse_sweeps(const SweptAxes& axes) {
@@ -84,7 +81,8 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
                                        const model::RankSpread& spread) const {
   refuse_sweeps(axes);
   refuse_too_many_timed(axes);
-  const std::optional<Bytes> bucket = parse_bucket(options.exchange.bucket, axes.schedules);
+  const std::optional<Bytes> bucket = options.values.bucket;
+  check_bucket(bucket, axes.schedules);
   const TimedLayers layers = read_timed_layers(layers_);
   std::vector<TimedMessage> timed;
   std::optional<model::Machine> machine;
@@ -100,9 +98,9 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
     timed = read_timed_messages(messages_);
     run.cluster = std::filesystem::path(messages_).filename().string();
   }
-  if (!options.input_copy.empty()) run.input_copy = parse_input_copy(options.input_copy);
-  ScheduleOptions exchange = options.exchange;
-  exchange.bucket.clear();  // predict_timed() takes it instead
+  run.input_copy = options.values.input_copy.value_or(run.input_copy);
+  ExchangeValues exchange = exchange_of(options.values);
+  exchange.bucket.reset();  // predict_timed() takes it instead
   apply(exchange, axes.schedules, run);
   const model::MessageSource source{timed, machine ? &*machine : nullptr};
   std::vector<model::Prediction> rows;

@@ -109,16 +109,16 @@ std::vector<Schedule> parse_schedules(const Context& context) {
 }
 
 /// Reads the options of the gradient exchange, except the schedule.
-void read_exchange(const Context& context, Run& run) {
+void read_exchange_axes(const Context& context, Run& run) {
   const auto named = [&](const char* axis) {
     return context.given.contains(axis) ? context.value(axis) : std::string();
   };
-  apply({.synchronisation = context.value("synchronisation"),
-         .cycle = named("cycle"),
-         .fusion_threshold = named("fusion_threshold"),
-         .partition = named("partition"),
-         .credit = named("credit"),
-         .servers = named("servers")},
+  apply(read_exchange({{"synchronisation", context.value("synchronisation")},
+                       {"cycle", named("cycle")},
+                       {"fusion_threshold", named("fusion_threshold")},
+                       {"partition", named("partition")},
+                       {"credit", named("credit")},
+                       {"servers", named("servers")}}),
         parse_schedules(context), run);
 }
 
@@ -138,7 +138,7 @@ Seconds parse_wait_quiet(const Context& context) {
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
   settings.run.ranks = context.communicator->size();
-  read_exchange(context, settings.run);
+  read_exchange_axes(context, settings.run);
   settings.run.ranks_per_node = context.communicator->node_size();
   settings.run.dtype = parse_dtype(context.value("dtype"));
   settings.run.cores_per_rank = context.integer("cores_per_rank");

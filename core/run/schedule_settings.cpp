@@ -12,21 +12,14 @@
 namespace dlscale {
 namespace {
 
-int whole_number(std::string_view text, std::string_view where) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= 1) return value;
-  throw ConfigError(
-      fmt::format("{} is \"{}\" (no whole number from 1 up). Write, for example, 2.", where, text));
-}
-
-/// Throws unless a given setting has an effect.
-void expect_effect(std::string_view option, std::string_view text, bool has_effect,
+/// Throws unless a given value has an effect.
+template <class T>
+void expect_effect(std::string_view name, const std::optional<T>& value, bool has_effect,
                    std::string_view where_it_has) {
-  if (text.empty() || has_effect) return;
+  if (!value || has_effect) return;
   throw ConfigError(
       fmt::format("{} changes nothing here: it is a setting of {}. Ask for that, or leave it out.",
-                  option, where_it_has));
+                  name, where_it_has));
 }
 
 bool contains(std::span<const Schedule> schedules, Schedule schedule) {
@@ -35,50 +28,71 @@ bool contains(std::span<const Schedule> schedules, Schedule schedule) {
 
 }  // namespace
 
-void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, Run& run) {
-  if (!options.synchronisation.empty()) {
-    run.synchronisation = parse_synchronisation(options.synchronisation);
-  }
+int parse_whole_number(std::string_view text, std::string_view where) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= 1) return value;
+  throw ConfigError(
+      fmt::format("{} is \"{}\" (no whole number from 1 up). Write, for example, 2.", where, text));
+}
+
+ExchangeValues read_exchange(const std::map<std::string, std::string>& texts) {
+  ExchangeValues values;
+  const auto read = [&texts](const char* name, auto& value, auto parse) {
+    const auto found = texts.find(name);
+    if (found != texts.end() && !found->second.empty()) value = parse(found->second, name);
+  };
+  const auto word = [](auto parse) {
+    return [parse](std::string_view text, std::string_view) { return parse(text); };
+  };
+  read("synchronisation", values.synchronisation, word(parse_synchronisation));
+  read("cycle", values.cycle, parse_quantity<Seconds>);
+  read("fusion_threshold", values.fusion_threshold, parse_quantity<Bytes>);
+  read("bucket", values.bucket, parse_quantity<Bytes>);
+  read("first_bucket", values.first_bucket, parse_quantity<Bytes>);
+  read("partition", values.partition, parse_quantity<Bytes>);
+  read("credit", values.credit, parse_whole_number);
+  read("servers", values.servers, [](std::string_view text, std::string_view name) {
+    return text == "all" ? 0 : parse_whole_number(text, name);
+  });
+  read("sharding", values.sharding, word(parse_sharding));
+  read("transport", values.transport, word(parse_transport));
+  read("callers", values.callers, word(parse_callers));
+  return values;
+}
+
+void apply(const ExchangeValues& values, std::span<const Schedule> schedules, Run& run) {
+  run.synchronisation = values.synchronisation.value_or(run.synchronisation);
   const bool horovod = contains(schedules, Schedule::horovod);
   const bool priority = contains(schedules, Schedule::priority);
   const bool server = run.synchronisation == Synchronisation::parameter_server;
-  expect_effect("--cycle", options.cycle, horovod, "--schedule horovod");
-  expect_effect("--fusion-threshold", options.fusion_threshold, horovod, "--schedule horovod");
   const bool buckets = std::ranges::any_of(schedules, has_buckets);
-  constexpr std::string_view of_buckets = "--schedule bucketed and reduce_scatter_overlap";
-  expect_effect("--bucket", options.bucket, buckets, of_buckets);
-  expect_effect("--first-bucket", options.first_bucket, buckets, of_buckets);
-  expect_effect("--partition", options.partition, priority, "--schedule priority");
-  expect_effect("--credit", options.credit, priority, "--schedule priority");
-  expect_effect("--servers", options.servers, server, "--synchronisation parameter_server");
-  expect_effect("--sharding", options.sharding, server, "--synchronisation parameter_server");
-  expect_effect("--transport", options.transport, server, "--synchronisation parameter_server");
   ScheduleSettings& settings = run.settings;
-  if (!options.transport.empty()) settings.transport = parse_transport(options.transport);
-  expect_effect("--callers", options.callers,
-                server && settings.transport != Transport::collectives,
-                "--transport grpc and grpc_rdma of a parameter server");
-  if (!options.callers.empty()) settings.callers = parse_callers(options.callers);
-  if (!options.cycle.empty()) settings.cycle = parse_quantity<Seconds>(options.cycle, "--cycle");
-  if (!options.fusion_threshold.empty()) {
-    settings.fusion_threshold =
-        parse_quantity<Bytes>(options.fusion_threshold, "--fusion-threshold");
-  }
-  if (!options.bucket.empty()) {
-    settings.bucket = parse_quantity<Bytes>(options.bucket, "--bucket");
-    settings.first_bucket = settings.bucket;
-  }
-  if (!options.first_bucket.empty()) {
-    settings.first_bucket = parse_quantity<Bytes>(options.first_bucket, "--first-bucket");
-  }
-  if (!options.partition.empty()) {
-    settings.partition = parse_quantity<Bytes>(options.partition, "--partition");
-  }
-  if (!options.credit.empty()) settings.credit = whole_number(options.credit, "--credit");
-  if (!options.servers.empty()) {
-    settings.servers = options.servers == "all" ? 0 : whole_number(options.servers, "--servers");
-  }
-  if (!options.sharding.empty()) settings.sharding = parse_sharding(options.sharding);
+  settings.transport = values.transport.value_or(settings.transport);
+  const bool calls = server && settings.transport != Transport::collectives;
+  constexpr std::string_view of_buckets = "the schedules bucketed and reduce_scatter_overlap";
+  constexpr std::string_view of_servers = "the synchronisation parameter_server";
+  expect_effect("cycle", values.cycle, horovod, "the schedule horovod");
+  expect_effect("fusion_threshold", values.fusion_threshold, horovod, "the schedule horovod");
+  expect_effect("bucket", values.bucket, buckets, of_buckets);
+  expect_effect("first_bucket", values.first_bucket, buckets, of_buckets);
+  expect_effect("partition", values.partition, priority, "the schedule priority");
+  expect_effect("credit", values.credit, priority, "the schedule priority");
+  expect_effect("servers", values.servers, server, of_servers);
+  expect_effect("sharding", values.sharding, server, of_servers);
+  expect_effect("transport", values.transport, server, of_servers);
+  expect_effect("callers", values.callers, calls,
+                "the transports grpc and grpc_rdma of a parameter server");
+  settings.callers = values.callers.value_or(settings.callers);
+  settings.cycle = values.cycle.value_or(settings.cycle);
+  settings.fusion_threshold = values.fusion_threshold.value_or(settings.fusion_threshold);
+  settings.first_bucket =
+      values.first_bucket.value_or(values.bucket.value_or(settings.first_bucket));
+  settings.bucket = values.bucket.value_or(settings.bucket);
+  settings.partition = values.partition.value_or(settings.partition);
+  settings.credit = values.credit.value_or(settings.credit);
+  settings.servers = values.servers.value_or(settings.servers);
+  settings.sharding = values.sharding.value_or(settings.sharding);
 }
 
 std::map<std::string, std::string> schedule_axes(const Run& run) {
@@ -109,23 +123,9 @@ std::map<std::string, std::string> schedule_axes(const Run& run) {
 }
 
 void read_schedule_axes(const std::map<std::string, std::string>& axes, Run& run) {
-  const auto text = [&axes](const char* name) {
-    const auto found = axes.find(name);
-    return found == axes.end() ? std::string() : found->second;
-  };
-  if (const std::string name = text("schedule"); !name.empty()) {
-    run.schedule = parse_schedule(name);
-  }
-  apply({.synchronisation = text("synchronisation"),
-         .cycle = text("cycle"),
-         .fusion_threshold = text("fusion_threshold"),
-         .partition = text("partition"),
-         .credit = text("credit"),
-         .servers = text("servers"),
-         .sharding = text("sharding"),
-         .transport = text("transport"),
-         .callers = text("callers")},
-        std::span(&run.schedule, 1), run);
+  const auto name = axes.find("schedule");
+  if (name != axes.end() && !name->second.empty()) run.schedule = parse_schedule(name->second);
+  apply(read_exchange(axes), std::span(&run.schedule, 1), run);
 }
 
 void check_launch(Launch launch, Schedule schedule) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,26 +11,33 @@
 
 namespace dlscale {
 
-/// Settings of Run::synchronisation and Run::settings on a command line, as typed; empty: not
-/// given.
-struct ScheduleOptions {
-  std::string synchronisation;
-  std::string cycle;             ///< with a unit, "1 ms"
-  std::string fusion_threshold;  ///< with a unit, "128 MiB"
-  /// Limit of all buckets, "25 MiB", but not of the first one if first_bucket is given.
-  std::string bucket = {};
-  std::string first_bucket = {};
-  std::string partition = {};  ///< with a unit, "4096000 B"
-  std::string credit = {};
-  std::string servers = {};    ///< "all", or a number
-  std::string sharding = {};   ///< placement of parameters on them, "mxnet"
-  std::string transport = {};  ///< how ranks reach them, "grpc"
-  std::string callers = {};    ///< the processes that call them, "nodes"
+/// Settings of the gradient exchange that a command line, a profile or a result gives. An absent
+/// value was not given, and a run keeps its default.
+struct ExchangeValues {
+  std::optional<Synchronisation> synchronisation = {};
+  std::optional<Seconds> cycle = {};
+  std::optional<Bytes> fusion_threshold = {};
+  /// Limit of all buckets, but not of the first one if first_bucket is given.
+  std::optional<Bytes> bucket = {};
+  std::optional<Bytes> first_bucket = {};
+  std::optional<Bytes> partition = {};
+  std::optional<int> credit = {};
+  std::optional<int> servers = {};  ///< 0: all ranks
+  std::optional<Sharding> sharding = {};
+  std::optional<Transport> transport = {};
+  std::optional<Callers> callers = {};
 };
 
-/// Parses the given options into `run`. Throws ConfigError for invalid text, and for a setting that
-/// has no effect under any of the command's schedules.
-void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, Run& run);
+/// Reads values by their names as in ExchangeValues, each with its unit ("cycle", "1 ms"); the
+/// servers are "all" or a number. Empty texts and other names are left out. Throws ConfigError.
+ExchangeValues read_exchange(const std::map<std::string, std::string>& texts);
+
+/// A whole number from 1 up. Throws ConfigError, which names `where`.
+int parse_whole_number(std::string_view text, std::string_view where);
+
+/// Sets the given values in `run`. Throws ConfigError for a value that has no effect under any of
+/// the command's schedules.
+void apply(const ExchangeValues& values, std::span<const Schedule> schedules, Run& run);
 
 /// Throws ConfigError for graphs under a schedule that overlaps_next_forward(): a graph runs
 /// forward as a whole.

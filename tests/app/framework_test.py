@@ -46,7 +46,7 @@ class Asked(ProgramTest):
         usual = self.answer("predict", *words)["rows"]
         same = self.answer("predict", *words, "--bucket", "25MiB", "--first-bucket", "1MiB")["rows"]
         self.assertEqual([row["time"] for row in usual], [row["time"] for row in same])
-        self.assert_refused(run("predict", *self.words, "--ranks", 2, "--bucket", "1MB"), 2, "--bucket changes nothing here")
+        self.assert_refused(run("predict", *self.words, "--ranks", 2, "--bucket", "1MB"), 2, "bucket changes nothing here")
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "2B"), 2,
                             "bucket is 2 B (less than one gradient element)")
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "1MB", "--first-bucket", "2B"), 2,

@@ -90,7 +90,7 @@ class Sweeps(ProgramTest):
         self.assertLess(updates["mxnet"], updates["largest_first"])
         self.assertLess(updates["largest_first"], updates["tensorflow"])
         refused = [(["--sharding", "mxnet", "--schedule", "bucketed", *served], "Take sequential or wait_free"),
-                   (["--sharding", "mxnet"], "--sharding changes nothing here"),
+                   (["--sharding", "mxnet"], "sharding changes nothing here"),
                    (["--sharding", "hash", *served], "tensorflow_greedy")]
         for more, part in refused:
             self.assert_refused(run(*self.words, "--ranks", 4, *more), 2, part)
@@ -104,7 +104,7 @@ class Sweeps(ProgramTest):
             self.assertEqual({(row["run"]["transport"], row["run"]["callers"]) for row in rows}, {("grpc", callers)})
             exposed[callers] = rows[-1]["time"]["t_comm_exposed_s"]
         self.assertLess(exposed["nodes"], exposed["ranks"])
-        refused = [(["--callers", "nodes"], "--callers changes nothing here"),
+        refused = [(["--callers", "nodes"], "callers changes nothing here"),
                    (["--callers", "nodes", *served[:2]], "setting of --transport grpc"),
                    (["--callers", "node", *served], 'Did you mean "nodes"?'),
                    (["--callers", "nodes", "--servers", 9, *served], "servers is 9, and 16 ranks are on")]

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,52 +25,54 @@ dlscale::Run run_by(Schedule schedule,
   return run;
 }
 
-dlscale::Run applied(const ScheduleOptions& options, const std::vector<Schedule>& schedules) {
+using Texts = std::map<std::string, std::string>;
+
+dlscale::Run applied(const Texts& texts, const std::vector<Schedule>& schedules) {
   dlscale::Run run = run_by(schedules.front());
-  apply(options, schedules, run);
+  apply(read_exchange(texts), schedules, run);
   check(run);
   return run;
 }
 
 TEST(ScheduleSettings, AreReadWithTheirUnits) {
-  ScheduleOptions options;
-  options.cycle = "5 ms";
-  options.fusion_threshold = "64 MiB";
+  Texts options;
+  options["cycle"] = "5 ms";
+  options["fusion_threshold"] = "64 MiB";
   const ScheduleSettings settings = applied(options, {Schedule::horovod}).settings;
   EXPECT_EQ(settings.cycle, 5.0_ms);
   EXPECT_EQ(settings.fusion_threshold, 64_MiB);
-  ScheduleOptions parts;
-  parts.partition = "1 MB";
-  parts.credit = "2";
+  Texts parts;
+  parts["partition"] = "1 MB";
+  parts["credit"] = "2";
   const ScheduleSettings cut = applied(parts, {Schedule::wait_free, Schedule::priority}).settings;
   EXPECT_EQ(cut.partition, Bytes(1e6));
   EXPECT_EQ(cut.credit, 2);
-  ScheduleOptions server;
-  server.synchronisation = "parameter_server";
-  server.servers = "3";
+  Texts server;
+  server["synchronisation"] = "parameter_server";
+  server["servers"] = "3";
   EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 3);
-  server.servers = "all";
+  server["servers"] = "all";
   EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 4);
   EXPECT_EQ(applied(server, {Schedule::bucketed}).settings.sharding, Sharding::largest_first);
   for (const Sharding sharding : all_shardings) {
-    server.sharding = sharding_name(sharding);
+    server["sharding"] = std::string(sharding_name(sharding));
     EXPECT_EQ(applied(server, {Schedule::wait_free}).settings.sharding, sharding);
   }
 }
 
 TEST(ScheduleSettings, SayWhoCallsServersWhereTheyAreCalled) {
-  ScheduleOptions options;
-  options.callers = "nodes";
+  Texts options;
+  options["callers"] = "nodes";
   const auto why = [&] {
     return config_error([&] { (void)applied(options, {Schedule::wait_free}); });
   };
-  expect_contains(why(), "--callers changes nothing here");
-  options.transport = "grpc";
-  expect_contains(why(), "--transport changes nothing here");
-  options.synchronisation = "parameter_server";
+  expect_contains(why(), "callers changes nothing here");
+  options["transport"] = "grpc";
+  expect_contains(why(), "transport changes nothing here");
+  options["synchronisation"] = "parameter_server";
   EXPECT_EQ(applied(options, {Schedule::wait_free}).settings.callers, Callers::nodes);
-  options.transport = "collectives";
-  expect_contains(why(), "it is a setting of --transport grpc and grpc_rdma");
+  options["transport"] = "collectives";
+  expect_contains(why(), "it is a setting of the transports grpc and grpc_rdma");
 }
 
 TEST(ScheduleSettings, HaveAServerOnANodeAtMostWhereNodesCall) {
@@ -109,67 +112,65 @@ TEST(ScheduleSettings, GiveOutTensorsOnlyWhereTheyTravelOneByOne) {
 }
 
 TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
-  const auto refusal = [](std::string ScheduleOptions::*option, const char* value,
-                          Schedule schedule) {
-    ScheduleOptions options;
-    options.*option = value;
+  const auto refusal = [](const std::string& option, const char* value, Schedule schedule) {
+    Texts options;
+    options[option] = value;
     return config_error([&] { (void)applied(options, {schedule}); });
   };
-  expect_contains(refusal(&ScheduleOptions::cycle, "1 ms", Schedule::wait_free),
-                  "--cycle changes nothing here: it is a setting of --schedule horovod");
-  expect_contains(refusal(&ScheduleOptions::fusion_threshold, "1 B", Schedule::bucketed),
-                  "--fusion-threshold changes nothing");
-  expect_contains(refusal(&ScheduleOptions::bucket, "1 MB", Schedule::priority),
-                  "--bucket changes nothing here: it is a setting of --schedule bucketed");
-  expect_contains(refusal(&ScheduleOptions::partition, "1 MB", Schedule::horovod),
-                  "--schedule priority");
-  expect_contains(refusal(&ScheduleOptions::credit, "1", Schedule::merged), "--schedule priority");
-  expect_contains(refusal(&ScheduleOptions::servers, "1", Schedule::wait_free),
-                  "--synchronisation parameter_server");
-  expect_contains(refusal(&ScheduleOptions::sharding, "mxnet", Schedule::wait_free),
-                  "--sharding changes nothing here");
+  expect_contains(refusal("cycle", "1 ms", Schedule::wait_free),
+                  "cycle changes nothing here: it is a setting of the schedule horovod");
+  expect_contains(refusal("fusion_threshold", "1 B", Schedule::bucketed),
+                  "fusion_threshold changes nothing");
+  expect_contains(refusal("bucket", "1 MB", Schedule::priority),
+                  "bucket changes nothing here: it is a setting of the schedules bucketed");
+  expect_contains(refusal("partition", "1 MB", Schedule::horovod), "the schedule priority");
+  expect_contains(refusal("credit", "1", Schedule::merged), "the schedule priority");
+  expect_contains(refusal("servers", "1", Schedule::wait_free),
+                  "the synchronisation parameter_server");
+  expect_contains(refusal("sharding", "mxnet", Schedule::wait_free),
+                  "sharding changes nothing here");
 }
 
 TEST(ScheduleSettings, OfABucketAreThoseOfTheFirstUnlessThatIsNamed) {
-  ScheduleOptions options;
-  options.bucket = "4 MiB";
+  Texts options;
+  options["bucket"] = "4 MiB";
   const auto one_size = applied(options, {Schedule::bucketed}).settings;
   EXPECT_EQ(one_size.bucket, 4_MiB);
   EXPECT_EQ(one_size.first_bucket, 4_MiB);
-  options.first_bucket = "64 KiB";
+  options["first_bucket"] = "64 KiB";
   const auto two_sizes = applied(options, {Schedule::reduce_scatter_overlap}).settings;
   EXPECT_EQ(two_sizes.bucket, 4_MiB);
   EXPECT_EQ(two_sizes.first_bucket, 64_KiB);
-  options.bucket = "3 B";
-  options.first_bucket = {};
+  options["bucket"] = "3 B";
+  options.erase("first_bucket");
   EXPECT_EQ(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
             "bucket is 3 B (less than one gradient element). Write 4 B or more.");
-  options.bucket = "1 MB";
-  options.first_bucket = "3 B";
+  options["bucket"] = "1 MB";
+  options["first_bucket"] = "3 B";
   EXPECT_EQ(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
             "first_bucket is 3 B (less than one gradient element). Write 4 B or more.");
 }
 
 TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
-  const auto refusal = [](std::string ScheduleOptions::*option, const char* value) {
-    ScheduleOptions options;
-    const bool server = option == &ScheduleOptions::servers || option == &ScheduleOptions::sharding;
-    if (server) options.synchronisation = "parameter_server";
-    options.*option = value;
+  const auto refusal = [](const std::string& option, const char* value) {
+    Texts options;
+    const bool server = option == "servers" || option == "sharding";
+    if (server) options["synchronisation"] = "parameter_server";
+    options[option] = value;
     const std::vector<Schedule> schedules =
         server ? std::vector{Schedule::wait_free}
                : std::vector{Schedule::horovod, Schedule::priority};
     return config_error([&] { (void)applied(options, schedules); });
   };
-  expect_contains(refusal(&ScheduleOptions::cycle, "1"), "--cycle");
-  expect_contains(refusal(&ScheduleOptions::cycle, "11 s"), "cycle is 11");
-  expect_contains(refusal(&ScheduleOptions::partition, "3 B"), "Write 4 B or more");
-  expect_contains(refusal(&ScheduleOptions::credit, "0"), "--credit is \"0\"");
-  expect_contains(refusal(&ScheduleOptions::credit, "2000"), "credit is 2000");
-  expect_contains(refusal(&ScheduleOptions::servers, "5"), "servers is 5, of 4 ranks");
-  expect_contains(refusal(&ScheduleOptions::servers, "two"), "--servers is \"two\"");
-  expect_contains(refusal(&ScheduleOptions::sharding, "tensorflow_gredy"), "tensorflow_greedy");
-  expect_contains(refusal(&ScheduleOptions::synchronisation, "server"), "parameter_server");
+  expect_contains(refusal("cycle", "1"), "cycle");
+  expect_contains(refusal("cycle", "11 s"), "cycle is 11");
+  expect_contains(refusal("partition", "3 B"), "Write 4 B or more");
+  expect_contains(refusal("credit", "0"), "credit is \"0\"");
+  expect_contains(refusal("credit", "2000"), "credit is 2000");
+  expect_contains(refusal("servers", "5"), "servers is 5, of 4 ranks");
+  expect_contains(refusal("servers", "two"), "servers is \"two\"");
+  expect_contains(refusal("sharding", "tensorflow_gredy"), "tensorflow_greedy");
+  expect_contains(refusal("synchronisation", "server"), "parameter_server");
 }
 
 TEST(ScheduleSettings, RefuseAParameterServerForSchedulesOfAllReduces) {

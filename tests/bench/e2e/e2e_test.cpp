@@ -140,8 +140,8 @@ TEST_F(E2e, TellsSchedulesApartByWhatTunesThem) {
   EXPECT_EQ(horovod.at("fusion_threshold"), "134217728 B");
   EXPECT_EQ(axes_of({{"schedule", "priority"}}).at("partition"), "4096000 B");
   EXPECT_EQ(axes_of({{"synchronisation", "parameter_server"}}).at("servers"), "2");
-  EXPECT_TRUE(contains(refused({{"cycle", "2 ms"}}), "--cycle changes nothing here"));
-  EXPECT_TRUE(contains(refused({{"servers", "1"}}), "--servers changes nothing here"));
+  EXPECT_TRUE(contains(refused({{"cycle", "2 ms"}}), "cycle changes nothing here"));
+  EXPECT_TRUE(contains(refused({{"servers", "1"}}), "servers changes nothing here"));
   EXPECT_TRUE(contains(
       refused({{"schedule", "merged"}, {"synchronisation", "parameter_server"}}, 2), "merged"));
 }
