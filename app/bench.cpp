@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/help_text.hpp"
 #include "app/cli/option_file.hpp"
 #include "app/cli/said_once.hpp"
 #include "app/cli/verb.hpp"
@@ -333,25 +332,30 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
       ->capture_default_str();
   command
       .add_option("--precision", options.runner.criterion.relative_half_width,
-                  "Stop a cell when the 95 % interval of its median is this narrow")
+                  "Stop a cell when the 95 % interval of its median is within this fraction")
       ->check(positive())
       ->capture_default_str();
-  command.add_option("--samples", options.samples, "Number of samples per cell, in place of both")
+  command
+      .add_option("--samples", options.samples,
+                  "Take so many samples of each cell, whatever their interval and time")
       ->check(positive());
   command
       .add_option("--warm-ups", options.warm_ups,
-                  "Samples per cell that are discarded first (default: 2, or 50 ms)")
+                  "Samples of each cell before those that are kept; without it two, or as many as "
+                  "last 50 ms")
       ->check(positive());
   command
       .add_option("--wait-quiet", options.wait_quiet_s,
-                  "Wait up to so many seconds in all for times at which fixed work runs as fast "
-                  "as at its best; rows measured at other times are marked unstable")
+                  "Measure cells only while this machine is as fast as it was at its best, told by "
+                  "fixed work before and after each; spend up to so many seconds in all on waiting "
+                  "and measuring again. Rows that were measured all the same are unstable")
       ->check(positive());
 }
 
 void declare_extra_work(CLI::App& command, BenchOptions& options) {
   command.add_option("--extra-work", options.extra_work,
-                     "For studies of noise: more work in each sample, such as 5%");
+                     "For studies of noise: each sample is of 100 runs and so many percent more, "
+                     "such as 5%, over 100. Such rows compare with each other only");
 }
 
 void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criterion) {
@@ -365,20 +369,22 @@ void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criter
 void declare_shares(CLI::App& command, ShareOptions& options) {
   command
       .add_option("--cluster", options.cluster,
-                  "Cluster whose data sheet gives the peak for shares of it")
+                  "A name in configs/clusters, or a YAML file: each row has its share of the "
+                  "peak of the data sheet")
       ->type_name("CLUSTER");
   command
       .add_option("--ceilings", options.ceilings,
-                  "Results of bench memory, and of peak, gemm or conv, for shares of their "
-                  "roofline")
+                  "Results of bench memory and of bench peak, gemm or conv on this machine: each "
+                  "row in a precision whose arithmetic they have has its share of their roofline, "
+                  "as roofline show has it")
       ->type_name("FILE");
 }
 
 /// Training runs cannot resume, since each is measured as a whole.
 void declare_resume(CLI::App& command, BenchOptions& options) {
   command.add_flag("--resume", options.resume,
-                   "Keep what the file of -o holds of this build, machine and options, and "
-                   "measure the rest");
+                   "Go on with the file of -o: keep what the same build measured on this machine "
+                   "with the same options, and measure what is missing");
 }
 
 void check_resume(const BenchOptions& options) {
@@ -395,24 +401,6 @@ void check_resume(const BenchOptions& options) {
                     "file is, another run cannot tell. Leave one of them out.",
                     flag));
   }
-}
-
-/// Options that few measurements need, of the benchmarks that have them.
-void group_bench_options(CLI::App& command) {
-  const auto put = [&command](const char* group, std::initializer_list<const char*> names) {
-    for (const char* name : names) {
-      CLI::Option* const option = command.get_option_no_throw(name);
-      if (option != nullptr) option->group(group);
-    }
-  };
-  put("Ranks", {"--ranks", "--comm", "--cores-per-rank"});
-  put("Sampling", {"--max-time", "--precision", "--samples", "--wait-quiet"});
-  put("Output", {"--output", "--resume", "--trace", "--profile"});
-  put("Advanced: exchange of gradients",
-      {"--cycle", "--fusion-threshold", "--partition", "--credit", "--servers"});
-  put("Advanced",
-      {"--patience", "--order-seed", "--extra-work", "--warm-ups", "--ceilings", "--cluster",
-       "--repeat", "--seed", "--waiting", "--phases", "--rate", "--prefetch"});
 }
 
 void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCode& result) {
@@ -433,21 +421,23 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->type_name("FILE");
   command
       ->add_option("--ranks", options->session.ranks,
-                   "Expected number of ranks; fail if the launcher started another")
+                   "Ranks expected; stops if the launcher started another number")
       ->check(positive());
   command
       ->add_option(
           "--comm", options->session.comm,
-          "Communicator: local, mpi, mpi_cuda (from GPU memory), mpi_staged (by way of the "
-          "host), nccl, or auto, by launcher and GPUs")
+          "Communicator: local, mpi, mpi_cuda (memory of GPUs directly), mpi_staged (by way "
+          "of the host's) or nccl; auto: of several ranks on GPUs nccl if each has one of "
+          "its own, else as the launcher asks")
       ->capture_default_str();
   command
       ->add_option("--cores-per-rank", options->session.cores_per_rank,
-                   "Cores that each rank is bound to (default: an even share)")
+                   "Bind each rank to this many cores (default: an even share)")
       ->check(positive());
   command
       ->add_option("--patience", options->session.patience_s,
-                   "Seconds of silence after which a rank on another node counts as lost")
+                   "Seconds without a sign of life after which a rank on another node counts as "
+                   "dead")
       ->check(positive())
       ->capture_default_str();
   if (benchmark.stopping == bench::Benchmark::Stopping::criterion) {
@@ -464,7 +454,6 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->check(seed())
       ->capture_default_str();
-  group_bench_options(*command);
   command->allow_extras();
   command->footer("Example: dlscale bench " + std::string(benchmark.name) +
                   " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "

@@ -1,6 +1,5 @@
 // dlscale calibrate: fits a machine description to results of benchmarks.
 #include "model/calibrate/calibrate.hpp"
-#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 
 #include <fmt/format.h>
@@ -138,28 +137,19 @@ ExitCode calibrate(const CalibrateOptions& options) {
 /// Declares the options that choose the conditions to fit if the results have several.
 void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
   verb.add_option("--cache", conditions.cache,
-                  "Kernels to fit: those that found this in the caches (bench conv --cache)")
+                  "Kernels: what the caches held when they started, as of bench conv --cache")
       ->check(CLI::IsMember({"cold", "producer", "hot", "rotating"}))
       ->capture_default_str();
   verb.add_option("--message-cache", conditions.message_cache,
-                  "Messages to fit, likewise (bench comm --cache)")
+                  "Messages: the same, as of bench comm --cache")
       ->check(CLI::IsMember({"cold", "hot", "reused"}))
       ->capture_default_str();
   verb.add_option("--source", conditions.source,
-                  "Pictures to fit: those from this source (bench io --source)")
+                  "Pictures: where they came from, as of bench io --source")
       ->check(CLI::IsMember({"page_cache", "storage"}))
       ->capture_default_str();
   verb.add_option("--backend", conditions.backend,
                   "Compute backend (default: the only one in the results)");
-}
-
-void group_calibrate_options(CLI::App& verb) {
-  group_options(
-      verb, {{"Hardware", {"--cluster", "--workers"}},
-             {"Measurements to fit", {"--cache", "--message-cache", "--source", "--backend"}},
-             {"Published cases", {"--cases"}},
-             {"Output", {"--output"}},
-             {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency", "--choose-terms"}}});
 }
 
 void declare_calibrate(CLI::App& verb, ExitCode& result) {
@@ -167,11 +157,14 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   verb.add_option("results", options->results,
                   "Result files or folders of bench conv, update, memory, io, comm, device")
       ->type_name("FILE");
-  verb.add_option("--cluster", options->cluster,
-                  "Hardware that was measured: local, a name in configs/clusters, or a YAML file")
+  verb.add_option(
+          "--cluster", options->cluster,
+          "The hardware measured: local (this processor, or the GPU that the results name), a name "
+          "in configs/clusters, or a file")
       ->type_name("CLUSTER")
       ->capture_default_str();
-  verb.add_option("--workers", options->workers, "Number of workers, or GPUs, of --cluster local")
+  verb.add_option("--workers", options->workers,
+                  "Workers on this machine, or GPUs, with --cluster local")
       ->check(positive_count())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")
@@ -180,11 +173,11 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);
   options->cases.declare(verb);
-  group_calibrate_options(verb);
   verb.footer(
-      "Example: dlscale calibrate results/local/quickstart -o machine.json\n"
-      "Example: dlscale calibrate --cases cases.jsonl -o scaling.yaml\n"
-      "Results of bench e2e and overhead are left out, since predictions are judged on them.");
+      "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
+      "and overhead are left out: predictions are judged on them.\n"
+      "Or the model of scaling, fitted to what others published, of at least three sets: dlscale "
+      "calibrate --cases cases.jsonl -o scaling.yaml");
   verb.callback([options, &result] { result = calibrate(*options); });
 }
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
-#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_builds.hpp"
@@ -317,36 +316,30 @@ ExitCode gate(GateOptions& options) {
 
 void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("--base", options.base,
-                  "Command of the base, as a shell reads it; {out} is the file that it writes")
-      ->type_name("COMMAND");
-  verb.add_option("--new", options.changed, "Command of the version to judge")
-      ->type_name("COMMAND");
-  verb.add_option("--base-build", options.base_build, "Build folder of the base")
+                  "A command line, as a shell reads it; {out} stands for the file it writes");
+  verb.add_option("--new", options.changed, "The same of the version to judge");
+  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in")
       ->type_name("FOLDER");
-  verb.add_option("--new-build", options.changed_build, "Build folder of the version to judge")
+  verb.add_option("--new-build", options.changed_build, "The same of the version to judge")
       ->type_name("FOLDER");
   verb.add_option("--base-commit", options.base_commit,
-                  "Commit of the base; it is built in a git worktree and kept in a cache")
-      ->type_name("COMMIT");
-  verb.add_option("--new-commit", options.changed_commit, "Commit of the version to judge")
-      ->type_name("COMMIT");
-  verb.add_option("--repository", options.builds.repository, "Repository of the commits")
+                  "A commit, which is built in a git worktree of its own and kept in a cache");
+  verb.add_option("--new-commit", options.changed_commit, "The same of the version to judge");
+  verb.add_option("--repository", options.builds.repository, "Where the commits are")
       ->type_name("FOLDER")
       ->capture_default_str();
-  verb.add_option("--preset", options.builds.preset, "CMake preset that builds the commits")
+  verb.add_option("--preset", options.builds.preset, "CMake preset that builds them")
       ->capture_default_str();
   verb.add_option("--cache", options.builds.cache,
-                  "Folder of the worktrees (default: dlscale/gate in the user's cache)")
+                  "Folder of their worktrees (default: dlscale/gate in the user's cache)")
       ->type_name("FOLDER")
       ->envname("DLSCALE_GATE_CACHE");
-  verb.add_option("--jobs", options.builds.jobs,
-                  "Number of compilers at once (default: one per core)")
+  verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
       ->check(positive_count())
       ->envname("DLSCALE_JOBS");
-  verb.add_option("--suite", options.suite, "Suite that the builds or commits run")
+  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite")
       ->type_name("SUITE");
-  verb.add_option("words", options.words,
-                  "After --: the words that the builds or commits run, as in -- bench gemm");
+  verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 
 /// refuse_too_few() refuses values below 5 with the reason, so this check accepts them.
@@ -360,41 +353,31 @@ CLI::Validator rounds() {
 
 void declare_rule(CLI::App& verb, GateOptions& options) {
   verb.add_option("--measure", options.measure,
-                  "Results of dlscale or JSON of Google Benchmark in {out}, or the wall time of "
-                  "the process; auto decides by {out}")
+                  "What a run tells: results (of dlscale, in {out}), google (JSON of Google "
+                  "Benchmark, in {out}), wall (time of its process); auto: by what is in {out}, "
+                  "wall without it")
       ->type_name("{results,google,wall,auto}")
       ->capture_default_str();
   verb.add_option("--margin", options.rule.margin,
-                  "Fraction below which changes do not matter; 0.02 suits several nodes")
+                  "Changes smaller than this fraction do not matter; several nodes: 0.02")
       ->check(margin_fraction())
       ->capture_default_str();
-  verb.add_option("--rounds", options.rounds, "Most rounds, from 5 to 1000")
+  verb.add_option("--rounds", options.rounds,
+                  "Most rounds, at least 5; looks are taken after 10, 20, 40, … and at the last")
       ->check(rounds())
       ->capture_default_str();
-  verb.add_option("--time-budget", options.time_budget_s, "Seconds after which no new round begins")
+  verb.add_option("--time-budget", options.time_budget_s,
+                  "Seconds after which no further round begins")
       ->check(positive());
   verb.add_option("--timeout", options.timeout_s,
-                  "Seconds after which a run is ended, and the gate fails with exit code 4")
+                  "Seconds after which a run is ended; the gate then fails with exit code 4")
       ->check(positive_seconds());
-  verb.add_option("--seed", options.seed, "Seed of the order within rounds")
+  verb.add_option("--seed", options.seed, "Of the order within rounds")
       ->check(seed())
       ->capture_default_str()
       ->envname("DLSCALE_SEED");
-  verb.add_option("--ranks", options.ranks, "Number of ranks that each run must have")
+  verb.add_option("--ranks", options.ranks, "Ranks that each run must have had")
       ->check(positive_count());
-}
-
-void group_gate_options(CLI::App& verb) {
-  group_options(
-      verb, {{"What to compare",
-              {"--base", "--new", "--base-build", "--new-build", "--base-commit", "--new-commit",
-               "--suite"}},
-             {"How to judge",
-              {"--measure", "--margin", "--rounds", "--time-budget", "--timeout", "--canary",
-               "--inconclusive", "--fail-on-improvement", "--fail-on-missing"}},
-             {"Output", {"--output", "--fresh", "--format", "--write", "--quiet"}},
-             {"Advanced", {"--seed", "--ranks", "--color"}},
-             {"Advanced: builds of commits", {"--repository", "--preset", "--cache", "--jobs"}}});
 }
 
 void declare_gate(CLI::App& verb, ExitCode& result) {
@@ -402,22 +385,20 @@ void declare_gate(CLI::App& verb, ExitCode& result) {
   declare_versions(verb, *options);
   declare_rule(verb, *options);
   verb.add_flag("--canary", options->canary,
-                "Run the base twice a round (A/A test); if it differs from itself, the gate is "
-                "inconclusive");
+                "Run the base twice a round: if it differs from itself, the session tells nothing");
   verb.add_option("--inconclusive", options->inconclusive,
-                  "Whether an inconclusive gate fails with exit code 3 or passes")
+                  "Whether an inconclusive gate may pass: fail (exit code 3) or pass (0)")
       ->type_name("{fail,pass}")
       ->capture_default_str();
   verb.add_flag("--fail-on-improvement", options->fail_on_improvement,
-                "Exit code 1 for an improvement, too");
+                "Exit code 1 for an improvement, too: the baseline is stale");
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
-                "Exit code 1 if the new version lacks a metric of the base");
-  verb.add_flag("--quiet", options->quiet, "Print only errors while it measures");
+                "Exit code 1 if the new version did not measure what the base did");
+  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
   options->folder.declare(verb);
   declare_format(verb, options->format);
   options->further.declare(verb);
   declare_colour(verb, options->colour);
-  group_gate_options(verb);
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
       "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "

@@ -214,7 +214,7 @@ void declare_info(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--links", options->links, "The kinds of links in configs/links, only");
   verb.add_flag("--frameworks", options->frameworks,
                 "What is known of frameworks, in configs/frameworks, only");
-  verb.footer("Example: dlscale info\nExample: dlscale info --devices");
+  verb.footer("Example: dlscale info\n         dlscale info --devices");
   verb.callback([options, &result] { result = info(*options); });
 }
 

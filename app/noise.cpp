@@ -172,23 +172,23 @@ ExitCode noise(NoiseOptions& options) {
 
 void declare_noise(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<NoiseOptions>();
-  verb.add_option("--minutes", options->minutes, "Minutes to measure, in all calls together")
+  verb.add_option("--minutes", options->minutes, "How long to measure, in all calls together")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--kernels", options->kernels, "Kernels: of gemm, triad, convolution and update")
+  verb.add_option("--kernels", options->kernels, "Of gemm, triad, convolution and update")
       ->delimiter(',')
       ->capture_default_str();
   verb.add_option("--effects", options->percents, "Sizes of the slow-downs, in percent of the work")
       ->delimiter(',')
       ->capture_default_str();
-  verb.add_option("--margin", options->margin, "Margin of the gate")
+  verb.add_option("--margin", options->margin, "That of the gate whose power is wanted")
       ->check(margin_fraction())
       ->capture_default_str();
-  verb.add_option("--seed", options->seed, "Seed of the order within rounds")
+  verb.add_option("--seed", options->seed, "Of the order within rounds")
       ->check(seed())
       ->capture_default_str()
       ->envname("DLSCALE_SEED");
-  verb.add_flag("--quiet", options->quiet, "Print only errors while it measures");
+  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
   options->folder.declare(verb);
   declare_format(verb, options->format);
   options->further.declare(verb);

@@ -55,7 +55,8 @@ std::string default_of(const CLI::Option& option) {
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
   }
-  return text;
+  constexpr std::size_t longest_word = 60;
+  return text.size() <= longest_word ? text : CLI::detail::find_and_replace(text, ",", ", ");
 }
 
 std::string description_of(const CLI::Option& option) {

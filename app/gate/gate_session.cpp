@@ -78,9 +78,10 @@ SessionFolder::~SessionFolder() {
 
 void SessionFolder::declare(CLI::App& verb) {
   verb.add_option("-o,--output", path_,
-                  "Folder that keeps the rounds, from which the same command resumes")
+                  "Folder that keeps the rounds: the same command goes on there. Without it only "
+                  "what failed or was interrupted is kept, in a temporary folder that is named")
       ->type_name("FOLDER");
-  verb.add_flag("--fresh", fresh_, "Discard the rounds in this folder");
+  verb.add_flag("--fresh", fresh_, "Discard the rounds that are in the folder");
 }
 
 void SessionFolder::open(const std::string& kind) {

@@ -68,9 +68,12 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
   command.add_option(
       "--suite", suite.name,
       fmt::format(
-          "Run the suite configs/suites/{}_SUITE.yaml, with its results in the folder of -o",
+          "In place of all other options but --fresh, --wait-quiet and --cluster, which all steps "
+          "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
+          "gone on with where they stopped",
           benchmark));
-  command.add_flag("--fresh", suite.fresh, "Discard the results of --suite, and measure again");
+  command.add_flag("--fresh", suite.fresh,
+                   "Of --suite: do every step again, and discard what was measured before");
 }
 
 bool names_suite(const CLI::App& command) {

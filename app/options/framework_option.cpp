@@ -94,8 +94,7 @@ const FrameworkProfile& asked_framework(const std::vector<FrameworkProfile>& pro
 
 void FrameworkOption::declare(CLI::App& verb) {
   verb.add_option("--framework", name,
-                  "Train as a framework does: a profile in configs/frameworks, or a YAML file, "
-                  "gives the options that are not typed")
+                  "Profile in configs/frameworks, or a file, for what is not typed")
       ->type_name("FRAMEWORK");
 }
 

@@ -193,8 +193,7 @@ void TrainingOptions::declare_training(CLI::App& verb) {
 
 void declare_synchronisation(CLI::App& verb, TrainingValues& values) {
   add_value(verb, values, value_options::synchronisation, one_word(parse_synchronisation),
-            "How ranks get the same parameters; parameter_server goes with sequential, "
-            "wait_free and bucketed (default: all_reduce)")
+            "How ranks get the same parameters (default: all_reduce)")
       ->type_name(one_of(all_synchronisations, synchronisation_name));
   add_value(verb, values, value_options::servers, server_counts,
             "Number of ranks that own parameters (default: all)")
@@ -218,8 +217,7 @@ void declare_transport(CLI::App& verb, TrainingValues& values) {
 
 void declare_buckets(CLI::App& verb, TrainingValues& values) {
   add_value(verb, values, value_options::bucket, quantity<Bytes>("--bucket"),
-            "Size at which buckets close, such as \"25 MB\", for bucketed and "
-            "reduce_scatter_overlap (default: 1 MiB, then 25 MiB)")
+            "Size at which buckets close (default: 1 MiB, then 25 MiB)")
       ->type_name("SIZE");
   add_value(verb, values, value_options::first_bucket, quantity<Bytes>("--first-bucket"),
             "Size at which the first bucket closes, if it differs")
@@ -250,8 +248,7 @@ void refuse_twice(std::string_view option, std::string_view name) {
 
 void GlobalBatchOption::declare(CLI::App& verb) {
   verb.add_option("--global-batch", text,
-                  "Images of an iteration on all ranks together, in equal shares, in place of "
-                  "--batch: strong scaling")
+                  "Images per iteration on all ranks, in place of --batch (strong scaling)")
       ->type_name("N")
       ->excludes(verb.get_option("--batch"));
 }

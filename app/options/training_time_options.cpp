@@ -46,8 +46,7 @@ void TrainingTimeOptions::declare(CLI::App& command) {
       command.add_option("--epochs", epochs, "Print the time to train for so many epochs")
           ->check(up_to(1e9));
   CLI::Option* by_target =
-      command
-          .add_option("--target", target, "Print the time to train to a target: " + known_targets())
+      command.add_option("--target", target, "Print the time to a target: " + known_targets())
           ->type_name("NAME")
           ->excludes(by_epochs);
   CLI::Option* by_points =

@@ -51,9 +51,7 @@ void print_predicted_counts(std::FILE* to, const std::vector<CasePrediction>& pr
 void PredictCases::declare(CLI::App& verb) {
   model_ = model::scaling::usual_scaling;
   CLI::Option* cases =
-      verb.add_option(
-              "--cases", cases_,
-              "Predict published trainings or curves: a file of cases (docs/reference/cases.md)")
+      verb.add_option("--cases", cases_, "Published trainings or curves (docs/reference/cases.md)")
           ->type_name("FILE");
   CLI::Option* model =
       verb.add_option("--model", model_,

@@ -32,9 +32,7 @@ void advise_global_batches(const Run& run, model::Explanation& explanation) {
 
 void ExplainOptions::declare(CLI::App& command) {
   command
-      .add_flag("--explain", asked,
-                "Print what bounds the iteration, how it follows each input, and what would "
-                "shorten it")
+      .add_flag("--explain", asked, "Print what bounds the iteration, and what would shorten it")
       ->excludes(command.get_option("--layers"));
 }
 

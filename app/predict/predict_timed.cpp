@@ -54,10 +54,10 @@ void refuse_too_many_timed(const SweptAxes& axes) {
 }  // namespace
 
 void PredictTimed::declare(CLI::App& verb) {
-  CLI::Option* layers = verb.add_option("--layer-times", layers_,
-                                        "Predict from layers that you timed: a CSV file "
-                                        "(docs/how-to/predict-from-layer-times.md)")
-                            ->type_name("FILE");
+  CLI::Option* layers =
+      verb.add_option("--layer-times", layers_,
+                      "Layers that you timed (docs/how-to/predict-from-layer-times.md)")
+          ->type_name("FILE");
   CLI::Option* messages =
       verb.add_option("--message-times", messages_,
                       "All-reduces that you timed, for --layer-times: a CSV file")

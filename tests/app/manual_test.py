@@ -57,6 +57,23 @@ class Help(ProgramTest):
         self.assertEqual(re.findall(r"(?:^|; )(\d+(?:, \d+)*) ", codes), ["0", "1", "2", "3", "4", "5", "6", "130, 143"])
         self.assertEqual(run("help", "compare").stdout, run("compare", "--help").stdout)
 
+    def test_a_page_has_lines_of_100_columns(self):
+        for verb in verbs():
+            for line in run(verb, "--help").stdout.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_predict_fits_a_screen_and_shows_the_rest_on_demand(self):
+        page, all_options = run("predict", "--help").stdout, run("predict", "--help-all").stdout
+        self.assertLessEqual(len(page.splitlines()), 50)
+        self.assertNotIn("--fusion-threshold", page)
+        self.assertIn("--fusion-threshold", all_options)
+        for line in re.findall(r"^  .*?--[\w-]+", page, re.MULTILINE):
+            self.assertIn(line, all_options)
+        for verb in verbs():
+            page = run(verb, "--help").stdout
+            self.assertLessEqual(len(page.splitlines()), 70, verb)
+            self.assertNotRegex(page, "Excludes|Needs:")
+
     def test_an_unknown_verb_is_refused_with_the_nearest(self):
         self.assert_refused(run("help", "comapre"), 2, "comapre", 'Did you mean "compare"?')
 

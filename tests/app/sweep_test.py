@@ -105,7 +105,7 @@ class Sweeps(ProgramTest):
             exposed[callers] = rows[-1]["time"]["t_comm_exposed_s"]
         self.assertLess(exposed["nodes"], exposed["ranks"])
         refused = [(["--callers", "nodes"], "callers changes nothing here"),
-                   (["--callers", "nodes", *served[:2]], "setting of --transport grpc"),
+                   (["--callers", "nodes", *served[:2]], "setting of the transports grpc"),
                    (["--callers", "node", *served], 'Did you mean "nodes"?'),
                    (["--callers", "nodes", "--servers", 9, *served], "servers is 9, and 16 ranks are on")]
         for more, part in refused:

@@ -49,7 +49,7 @@ ENVIRONMENT = {
 SUBSTITUTIONS = [
     (r"(\d+ rounds)( · [^·\n\"]+)?( · canary)", r"\1 · MACHINE\3"),  # in the headline of a gate, where there is room for it
     (r"(\"machine\": )\"[^\"]+, \d+ cores?\"", r'\1"MACHINE"'),
-    (r"--backend TEXT=\w+ +", "--backend TEXT=BACKEND "),  # the best one of the build
+    (r"(--backend TEXT [^\n]*\(default: )\w+\)", r"\1BACKEND)"),  # the best one of the build
     (r"build: \"[0-9a-f]{40}[^\"]*\"", 'build: "BUILD"'),
     (r"dlscale \d+\.\d+\.\d+[-+.\w]*", "dlscale VERSION"),
 ]
