@@ -128,7 +128,7 @@ _dlscale
         self.assertRegex(given("")[-1], r'^:command:\(\(.*predict\\:"')
         shown = given("predict", "--color", "auto", "")
         self.assertEqual(shown[0], "4 dlscale --color auto ")
-        self.assertIn('*--color[Colours in tables\\: auto, on a terminal unless NO_COLOR is set]:value:{compset -P "*,"; compadd -- auto always never}',
+        self.assertIn('*--color[Colours in tables]:value:{compset -P "*,"; compadd -- auto always never}',
                       shown)
         self.assertTrue(any(line.startswith("*--machine[A machine file") and line.endswith(":file:_files") for line in shown), shown)
         self.assertEqual(given("bench", "gemm", "")[0], "2 dlscale ")
