@@ -226,7 +226,7 @@ std::vector<ContentionByWork> random_contention(std::mt19937& random, int kinds)
   return contention;
 }
 
-IterationPlan random_plan(std::mt19937& random, int kinds) {
+IterationPlan random_contended_plan(std::mt19937& random, int kinds) {
   std::uniform_real_distribution<double> time(0.01, 1);
   std::uniform_int_distribution<int> few(1, 4);
   std::uniform_int_distribution<std::size_t> kind(0, static_cast<std::size_t>(kinds) - 1);
@@ -251,7 +251,7 @@ TEST(Contention, SimulatedEqualsTheClosedForm) {
   std::mt19937 random(71);
   for (const int kinds : {1, 3}) {
     for (int trial = 0; trial < 200; ++trial) {
-      IterationPlan plan = random_plan(random, kinds);
+      IterationPlan plan = random_contended_plan(random, kinds);
       plan.contention = random_contention(random, kinds);
       if (trial % 3 == 1) plan.input_copy = InputCopy::ahead;
       if (trial % 3 == 2) plan.load = Seconds();
@@ -263,7 +263,7 @@ TEST(Contention, SimulatedEqualsTheClosedForm) {
 TEST(Contention, OfNoSlowDownChangesNothing) {
   std::mt19937 random(72);
   for (int trial = 0; trial < 100; ++trial) {
-    IterationPlan plan = random_plan(random, 1);
+    IterationPlan plan = random_contended_plan(random, 1);
     plan.loader_cores = plan.compute_cores = plan.comm_cores = 1;
     plan.cores = 2 + plan.loader_threads;
     const IterationTime expected = simulate_iteration(plan);
@@ -275,7 +275,7 @@ TEST(Contention, OfNoSlowDownChangesNothing) {
 TEST(Contention, AsTheKernelSharesOneCoreIsWhatSharingItCosts) {
   std::mt19937 random(73);
   for (int trial = 0; trial < 50; ++trial) {
-    IterationPlan plan = random_plan(random, 1);
+    IterationPlan plan = random_contended_plan(random, 1);
     plan.load = Seconds();
     plan.compute_cores = plan.comm_cores = plan.copy_cores = plan.cores = 1;
     const IterationTime expected = simulate_iteration(plan);
@@ -287,7 +287,7 @@ TEST(Contention, AsTheKernelSharesOneCoreIsWhatSharingItCosts) {
 TEST(Contention, NeverMakesAnIterationShorter) {
   std::mt19937 random(74);
   for (int trial = 0; trial < 50; ++trial) {
-    IterationPlan plan = random_plan(random, 1);
+    IterationPlan plan = random_contended_plan(random, 1);
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     double before = simulate_iteration(plan).total.si();
     for (const auto& [compute, messages] :
