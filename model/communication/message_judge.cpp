@@ -50,7 +50,7 @@ FamilyJudgement judge(const MessageFamily& family, AlgorithmFit fit, int most_ra
       continue;
     }
     judgement.messages.push_back(
-        {sample, sample.layout.ranks > most_ranks ? Unseen::ranks : Unseen::sizes,
+        {sample, sample.layout.ranks > most_ranks ? HeldOut::ranks : HeldOut::sizes,
          std::move(*prediction), straight_line(judgement.fit, sample.layout, sample.bytes)});
   }
   return judgement;

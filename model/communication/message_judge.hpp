@@ -9,12 +9,12 @@ namespace dlscale::model {
 
 /// Part of a family held out from a fit: other sizes on the fitted layouts, or layouts of more
 /// ranks.
-enum class Unseen { sizes, ranks };
+enum class HeldOut { sizes, ranks };
 
 /// A measured message that was held out from the fit, and its prediction.
 struct JudgedMessage {
   MessageSample sample;
-  Unseen unseen = Unseen::sizes;
+  HeldOut unseen = HeldOut::sizes;
   MessagePrediction prediction;
   Seconds naive;  ///< time by one straight line (straight_line())
   /// (predicted - measured) / measured.

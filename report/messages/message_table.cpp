@@ -24,15 +24,15 @@ using model::FamilyJudgement;
 using model::JudgedMessage;
 using model::MessageErrors;
 using model::MessageJudgement;
-using model::Unseen;
+using model::HeldOut;
 
-constexpr std::array kinds{Unseen::sizes, Unseen::ranks};
+constexpr std::array kinds{HeldOut::sizes, HeldOut::ranks};
 
 bool passes(const MessageErrors& errors, const MessageLimits& limits) {
   return errors.median <= limits.median && errors.p90 <= limits.p90;
 }
 
-std::vector<const JudgedMessage*> all_of(const MessageJudgement& judgement, Unseen unseen) {
+std::vector<const JudgedMessage*> all_of(const MessageJudgement& judgement, HeldOut unseen) {
   std::vector<const JudgedMessage*> all;
   for (const FamilyJudgement& family : judgement.families) {
     std::ranges::copy(of_kind(family, unseen), std::back_inserter(all));
@@ -40,8 +40,8 @@ std::vector<const JudgedMessage*> all_of(const MessageJudgement& judgement, Unse
   return all;
 }
 
-std::string what_is(Unseen unseen) {
-  return unseen == Unseen::sizes ? "other sizes" : "more ranks";
+std::string what_is(HeldOut unseen) {
+  return unseen == HeldOut::sizes ? "other sizes" : "more ranks";
 }
 
 /// "2, 3".
@@ -59,7 +59,7 @@ std::string fitted_ranks(const model::AlgorithmFit& fit) {
 
 std::string sentence(const MessageJudgement& judgement) {
   std::vector<std::string> parts;
-  for (const Unseen unseen : kinds) {
+  for (const HeldOut unseen : kinds) {
     const auto all = all_of(judgement, unseen);
     if (all.empty()) continue;
     const MessageErrors errors = model::errors_of(all);
@@ -74,7 +74,7 @@ std::string sentence(const MessageJudgement& judgement) {
 /// Errors of the messages of a family that were not fitted, of one kind.
 struct ErrorsRow {
   const FamilyJudgement* family;
-  Unseen unseen;
+  HeldOut unseen;
   std::vector<const JudgedMessage*> messages;
   MessageErrors errors;
 };
@@ -121,7 +121,7 @@ Table errors_table(const MessageJudgement& judgement, const MessageLimits& limit
   int not_judged = 0;
   for (const FamilyJudgement& family : judgement.families) {
     not_judged += family.not_judged;
-    for (const Unseen unseen : kinds) {
+    for (const HeldOut unseen : kinds) {
       const auto messages = of_kind(family, unseen);
       if (messages.empty()) continue;
       rows.push_back({&family, unseen, messages, model::errors_of(messages)});
@@ -279,7 +279,7 @@ Fields<JudgedMessageRow> message_fields() {
   using Prediction = std::decay_t<decltype(JudgedMessage::prediction)>;
   using Layout = std::decay_t<decltype(MessageSample::layout)>;
   const auto microseconds = [](Seconds time) { return significant(time.si() * 1e6, 4); };
-  const auto unseen = [](Unseen which) { return which == Unseen::sizes ? "sizes" : "ranks"; };
+  const auto unseen = [](HeldOut which) { return which == HeldOut::sizes ? "sizes" : "ranks"; };
   return {
       F::record("measured_on", key, family(&MessageFamily::measured_on)),
       F::record("messages", key, family(&MessageFamily::name)),
@@ -307,7 +307,7 @@ Fields<JudgedMessageRow> message_fields() {
 Table worst_table(const MessageJudgement& judgement) {
   constexpr std::size_t shown = 10;
   std::vector<JudgedMessageRow> worst;
-  for (const Unseen unseen : kinds) {
+  for (const HeldOut unseen : kinds) {
     for (const FamilyJudgement& family : judgement.families) {
       for (const JudgedMessage* judged : of_kind(family, unseen))
         worst.push_back({&family, judged});
@@ -379,8 +379,8 @@ Json family_object(const FamilyJudgement& family) {
           {"source", family.family.source},
           {"most_ranks_fitted", family.most_ranks},
           {"fit", fit_object(family.fit)},
-          {"sizes", errors_object(of_kind(family, Unseen::sizes))},
-          {"ranks", errors_object(of_kind(family, Unseen::ranks))},
+          {"sizes", errors_object(of_kind(family, HeldOut::sizes))},
+          {"ranks", errors_object(of_kind(family, HeldOut::ranks))},
           {"not_judged", family.not_judged},
           {"samples", list_of(message_fields(), rows_of(family))}};
 }
@@ -398,7 +398,7 @@ Json judgement_object(const MessageJudgement& judgement, const MessageLimits& li
 
 }  // namespace
 
-std::vector<const JudgedMessage*> of_kind(const FamilyJudgement& family, Unseen unseen) {
+std::vector<const JudgedMessage*> of_kind(const FamilyJudgement& family, HeldOut unseen) {
   std::vector<const JudgedMessage*> chosen;
   for (const JudgedMessage& judged : family.messages) {
     if (judged.unseen == unseen) chosen.push_back(&judged);
@@ -410,7 +410,7 @@ ExitCode exit_code(const MessageJudgement& judgement, const MessageLimits& limit
   bool complete = judgement.left_out.empty();
   for (const FamilyJudgement& family : judgement.families) {
     complete = complete && family.not_judged == 0;
-    for (const Unseen unseen : kinds) {
+    for (const HeldOut unseen : kinds) {
       const auto messages = of_kind(family, unseen);
       if (!messages.empty() && !passes(model::errors_of(messages), limits)) {
         return ExitCode::regression;

@@ -17,7 +17,7 @@ struct MessageLimits {
 
 /// The unseen messages of one kind of a family; empty if there are none.
 std::vector<const model::JudgedMessage*> of_kind(const model::FamilyJudgement& family,
-                                                 model::Unseen unseen);
+                                                 model::HeldOut unseen);
 
 /// Errors at messages that were not fitted, by family, separately for other sizes and more ranks.
 /// Compares them with those of a straight line. Also lists the fitted parameters with intervals and

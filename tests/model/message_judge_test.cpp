@@ -64,7 +64,7 @@ TEST(MessageJudge, JudgesExactlyWhatWasHeldOut) {
   EXPECT_EQ(std::ssize(judged.messages), held_out);
   for (const JudgedMessage& message : judged.messages) {
     EXPECT_TRUE(is_held_out(message.sample, 3));
-    EXPECT_EQ(message.unseen, message.sample.layout.ranks == 4 ? Unseen::ranks : Unseen::sizes);
+    EXPECT_EQ(message.unseen, message.sample.layout.ranks == 4 ? HeldOut::ranks : HeldOut::sizes);
   }
 }
 
@@ -97,7 +97,7 @@ TEST(MessageJudge, ChoosesWithoutHavingSeenTheResults) {
 
 TEST(MessageJudge, FindsAnExactModelRightAndAStraightLineWrong) {
   const MessageJudgement judgement = judge_messages(std::vector{rings()});
-  for (const Unseen unseen : {Unseen::sizes, Unseen::ranks}) {
+  for (const HeldOut unseen : {HeldOut::sizes, HeldOut::ranks}) {
     std::vector<const JudgedMessage*> messages;
     for (const JudgedMessage& message : judgement.families.front().messages) {
       if (message.unseen == unseen) messages.push_back(&message);

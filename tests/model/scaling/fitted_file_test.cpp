@@ -11,10 +11,10 @@
 namespace dlscale::model::scaling {
 namespace {
 
-using test::config_error;
-using test::error_after;
-using test::expect_contains;
-using test::load_text;
+using dlscale::test::config_error;
+using dlscale::test::error_after;
+using dlscale::test::expect_contains;
+using dlscale::test::load_text;
 
 Fit some_fit(double first) {
   Fit fit;
