@@ -18,7 +18,7 @@ bool finds(const std::string& pattern, const std::string& name) {
 }
 
 /// The sentence that refuses a pattern; empty if it is taken.
-std::string refusal(const std::string& pattern) {
+std::string pattern_refusal(const std::string& pattern) {
   try {
     const NamePattern taken("--name", pattern);
     return "";
@@ -50,11 +50,11 @@ TEST(NamePattern, MayBeNestedDeeply) {
 }
 
 TEST(NamePattern, IsRefusedWithTheReasonOfTheLibrary) {
-  EXPECT_EQ(refusal("a("),
+  EXPECT_EQ(pattern_refusal("a("),
             "--name: \"a(\" is not a regular expression (missing ): a(). Write a part of the names "
             "in the syntax of RE2, for example \"gemm-.*-2$\".");
   for (const char* pattern : {R"((a)\1)", "a(?=b)", "(x?){10000}", "((x{999}){999}){999}"}) {
-    EXPECT_NE(refusal(pattern).find("is not a regular expression"), std::string::npos) << pattern;
+    EXPECT_NE(pattern_refusal(pattern).find("is not a regular expression"), std::string::npos) << pattern;
   }
 }
 

@@ -85,7 +85,7 @@ TEST(LaunchShape, IsHeldAgainstThePartition) {
   EXPECT_NE(shape_problem(partition, {.ranks_per_node = 1000000, .threads = 1000000}), "");
 }
 
-System system(Scheduler scheduler) {
+System system_of(Scheduler scheduler) {
   System system;
   system.name = "test";
   system.scheduler = scheduler;
@@ -110,7 +110,7 @@ TEST(BatchScript, OfSlurmHandsTheSchedulersSignalToTheProgram) {
   partition.access = {"--account=physics"};
   partition.prepare = {"module load mpi"};
   partition.environment = {{"A", "it's"}};
-  EXPECT_EQ(batch_script(system(Scheduler::slurm), partition, job()),
+  EXPECT_EQ(batch_script(system_of(Scheduler::slurm), partition, job()),
             "#!/bin/bash\n"
             "#SBATCH --job-name=dlscale-a-2\n"
             "#SBATCH --partition=gpu\n"
@@ -136,7 +136,7 @@ TEST(BatchScript, ItsShellReadsBackWhatWasTyped) {
   partition.environment = {{"X", "{a,b}"}};
   BatchJob braces = job();
   braces.command = {"/opt/dlscale", "run", "--name", "allreduce.{1,9}2"};
-  EXPECT_THAT(batch_script(system(Scheduler::slurm), partition, braces),
+  EXPECT_THAT(batch_script(system_of(Scheduler::slurm), partition, braces),
               HasSubstr("export X='{a,b}'\nexec /opt/dlscale run --name 'allreduce.{1,9}2'\n"));
 }
 
@@ -144,10 +144,10 @@ TEST(BatchScript, OfOtherSchedulersHasTheirDirectives) {
   Partition partition;
   partition.name = "work";
   partition.time_limit = "30m";
-  const std::string flux = batch_script(system(Scheduler::flux), partition, job());
+  const std::string flux = batch_script(system_of(Scheduler::flux), partition, job());
   EXPECT_THAT(flux, HasSubstr("# flux: --nodes=2\n# flux: --exclusive\n"));
   EXPECT_THAT(flux, HasSubstr("# flux: --queue=work\n"));
-  const std::string pbs = batch_script(system(Scheduler::pbs), partition, job());
+  const std::string pbs = batch_script(system_of(Scheduler::pbs), partition, job());
   EXPECT_THAT(pbs, HasSubstr("#PBS -l select=2:ncpus=8:mpiprocs=8:ngpus=4\n"));
   EXPECT_THAT(pbs, HasSubstr("#PBS -l walltime=30m\n"));
   EXPECT_THAT(pbs, HasSubstr("cd \"$PBS_O_WORKDIR\"\n"));
@@ -160,7 +160,7 @@ TEST(BatchScript, KeepsTogetherWhatHasSpacesAndLeavesNoPatternInIt) {
   Partition partition;
   partition.name = "gpu";
   const auto script = [&](Scheduler scheduler) {
-    return batch_script(system(scheduler), partition, spaced);
+    return batch_script(system_of(scheduler), partition, spaced);
   };
   EXPECT_THAT(script(Scheduler::slurm),
               HasSubstr("#SBATCH \"--output=/my results/50%%/it's #1/a.log\"\n"));
@@ -177,7 +177,7 @@ TEST(BatchScript, RefusesWhatASchedulerWouldReadOtherwise) {
     odd.log = log;
     Partition partition;
     partition.name = "gpu";
-    EXPECT_THROW(static_cast<void>(batch_script(system(scheduler), partition, odd)), ConfigError)
+    EXPECT_THROW(static_cast<void>(batch_script(system_of(scheduler), partition, odd)), ConfigError)
         << log;
   };
   for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::flux, Scheduler::pbs}) {

@@ -18,8 +18,8 @@
 namespace dlscale::model::scaling {
 namespace {
 
-using test::config_error;
-using test::expect_contains;
+using dlscale::test::config_error;
+using dlscale::test::expect_contains;
 using test::synthetic_study;
 using test::SyntheticStudy;
 using test::training;

@@ -21,7 +21,7 @@ using cases::CasePrediction;
 using cases::PredictedTerm;
 using cases::PredictionStatus;
 using cases::ScalingCase;
-using test::expect_contains;
+using dlscale::test::expect_contains;
 using test::training;
 
 const FactSources& predictor_sources() {
