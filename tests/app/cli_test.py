@@ -351,10 +351,10 @@ class Cli(ProgramTest):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", 4]
         train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--data", self.folder]
         for options, words in [
-            (["--cycle", "1 ms"], "--schedule horovod"),
+            (["--cycle", "1 ms"], "the schedule horovod"),
             (["--schedule", "horovod", "--cycle", "1"], "--cycle"),
-            (["--schedule", "horovod", "--partition", "1 MB"], "--schedule priority"),
-            (["--servers", 2], "--synchronisation parameter_server"),
+            (["--schedule", "horovod", "--partition", "1 MB"], "the schedule priority"),
+            (["--servers", 2], "the synchronisation parameter_server"),
             (["--schedule", "merged", "--synchronisation", "parameter_server"], "orders all-reduces"),
         ]:
             for command in (predict, train):

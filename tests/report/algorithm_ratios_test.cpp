@@ -224,7 +224,7 @@ TEST(ProductShares, OfTheSameCallNeedItsBackendAndHotCaches) {
       EXPECT_EQ(cell(table, i, "of same call"), "–");
     }
     EXPECT_TRUE(std::ranges::any_of(table.notes, [](const std::string& note) {
-      return note.ends_with("--backend native --cache hot --sizes 512x112x4608,512x224x4608");
+      return note.ends_with("by the call of im2col from hot caches: 512x112x4608,512x224x4608");
     }));
   }
 }
@@ -256,13 +256,13 @@ TEST(ProductShares, AreOfLayersThatAreLargeWithAllTheirImages) {
   const Table table = product_shares(results("16"));
   ASSERT_EQ(table.notes.size(), 2);
   EXPECT_TRUE(table.notes.front().ends_with(
-      "dlscale bench gemm --backend native --cache hot --sizes 512x196x4608"))
+      "by the call of im2col from hot caches: 512x196x4608"))
       << table.notes.front();
-  EXPECT_TRUE(table.notes.back().ends_with("dlscale bench gemm --sizes 512x196x4608,512x784x4608"))
+  EXPECT_TRUE(table.notes.back().ends_with("as the convolutions have them: 512x196x4608,512x784x4608"))
       << table.notes.back();
 }
 
-TEST(ProductShares, NameTheProductsThatAreMissingAsTheOptionTakesThem) {
+TEST(ProductShares, NameTheProductsThatAreMissing) {
   const Results results{
       samples::file("conv", {lowered(40.0, "forward"), lowered(40.0, "backward_data"),
                              lowered(40.0, "backward_filter")}),
@@ -271,11 +271,11 @@ TEST(ProductShares, NameTheProductsThatAreMissingAsTheOptionTakesThem) {
   EXPECT_EQ(table.rows.size(), 1);
   ASSERT_EQ(table.notes.size(), 3);
   EXPECT_TRUE(table.notes[1].ends_with(
-      "dlscale bench gemm --backend native --cache hot --sizes 4608x112x512:tn,4608x224x512:tn,"
+      "by the call of im2col from hot caches: 4608x112x512:tn,4608x224x512:tn,"
       "512x112x4608,512x224x4608,512x4608x112:nt,512x4608x224:nt"))
       << table.notes[1];
   EXPECT_TRUE(table.notes.back().ends_with(
-      "dlscale bench gemm --sizes 4608x112x512:tn,4608x224x512:tn,4608x3136x512:tn,512x3136x4608,"
+      "as the convolutions have them: 4608x112x512:tn,4608x224x512:tn,4608x3136x512:tn,512x3136x4608,"
       "512x4608x112:nt,512x4608x224:nt,512x4608x3136:nt"))
       << table.notes.back();
 }
@@ -286,7 +286,7 @@ TEST(ProductShares, NeedAllProductsThatALayerRuns) {
   const Table table = product_shares(results);
   EXPECT_TRUE(table.rows.empty());
   ASSERT_EQ(table.notes.size(), 2);
-  EXPECT_TRUE(table.notes.back().ends_with("--sizes 512x112x4608,512x3136x4608"))
+  EXPECT_TRUE(table.notes.back().ends_with("as the convolutions have them: 512x112x4608,512x3136x4608"))
       << table.notes.back();
 }
 

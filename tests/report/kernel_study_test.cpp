@@ -59,7 +59,7 @@ TEST(KernelStudy, GivesNoShareBehindAProducer) {
   EXPECT_TRUE(study.share(file.measurements.front()).has_value());
   file.measurements = {warm};
   const std::vector alone{file, samples::memory()};
-  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "--cache producer"));
+  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "right behind what wrote their inputs"));
 }
 
 TEST(KernelStudy, GivesNoShareOfNominalWork) {
