@@ -9,7 +9,7 @@
 
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
 #include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
-#include "backend/compute/cuda/cudnn/offered.hpp"
+#include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/cudnn/ways.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"

@@ -1,4 +1,3 @@
-#include "backend/compute/cuda/probes/open.hpp"
 #include "backend/compute/cuda/runtime/open.hpp"
 
 namespace dlscale::backend {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"

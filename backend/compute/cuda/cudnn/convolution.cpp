@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/cudnn/graph.hpp"
 #include "backend/compute/cuda/runtime/context.hpp"
 

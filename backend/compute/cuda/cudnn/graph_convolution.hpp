@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/cudnn/plan.hpp"
 #include "backend/compute/cuda/runtime/context.hpp"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/compute/plan_cache.hpp"
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 
 namespace dlscale::backend::cuda {
@@ -98,5 +99,18 @@ class Choices {
   PlanCache cache_;
   std::map<std::string, std::shared_ptr<const void>> made_;
 };
+
+/// Returns the result of `make`. Any Error becomes Unsupported with the same message, so that one
+/// failing alternative does not prevent the trial of the others.
+template <class Make>
+auto offered(const Make& make) {
+  try {
+    return make();
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const Error& error) {
+    throw Unsupported(error.what());
+  }
+}
 
 }  // namespace dlscale::backend::cuda

@@ -6,8 +6,6 @@
 
 #include "backend/compute/cuda/cudnn/convolution_extras.hpp"
 #include "backend/compute/cuda/transforms/library_fourier.hpp"
-#include "backend/compute/cuda/transforms/library_product.hpp"
-#include "backend/compute/cuda/transforms/on_device.hpp"
 #include "backend/compute/cuda/transforms/spectral_shape.hpp"
 #include "backend/compute/cuda/transforms/winograd_shape.hpp"
 #include "core/base/error.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 

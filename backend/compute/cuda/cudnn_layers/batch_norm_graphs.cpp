@@ -1,6 +1,5 @@
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_parts.hpp"
-#include "backend/compute/cuda/runtime/alignment.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "core/base/error.hpp"
 

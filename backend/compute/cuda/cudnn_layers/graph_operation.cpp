@@ -1,15 +1,16 @@
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
+#include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
+#include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -51,6 +52,19 @@ void expect_admitted(const OperationSpec& spec, const EngineNotes& notes) {
   };
   if (!computes_in_f32(notes, spec.dtype)) refuse("computes with less than f32");
   if (!notes.is_deterministic()) refuse("may answer otherwise the next time");
+}
+
+/// The parameters of a kind on which its work depends.
+std::string numbers_of(const LayerKind& kind) {
+  if (const auto* pooling = std::get_if<Pooling>(&kind)) {
+    return fmt::format("{}x{} stride{} pad{}", pooling->kernel_h, pooling->kernel_w,
+                       pooling->stride, pooling->pad);
+  }
+  if (const auto* lrn = std::get_if<Lrn>(&kind)) {
+    return fmt::format("{} {} {} {}", lrn->size, lrn->alpha, lrn->beta, lrn->k);
+  }
+  const auto* norm = std::get_if<BatchNorm>(&kind);
+  return norm == nullptr ? "" : fmt::format("{}", norm->epsilon);
 }
 
 }  // namespace
@@ -108,6 +122,13 @@ std::unique_ptr<Operation> make_graph_operation(const Context& context, const Op
                                                 std::shared_ptr<const GraphLayer> layer,
                                                 const LayerPlans& plans) {
   return std::make_unique<GraphOperation>(context, spec, std::move(layer), plans);
+}
+
+std::string layer_key(const OperationSpec& spec, Order order) {
+  return fmt::format("{} {} {} to {} {} {}", kind_name(spec.layer.kind),
+                     numbers_of(spec.layer.kind), fmt::join(spec.inputs.front().dims, "x"),
+                     fmt::join(output_dims(spec), "x"), dtype_name(spec.dtype),
+                     order == Order::nhwc ? "nhwc" : "nchw");
 }
 
 }  // namespace dlscale::backend::cuda

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/cudnn/plan.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/runtime/context.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 
 namespace dlscale::backend::cuda {
 
@@ -58,5 +60,9 @@ struct LayerPlans {
 std::unique_ptr<Operation> make_graph_operation(const Context& context, const OperationSpec& spec,
                                                 std::shared_ptr<const GraphLayer> layer,
                                                 const LayerPlans& plans);
+
+/// Key that is equal for layers that do the same work, whatever their names; for kinds that cuDNN
+/// may do.
+std::string layer_key(const OperationSpec& spec, Order order);
 
 }  // namespace dlscale::backend::cuda

@@ -2,25 +2,106 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "backend/compute/check/operation_memory.hpp"
 #include "backend/compute/cuda/cudnn/examination.hpp"
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
-#include "backend/compute/cuda/cudnn/offered.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
 #include "backend/compute/cuda/cudnn_layers/pooling_ties.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
+#include "backend/compute/cuda/runtime/noise.hpp"
+#include "backend/compute/cuda/runtime/recording.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
+
+/// Device memory for running a layer while an algorithm for it is chosen. Tensors are filled with
+/// noise, labels with all classes in turn. The state is zero: a forward pass must precede what
+/// reads it.
+class LayerTrial {
+ public:
+  /// Memory for `operation`, and for another of the same layer that needs `least`. All inputs of
+  /// `spec` have the order of `context`. Throws ConfigError if memory does not suffice.
+  LayerTrial(const Context& context, const OperationSpec& spec, const Operation& operation,
+             const WorkingBytes& least = {});
+
+  /// Enqueues both passes.
+  void run(Operation& operation) const;
+  /// Tensors that both passes write.
+  [[nodiscard]] std::vector<Written> written() const;
+  /// Runs both passes, waits, and records them as a CUDA graph. A library may refuse only then,
+  /// with any code: throws Unsupported with its message, unless the device itself is broken.
+  void expect_runs(Operation& operation) const;
+
+ private:
+  const Context* context_;
+  OperationMemory memory_;
+};
+
+LayerTrial::LayerTrial(const Context& context, const OperationSpec& spec,
+                       const Operation& operation, const WorkingBytes& least)
+    : context_(&context), memory_(*context.opened, spec, operation, least) {
+  std::uint64_t seed = 0;
+  const auto fill = [&](const Tensor& tensor) {
+    fill_with_noise(context.stream, tensor.data, tensor.desc.layout.bytes, tensor.desc.dtype,
+                    ++seed);
+  };
+  for (const auto* tensors : {&memory_.inputs(), &memory_.input_gradients(), &memory_.parameters(),
+                              &memory_.parameter_gradients()}) {
+    std::ranges::for_each(*tensors, fill);
+  }
+  fill(memory_.output());
+  fill(memory_.output_gradient());
+  const std::int64_t classes = spec.layer.input_shapes.front().elements();
+  std::vector<std::int32_t>& labels = memory_.labels();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % classes);
+  }
+}
+
+void LayerTrial::run(Operation& operation) const {
+  operation.run(Pass::forward, memory_.operands(0));
+  operation.run(Pass::backward_data, memory_.operands(0));
+}
+
+std::vector<Written> LayerTrial::written() const {
+  std::vector<Written> all;
+  const auto add = [&](std::string name, const Tensor& tensor) {
+    all.push_back({std::move(name), tensor.data, static_cast<std::size_t>(tensor.desc.elements()),
+                   tensor.desc.dtype});
+  };
+  add("output", memory_.output());
+  for (const Tensor& each : memory_.input_gradients()) add("input gradient", each);
+  for (const Tensor& each : memory_.parameter_gradients()) add("parameter gradient", each);
+  return all;
+}
+
+void LayerTrial::expect_runs(Operation& operation) const {
+  const auto wait = [&] {
+    check(cudaStreamSynchronize(context_->stream), "cudaStreamSynchronize",
+          operation.implementation(Pass::forward));
+  };
+  try {
+    run(operation);
+    wait();
+    static_cast<void>(make_recording(*context_, [&] { run(operation); }));
+  } catch (const LibraryError& error) {
+    wait();
+    throw Unsupported(error.what());
+  }
+}
 
 bool cudnn_may_do(const OperationSpec& spec, Order order) {
   return graph_layer(spec, order) != nullptr || has_function(spec.layer.kind);

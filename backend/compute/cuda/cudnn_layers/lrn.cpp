@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include "backend/compute/cuda/cudnn/legacy_tensor.hpp"
+#include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "core/base/error.hpp"

@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/cudnn_layers/softmax_loss.hpp"
 
-#include "backend/compute/cuda/cudnn/legacy_tensor.hpp"
+#include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/runtime/launch.cuh"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
+#include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/kernels/own_operation.hpp"
 
 namespace dlscale::backend::cuda {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/gemm/matrix_product.hpp"
 #include "backend/compute/cuda/gemm/product_tuning.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"

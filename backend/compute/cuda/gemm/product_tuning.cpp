@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backend/compute/cuda/cudnn/examination.hpp"
+#include "backend/compute/cuda/gemm/matrix_product.hpp"
 #include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/cuda/runtime/noise.hpp"
 #include "core/base/error.hpp"
@@ -43,6 +44,29 @@ std::string text_of(const Matrix& matrix, Transposed transposed) {
                      dtype_name(matrix.dtype), matrix.batch, matrix.leading, matrix.distance,
                      static_cast<int>(transposed));
 }
+
+class TunedProduct final : public MatrixProduct {
+ public:
+  TunedProduct(const Context& context, const GemmShape& shape, DType dtype)
+      : product_(context, problem_of(shape, dtype)),
+        algorithm_(fastest_algorithm(context, product_, most_product_algorithms)) {}
+
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return algorithm_.choice.workspace_bytes;
+  }
+  [[nodiscard]] std::string implementation() const override {
+    return describe(algorithm_.choice) + algorithm_.remark();
+  }
+
+  /// A row-major matrix is its transpose to cuBLAS: B comes first.
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
+    product_.run(algorithm_.choice, {b, a, c}, scratch);
+  }
+
+ private:
+  Product product_;
+  Chosen<ProductAlgorithm> algorithm_;
+};
 
 }  // namespace
 
@@ -113,6 +137,11 @@ std::string key_of(const ProductProblem& problem) {
       text_of(problem.right, problem.right_transposed), text_of(problem.result, Transposed::no),
       problem.number == Number::complex ? "complex" : "real", static_cast<int>(problem.epilogue),
       problem.alignment, product_workspace_limit);
+}
+
+std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
+                                                   DType dtype) {
+  return std::make_unique<TunedProduct>(context, shape, dtype);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -1,11 +1,14 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/gemm/matrix_product.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 
 namespace dlscale::backend::cuda {
 
@@ -44,5 +47,10 @@ Chosen<ProductAlgorithm> fastest_algorithm(const Context& context, const Product
 
 /// Key that is equal for problems that differ only in `what`.
 std::string key_of(const ProductProblem& problem);
+
+/// Uses the algorithm of cuBLASLt that a trial found fastest. `context` outlives the product.
+/// Throws Unsupported where the library offers none.
+std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
+                                                   DType dtype);
 
 }  // namespace dlscale::backend::cuda

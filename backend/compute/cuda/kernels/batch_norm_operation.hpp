@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backend/compute/cuda/kernels/batch_norm.hpp"
-#include "backend/compute/cuda/kernels/channel_launch.hpp"
+#include "backend/compute/cuda/kernels/channels.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "backend/compute/cuda/kernels/channel_launch.hpp"
+#include "backend/compute/cuda/kernels/channels.hpp"
 
 namespace dlscale::backend::cuda {
 

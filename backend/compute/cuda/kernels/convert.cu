@@ -1,6 +1,6 @@
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/kernels/transpose.hpp"
-#include "backend/compute/cuda/runtime/describe.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/launch.cuh"
 
 namespace dlscale::backend::cuda {

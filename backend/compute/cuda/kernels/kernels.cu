@@ -6,7 +6,7 @@
 #include "backend/compute/cuda/kernels/elementwise.hpp"
 #include "backend/compute/cuda/kernels/pictures.hpp"
 #include "backend/compute/cuda/kernels/update.hpp"
-#include "backend/compute/cuda/runtime/describe.hpp"
+#include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/launch.cuh"
 
 namespace dlscale::backend::cuda {

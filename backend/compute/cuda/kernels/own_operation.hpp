@@ -9,7 +9,6 @@
 #include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/runtime/host_device_code.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
-#include "backend/compute/cuda/runtime/order.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/launch_kernel.cuh"
+#include "backend/compute/cuda/probes/probe_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -1,9 +1,8 @@
 #include <string_view>
 
 #include "backend/compute/cuda/probes/cycle.hpp"
-#include "backend/compute/cuda/probes/device_clock.cuh"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/launch_kernel.cuh"
+#include "backend/compute/cuda/probes/probe_kernel.cuh"
 #include "backend/compute/cuda/runtime/call.hpp"
 
 namespace dlscale::backend::cuda {

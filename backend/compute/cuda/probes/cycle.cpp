@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -21,6 +23,23 @@ std::uint64_t below(std::uint64_t bound, std::mt19937_64& random) {
   std::uint64_t drawn = random();
   while (drawn >= limit) drawn = random();
   return drawn % bound;
+}
+
+/// The finaliser of SplitMix64 [Steele, Lea, Flood 2014].
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15U;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+/// Calls visit(first, count, word) for each group of up to 8 bytes and its expected content.
+template <class Visit>
+void for_each_word(std::size_t bytes, std::uint64_t seed, Visit visit) {
+  const std::uint64_t base = mix(seed);
+  for (std::size_t first = 0; first < bytes; first += sizeof(std::uint64_t)) {
+    visit(first, std::min(sizeof(std::uint64_t), bytes - first), mix(base + first));
+  }
 }
 
 }  // namespace
@@ -87,6 +106,23 @@ std::uint32_t follow(std::span<const std::uint32_t> image, std::uint32_t start, 
   std::uint32_t at = start;
   for (std::size_t step = 0; step < steps; ++step) at = image[at];
   return at;
+}
+
+void fill_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
+  for_each_word(bytes.size(), seed, [&](std::size_t first, std::size_t count, std::uint64_t word) {
+    std::memcpy(bytes.data() + first, &word, count);
+  });
+}
+
+std::size_t wrong_bytes(std::span<const std::byte> bytes, std::uint64_t seed) {
+  std::size_t wrong = 0;
+  for_each_word(bytes.size(), seed, [&](std::size_t first, std::size_t count, std::uint64_t word) {
+    if (std::memcmp(bytes.data() + first, &word, count) == 0) return;
+    std::byte expected[sizeof(word)];
+    std::memcpy(expected, &word, sizeof(word));
+    for (std::size_t i = 0; i < count; ++i) wrong += bytes[first + i] == expected[i] ? 0 : 1;
+  });
+  return wrong;
 }
 
 }  // namespace dlscale::backend::cuda

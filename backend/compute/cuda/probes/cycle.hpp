@@ -31,4 +31,11 @@ std::size_t wrong_visits(std::span<const std::uint32_t> image, std::uint32_t sta
 /// The word that is `steps` accesses after `start`.
 std::uint32_t follow(std::span<const std::uint32_t> image, std::uint32_t start, std::size_t steps);
 
+/// Fills memory with a pattern that a check can recognize: a 64-bit mix of seed and position. No
+/// part of it resembles another part, or a pattern with another seed.
+void fill_pattern(std::span<std::byte> bytes, std::uint64_t seed);
+
+/// Number of bytes that differ from the pattern.
+std::size_t wrong_bytes(std::span<const std::byte> bytes, std::uint64_t seed);
+
 }  // namespace dlscale::backend::cuda

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/probes/open.hpp"
 #include "backend/compute/cuda/probes/stand.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/open.hpp"

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "backend/compute/cuda/probes/device_clock.cuh"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/launch_kernel.cuh"
+#include "backend/compute/cuda/probes/probe_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {

@@ -1,6 +1,7 @@
 #include "backend/compute/cuda/runtime/call.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -107,6 +108,23 @@ void check(cublasStatus_t code, std::string_view call, std::string_view what) {
     throw_unsupported(call, what, blas_text(code));
   }
   fail(call, what, blas_text(code));
+}
+
+std::string describe(const TensorDesc& desc) {
+  return fmt::format("{} {} {}", fmt::join(desc.dims, " x "), dtype_name(desc.dtype),
+                     desc.layout.name);
+}
+
+std::string describe_elements(std::size_t count) {
+  return fmt::format("{} elements", count);
+}
+
+std::string describe_bytes(std::size_t bytes) {
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string describe_seconds(Seconds seconds) {
+  return fmt::format("{} s", seconds.si());
 }
 
 }  // namespace dlscale::backend::cuda

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "backend/compute/compute.hpp"
+
 namespace dlscale::backend::cuda {
 
 /// Checks of return codes. `call` is the function's name, `what` its purpose: a layer with its
@@ -29,5 +31,12 @@ void check_pinned(cudaError_t code, std::string_view call, std::size_t bytes);
 
 /// Error message of the last cuDNN call on this thread.
 std::string last_cudnn_message();
+
+/// Description of a kernel's operands, for messages: "8 x 64 x 56 x 56 bf16 nhwc", "1000 elements",
+/// …
+std::string describe(const TensorDesc& desc);
+std::string describe_elements(std::size_t count);
+std::string describe_bytes(std::size_t bytes);
+std::string describe_seconds(Seconds seconds);
 
 }  // namespace dlscale::backend::cuda

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/runtime/order.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 
 namespace dlscale::backend::cuda {
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "backend/compute/compute.hpp"
+#include "backend/compute/device_probes.hpp"
 
 namespace dlscale::backend {
 
@@ -12,5 +13,10 @@ namespace dlscale::backend {
 // (cuda). Therefore the one file that defines them includes only this header.
 std::unique_ptr<ComputeDevice> open_cuda(const ComputeOptions& options);
 std::unique_ptr<ComputeDevice> open_cuda_nchw(const ComputeOptions& options);
+
+struct ComputeOptions;
+
+/// Opens the probes of GPU number `options.place`. Throws the errors of open_cuda().
+std::unique_ptr<DeviceProbes> open_cuda_probes(const ComputeOptions& options);
 
 }  // namespace dlscale::backend

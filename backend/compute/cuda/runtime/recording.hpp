@@ -23,4 +23,10 @@ GraphExecutable instantiate(const CudaGraph& graph);
 std::unique_ptr<Recording> make_recording(const Context& context,
                                           const std::function<void()>& work);
 
+/// A mark in the order of the context's stream: an event with a time.
+std::unique_ptr<Mark> make_mark(const Context& context);
+
+/// A courier with a stream of its own.
+std::unique_ptr<Courier> make_courier(const Context& context);
+
 }  // namespace dlscale::backend::cuda

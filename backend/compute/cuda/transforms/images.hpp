@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "backend/compute/cuda/runtime/host_device_code.hpp"
-#include "backend/compute/cuda/runtime/order.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

@@ -1,7 +1,7 @@
 #include "backend/compute/cuda/transforms/spectral.hpp"
 
+#include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/runtime/launch.cuh"
-#include "backend/compute/cuda/transforms/on_device.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 

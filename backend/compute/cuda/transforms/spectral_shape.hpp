@@ -1,11 +1,18 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "backend/compute/check/image_tiling.hpp"
 #include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "backend/compute/cuda/transforms/fourier_transform.hpp"
+#include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 #include "core/network/step.hpp"
+
+namespace dlscale::backend::cuda {
+struct Context;
+}  // namespace dlscale::backend::cuda
 
 namespace dlscale::backend::cuda::transforms {
 
@@ -41,5 +48,12 @@ Factors spectral_factors(DType dtype);
 
 /// Floating-point operations of a pass, as lowering::operations() counts them.
 double spectral_operations(const ConvolutionProblem& problem, const SpectralShape& shape);
+
+/// The transforms with kernels on the stream of `context`, which must outlive them. Throws
+/// Unsupported as make_spectral() does.
+std::unique_ptr<const Transforms> spectral_on_device(const Context& context,
+                                                     const ConvolutionProblem& problem, Pass pass,
+                                                     image_tiling::Tiling tiling,
+                                                     const MakeFourier& make);
 
 }  // namespace dlscale::backend::cuda::transforms

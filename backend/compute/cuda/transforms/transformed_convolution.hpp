@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/cuda/convolution/convolution_pass.hpp"
 #include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/gemm/batched_product.hpp"
 #include "core/convolution/tile_blocks.hpp"

@@ -1,5 +1,5 @@
+#include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/runtime/launch.cuh"
-#include "backend/compute/cuda/transforms/on_device.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 
 namespace dlscale::backend::cuda::transforms {

@@ -1,10 +1,16 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/gemm/batched_product.hpp"
+#include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 #include "core/network/step.hpp"
+
+namespace dlscale::backend::cuda {
+struct Context;
+}  // namespace dlscale::backend::cuda
 
 namespace dlscale::backend::cuda::transforms {
 
@@ -42,5 +48,11 @@ Factors winograd_factors(int m, DType dtype);
 /// Floating-point operations of a pass. The transforms count a multiplication and an addition for
 /// each coefficient of the matrices; the products count one of each for each of their elements.
 double winograd_operations(const WinogradShape& shape, int m);
+
+/// The transforms with kernels on the stream of `context`, which must outlive them. Throws
+/// Unsupported as make_winograd() does. m is 2 or 4.
+template <int m>
+std::unique_ptr<const Transforms> winograd_on_device(const Context& context,
+                                                     const ConvolutionProblem& problem, Pass pass);
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/runtime/order.hpp"
+#include "backend/compute/cuda/runtime/layout.hpp"
 
 namespace dlscale::backend::cuda {
 

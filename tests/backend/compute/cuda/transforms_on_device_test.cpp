@@ -8,9 +8,10 @@
 
 #include "backend/compute/check/check.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
+#include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/runtime/handles.hpp"
-#include "backend/compute/cuda/transforms/on_device.hpp"
 #include "backend/compute/cuda/transforms/spectral.hpp"
+#include "backend/compute/cuda/transforms/spectral_shape.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"

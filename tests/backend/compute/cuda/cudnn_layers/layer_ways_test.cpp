@@ -5,12 +5,10 @@
 #include <set>
 #include <string>
 
-#include "backend/compute/cuda/cudnn/offered.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
 #include "backend/compute/cuda/cudnn_layers/functions.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "core/base/error.hpp"
 #include "tests/backend/compute/layers.hpp"

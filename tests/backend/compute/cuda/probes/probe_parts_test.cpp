@@ -7,7 +7,6 @@
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/banks.hpp"
 #include "backend/compute/cuda/probes/cycle.hpp"
-#include "backend/compute/cuda/probes/pattern.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
