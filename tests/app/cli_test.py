@@ -352,7 +352,7 @@ class Cli(ProgramTest):
         train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--data", self.folder]
         for options, words in [
             (["--cycle", "1 ms"], "the schedule horovod"),
-            (["--schedule", "horovod", "--cycle", "1"], "--cycle"),
+            (["--schedule", "horovod", "--cycle", "1"], "cycle is 1 (no unit)"),
             (["--schedule", "horovod", "--partition", "1 MB"], "the schedule priority"),
             (["--servers", 2], "the synchronisation parameter_server"),
             (["--schedule", "merged", "--synchronisation", "parameter_server"], "orders all-reduces"),
