@@ -155,7 +155,7 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
-/// What a reader of a page about this history runs.
+/// The commands that a reader of a page about this history may run.
 report::HistoryCommands history_commands(const std::string& store) {
   return {"dlscale history add", "dlscale history check --store " + store,
           [store](const std::string& commit) {

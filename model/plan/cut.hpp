@@ -33,8 +33,8 @@ Cut cut_by_groups(std::span<const double> gradients, std::span<const std::size_t
 /// the prefixes ending at r_1 ≤ r_2 ≤ … and S_n the bytes of the first n gradients, (2.3) is
 ///   f(n) = a + b S_n + min over k < n of max{ f(k), r_n } - b S_k.
 /// f never falls. Of all k with f(k) ≤ r_n, the last is therefore best, and it only grows with n.
-/// Of the k behind it the least f(k) - b S_k counts, which a queue of minima keeps. [D] Where
-/// several groupings end at the same time, rounding may choose another one than core's.
+/// Among the later k the one with the least f(k) - b S_k is best; a queue of minima keeps it. [D]
+/// Where several groupings end at the same time, rounding may choose another one than core's.
 class MergedCuts {
  public:
   /// Groups of the gradients of `profile` for messages that take `cost`. Requires ≥ 1 gradient. The

@@ -90,7 +90,7 @@ TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
       {R"({"id": "a", "iteration": 1})", "Did you mean iteration_s?"},
       {R"({"id": "a", "iteration_s": 1, "terms": [{"name": "x", "time_s": -1}]})",
        "terms[0].time_s is -1"},
-      {R"({"id": "a", "measured": {"time_s": [1]}})", "nor a status is told of it"},
+      {R"({"id": "a", "measured": {"time_s": [1]}})", "nor a status is given"},
       {"[1]", "this is not a JSON object"},
   };
   for (const auto& [line, part] : refused) {

@@ -154,8 +154,8 @@ bool holds(const MessagePrediction& prediction, double seconds) {
 AlgorithmFit noisy_rings(std::mt19937& random) {
   std::normal_distribution<double> noise(0, 0.02);
   MessageFamily family = all_reduces(
-      {{2, 2}, {4, 4}, {8, 8}}, powers(1024, 1 << 22), [&](const Placement& layout, double bytes) {
-        return closed_form_seconds("ring", layout.ranks, bytes) * (1 + noise(random));
+      {{2, 2}, {4, 4}, {8, 8}}, powers(1024, 1 << 22), [&](const Placement& layout, double size) {
+        return closed_form_seconds("ring", layout.ranks, size) * (1 + noise(random));
       });
   family.algorithm = "ring";
   return fit_algorithm(family).value();

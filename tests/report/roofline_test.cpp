@@ -329,7 +329,7 @@ TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
             std::string::npos)
       << all;
   choices.push_back(
-      {"conv3", one_kernel, Pass::forward, {}});  // of which nobody knows what it takes
+      {"conv3", one_kernel, Pass::forward, {}});  // an unknown size
   const std::string some = nothing_fits("net", 4, Bytes(2e6), choices);
   EXPECT_NE(some.find("needs least, 2930 KiB. Allow more"), std::string::npos) << some;
 }

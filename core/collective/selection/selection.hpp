@@ -64,7 +64,7 @@ Fastest fastest(std::span<const Algorithm* const> among, const Links& links,
 /// The optimal segments of a message of m bytes along a chain of p ranks. With k segments the time
 /// is
 ///   T(k) = (p - 2 + k)(α + m/k (β + γ))   [MODEL 3.14; γ = 0 for a broadcast, whose link has none]
-/// With c = m/k real, c* = √(m α / ((p-2)(β + γ))) and T* = (√((p-2) α) + √(m (β + γ)))².
+/// For a real c = m/k: c* = √(m α / ((p-2)(β + γ))) and T* = (√((p-2) α) + √(m (β + γ)))².
 /// Two ranks are not a chain: one segment is optimal.
 
 /// c* (3.15), limited to [element, m]. Requires 0 < element ≤ m, p ≥ 1.

@@ -78,7 +78,7 @@ void read_values(const JsonFields& line, CasePrediction& read) {
 void expect_any_answer(const JsonFields& line) {
   const auto is_mentioned = [&](CaseUnit unit) { return line.mentions(to_string(unit)); };
   if (line.has("status") || std::ranges::any_of(units, is_mentioned)) return;
-  line.refuse("id", "and neither samples_per_s, iteration_s, time_s nor a status is told of it");
+  line.refuse("id", "and neither samples_per_s, iteration_s, time_s nor a status is given");
 }
 
 PredictionStatus read_status(const JsonFields& line, bool has_value) {

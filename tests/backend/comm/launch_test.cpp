@@ -170,7 +170,7 @@ TEST(ChooseCommunicator, TakesMpiWhereNoMemoryOfGpusTravels) {
   }
 }
 
-// What several ranks throw together, and which of it one can say for all.
+// Errors that several ranks throw together, and the one that rank 0 reports for all.
 
 /// By rank, what two ranks throw that do `work` of a rank together.
 std::vector<std::exception_ptr> thrown(const std::function<void(int)>& work) {

@@ -179,7 +179,7 @@ TEST(SlowRanks, AreThoseThatLeaveLastWhereAllDoTheSame) {
 TEST(SlowRanks, AreNoneWhereNobodyStartsOrLeavesLate) {
   EXPECT_EQ(named({stays(0, 1e-3)}), "");
   EXPECT_EQ(named({stays(0, 1e-3), stays(1e-5, 1.02e-3)}), "");
-  // Who is longest because it enters early is not slow.
+  // A rank that takes longest because it enters early is not slow.
   EXPECT_EQ(named({stays(0, 1e-3), stays(2e-4, 1e-3), stays(2e-4, 1e-3)}), "");
 }
 

@@ -21,10 +21,9 @@ class Worker {
  public:
   Worker(const Network& network, backend::Communicator& communicator, int batch,
          const TrainOptions& options, std::uint64_t seed = 4,
-         std::unique_ptr<backend::ComputeDevice> device = open_backend("reference"),
-         DType dtype = DType::f32)
+         std::unique_ptr<backend::ComputeDevice> device = open_backend("reference"))
       : device_(std::move(device)),
-        program(network, *device_, batch, dtype),
+        program(network, *device_, batch, DType::f32),
         data(network, batch, communicator.rank(), communicator.size()) {
     program.initialise(seed);
     trainer.emplace(

@@ -164,7 +164,7 @@ TEST(ExchangesOfCalls, OfARankThatIsNotTheRootOfAReduceTakeNothing) {
   EXPECT_EQ(exchange.count, 60U);
 }
 
-/// What each of three ranks hears of work that rank `failing` cannot do.
+/// The reason that each of three ranks gets for work that rank `failing` cannot do.
 std::vector<std::string> obstacles(Rank failing) {
   std::vector<std::string> heard(3);
   run_on_threads(3, [&](Communicator& ranks) {
