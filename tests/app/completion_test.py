@@ -130,7 +130,7 @@ _dlscale
         self.assertEqual(shown[0], "4 dlscale --color auto ")
         self.assertIn('*--color[Colours in tables]:value:{compset -P "*,"; compadd -- auto always never}',
                       shown)
-        self.assertTrue(any(line.startswith("*--machine[A machine file") and line.endswith(":file:_files") for line in shown), shown)
+        self.assertTrue(any(line.startswith("*--machine[Hardware by measurements") and line.endswith(":file:_files") for line in shown), shown)
         self.assertEqual(given("bench", "gemm", "")[0], "2 dlscale ")
         self.assertIn("*:file:_files", given("report", ""))
 
