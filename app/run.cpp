@@ -29,7 +29,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/child_process.hpp"
+#include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/shown_text.hpp"

@@ -22,8 +22,8 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/child_process.hpp"
 #include "core/system/own_command.hpp"
+#include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::app {

@@ -17,7 +17,7 @@
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/child_process.hpp"
+#include "core/system/process.hpp"
 
 namespace dlscale::app {
 namespace {

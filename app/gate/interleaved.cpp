@@ -22,8 +22,8 @@
 #include "app/suite/cells/row.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/child_process.hpp"
 #include "core/system/output_file.hpp"
+#include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {

@@ -58,15 +58,15 @@ void look_up(history::RunOptions& run, const AddOptions& options) {
     throw ConfigError("--repository looks up a commit, and none is named. Name it with --commit.");
   }
   const history::GitCommand git(options.repository);
-  const history::GitAnswer found =
+  const ProgramOutput found =
       git.run({"log", "-1", "--format=%H %ct", "--end-of-options", options.commit, "--"});
-  const std::size_t space = found.output.find(' ');
-  if (found.status != 0 || space == std::string::npos) {
+  const std::size_t space = found.text.find(' ');
+  if (found.code != 0 || space == std::string::npos) {
     throw ConfigError(fmt::format("{} is not a commit of {}. See git log there.",
                                   shown_text(options.commit), options.repository));
   }
-  run.commit = found.output.substr(0, space);
-  if (!run.time) run.time = std::stoll(found.output.substr(space + 1));
+  run.commit = found.text.substr(0, space);
+  if (!run.time) run.time = std::stoll(found.text.substr(space + 1));
 }
 
 history::RunOptions run_options(const AddOptions& options) {

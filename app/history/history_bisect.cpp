@@ -18,9 +18,9 @@
 #include "app/gate/gate_session.hpp"
 #include "app/history/history_options.hpp"
 #include "core/base/error.hpp"
-#include "core/system/child_process.hpp"
 #include "core/system/output.hpp"
 #include "core/system/own_command.hpp"
+#include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/check/check.hpp"
@@ -85,7 +85,7 @@ std::vector<std::string> recorded_command(history::Store& store, const history::
 
 void expect_commit(const history::GitCommand& git, const std::string& commit) {
   const bool dirty = commit.ends_with("-dirty");
-  if (!dirty && git.run({"cat-file", "-e", commit + "^{commit}"}).status == 0) return;
+  if (!dirty && git.run({"cat-file", "-e", commit + "^{commit}"}).code == 0) return;
   throw ConfigError(fmt::format(
       "{} {}, so git cannot bisect from or to it. {}", shown_text(commit),
       dirty ? "was measured with local changes" : "is not a commit of " + git.folder().string(),
@@ -173,9 +173,9 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
       {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
       {}, options);
   const std::optional<ChildExit> gate = last_gate(there);
-  const history::GitAnswer stopped = there.run({"rev-parse", "--short", "HEAD"});
-  const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
-  const history::GitAnswer rest =
+  const ProgramOutput stopped = there.run({"rev-parse", "--short", "HEAD"});
+  const ProgramOutput bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
+  const ProgramOutput rest =
       there.run({"rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*"});
   (void)there.run({"bisect", "reset"});
   if (ended.code > 128) return exit_code_of(ended);
@@ -183,15 +183,15 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
     fmt::print(stderr,
                "dlscale: the gate of {} {}, for the reason that it gives above, so the bisection "
                "ended there. Mend it, or leave the commit out: git bisect skip.\n",
-               without_break(stopped.output), describe(*gate));
+               without_break(stopped.text), describe(*gate));
     return exit_code_of(*gate);
   }
-  if (bad.status != 0 || rest.output != "1\n") {
+  if (bad.code != 0 || rest.text != "1\n") {
     fmt::print(stderr, "dlscale: the gate could not tell all commits apart (git bisect {})\n",
                describe(ended));
     return ExitCode::inconclusive;
   }
-  write_output("-", fmt::format("{}", bad.output));
+  write_output("-", fmt::format("{}", bad.text));
   return ExitCode::regression;
 }
 

@@ -3,22 +3,18 @@
 #include <string>
 #include <vector>
 
-namespace dlscale::report::history {
+#include "core/system/process.hpp"
 
-/// How a git command ended.
-struct GitAnswer {
-  int status = 0;
-  std::string output;  ///< standard output, byte by byte
-  std::string errors;  ///< standard error, in one line
-};
+namespace dlscale::report::history {
 
 /// Runs git in a repository, without a shell, a terminal or prompts.
 class GitCommand {
  public:
   /// Throws ConfigError if git is missing, or if `folder` is not in a repository.
   explicit GitCommand(std::filesystem::path folder);
-  /// Runs `git -C FOLDER WORDS…` with empty standard input.
-  [[nodiscard]] GitAnswer run(const std::vector<std::string>& words) const;
+  /// Runs `git -C FOLDER WORDS…` without input; `errors` ends without line breaks. Throws
+  /// ConfigError if git is missing.
+  [[nodiscard]] ProgramOutput run(const std::vector<std::string>& words) const;
   /// Output of a command that has to succeed, without the last line break. Throws ConfigError if it
   /// fails.
   [[nodiscard]] std::string expect(const std::vector<std::string>& words) const;

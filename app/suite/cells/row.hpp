@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/suite/definition/suite.hpp"
-#include "core/system/child_process.hpp"
+#include "core/system/process.hpp"
 
 namespace dlscale::app {
 

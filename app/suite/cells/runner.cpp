@@ -18,8 +18,8 @@
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/child_process.hpp"
 #include "core/system/output_file.hpp"
+#include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {

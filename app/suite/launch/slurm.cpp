@@ -6,8 +6,8 @@
 #include <array>
 
 #include "app/suite/launch/batch_script.hpp"
-#include "app/suite/launch/program_output.hpp"
 #include "core/base/error.hpp"
+#include "core/system/process.hpp"
 
 namespace dlscale::app {
 namespace {

@@ -16,8 +16,8 @@
 #include "app/suite/launch/launch_command.hpp"
 #include "app/suite/steps/suite_outputs.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/system/child_process.hpp"
 #include "core/system/own_command.hpp"
+#include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
 

@@ -8,7 +8,6 @@
 #include "app/suite/launch/allocation.hpp"
 #include "app/suite/launch/batch_script.hpp"
 #include "app/suite/launch/launch_command.hpp"
-#include "app/suite/launch/program_output.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "core/base/error.hpp"
 #include "tests/core/support.hpp"
@@ -18,7 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 const Words program{"/opt/dlscale", "bench", "comm"};
@@ -259,20 +257,6 @@ TEST(Patience, GrowsToAMinuteAndHasAnEnd) {
   EXPECT_EQ(pauses.back(), 60);
   EXPECT_GE(all, 600);
   EXPECT_LT(all, 700);
-}
-
-TEST(ProgramOutput, IsAllThatAProgramSays) {
-  const ProgramOutput both = run_program({"sh", "-c", "echo out; echo errors >&2; exit 3"});
-  EXPECT_EQ(both.code, 3);
-  EXPECT_EQ(both.text, "out\n");
-  EXPECT_EQ(both.errors, "errors\n");
-  const ProgramOutput much =
-      run_program({"sh", "-c", "head -c 200000 /dev/zero >&2; head -c 200000 /dev/zero"});
-  EXPECT_EQ(much.text.size(), 200000U);
-  EXPECT_EQ(much.errors.size(), 200000U);
-  EXPECT_EQ(run_program({"/no/such/program"}).code, 127);
-  EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).code, 128 + 9);
-  EXPECT_THAT(run_program({"cat"}).text, StartsWith("")) << "it waits for no input";
 }
 
 }  // namespace

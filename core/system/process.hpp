@@ -45,6 +45,24 @@ ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables,
                     const ChildOptions& options = {});
 
+/// The output of a short program that ended.
+struct ProgramOutput {
+  int code = 0;      ///< exit code; 128 + signal if a signal ended it; not_started if it never ran
+  std::string text;  ///< standard output
+  std::string errors;  ///< standard error, or why the program could not be started
+  static constexpr int not_started = 127;
+};
+
+/// Changes to the environment of a short program.
+struct ProgramEnvironment {
+  std::map<std::string, std::string> variables;  ///< override the user's variables
+  std::vector<std::string> removed;              ///< names of variables that it does not inherit
+};
+
+/// Runs a short program, such as a query of a scheduler or of git, without input, and waits for it.
+ProgramOutput run_program(const std::vector<std::string>& command,
+                          const ProgramEnvironment& environment = {});
+
 /// The ExitCode for the end of one of our programs, or of the launcher that ran it. Any other code
 /// is a crash: a kill, or a launcher's code for a lost rank.
 ExitCode exit_code_of(const ChildExit& child);

@@ -1,4 +1,4 @@
-#include "core/system/child_process.hpp"
+#include "core/system/process.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 
-namespace dlscale::app {
+namespace dlscale {
 namespace {
 
 TEST(ChildProcess, SaysHowTheChildEnded) {
@@ -163,5 +163,30 @@ TEST(ChildProcess, IsNotInTheGroupThatATerminalSignals) {
   EXPECT_EQ(run_child({"sh", "-c", leads_its_group}, {}).code, 0);
 }
 
+TEST(ProgramOutput, IsAllThatAProgramSays) {
+  const ProgramOutput both = run_program({"sh", "-c", "echo out; echo errors >&2; exit 3"});
+  EXPECT_EQ(both.code, 3);
+  EXPECT_EQ(both.text, "out\n");
+  EXPECT_EQ(both.errors, "errors\n");
+  const ProgramOutput much =
+      run_program({"sh", "-c", "head -c 200000 /dev/zero >&2; head -c 200000 /dev/zero"});
+  EXPECT_EQ(much.text.size(), 200000U);
+  EXPECT_EQ(much.errors.size(), 200000U);
+  EXPECT_EQ(run_program({"/no/such/program"}).code, ProgramOutput::not_started);
+  EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).code, 128 + 9);
+  EXPECT_EQ(run_program({"cat"}).text, "") << "it waits for no input";
+}
+
+TEST(ProgramOutput, IsOfAnEnvironmentWithVariablesSetAndRemoved) {
+  ASSERT_EQ(setenv("DLSCALE_TEST_SET", "theirs", 1), 0);
+  ASSERT_EQ(setenv("DLSCALE_TEST_REMOVED", "theirs", 1), 0);
+  const ProgramOutput output = run_program(
+      {"sh", "-c", "echo $DLSCALE_TEST_SET ${DLSCALE_TEST_REMOVED-none}"},
+      {.variables = {{"DLSCALE_TEST_SET", "ours"}}, .removed = {"DLSCALE_TEST_REMOVED"}});
+  EXPECT_EQ(output.text, "ours none\n");
+  unsetenv("DLSCALE_TEST_SET");
+  unsetenv("DLSCALE_TEST_REMOVED");
+}
+
 }  // namespace
-}  // namespace dlscale::app
+}  // namespace dlscale

@@ -1,13 +1,15 @@
-#include "core/system/child_process.hpp"
+#include "core/system/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +19,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale {
 namespace {
@@ -29,11 +32,14 @@ Clock::duration seconds(double count) {
 
 std::vector<std::string> merged_environment(
     const std::vector<std::pair<std::string, std::string>>& variables,
-    const std::map<std::string, std::string>& forced) {
+    const std::map<std::string, std::string>& forced,
+    const std::vector<std::string>& removed = {}) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    if (!forced.contains(text.substr(0, text.find('=')))) result.push_back(text);
+    const std::string name = text.substr(0, text.find('='));
+    const bool stays = !forced.contains(name) && std::ranges::find(removed, name) == removed.end();
+    if (stays) result.push_back(text);
   }
   for (const auto& [name, value] : forced) result.push_back(fmt::format("{}={}", name, value));
   for (const auto& [name, value] : variables) {
@@ -131,13 +137,16 @@ class Messenger {
   Clock::time_point time_;
 };
 
-/// Exit of the child, or nothing if it is still running.
-std::optional<ChildExit> look_at(pid_t child) {
+/// The exit code of a child, or 128 + the signal that ended it. Nothing if it still runs, which
+/// happens only with WNOHANG in `flags`.
+std::optional<int> ended_with(pid_t child, int flags) {
   int status = 0;
-  const pid_t ended = waitpid(child, &status, WNOHANG);
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, flags)) < 0) {
+    if (errno != EINTR) throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
+  }
   if (ended == 0) return std::nullopt;
-  if (ended < 0) throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
-  return ChildExit{.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /// Ends a child whose time is over: by SIGTERM, which our programs and launchers forward to their
@@ -209,10 +218,9 @@ ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& op
   };
   if (const int signal = pending_signal(); signal != 0) pass_on(signal);
   for (;;) {
-    if (auto ended = look_at(child)) {
-      ended->timed_out = deadline.passed();
+    if (const auto code = ended_with(child, WNOHANG)) {
       if (deadline.passed() || deadline.signalled()) end_group(child, deadline.end_of_group());
-      return *ended;
+      return {.code = *code, .timed_out = deadline.passed()};
     }
     const int signal = queue.wait(deadline.next());
     deadline.look();
@@ -222,37 +230,68 @@ ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& op
   }
 }
 
-/// Redirects the output of a child, unless it is that of this process.
+/// Redirects the streams of a child, unless they are those of this process.
 class Streams {
  public:
-  explicit Streams(const std::filesystem::path& log) {
-    posix_spawn_file_actions_init(&actions_);
-    if (log.empty()) return;
-    log_ = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (log_ < 0) {
-      const std::string why = std::strerror(errno);
-      posix_spawn_file_actions_destroy(&actions_);
-      throw ConfigError(
-          fmt::format("{} cannot be written ({}). Choose another place with -o, or "
-                      "free space there.",
-                      log.string(), why));
-    }
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, log_, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, log_, STDERR_FILENO);
-  }
-  ~Streams() {
-    posix_spawn_file_actions_destroy(&actions_);
-    if (log_ >= 0) close(log_);
-  }
+  Streams() { posix_spawn_file_actions_init(&actions_); }
+  ~Streams() { posix_spawn_file_actions_destroy(&actions_); }
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
+  /// Gives the child no input, and its output and errors to these descriptors.
+  void redirect(int output, int errors) {
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO);
+  }
   [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
   posix_spawn_file_actions_t actions_{};
-  int log_ = -1;
 };
+
+Descriptor open_log(const std::filesystem::path& log) {
+  Descriptor file(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (file) return file;
+  throw ConfigError(
+      fmt::format("{} cannot be written ({}). Choose another place with -o, or free space there.",
+                  log.string(), std::strerror(errno)));
+}
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw LibraryError(fmt::format("pipe2 failed: {}", std::strerror(errno)));
+    }
+    reader = Descriptor(ends[0]);
+    writer = Descriptor(ends[1]);
+  }
+  Descriptor reader;
+  Descriptor writer;
+};
+
+/// Reads some bytes; returns whether there may be more.
+bool read_some(int descriptor, std::string& text) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = read(descriptor, buffer.data(), buffer.size());
+  if (got < 0) return errno == EINTR;
+  text.append(buffer.data(), static_cast<std::size_t>(got));
+  return got > 0;
+}
+
+/// Reads both pipes at once, since a program that fills an unread pipe would wait forever.
+void read_both(const Pipe& out, const Pipe& errors, ProgramOutput& result) {
+  std::array open{pollfd{out.reader.get(), POLLIN, 0}, pollfd{errors.reader.get(), POLLIN, 0}};
+  std::array texts{&result.text, &result.errors};
+  while (open[0].fd >= 0 || open[1].fd >= 0) {
+    if (poll(open.data(), open.size(), -1) < 0 && errno != EINTR) return;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const bool ready = open[i].fd >= 0 && open[i].revents != 0;
+      if (ready && !read_some(open[i].fd, *texts[i])) open[i].fd = -1;
+      open[i].revents = 0;
+    }
+  }
+}
 
 /// Puts the child into its own process group. A terminal sends Ctrl-C to a whole group, so the
 /// child would get the signal twice, from the terminal and from here. A second one ends our
@@ -274,6 +313,13 @@ class OwnGroup {
   posix_spawnattr_t attributes_{};
 };
 
+/// Starts a child; returns 0 or errno.
+int start(pid_t& child, std::vector<std::string> words, std::vector<std::string> environment,
+          const Streams& streams, const posix_spawnattr_t* attributes) {
+  return posix_spawnp(&child, words.front().c_str(), streams.get(), attributes,
+                      pointers(words).data(), pointers(environment).data());
+}
+
 }  // namespace
 
 void heed_end_of_job() {
@@ -288,19 +334,42 @@ ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables,
                     const ChildOptions& options) {
   EXPECT(!command.empty());
-  std::vector<std::string> words = command;
-  std::vector<std::string> environment = merged_environment(variables, options.variables);
-  const Streams streams(options.log);
+  Streams streams;
+  Descriptor log;
+  if (!options.log.empty()) {
+    log = open_log(options.log);
+    streams.redirect(log.get(), log.get());
+  }
   const SignalQueue queue;
   const OwnGroup group(queue.mask_before());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, command.front().c_str(), streams.get(), group.get(),
-                                 pointers(words).data(), pointers(environment).data());
+  const int error =
+      start(child, command, merged_environment(variables, options.variables), streams, group.get());
   if (error != 0) {
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
                                   command.front(), std::strerror(error)));
   }
   return wait_for(child, queue, options);
+}
+
+ProgramOutput run_program(const std::vector<std::string>& command,
+                          const ProgramEnvironment& environment) {
+  EXPECT(!command.empty());
+  Pipe out;
+  Pipe errors;
+  Streams streams;
+  streams.redirect(out.writer.get(), errors.writer.get());
+  pid_t child = 0;
+  const int error =
+      start(child, command, merged_environment({}, environment.variables, environment.removed),
+            streams, nullptr);
+  if (error != 0) return {ProgramOutput::not_started, "", std::strerror(error)};
+  (void)out.writer.close();
+  (void)errors.writer.close();
+  ProgramOutput result;
+  read_both(out, errors, result);
+  result.code = *ended_with(child, 0);
+  return result;
 }
 
 ExitCode exit_code_of(const ChildExit& child) {
