@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,6 +34,7 @@
 #include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/build_info.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/own_command.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 
@@ -80,9 +79,7 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
 std::string content_hash(const std::filesystem::path& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent)) return {};
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  return fmt::format("{:016x}", fnv1a(content));
+  return fmt::format("{:016x}", fnv1a(content_of(path)));
 }
 
 /// The memory in which the requested compute backends leave the gradients.

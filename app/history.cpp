@@ -18,9 +18,9 @@
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/text/shown_text.hpp"
+#include "core/text/time_text.hpp"
 #include "regression/check/check.hpp"
 #include "regression/history/listing.hpp"
-#include "regression/history/time_text.hpp"
 #include "report/history/history_table.hpp"
 
 namespace dlscale::app {
@@ -46,7 +46,7 @@ ExitCode list(const ListOptions& options) {
   history::Selection selection{
       options.history.wanted(), {}, static_cast<std::size_t>(options.last)};
   if (!options.since.empty()) {
-    selection.since = history::parse_since(options.since, "--since", now());
+    selection.since = parse_since(options.since, "--since", now());
   }
   history::Store store = options.history.open();
   options.output.write(report::history_list_document(history::list(store, selection)));

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -22,6 +20,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
@@ -35,17 +34,13 @@ using enum FindingState;
 constexpr double gigabyte = 1e9;
 constexpr double child_limit_s = 30;  ///< far longer than a working program takes
 
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
 Finding usable_cores(const fs::path& root, int cores) {
-  const auto limit = backend::quota_of(text_of(root / "proc/self/cgroup"), root / "sys/fs/cgroup");
+  const auto limit =
+      backend::quota_of(content_of(root / "proc/self/cgroup"), root / "sys/fs/cgroup");
   const std::string usable = counted(cores, "usable core");
   if (!limit || *limit >= cores) return {"cores", ok, usable};
   return {"cores", warning, fmt::format("{}, limited to {:.3g}", usable, *limit),
@@ -57,7 +52,7 @@ Finding governor(const fs::path& root) {
   std::set<std::string> all;
   std::error_code absent;
   for (const auto& cpu : fs::directory_iterator(root / "sys/devices/system/cpu", absent)) {
-    const std::string word = first_line(text_of(cpu.path() / "cpufreq/scaling_governor"));
+    const std::string word = first_line(content_of(cpu.path() / "cpufreq/scaling_governor"));
     if (!word.empty()) all.insert(word);
   }
   if (all.empty()) return {"governor", unavailable, "hidden by a virtual machine or the firmware"};
@@ -70,7 +65,7 @@ Finding governor(const fs::path& root) {
 
 /// A value of /proc/meminfo ("MemTotal:  16384 kB") in bytes; 0 if it is missing.
 double memory_of(const fs::path& root, std::string_view key) {
-  const std::string text = text_of(root / "proc/meminfo");
+  const std::string text = content_of(root / "proc/meminfo");
   const std::size_t at = text.find(key);
   double kibibytes = 0;
   if (at != std::string::npos) std::istringstream(text.substr(at + key.size())) >> kibibytes;
@@ -83,7 +78,7 @@ Finding memory(const fs::path& root) {
   const double free = memory_of(root, "MemAvailable:");
   if (all <= 0) return {"memory", unavailable, "/proc/meminfo is not readable"};
   const double limit =
-      backend::memory_limit_of(text_of(root / "proc/self/cgroup"), root / "sys/fs/cgroup")
+      backend::memory_limit_of(content_of(root / "proc/self/cgroup"), root / "sys/fs/cgroup")
           .value_or(all);
   std::string found = fmt::format("{:.1f} of {:.1f} GB available", free / gigabyte, all / gigabyte);
   if (limit < all) found += fmt::format(", limited to {:.1f} GB", limit / gigabyte);
@@ -96,7 +91,7 @@ Finding memory(const fs::path& root) {
 Finding load(const fs::path& root) {
   constexpr double quiet = 0.2;  // threads on average
   double minute = 0;
-  std::istringstream text(text_of(root / "proc/loadavg"));
+  std::istringstream text(content_of(root / "proc/loadavg"));
   if (!(text >> minute)) return {"load", unavailable, "/proc/loadavg is not readable"};
   const std::string found = fmt::format("{:.2f} threads in the last minute", minute);
   if (minute <= quiet) return {"load", ok, found};
@@ -118,7 +113,7 @@ Finding speed(const std::function<Seconds()>& witness) {
 }
 
 Finding gpus(const fs::path& root) {
-  const std::string driver = first_line(text_of(root / "proc/driver/nvidia/version"));
+  const std::string driver = first_line(content_of(root / "proc/driver/nvidia/version"));
   const int count = nvidia_gpus(root);
   const std::string found = fmt::format("{} of NVIDIA", counted(count, "GPU"));
   if (!driver.empty()) return {"GPUs", ok, fmt::format("{}, {}", found, driver)};
@@ -161,7 +156,7 @@ std::optional<std::pair<ChildExit, std::string>> ask(
   try {
     const ChildExit exit =
         run_child(command, variables, {.variables = {}, .log = log, .timeout_s = child_limit_s});
-    std::string text = text_of(log);
+    std::string text = content_of(log);
     fs::remove(log);
     return std::pair(exit, std::move(text));
   } catch (const Error&) {
@@ -240,8 +235,8 @@ int nvidia_gpus(const fs::path& root) {
   std::error_code absent;
   for (const auto& device : fs::directory_iterator(root / "sys/bus/pci/devices", absent)) {
     // Class 03 of the PCI Code and ID Assignment Specification: display controllers.
-    const bool nvidia = text_of(device.path() / "vendor").starts_with("0x10de");
-    if (nvidia && text_of(device.path() / "class").starts_with("0x03")) ++count;
+    const bool nvidia = content_of(device.path() / "vendor").starts_with("0x10de");
+    if (nvidia && content_of(device.path() / "class").starts_with("0x03")) ++count;
   }
   return count;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,17 +16,14 @@
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/system/input_file.hpp"
+#include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string whole_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The value of an entry of CMakeCache.txt; empty if missing.
 std::string cached(const fs::path& folder, const std::string& entry) {
@@ -51,25 +47,17 @@ fs::path cache_folder(const fs::path& wanted) {
       "one with --cache.");
 }
 
-/// A lock that one process holds at a time; others wait.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& path)
-      : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    if (file_ < 0) {
-      throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
-                                    path.string(), std::strerror(errno)));
-    }
-    // A file system without locks returns another error; retrying would never end.
-    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) throw_if_interrupted();
+/// The lock of a file that one process holds at a time; others wait.
+Descriptor locked(const fs::path& path) {
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
+                                  path.string(), std::strerror(errno)));
   }
-  ~FolderLock() { close(file_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int file_;
-};
+  // A file system without locks returns another error; retrying would never end.
+  while (file.wait_for_lock() == EINTR) throw_if_interrupted();
+  return file;
+}
 
 ChildExit run_logged(const std::vector<std::string>& command, const fs::path& log) {
   fs::remove(log);
@@ -85,7 +73,7 @@ std::string resolved(const std::string& commit, const CommitBuilds& builds, cons
       run_logged({"git", "-C", builds.repository.string(), "rev-parse", "--verify", "--quiet",
                   "--end-of-options", commit + "^{commit}"},
                  log);
-  std::string name = whole_text(log);
+  std::string name = content_of(log);
   while (!name.empty() && name.back() == '\n') name.pop_back();
   if (exit.code != 0 || name.size() < 40) {
     throw ConfigError(
@@ -132,7 +120,7 @@ std::string compiler_key(const fs::path& log) {
   const char* named = std::getenv("CXX");
   const std::string compiler = named != nullptr && *named != '\0' ? named : "c++";
   const ChildExit exit = run_logged({"/bin/sh", "-c", compiler + " --version"}, log);
-  const std::string said = exit.code == 0 ? whole_text(log) : "";
+  const std::string said = exit.code == 0 ? content_of(log) : "";
   return fmt::format("{:08x}", fnv1a(compiler + ' ' + said) >> 32U);
 }
 
@@ -165,7 +153,7 @@ BuiltProgram program_in(const fs::path& folder) {
   }
   BuiltProgram built;
   built.program = fs::absolute(program);
-  built.fingerprint = fmt::format("{:016x}", fnv1a(whole_text(program)));
+  built.fingerprint = fmt::format("{:016x}", fnv1a(content_of(program)));
   const std::string source = cached(folder, "CMAKE_HOME_DIRECTORY:INTERNAL=");
   if (!source.empty() && fs::is_directory(fs::path(source) / "configs")) {
     built.variables.emplace_back("DLSCALE_CONFIGS", source + "/configs");
@@ -187,7 +175,7 @@ BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& bu
   fs::remove(log, error);
   const fs::path tree =
       cache / fmt::format("{}-{}-{}", hash.substr(0, 16), builds.preset, compiler);
-  const FolderLock lock(tree.string() + ".lock");
+  const Descriptor lock = locked(tree.string() + ".lock");
   fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
   build(hash, tree, builds);
   BuiltProgram built = program_in(tree / "build" / builds.preset);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -10,9 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <sstream>
 #include <system_error>
@@ -22,23 +19,17 @@
 #include "app/suite/cells/row.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-std::string now() {
-  const std::time_t seconds = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
 
 /// The last line of a run's log, for a message.
 std::string last_line(const fs::path& log) {
@@ -72,16 +63,11 @@ std::string last_line(const fs::path& log) {
                           said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
 }
 
-std::string whole_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Whether the output of a run is truncated: every format that is read here ends in a brace.
 bool ends_early(const fs::path& out) {
   std::error_code error;
   if (fs::is_directory(out, error)) return true;  // one of its files may be truncated
-  const std::string text = whole_file(out);
+  const std::string text = content_of(out);
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   return last == std::string::npos || text[last] != '}';
 }
@@ -113,12 +99,6 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
                     "{}, its log {}): {}{}",
                     arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));
   }
-}
-
-/// Syncs a folder, so that the name of a new file survives a crash.
-void sync_folder(const fs::path& folder) {
-  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened) (void)opened.sync();
 }
 
 /// The load average of the last minute, from /proc/loadavg.
@@ -179,10 +159,10 @@ void InterleavedRounds::lock() {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   path.string(), std::strerror(errno)));
   }
-  // File systems without locks fail with ENOSYS or ENOLCK; appended lines stay complete there as
-  // well.
-  locked_ = flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
-  if (locked_ || errno != EWOULDBLOCK) return;
+  // Without locks, appended lines stay complete as well.
+  const Descriptor::Lock lock = file_.try_lock();
+  locked_ = lock == Descriptor::Lock::held;
+  if (lock != Descriptor::Lock::held_by_another) return;
   throw ConfigError(
       fmt::format("another dlscale is at work in {}. Wait for it, or name another "
                   "folder with -o.",
@@ -205,7 +185,7 @@ void InterleavedRounds::end_orphans(Start start) const {
 
 void InterleavedRounds::read(const std::string& question) {
   const fs::path path = folder_ / "rounds.jsonl";
-  const RoundLines lines = parse_round_lines(whole_file(path), path.string());
+  const RoundLines lines = parse_round_lines(content_of(path), path.string());
   if (!lines.question) return begin(question);
   if (*lines.question != question) {
     throw ConfigError(fmt::format(
@@ -228,13 +208,13 @@ void InterleavedRounds::begin(const std::string& question) {
                                   folder_.string(), std::strerror(errno)));
   }
   append(question_line(question));
-  sync_folder(folder_);
+  (void)sync_folder(folder_);
 }
 
-/// fsync() is called because some network file systems report a full disk only there.
+/// Some network file systems report a full disk only when the file is flushed.
 void InterleavedRounds::append(const std::string& line) {
   int error = write_all(file_.get(), line);
-  if (error == 0 && fsync(file_.get()) != 0) error = errno;
+  if (error == 0) error = file_.sync();
   if (error == 0) return;
   throw ConfigError(
       fmt::format("{} cannot be written ({}). Free space and start again: the "
@@ -280,7 +260,7 @@ void InterleavedRounds::run_next() {
     const auto arm = std::ranges::find(arms_, name, &Arm::name);
     round.runs[name] = run(*arm, round.number, round.seconds);
   }
-  round.date = now();
+  round.date = utc_now();
   append(round_line(round));
   rounds_.push_back(std::move(round));
 }

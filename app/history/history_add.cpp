@@ -15,9 +15,9 @@
 #include "core/results/result_paths.hpp"
 #include "core/system/output.hpp"
 #include "core/text/shown_text.hpp"
+#include "core/text/time_text.hpp"
 #include "regression/history/git_command.hpp"
 #include "regression/history/run.hpp"
-#include "regression/history/time_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -73,7 +73,7 @@ history::RunOptions run_options(const AddOptions& options) {
   history::RunOptions run;
   run.commit = options.commit;
   run.run = options.run;
-  if (!options.time.empty()) run.time = history::parse_time(options.time, "--time");
+  if (!options.time.empty()) run.time = parse_time(options.time, "--time");
   run.axes = facts_of(options.axes, "--axis");
   run.machine = facts_of(options.machine, "--machine");
   run.environment = facts_of(options.environment, "--environment");

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,6 +19,7 @@
 #include "app/suite/launch/batch_script.hpp"
 #include "app/suite/launch/slurm.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/shell_words.hpp"
@@ -155,9 +155,7 @@ class Jobs {
 
   /// A note if the job of an earlier call was submitted with a different script.
   [[nodiscard]] static std::string other_script(const Job& job) {
-    std::ifstream stream(job.file(".sh"), std::ios::binary);
-    const std::string submitted{std::istreambuf_iterator<char>(stream), {}};
-    if (submitted == job.script()) return "";
+    if (content_of(job.file(".sh")) == job.script()) return "";
     return fmt::format("; its script differs from this call's, which \"scancel {}\" makes way for",
                        job.number);
   }

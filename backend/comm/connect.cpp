@@ -5,13 +5,12 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -21,8 +20,7 @@ const char* from_environment(const char* name) {
 }
 
 std::string invocation() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  return shell_text(std::string(std::istreambuf_iterator<char>(file), {}));
+  return shell_text(content_of("/proc/self/cmdline"));
 }
 
 bool on_path(const std::string& program) {

@@ -1,12 +1,10 @@
 #include "backend/compute/plan_cache.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,6 +13,7 @@
 
 #include "core/base/fnv1a.hpp"
 #include "core/system/build_info.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -118,7 +117,7 @@ std::optional<fs::path> plan_cache_folder() {
 }
 
 std::string now_text() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  return utc_now();
 }
 
 std::map<std::string, std::string> conditions_of_program() {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 
 #include "backend/host/host.hpp"
+#include "core/system/input_file.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -102,8 +102,7 @@ std::optional<double> memory_limit_of(const std::string& groups, const path& roo
 }
 
 std::optional<double> cpu_quota() {
-  std::ifstream in("/proc/self/cgroup");
-  return quota_of(std::string(std::istreambuf_iterator<char>(in), {}), "/sys/fs/cgroup");
+  return quota_of(content_of("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
 }  // namespace dlscale::backend

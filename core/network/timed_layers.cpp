@@ -5,7 +5,7 @@
 #include <array>
 
 #include "core/base/error.hpp"
-#include "core/text/csv_table.hpp"
+#include "core/config/csv_table.hpp"
 
 namespace dlscale {
 namespace {

@@ -28,7 +28,7 @@ struct TimedLayers {
   [[nodiscard]] Seconds backward() const;
 };
 
-/// Reads a CSV file (core/text/csv_table.hpp) with a line per layer, in the order of the forward
+/// Reads a CSV file (core/config/csv_table.hpp) with a line per layer, in the order of the forward
 /// pass. Its columns are layer, forward_s, backward_s, gradient_bytes and, optionally, io_s, h2d_s
 /// and update_s, which are summed over all lines. Throws ConfigError, also if no layer computes or
 /// no layer has a gradient.

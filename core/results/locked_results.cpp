@@ -1,8 +1,6 @@
 #include "core/results/locked_results.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,52 +54,31 @@ void refuse_gzip(const fs::path& path) {
   }
 }
 
-int open_results(const fs::path& path) {
-  if (path == "-") return dup(STDOUT_FILENO);
+Descriptor open_results(const fs::path& path) {
+  if (path == "-") return Descriptor(dup(STDOUT_FILENO));
   refuse_gzip(path);
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error) refuse_place(path, error.value());
-  const int descriptor = open_output(path, 0);
-  if (descriptor < 0) refuse_place(path, errno);
-  return descriptor;
-}
-
-/// Flushes the folder, so that the name of a new file, too, survives a crash.
-void sync_folder(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  (void)fsync(descriptor);
-  close(descriptor);
+  Descriptor file(open_output(path, 0));
+  if (!file) refuse_place(path, errno);
+  return file;
 }
 
 }  // namespace
 
 LockedResults::LockedResults(const fs::path& path) : path_(path), descriptor_(open_results(path)) {
-  try {
-    struct stat status = {};
-    if (fstat(descriptor_, &status) != 0) refuse_place(path, errno);
-    is_regular_ = path != "-" && S_ISREG(status.st_mode);
-    if (!is_regular_) return;
-    lock();
-    refuse_foreign_file(path, "a result file", is_result);
-    sync_folder(path);
-  } catch (...) {
-    close(descriptor_);
-    throw;
-  }
+  struct stat status = {};
+  if (fstat(descriptor(), &status) != 0) refuse_place(path, errno);
+  is_regular_ = path != "-" && S_ISREG(status.st_mode);
+  if (!is_regular_) return;
+  lock();
+  refuse_foreign_file(path, "a result file", is_result);
+  (void)sync_folder(path.parent_path());
 }
 
-LockedResults::~LockedResults() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-/// The lock belongs to the open file: it is released when the last descriptor of the file is
-/// closed, at the latest when the process ends for any reason. File systems without locks have
-/// none.
 void LockedResults::lock() const {
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  if (descriptor_.try_lock() != Descriptor::Lock::held_by_another) return;
   throw ConfigError(fmt::format(
       "{} is being written by another dlscale. Wait for it, or choose another name with -o.",
       path_.string()));
@@ -109,7 +86,7 @@ void LockedResults::lock() const {
 
 void LockedResults::keep(std::uintmax_t bytes) {
   const auto kept = static_cast<off_t>(bytes);
-  if (ftruncate(descriptor_, kept) != 0 || lseek(descriptor_, kept, SEEK_SET) != kept) {
+  if (ftruncate(descriptor(), kept) != 0 || lseek(descriptor(), kept, SEEK_SET) != kept) {
     refuse_place(path_, errno);
   }
 }

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "core/system/output_file.hpp"
+
 namespace dlscale {
 
 /// A result file that only this process writes during the object's lifetime; others are refused.
@@ -11,11 +13,10 @@ class LockedResults {
   /// device is not locked. Throws ConfigError if another dlscale process writes the file, if it
   /// holds something other than results, or if it cannot be written.
   explicit LockedResults(const std::filesystem::path& path);
-  ~LockedResults();
-  LockedResults(const LockedResults&) = delete;
-  LockedResults& operator=(const LockedResults&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  /// Flushes the file: 0 or errno.
+  [[nodiscard]] int sync() const { return descriptor_.sync(); }
   [[nodiscard]] bool is_regular() const { return is_regular_; }
   /// Truncates the file to `bytes`; the next write continues there. Throws ConfigError.
   void keep(std::uintmax_t bytes);
@@ -23,7 +24,7 @@ class LockedResults {
  private:
   void lock() const;
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool is_regular_ = false;
 };
 

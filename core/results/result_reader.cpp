@@ -175,14 +175,9 @@ struct ResultWriter::Impl {
   }
 
   void append(const std::string& line) {
-    std::string_view rest = line;
-    while (!rest.empty()) {
-      const ssize_t written = ::write(file->descriptor(), rest.data(), rest.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) give_up(errno);
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    if (file->is_regular() && fsync(file->descriptor()) != 0) give_up(errno);
+    int error = write_all(file->descriptor(), line);
+    if (error == 0 && file->is_regular()) error = file->sync();
+    if (error != 0) give_up(error);
     kept += static_cast<off_t>(line.size());
   }
 

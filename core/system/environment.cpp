@@ -1,6 +1,5 @@
 #include "core/system/environment.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <limits.h>
 #include <sched.h>
@@ -11,7 +10,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <span>
@@ -22,6 +20,7 @@
 #include "core/system/build_info.hpp"
 #include "core/system/facts.hpp"
 #include "core/system/input_file.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -120,7 +119,7 @@ std::map<std::string, std::string> recorded_variables() {
 
 Environment capture_environment() {
   Environment environment;
-  environment.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  environment.date = utc_now();
   environment.host_hash = fmt::format("{:016x}", fnv1a(host_name()));
   environment.cpu = cpu_model();
   environment.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));

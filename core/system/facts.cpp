@@ -1,6 +1,5 @@
 #include "core/system/facts.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/personality.h>
 
@@ -17,6 +16,7 @@
 
 #include "core/system/build_info.hpp"
 #include "core/system/input_file.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -46,7 +46,7 @@ std::string boot_time(const fs::path& root) {
     if (error != std::errc() || end != line.data() + line.size() || time < 0 || time > latest) {
       break;
     }
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
+    return time_text(time);
   }
   return unavailable("/proc/stat does not tell btime");
 }

@@ -8,9 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -130,6 +130,12 @@ std::string first_bytes(const fs::path& path, std::size_t most) {
 }
 
 }  // namespace
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
+}
 
 std::string first_line(const fs::path& path) {
   std::ifstream stream(path);

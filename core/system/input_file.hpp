@@ -21,6 +21,9 @@ std::string read_input(const std::filesystem::path& path, std::string_view advic
 /// file or damaged gzip, none if it cannot be read.
 std::string read_beginning(const std::filesystem::path& path, std::size_t bytes);
 
+/// The bytes of a file, or of one below /proc; empty if it cannot be read.
+std::string content_of(const std::filesystem::path& path);
+
 /// The first line of a file without trailing white space; empty if it cannot be read.
 std::string first_line(const std::filesystem::path& path);
 

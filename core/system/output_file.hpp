@@ -1,4 +1,5 @@
 #pragma once
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,6 +56,9 @@ void write_for_good(const std::filesystem::path& path, std::string_view text);
 /// Flushes all files in a folder and its subfolders to the disk. Throws ConfigError.
 void sync_tree(const std::filesystem::path& folder);
 
+/// Flushes a folder, so that the names of its new files survive, too. 0 or errno.
+int sync_folder(const std::filesystem::path& folder);
+
 /// Renames a folder, after sync_tree(), to its final name in one step. Returns false, and changes
 /// nothing, if a folder of that name already holds files. Throws ConfigError.
 [[nodiscard]] bool move_for_good(const std::filesystem::path& folder,
@@ -89,6 +93,15 @@ class Descriptor {
     if (::fsync(number_) == 0 || errno == EINVAL || errno == ENOSYS) return 0;
     return errno;
   }
+  /// The lock of an open file, which ends with its last descriptor, at the latest with the process.
+  enum class Lock { held, held_by_another, unsupported };
+  /// Locks the file unless another process holds it. Some network file systems have no locks.
+  [[nodiscard]] Lock try_lock() const {
+    if (::flock(number_, LOCK_EX | LOCK_NB) == 0) return Lock::held;
+    return errno == EWOULDBLOCK ? Lock::held_by_another : Lock::unsupported;
+  }
+  /// Waits until no other process holds the lock: 0 or errno, which is EINTR after a signal.
+  [[nodiscard]] int wait_for_lock() const { return ::flock(number_, LOCK_EX) == 0 ? 0 : errno; }
   /// 0 or errno; some file systems report a full disk only here.
   [[nodiscard]] int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 

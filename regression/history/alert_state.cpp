@@ -7,7 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
-#include "regression/history/time_text.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::report::history {
 

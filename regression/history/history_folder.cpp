@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,23 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OpenFile {
- public:
-  OpenFile(const fs::path& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OpenFile& operator=(OpenFile&&) = delete;
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
+Descriptor opened(const fs::path& path, int flags) {
+  return Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+}
 
 [[noreturn]] void refuse(const fs::path& path, int error) {
   throw ConfigError(
@@ -51,7 +36,7 @@ void make_folder(const fs::path& folder) {
   if (error) refuse(folder, error.value());
 }
 
-std::string read_whole(const fs::path& path, const OpenFile& file) {
+std::string read_whole(const fs::path& path, const Descriptor& file) {
   struct stat status = {};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw ConfigError(
@@ -78,11 +63,6 @@ std::size_t whole_lines(std::string_view content) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
-void sync_folder(const fs::path& folder) {
-  const OpenFile file(folder, O_RDONLY | O_DIRECTORY);
-  if (file.is_open()) (void)::fsync(file.get());
-}
-
 /// Appends lines to files, all or none: unless keep() is called, the lines are removed again.
 class Appending {
  public:
@@ -95,15 +75,15 @@ class Appending {
 
   void append(const fs::path& path, std::string_view lines) {
     make_folder(path.parent_path());
-    OpenFile file(path, O_RDWR | O_CREAT | O_APPEND);
-    if (!file.is_open()) refuse(path, errno);
+    const Descriptor file = opened(path, O_RDWR | O_CREAT | O_APPEND);
+    if (!file) refuse(path, errno);
     const auto before = static_cast<off_t>(whole_lines(read_whole(path, file)));
     if (::ftruncate(file.get(), before) != 0) refuse(path, errno);
     done_.push_back({path, before});
     int error = write_all(file.get(), lines);
-    if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+    if (error == 0) error = file.sync();
     if (error != 0) refuse(path, error);
-    if (before == 0) sync_folder(path.parent_path());
+    if (before == 0) (void)sync_folder(path.parent_path());
   }
   void keep() { kept_ = true; }
 
@@ -126,16 +106,17 @@ class Appending {
 };
 
 /// The lock belongs to the open file, so it ends with the process.
-OpenFile locked(const fs::path& folder) {
+Descriptor locked(const fs::path& folder) {
   const fs::path path = folder / ".lock";
-  OpenFile file(path, O_RDWR | O_CREAT);
-  if (!file.is_open()) refuse(path, errno);
-  while (::flock(file.get(), LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
+  Descriptor file = opened(path, O_RDWR | O_CREAT);
+  if (!file) refuse(path, errno);
+  int error = EINTR;
+  while (error == EINTR) error = file.wait_for_lock();
+  if (error != 0) {
     throw ConfigError(fmt::format(
         "{} cannot be locked ({}), and without a lock two writers would damage each other's "
         "lines. Use a folder on a local disk.",
-        path.string(), std::strerror(errno)));
+        path.string(), std::strerror(error)));
   }
   return file;
 }
@@ -144,7 +125,7 @@ OpenFile locked(const fs::path& folder) {
 void put(const fs::path& path, std::string_view content) {
   make_folder(path.parent_path());
   if (const int error = write_whole(path, content); error != 0) refuse(path, error);
-  sync_folder(path.parent_path());
+  (void)sync_folder(path.parent_path());
 }
 
 void create(const fs::path& path, std::string_view content) {
@@ -193,15 +174,15 @@ std::vector<std::string> HistoryFolder::files(std::string_view below) const {
   return names;
 }
 
-std::optional<std::string> HistoryFolder::read_all(const std::string& file) const {
-  const fs::path path = folder_ / file;
-  const OpenFile open(path, O_RDONLY | O_NONBLOCK);
-  if (!open.is_open()) {
+std::optional<std::string> HistoryFolder::read_all(const std::string& name) const {
+  const fs::path path = folder_ / name;
+  const Descriptor file = opened(path, O_RDONLY | O_NONBLOCK);
+  if (!file) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     throw ConfigError(fmt::format("{} cannot be read ({}). Check that you may read it.",
                                   path.string(), std::strerror(errno)));
   }
-  return read_whole(path, open);
+  return read_whole(path, file);
 }
 
 std::optional<std::string> HistoryFolder::read(const std::string& file) const {
@@ -212,7 +193,7 @@ std::optional<std::string> HistoryFolder::read(const std::string& file) const {
 
 void HistoryFolder::update(const std::function<Changes()>& plan) const {
   make_folder(folder_);
-  const OpenFile lock = locked(folder_);
+  const Descriptor lock = locked(folder_);
   const Changes changes = plan();
   for (const auto& [name, content] : changes.created) create(folder_ / name, content);
   for (const auto& [name, content] : changes.whole) put(folder_ / name, content);

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/system/input_file.hpp"
-#include "regression/history/time_text.hpp"
+#include "core/text/time_text.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/result_run.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "regression/history/time_text.hpp"
+#include "core/text/time_text.hpp"
 #include "report/history/history_verdicts.hpp"
 #include "report/table/field_table.hpp"
 
@@ -25,7 +25,6 @@ using history::ListedSeries;
 using history::SeriesCheck;
 using history::SeriesKey;
 using history::SeriesState;
-using history::time_text;
 
 std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";

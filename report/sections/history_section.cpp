@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/text/numbers.hpp"
-#include "regression/history/time_text.hpp"
+#include "core/text/time_text.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/history/history_table.hpp"
 
@@ -128,7 +128,7 @@ figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string
   for (const history::CommitPoint& commit : strip.commits) {
     row.values.push_back(commit.value * unit.factor);
     row.labels.push_back(
-        fmt::format("{}, {}", short_commit(commit.commit), history::time_text(commit.time)));
+        fmt::format("{}, {}", short_commit(commit.commit), time_text(commit.time)));
   }
   const std::vector<std::string> labels = mark_labels(strip);
   for (std::size_t i = 0; i < strip.marks.size(); ++i) {
@@ -163,7 +163,7 @@ Table levels_table(const HistoryView& view, const std::vector<std::string>& name
       const history::CommitPoint& first = strip.commits.at(segment.first);
       table.rows.push_back({{names[i]},
                             {short_commit(first.commit)},
-                            {history::time_text(first.time)},
+                            {time_text(first.time)},
                             {short_commit(strip.commits.at(segment.last).commit)},
                             {std::to_string(segment.points)},
                             {history_value(strip.key, segment.level)},
@@ -192,7 +192,7 @@ Table marks_table(const HistoryView& view, const std::vector<std::string>& names
       table.rows.push_back({{names[i]},
                             {labels[mark]},
                             {short_commit(commit.commit)},
-                            {history::time_text(commit.time)},
+                            {time_text(commit.time)},
                             {strip.marks[mark].text}});
     }
   }

@@ -34,6 +34,16 @@ std::string numbers(std::size_t count) {
   return text;
 }
 
+TEST(ContentOf, IsEmptyWhereNothingCanBeRead) {
+  const TemporaryFolder folder;
+  const std::string text("a\r\n\0b", 5);
+  EXPECT_EQ(content_of(folder.write("plain", text)), text);
+  EXPECT_EQ(content_of(folder.write("empty", "")), "");
+  EXPECT_FALSE(content_of("/proc/self/cmdline").empty()) << "a file whose size is 0";
+  EXPECT_EQ(content_of("/no/such/file"), "");
+  EXPECT_EQ(content_of("/proc"), "") << "a folder opens, but is not read";
+}
+
 TEST(ReadInput, TakesFilesAsTheyAre) {
   const TemporaryFolder folder;
   const std::string text("a\r\n\0b\x1f\x8b", 7);

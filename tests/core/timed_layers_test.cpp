@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/csv_table.hpp"
+#include "core/config/csv_table.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {

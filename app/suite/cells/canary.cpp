@@ -1,15 +1,11 @@
 #include "app/suite/cells/canary.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -17,8 +13,10 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/system/environment.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -120,10 +118,7 @@ std::string to_text(const CanaryShift& verdict) {
 }
 
 CanaryRecord::CanaryRecord(fs::path out, bool quiet)
-    : out_(std::move(out)),
-      quiet_(quiet),
-      started_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))),
-      before_(run_canary()) {
+    : out_(std::move(out)), quiet_(quiet), started_(utc_now()), before_(run_canary()) {
   const CanaryShift verdict = judge_pairs(before_);
   if (!verdict.alarm || quiet_) return;
   fmt::print(
@@ -169,10 +164,7 @@ std::string canary_lines(const fs::path& out) {
   }
   std::ranges::sort(files);
   std::string text;
-  for (const fs::path& file : files) {
-    std::ifstream stream(file, std::ios::binary);
-    text.append(std::istreambuf_iterator<char>(stream), {});
-  }
+  for (const fs::path& file : files) text += content_of(file);
   return text;
 }
 

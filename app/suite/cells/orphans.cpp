@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/system/input_file.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -43,9 +43,7 @@ std::vector<pid_t> orphans(const std::string& places) {
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (problem != std::errc() || end != name.data() + name.size()) continue;
     if (process == ::getpid()) continue;
-    std::ifstream stream(entry.path() / "environ", std::ios::binary);
-    const std::string environment{std::istreambuf_iterator<char>(stream), {}};
-    if (names_place(environment, places)) found.push_back(process);
+    if (names_place(content_of(entry.path() / "environ"), places)) found.push_back(process);
   }
   return found;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 
 namespace dlscale::app {
@@ -75,10 +75,7 @@ std::string read_plan(const fs::path& path) {
   refuse_foreign_file(path, "the plan of a suite", [](std::istream& content) {
     return opens_with_schema(content, plan_schema);
   });
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
-  return text.str();
+  return content_of(path);
 }
 
 /// A clause that names the difference between the cells of two plans.

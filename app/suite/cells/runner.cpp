@@ -1,12 +1,10 @@
 #include "app/suite/cells/runner.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -21,6 +19,7 @@
 #include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -113,7 +112,7 @@ class CellRunner {
   [[nodiscard]] CellRow begin_row(const SuiteCell& cell) const {
     CellRow row;
     row.cell = cell.id;
-    row.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    row.started = utc_now();
     // Use the final place of the results, since the current folder is renamed.
     row.command = cell_command(options_, cell, store_.place(cell).string());
     row.shape = cell.shape;

@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -16,6 +13,7 @@
 #include "app/suite/cells/canary.hpp"
 #include "app/suite/cells/orphans.hpp"
 #include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 
 namespace dlscale::app {
@@ -40,18 +38,15 @@ void remove_folder(const fs::path& folder, const fs::path& work) {
                   folder.string(), error.message()));
 }
 
-int lock_file(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
+Descriptor lock_file(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file) {
     throw ConfigError(
         fmt::format("{} cannot be written ({}), so results have no place. "
                     "Choose one that you may write with -o.",
                     path.string(), std::strerror(errno)));
   }
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  const int problem = errno;
-  if (problem == EWOULDBLOCK) {
-    ::close(descriptor);
+  if (file.try_lock() == Descriptor::Lock::held_by_another) {
     throw ConfigError(
         fmt::format("another dlscale carries out cells in {} (both would measure "
                     "beside each other). Wait for it, or name another folder with "
@@ -59,17 +54,13 @@ int lock_file(const fs::path& path) {
                     path.parent_path().parent_path().string()));
   }
   // Some network file systems have no locks; renamed folders stay complete there as well.
-  return descriptor;
+  return file;
 }
 
 }  // namespace
 
 CellStore::CellStore(fs::path out, std::string group)
     : out_(std::move(out)), work_(out_ / ".cells" / std::move(group)) {}
-
-CellStore::~CellStore() {
-  if (lock_ >= 0) ::close(lock_);
-}
 
 fs::path CellStore::folder(const SuiteCell& cell) const {
   return out_ / "cells" / cell.id;
@@ -84,7 +75,7 @@ fs::path CellStore::work_folder(const SuiteCell& cell) const {
 }
 
 void CellStore::open() {
-  EXPECT(lock_ < 0);
+  EXPECT(!lock_);
   make_folder(work_);
   lock_ = lock_file(fs::path(work_).concat(".lock"));
   end_orphans(fs::absolute(work_).lexically_normal().string() + "/", "a cell");
@@ -119,10 +110,8 @@ std::set<std::string> CellStore::done() const {
 
 CellRow CellStore::row(const SuiteCell& cell) const {
   const fs::path path = folder(cell) / row_file;
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
   try {
-    return parse_row(text);
+    return parse_row(content_of(path));
   } catch (const ConfigError& error) {
     std::string_view problem = error.what();
     if (problem.ends_with('.')) problem.remove_suffix(1);
@@ -134,7 +123,7 @@ CellRow CellStore::row(const SuiteCell& cell) const {
 }
 
 fs::path CellStore::begin(const SuiteCell& cell) const {
-  EXPECT(lock_ >= 0);
+  EXPECT(lock_);
   const fs::path place = work_folder(cell);
   std::error_code absent;
   fs::remove_all(place, absent);

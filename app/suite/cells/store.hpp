@@ -7,6 +7,7 @@
 
 #include "app/suite/cells/row.hpp"
 #include "app/suite/definition/suite.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 
@@ -17,7 +18,6 @@ class CellStore {
  public:
   /// `group` separates programs that work at the same time, each on its own cells.
   CellStore(std::filesystem::path out, std::string group);
-  ~CellStore();
   CellStore(const CellStore&) = delete;
   CellStore& operator=(const CellStore&) = delete;
 
@@ -54,7 +54,7 @@ class CellStore {
   void move_aside(const SuiteCell& cell) const;
   std::filesystem::path out_;
   std::filesystem::path work_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace dlscale::app

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "app/suite/cells/orphans.hpp"
 #include "app/suite/launch/launch_command.hpp"
@@ -148,10 +147,6 @@ std::string names_of(const std::vector<const SuiteStep*>& steps) {
 
 }  // namespace
 
-StepsPlace::~StepsPlace() {
-  if (lock_ >= 0) ::close(lock_);
-}
-
 std::string StepsPlace::of(const SuiteStep& step) const {
   std::string name = step.name;
   std::ranges::replace(name, '/', '-');
@@ -160,12 +155,11 @@ std::string StepsPlace::of(const SuiteStep& step) const {
 
 void StepsPlace::take() {
   std::error_code absent;
-  if (lock_ >= 0 || !fs::is_directory(folder_, absent)) return;
-  lock_ = ::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) return;
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return end_orphans(place_of(folder_, ""), "a step");
-  ::close(lock_);
-  lock_ = -1;
+  if (lock_ || !fs::is_directory(folder_, absent)) return;
+  Descriptor file(::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file || file.try_lock() != Descriptor::Lock::held) return;
+  lock_ = std::move(file);
+  end_orphans(place_of(folder_, ""), "a step");
 }
 
 void StepLines::announce(const SuiteStep& step) const {

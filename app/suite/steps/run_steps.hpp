@@ -8,6 +8,7 @@
 #include "app/suite/definition/suite_progress.hpp"
 #include "app/suite/steps/steps_left.hpp"
 #include "core/base/error.hpp"
+#include "core/system/output_file.hpp"
 
 namespace dlscale::app {
 
@@ -15,9 +16,6 @@ namespace dlscale::app {
 class StepsPlace {
  public:
   explicit StepsPlace(const std::filesystem::path& out) : folder_(out / ".done") {}
-  ~StepsPlace();
-  StepsPlace(const StepsPlace&) = delete;
-  StepsPlace& operator=(const StepsPlace&) = delete;
   [[nodiscard]] std::string of(const SuiteStep& step) const;
   /// Locks the folder for this process, and ends the step of an earlier one that was killed. If
   /// another dlscale holds it, or the file system has no locks, it ends nothing; outputs of steps
@@ -26,7 +24,7 @@ class StepsPlace {
 
  private:
   std::filesystem::path folder_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 /// Prints the next step and the estimate of the remaining time.

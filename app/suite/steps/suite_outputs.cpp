@@ -77,12 +77,11 @@ std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
           ? "or give --fresh to discard them"
           : fmt::format("or move {} away to measure only that anew ({}); --fresh discards all",
                         lost.size() == 1 ? "this file" : "these files", stays);
-  throw ConfigError(
-      fmt::format("the suite would measure anew what is there ({}{}, {}), since {}. Name another "
-                  "folder with -o, {}.",
-                  lost.front().path.string(), more,
-                  counted(static_cast<long long>(measurements), "measurement"),
-                  lost.front().reason, choice));
+  throw ConfigError(fmt::format(
+      "the suite would measure anew what is there ({}{}, {}), since {}. Name another "
+      "folder with -o, {}.",
+      lost.front().path.string(), more,
+      counted(static_cast<long long>(measurements), "measurement"), lost.front().reason, choice));
 }
 
 /// Maximum number of rows that are named.

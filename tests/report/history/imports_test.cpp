@@ -12,9 +12,9 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
+#include "core/text/time_text.hpp"
 #include "histories.hpp"
 #include "regression/history/run.hpp"
-#include "regression/history/time_text.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google_file.hpp"
 #include "regression/import/imports.hpp"

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/text/time_text.hpp"
 #include "histories.hpp"
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
-#include "regression/history/time_text.hpp"
 
 namespace dlscale::report::history {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/text/csv_table.hpp"
+#include "core/config/csv_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,15 +1,16 @@
-#include "regression/history/time_text.hpp"
+#include "core/text/time_text.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <optional>
 
 #include "core/base/error.hpp"
 #include "core/text/shown_text.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale {
 namespace {
 
 constexpr std::int64_t seconds_of_day = 86400;
@@ -79,13 +80,13 @@ bool take_zone(std::string_view& text, std::int64_t& seconds) {
 }
 
 /// A duration in days or months.
-struct Span {
+struct TimeSpan {
   int days = 0;
   int months = 0;
 };
 
 /// Duration of one day, week, month or year; 0 of both for any other word.
-Span span_of(std::string_view unit) {
+TimeSpan span_of(std::string_view unit) {
   if (unit.ends_with('s')) unit.remove_suffix(1);
   if (unit == "day") return {.days = 1, .months = 0};
   if (unit == "week") return {.days = 7, .months = 0};
@@ -95,19 +96,19 @@ Span span_of(std::string_view unit) {
 }
 
 /// Parses "2 weeks"; empty for any other text.
-std::optional<Span> read_span(std::string_view text) {
+std::optional<TimeSpan> read_span(std::string_view text) {
   constexpr std::size_t most_digits = 4;
   std::size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
   int count = 0;
   if (digits == 0 || digits > most_digits || !take_number(text, digits, count)) return std::nullopt;
   take(text, ' ');
-  const Span unit = span_of(text);
+  const TimeSpan unit = span_of(text);
   if (unit.days == 0 && unit.months == 0) return std::nullopt;
-  return Span{count * unit.days, count * unit.months};
+  return TimeSpan{count * unit.days, count * unit.months};
 }
 
-std::int64_t before(std::int64_t now, const Span& span) {
+std::int64_t before(std::int64_t now, const TimeSpan& span) {
   const std::chrono::sys_seconds time{std::chrono::seconds(now)};
   const auto day = std::chrono::floor<std::chrono::days>(time);
   std::chrono::year_month_day date(day);
@@ -128,6 +129,10 @@ std::string time_text(std::int64_t seconds) {
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::string utc_now() {
+  return time_text(std::time(nullptr));
 }
 
 bool read_time(std::string_view text, std::int64_t& seconds) {
@@ -151,7 +156,7 @@ std::int64_t parse_time(std::string_view text, std::string_view what) {
 std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now) {
   std::int64_t seconds = 0;
   if (read_time(text, seconds)) return seconds;
-  if (const std::optional<Span> span = read_span(text)) return before(now, *span);
+  if (const std::optional<TimeSpan> span = read_span(text)) return before(now, *span);
   throw ConfigError(fmt::format(
       "{} is \"{}\", which is neither a time nor so long ago. Write it as 2026-01-31, "
       "2026-01-31T12:00:00Z or 2026-01-31T12:00:00+01:00, or as up to 9999 days, weeks, months or "
@@ -159,4 +164,4 @@ std::int64_t parse_since(std::string_view text, std::string_view what, std::int6
       what, shown_text(text)));
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale

@@ -3,10 +3,12 @@
 #include <string>
 #include <string_view>
 
-namespace dlscale::report::history {
+namespace dlscale {
 
 /// Seconds since 1970, UTC, as "2026-01-31T12:00:00Z". Requires a time from 1970 to 9999.
 std::string time_text(std::int64_t seconds);
+/// The present, likewise.
+std::string utc_now();
 
 /// The inverse of time_text(); also accepts "2026-01-31" (its first second) and zone offsets,
 /// "…+01:00". Throws ConfigError that begins with `what` for anything else, including the 30th of
@@ -21,4 +23,4 @@ std::int64_t parse_since(std::string_view text, std::string_view what, std::int6
 /// As parse_time(), but returns false instead of an error for an invalid time.
 bool read_time(std::string_view text, std::int64_t& seconds);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale
