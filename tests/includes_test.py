@@ -84,7 +84,7 @@ def main():
         problems = self_test()
     else:
         root = pathlib.Path(sys.argv[1])
-        folders = ("core", "backend", "train", "bench", "model", "regression", "report", "app", "tests")
+        folders = ("core", "backend", "train", "bench", "model", "suite", "regression", "report", "app", "tests")
         paths = [p for folder in folders for p in (root / folder).rglob("*.[ch]pp")]
         if not paths:
             sys.exit(f"includes_test: no sources under {root}.")

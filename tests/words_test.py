@@ -27,7 +27,7 @@ MOST_PAGE_WORDS = 1000
 MOST_SENTENCE_WORDS = 30
 MOST_LINE = 100
 MOST_CELL = 120
-PRODUCT = ["core", "backend", "train", "bench", "model", "regression", "report", "app"]
+PRODUCT = ["core", "backend", "train", "bench", "model", "suite", "regression", "report", "app"]
 HEADERS = (".hpp", ".cuh")
 
 

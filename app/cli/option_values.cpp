@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <re2/re2.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -160,30 +159,6 @@ void exclude_others(CLI::App& verb, CLI::Option& option,
                             });
     if (!is_allowed) option.excludes(other);
   }
-}
-
-namespace {
-
-re2::RE2::Options quiet() {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  return options;
-}
-
-}  // namespace
-
-NamePattern::NamePattern(std::string_view option, const std::string& text)
-    : expression_(std::make_shared<const re2::RE2>(text, quiet())) {
-  if (expression_->ok()) return;
-  throw ConfigError(
-      fmt::format("{}: \"{}\" is not a regular expression ({}). Write a part of the names in the "
-                  "syntax of RE2, "
-                  "for example \"gemm-.*-2$\".",
-                  option, shown_text(text), shown_text(expression_->error())));
-}
-
-bool NamePattern::is_in(std::string_view name) const {
-  return re2::RE2::PartialMatch({name.data(), name.size()}, *expression_);
 }
 
 }  // namespace dlscale::app

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,10 +12,6 @@ class App;
 class Option;
 class Validator;
 }  // namespace CLI
-
-namespace re2 {
-class RE2;
-}
 
 namespace dlscale::app {
 
@@ -64,18 +59,5 @@ CLI::Validator seed();
 /// Makes `option` exclude all other options of the verb, except those named in `beside` and the
 /// help.
 void exclude_others(CLI::App& verb, CLI::Option& option, std::initializer_list<const char*> beside);
-
-/// A regular expression (RE2) that selects names. Matching takes time proportional to the length of
-/// the name, whatever the expression is.
-class NamePattern {
- public:
-  /// Throws ConfigError, naming the option, if `text` is not a regular expression.
-  NamePattern(std::string_view option, const std::string& text);
-  /// Whether the expression matches anywhere in a name.
-  [[nodiscard]] bool is_in(std::string_view name) const;
-
- private:
-  std::shared_ptr<const re2::RE2> expression_;
-};
 
 }  // namespace dlscale::app

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "app/doctor/doctor.hpp"
-#include "app/suite/launch/launch_command.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/host/quota.hpp"
 #include "backend/host/topology.hpp"
@@ -24,6 +23,7 @@
 #include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
+#include "suite/launch/launch_command.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -187,7 +187,7 @@ Finding hello_of_ranks(const std::string& program) {
       program, DLSCALE_MPIEXEC_RANKS);
   const auto answer =
       ask({program, DLSCALE_MPIEXEC_RANKS, "2", own_program().string(), "__hello", "2"},
-          launcher_settings());
+          suite::launcher_settings());
   if (!answer) return {"launcher", missing, program + " cannot be started", advice};
   const auto& [exit, text] = *answer;
   if (exit.timed_out) return {"launcher", missing, program + ": two ranks did not end", advice};

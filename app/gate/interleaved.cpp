@@ -15,8 +15,6 @@
 #include <system_error>
 
 #include "app/gate/round_lines.hpp"
-#include "app/suite/cells/orphans.hpp"
-#include "app/suite/cells/row.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/input_file.hpp"
@@ -24,12 +22,15 @@
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
+#include "suite/cells/orphans.hpp"
+#include "suite/cells/row.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+using suite::Conditions;
 
 /// The last line of a run's log, for a message.
 std::string last_line(const fs::path& log) {
@@ -170,7 +171,7 @@ void InterleavedRounds::lock() {
 }
 
 std::string InterleavedRounds::place_of_run(std::string_view stem) const {
-  return place_of(folder_ / "runs", stem);
+  return suite::place_of(folder_ / "runs", stem);
 }
 
 /// Ends orphans of the next round only, unless no rounds are kept. Processes that a command left in
@@ -180,7 +181,7 @@ void InterleavedRounds::end_orphans(Start start) const {
   if (!locked_) return;
   const std::string stem =
       start == Start::fresh ? "round-" : fmt::format("round-{:03}-", rounds_.size() + 1);
-  app::end_orphans(place_of_run(stem), "a run");
+  suite::end_orphans(place_of_run(stem), "a run");
 }
 
 void InterleavedRounds::read(const std::string& question) {
@@ -229,7 +230,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
   ChildOptions options;
-  options.variables = {{cell_variable, place_of_run(stem)}};
+  options.variables = {{suite::cell_variable, place_of_run(stem)}};
   options.log = log;
   options.timeout_s = arm.timeout_s;
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
@@ -238,7 +239,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   for (const std::string& word : arm.command) {
     command.push_back(replaced(word, "{out}", out.string()));
   }
-  const Conditions before = look_at_machine();
+  const Conditions before = suite::look_at_machine();
   const auto start = Clock::now();
   const ChildExit exit = run_child(command, arm.variables, options);
   const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
@@ -246,7 +247,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   if (exit.timed_out) fail_slow_run(arm, round, log);
   if (exit.code != 0) fail_run(arm, round, exit, log);
   seconds += wall.si();
-  const Conditions after = look_at_machine();
+  const Conditions after = suite::look_at_machine();
   RunOutcome outcome = read_run_of(arm, round, out, log, wall);
   tell_host(before, after, outcome.conditions);
   return outcome;

@@ -13,6 +13,7 @@
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
+#include "core/text/name_pattern.hpp"
 #include "core/text/shown_text.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/comparison/attribution.hpp"

@@ -12,15 +12,15 @@
 #include <system_error>
 
 #include "app/measure/result_files.hpp"
-#include "app/suite/cells/canary.hpp"
-#include "app/suite/cells/plan.hpp"
-#include "app/suite/cells/row.hpp"
-#include "app/suite/launch/launch_command.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
+#include "suite/cells/canary.hpp"
+#include "suite/cells/plan.hpp"
+#include "suite/cells/row.hpp"
+#include "suite/launch/launch_command.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -29,6 +29,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using report::CellOutcome;
 using report::SuiteRecord;
+using suite::CanaryShift;
+using suite::CellRow;
 
 std::string text_of(const fs::path& path) {
   return read_input(path, "Run the suite again, or name the result files by themselves.");
@@ -49,8 +51,8 @@ std::string command_text(const std::vector<std::string>& words) {
 }
 
 std::string shape_of(const json& line) {
-  return to_text(LaunchShape{line.at("nodes"), line.at("ranks_per_node"), line.at("gpus_per_rank"),
-                             line.at("threads")});
+  return to_text(suite::LaunchShape{line.at("nodes"), line.at("ranks_per_node"),
+                                    line.at("gpus_per_rank"), line.at("threads")});
 }
 
 CellOutcome outcome_of(const CellRow& row) {
@@ -79,7 +81,7 @@ CellOutcome outcome_of(const CellRow& row) {
 /// The outcome of a planned cell: its row, or that it is left.
 CellOutcome read_cell(const fs::path& folder, const json& planned) {
   const std::string cell = planned.at("cell");
-  const fs::path path = folder / "cells" / cell / row_file;
+  const fs::path path = folder / "cells" / cell / suite::row_file;
   std::error_code absent;
   if (!fs::exists(path, absent)) {
     CellOutcome left;
@@ -91,7 +93,7 @@ CellOutcome read_cell(const fs::path& folder, const json& planned) {
     return left;
   }
   try {
-    return outcome_of(parse_row(text_of(path)));
+    return outcome_of(suite::parse_row(text_of(path)));
   } catch (const ConfigError&) {
     refuse_damaged(path, "row of a cell");
   }
@@ -104,7 +106,7 @@ std::string verdict_text(const json& verdict) {
 
 std::vector<report::CanaryOutcome> read_canaries(const fs::path& folder) {
   std::vector<report::CanaryOutcome> outcomes;
-  std::istringstream lines(canary_lines(folder));
+  std::istringstream lines(suite::canary_lines(folder));
   try {
     for (std::string line; std::getline(lines, line);) {
       const json record = json::parse(line);
@@ -149,7 +151,7 @@ std::set<fs::path> plans_below(const fs::path& folder) {
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const fs::path name = entry->path().filename();
     if (name == "cells" || name == ".cells") entry.disable_recursion_pending();
-    if (name == plan_path("").filename() && has_schema(entry->path(), "dlscale.plan")) {
+    if (name == suite::plan_path("").filename() && has_schema(entry->path(), "dlscale.plan")) {
       plans.insert(entry->path());
     }
   }

@@ -7,7 +7,11 @@
 #include <array>
 #include <vector>
 
-#include "app/suite/run_suite.hpp"
+#include "app/cli/document_output.hpp"
+#include "app/cli/verb.hpp"
+#include "backend/host/host.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "core/base/family.hpp"
 #include "core/config/config_path.hpp"
 #include "core/text/suggest.hpp"
 
@@ -62,7 +66,34 @@ void refuse_others(const CLI::App& command, const std::string& suite) {
                   suite, fmt::join(others, ", ")));
 }
 
+/// Whether the benchmark takes --wait-quiet, for cells or for iterations.
+bool takes_wait_quiet(const bench::Benchmark& benchmark) {
+  return benchmark.stopping == bench::Benchmark::Stopping::criterion ||
+         std::ranges::find(benchmark.axes, "wait_quiet", &bench::Axis::name) !=
+             benchmark.axes.end();
+}
+
+bool takes(std::string_view name, std::string_view option) {
+  const auto* benchmark = family<bench::Benchmark>().find(name);
+  if (benchmark == nullptr) return false;
+  return option == "--wait-quiet" ? takes_wait_quiet(*benchmark)
+                                  : benchmark->rows == bench::Benchmark::Rows::kernels;
+}
+
 }  // namespace
+
+suite::Commands program_commands() {
+  suite::Commands commands{.verbs = {}, .formats = format_names(), .takes = takes};
+  for (const Verb* verb : family<Verb>().members) commands.verbs.emplace_back(verb->name);
+  return commands;
+}
+
+suite::SuiteRun suite_run() {
+  suite::SuiteRun run;
+  run.usable_cores = static_cast<int>(backend::usable_cores().size());
+  run.commands = program_commands();
+  return run;
+}
 
 void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite) {
   command.add_option(
@@ -89,10 +120,10 @@ bool names_suite(const CLI::App& command) {
 }
 
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const SuiteChoice& suite, const SuiteOptions& options,
+                         const SuiteChoice& suite, const suite::SuiteOptions& options,
                          const std::string& output) {
   refuse_others(command, suite.name);
-  SuiteRun run;
+  suite::SuiteRun run = suite_run();
   run.suite = full_name(benchmark, suite.name);
   run.workers = 1;
   run.fresh = suite.fresh;
@@ -100,7 +131,7 @@ ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
   run.out = !output.empty() ? output
                             : fmt::format("results/local/{}{}", prefix_of(benchmark),
                                           is_path(suite.name) ? "suite" : suite.name);
-  return run_suite(run);
+  return suite::run_suite(run);
 }
 
 }  // namespace dlscale::app

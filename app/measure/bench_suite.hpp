@@ -3,10 +3,17 @@
 #include <string>
 #include <string_view>
 
-#include "app/suite/definition/suite_options.hpp"
 #include "core/base/error.hpp"
+#include "suite/definition/suite_options.hpp"
+#include "suite/run_suite.hpp"
 
 namespace dlscale::app {
+
+/// The commands of this program, as suites list them.
+suite::Commands program_commands();
+
+/// The defaults of a suite on this machine.
+suite::SuiteRun suite_run();
 
 /// The suite that a benchmark runs in place of its options.
 struct SuiteChoice {
@@ -24,7 +31,7 @@ bool names_suite(const CLI::App& command);
 /// results/local/<benchmark>_<name>), with `options` for its steps. Throws ConfigError if `command`
 /// was given other options, which would have no effect.
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const SuiteChoice& suite, const SuiteOptions& options,
+                         const SuiteChoice& suite, const suite::SuiteOptions& options,
                          const std::string& output);
 
 }  // namespace dlscale::app

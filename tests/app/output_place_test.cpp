@@ -9,7 +9,6 @@
 #include "app/cli/number_sweep.hpp"
 #include "app/gate/gate_session.hpp"
 #include "app/options/inter_node_options.hpp"
-#include "app/suite/definition/suite.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 #include "tests/core/support.hpp"
@@ -58,22 +57,6 @@ TEST(OutputPlace, IsNamedOnce) {
   EXPECT_THAT(refused({"csv=" + file, "json=" + file}), HasSubstr("a.txt twice"));
   EXPECT_THAT(refused({"csv=new/a", "json=new/../new/a"}), HasSubstr("twice"));
   refuse_shared_places("-o", std::vector<OutputPlace>{{"", "-"}, {"json", "a"}, {"csv", "b"}});
-}
-
-TEST(OutputPlace, OfAStepIsWhatItWrites) {
-  const auto outputs = [](std::vector<std::string> words) {
-    SuiteStep step;
-    step.words = std::move(words);
-    std::vector<std::string> paths;
-    for (const auto& path : outputs_of(step)) paths.push_back(path.string());
-    return paths;
-  };
-  EXPECT_THAT(outputs({"validate", "a", "-o", "json=a.json", "-o", "b.txt", "-o", "csv=-"}),
-              ElementsAre("a.json", "b.txt"));
-  EXPECT_THAT(outputs({"bench", "gemm", "-o", "json=a"}), ElementsAre("json=a"))
-      << "benchmarks write one format";
-  EXPECT_THAT(outputs({"report", "a", "-o", "page", "--write", "comment=a.md"}),
-              ElementsAre("page", "a.md"));
 }
 
 using Words = std::vector<std::string>;

@@ -13,15 +13,20 @@
 #include <vector>
 
 #include "app/cli/verb.hpp"
-#include "app/suite/definition/suite.hpp"
-#include "app/suite/definition/suite_options.hpp"
+#include "app/measure/bench_suite.hpp"
 #include "backend/comm/communicator.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
+#include "suite/definition/suite.hpp"
+#include "suite/definition/suite_options.hpp"
 
 namespace dlscale::app {
 namespace {
+
+using suite::is_benchmark;
+using suite::Suite;
+using suite::SuiteStep;
 
 /// Thrown where the program would begin to do what it was told.
 struct WasRead {};
@@ -110,11 +115,13 @@ bool reads_pictures(const bench::Benchmark& benchmark) {
 class ShippedSuite : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<SuiteStep> steps() {
-    return load_suite(GetParam(), {{"out", "here"},
-                                   {"data", "there"},
-                                   {"workers", "2"},
-                                   {"cores", "1"},
-                                   {"threads", "1"}})
+    return suite::load_suite(GetParam(),
+                             {{"out", "here"},
+                              {"data", "there"},
+                              {"workers", "2"},
+                              {"cores", "1"},
+                              {"threads", "1"}},
+                             program_commands())
         .steps;
   }
 };
@@ -157,7 +164,7 @@ TEST_P(ShippedSuite, NamesCeilingsThatStepsBeforeHaveMeasured) {
     for (const std::string& path : ceilings_of(step)) {
       EXPECT_TRUE(written.contains(path)) << step.name << ": " << path;
     }
-    for (const auto& path : outputs_of(step)) written.insert(path.string());
+    for (const auto& path : step.outputs) written.insert(path.string());
   }
 }
 
@@ -201,6 +208,62 @@ TEST(Commands, ThatTheProgramWouldRefuseAreFound) {
 
 using Words = std::vector<std::string>;
 
+/// All steps of all suites that come with the program and compare workers, for workers of 4 cores
+/// and 3 threads. Those of bench conv measure one thread alone.
+std::vector<SuiteStep> shipped_steps(const std::string& workers) {
+  const std::map<std::string, std::string> values{
+      {"out", "o"}, {"data", "d"}, {"workers", workers}, {"cores", "4"}, {"threads", "3"}};
+  std::vector<SuiteStep> steps;
+  for (const std::string& name : config_names("suites")) {
+    const Suite suite = suite::load_suite(name, values, program_commands());
+    EXPECT_FALSE(suite.steps.empty() && suite.cells.empty()) << name;
+    if (name.starts_with("conv_")) continue;
+    steps.insert(steps.end(), suite.steps.begin(), suite.steps.end());
+  }
+  return steps;
+}
+
+std::string option(const SuiteStep& step, std::string_view name) {
+  const auto place = std::ranges::find(step.words, name);
+  if (place == step.words.end() || place + 1 == step.words.end()) return "none";
+  return *(place + 1);
+}
+
+/// Computes with threads, not only where it is asked for what is computed beside messages.
+bool computes(const bench::Benchmark& benchmark) {
+  return benchmark.rows != bench::Benchmark::Rows::messages &&
+         std::ranges::any_of(benchmark.axes,
+                             [](const bench::Axis& axis) { return axis.name == "threads"; });
+}
+
+TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
+  const std::vector<SuiteStep> steps = shipped_steps("2");
+  ASSERT_FALSE(steps.empty());
+  for (const SuiteStep& step : steps) {
+    const bool predicts = step.words[0] == "predict";
+    if (!predicts && !is_benchmark(step)) continue;
+    const auto* benchmark = predicts ? nullptr : family<bench::Benchmark>().find(step.words.at(1));
+    ASSERT_TRUE(predicts || benchmark != nullptr) << step.name;
+    EXPECT_EQ(option(step, "--cores-per-rank"), "4") << step.name;
+    const bool on_gpu = option(step, "--backend") == "cuda";
+    if (predicts || (computes(*benchmark) && !on_gpu)) {
+      EXPECT_EQ(option(step, "--threads"), "3") << step.name;
+    }
+  }
+}
+
+TEST(Suites, MeasureOneWorkerAndAllOfThem) {
+  std::set<std::string> ranks;
+  for (const SuiteStep& step : shipped_steps("5")) {
+    if (!is_benchmark(step)) continue;
+    const std::string expected = option(step, "--ranks");
+    const std::string started = std::to_string(std::max(1, step.ranks));
+    EXPECT_TRUE(expected == "none" || started == expected) << step.name;
+    ranks.insert(started);
+  }
+  EXPECT_EQ(ranks, (std::set<std::string>{"1", "5"}));
+}
+
 Suite suite_of(std::vector<Words> commands) {
   Suite suite;
   suite.name = "sample";
@@ -215,7 +278,7 @@ Suite suite_of(std::vector<Words> commands) {
 TEST(OptionsOfASuite, ReachTheStepsThatTakeThem) {
   Suite suite =
       suite_of({{"bench", "conv"}, {"bench", "e2e"}, {"bench", "memory"}, {"report", "x"}});
-  add_options({1800, "p40x16"}, suite);
+  add_options({1800, "p40x16"}, program_commands(), suite);
   EXPECT_EQ(suite.steps[0].words,
             (Words{"bench", "conv", "--wait-quiet", "1800", "--cluster", "p40x16"}));
   EXPECT_EQ(suite.steps[1].words, (Words{"bench", "e2e", "--wait-quiet", "1800"}));
@@ -227,7 +290,7 @@ TEST(OptionsOfASuite, WaitingIsNoTimeThatCountsAsHung) {
   Suite suite = suite_of({{"bench", "conv"}, {"bench", "gemm"}, {"report", "x"}});
   suite.steps[0].timeout_s = 100;
   suite.steps[2].timeout_s = 100;
-  add_options({1800, ""}, suite);
+  add_options({1800, ""}, program_commands(), suite);
   EXPECT_EQ(suite.steps[0].timeout_s, 1900);
   EXPECT_EQ(suite.steps[1].timeout_s, std::nullopt);
   EXPECT_EQ(suite.steps[2].timeout_s, 100) << "it does not wait";
@@ -235,21 +298,21 @@ TEST(OptionsOfASuite, WaitingIsNoTimeThatCountsAsHung) {
 
 TEST(OptionsOfASuite, LeaveStepsWithTheirOwnAlone) {
   Suite suite = suite_of({{"bench", "gemm", "--wait-quiet", "5"}, {"bench", "peak"}});
-  add_options({60, ""}, suite);
+  add_options({60, ""}, program_commands(), suite);
   EXPECT_EQ(suite.steps[0].words, (Words{"bench", "gemm", "--wait-quiet", "5"}));
   EXPECT_EQ(suite.steps[1].words, (Words{"bench", "peak", "--wait-quiet", "60"}));
 }
 
 TEST(OptionsOfASuite, ChangeNothingWhereNoneIsGiven) {
   Suite suite = suite_of({{"bench", "conv"}});
-  add_options({}, suite);
+  add_options({}, program_commands(), suite);
   EXPECT_EQ(suite.steps[0].words, (Words{"bench", "conv"}));
 }
 
 TEST(OptionsOfASuite, WithoutEffectAreRefused) {
   Suite suite = suite_of({{"calibrate", "x"}});
-  EXPECT_THROW(add_options({60, ""}, suite), ConfigError);
-  EXPECT_THROW(add_options({std::nullopt, "p40x16"}, suite), ConfigError);
+  EXPECT_THROW(add_options({60, ""}, program_commands(), suite), ConfigError);
+  EXPECT_THROW(add_options({std::nullopt, "p40x16"}, program_commands(), suite), ConfigError);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#include "core/text/name_pattern.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "core/base/error.hpp"
+#include "core/text/shown_text.hpp"
+
+namespace dlscale {
+namespace {
+
+re2::RE2::Options without_log() {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  return options;
+}
+
+}  // namespace
+
+NamePattern::NamePattern(std::string_view option, const std::string& text)
+    : expression_(std::make_shared<const re2::RE2>(text, without_log())) {
+  if (expression_->ok()) return;
+  throw ConfigError(
+      fmt::format("{}: \"{}\" is not a regular expression ({}). Write a part of the names in the "
+                  "syntax of RE2, "
+                  "for example \"gemm-.*-2$\".",
+                  option, shown_text(text), shown_text(expression_->error())));
+}
+
+bool NamePattern::is_in(std::string_view name) const {
+  return re2::RE2::PartialMatch({name.data(), name.size()}, *expression_);
+}
+
+}  // namespace dlscale

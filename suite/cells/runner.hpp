@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/text/progress_line.hpp"
+#include "suite/cells/store.hpp"
+#include "suite/definition/suite.hpp"
+#include "suite/launch/allocation.hpp"
+#include "suite/launch/launch_command.hpp"
+
+namespace dlscale::suite {
+
+/// The conditions under which cells run.
+struct CellRunOptions {
+  LaunchPlace place;
+  std::optional<Allocation> allocation;  ///< the job in which this process runs
+  std::vector<std::pair<std::string, std::string>>
+      launcher_settings;  ///< variables; those of the user win over them
+  std::string program;    ///< path of this program
+  /// Budget of time; later only cells that are sure to end in it begin.
+  std::optional<double> budget_s;
+  ProgressLine::Kind progress = ProgressLine::Kind::plain;
+};
+
+/// The command line of a cell behind its launcher, with `folder` in place of {cell}.
+std::vector<std::string> cell_command(const CellRunOptions& options, const SuiteCell& cell,
+                                      const std::string& folder);
+
+/// The environment variables that this process and the system file give to every rank of a cell.
+std::map<std::string, std::string> cell_variables(const CellRunOptions& options,
+                                                  const SuiteCell& cell, const std::string& folder);
+
+/// The reason why a run of cells ended.
+enum class CellsEnd { finished, out_of_time };
+
+/// Runs the unfinished cells in their order, each in a process of its own. Every outcome becomes a
+/// row, and the next cell follows. Requires an open store. On a signal it throws Interrupted and
+/// drops the current cell. Throws ConfigError if results cannot be written any more. Throws
+/// LibraryError naming lost nodes of the allocation, after the row of the cell that died with them.
+CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
+                         std::span<const SuiteCell> cells);
+
+}  // namespace dlscale::suite

@@ -1,0 +1,78 @@
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suite/definition/suite.hpp"
+
+namespace dlscale::suite {
+
+/// The completed steps of a suite, kept as one small file for each step below <out>/.done. So an
+/// interrupted suite resumes where it stopped, even if the folder was renamed. Other files there
+/// stay unchanged.
+class SuiteProgress {
+ public:
+  /// `build` describes the program that measures, in one line.
+  SuiteProgress(const std::filesystem::path& out, std::string build);
+  /// Whether this build completed the step as it is now written and its -o output still exists.
+  /// Never true for a step that always runs.
+  [[nodiscard]] bool done(const SuiteStep& step) const;
+  /// Seconds that the step took if it is done; else 0.
+  [[nodiscard]] double seconds(const SuiteStep& step) const;
+  /// Keeps only the marks of `steps`. Call it if a step turns out not to be done, with the steps
+  /// before it: any later step may have read what that step writes anew. Steps that were given up
+  /// stay so.
+  void keep_only(std::span<const SuiteStep> steps) const;
+  void mark(const SuiteStep& step, double seconds) const;
+  /// Records that all outputs of the steps are to be discarded, whatever wrote them. The record
+  /// also holds if discarding is interrupted and resumed.
+  void give_up(std::span<const SuiteStep> steps) const;
+  /// Whether give_up() recorded the step as it is now written, with this build, and it was not
+  /// begun since.
+  [[nodiscard]] bool given_up(const SuiteStep& step) const;
+  /// A clause that says why the step's mark does not hold for its present text and this build;
+  /// empty if it does.
+  [[nodiscard]] std::string difference(const SuiteStep& step) const;
+  /// Marks the step as begun; call it before the step runs.
+  void mark_begun(const SuiteStep& step) const;
+  /// Replaces mark_begun() once the step has failed and the others ran without it: then only steps
+  /// that build upon it must be repeated (StepsLeft).
+  void mark_begun_alone(const SuiteStep& step) const;
+  /// Whether this build began the step as it is now written, but did not complete it;
+  /// begun_alone(): marked by mark_begun_alone().
+  [[nodiscard]] bool begun(const SuiteStep& step) const;
+  [[nodiscard]] bool begun_alone(const SuiteStep& step) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
+  void write_mark(const SuiteStep& step, std::string_view state) const;
+  /// The state in the mark of the step as it is now written, by this build; empty without one.
+  [[nodiscard]] std::string state(const SuiteStep& step) const;
+  std::filesystem::path folder_;
+  std::string build_;
+};
+
+/// Estimates the remaining time of a suite: the estimates of its steps or cells, scaled by how the
+/// completed ones compared with theirs. A tenth of the suite is assumed to have met its estimate.
+/// So the first short steps, which say little, do not dominate.
+class TimeLeft {
+ public:
+  explicit TimeLeft(std::span<const double> estimates);
+  explicit TimeLeft(const std::vector<SuiteStep>& steps);
+  /// Adds a step or cell that was completed in this call or an earlier one.
+  void finished(double estimate, double seconds);
+  void finished(const SuiteStep& step, double seconds) { finished(step.seconds, seconds); }
+  /// Removes a step that does not run.
+  void left_out(const SuiteStep& step) { estimate_left_ -= step.seconds; }
+  [[nodiscard]] double seconds() const;
+
+ private:
+  double trusted_ = 0;
+  double estimate_left_ = 0;
+  double estimate_done_ = 0;
+  double spent_ = 0;
+};
+
+}  // namespace dlscale::suite

@@ -1,0 +1,331 @@
+#include "suite/steps/run_steps.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/base/interrupt.hpp"
+#include "core/system/own_command.hpp"
+#include "core/system/process.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/progress_line.hpp"
+#include "suite/cells/orphans.hpp"
+#include "suite/launch/launch_command.hpp"
+#include "suite/steps/suite_outputs.hpp"
+
+namespace dlscale::suite {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// Whether the step was begun before; a new step has no state to resume.
+enum class Begun { no, yes };
+
+/// The launcher of this build's MPI; on another machine the one on the PATH.
+std::string mpi_launcher(const SuiteStep& step) {
+  const fs::path launcher = DLSCALE_MPIEXEC;
+  if (launcher.empty()) {
+    throw Unsupported(
+        fmt::format("Step \"{}\" needs {} ranks, and this build has no MPI. Install "
+                    "libopenmpi-dev and openmpi-bin and build again.",
+                    step.name, step.ranks));
+  }
+  std::error_code absent;
+  return fs::exists(launcher, absent) ? launcher.string() : launcher.filename().string();
+}
+
+std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
+  std::vector<std::string> command;
+  if (step.ranks > 1) {
+    command = {mpi_launcher(step), DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
+  }
+  if (!step.is_program) command.push_back(own_program().string());
+  std::ranges::copy_if(step.words, std::back_inserter(command), [&](const std::string& word) {
+    return begun == Begun::yes || word != "--resume";
+  });
+  return command;
+}
+
+/// A sentence on how a step failed.
+std::string failure_text(const SuiteStep& step, const ChildExit& exit) {
+  const std::string how = exit.timed_out
+                              ? fmt::format("took longer than its timeout ({}) and was ended",
+                                            duration_text(step.timeout_s.value_or(0)))
+                              : describe(exit);
+  return fmt::format("step \"{}\" {}. Its command was: {}.", step.name, how, command_text(step));
+}
+
+/// Whether all earlier steps have run.
+enum class Before { whole, in_part };
+
+/// Returns a failure that does not affect other steps: the step crashed or hung, derives results
+/// from missing measurements, or belongs to a suite that keeps going. Throws Error for other
+/// failures, such as bad input, which end the suite. A failed validation may be a finding, and so
+/// are faulty rows of results, since other measurements stay useful.
+StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
+  if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
+  if (exit.timed_out) return StepEnd::failed;
+  const ExitCode code = exit_code_of(exit);
+  const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
+  const bool finding = judged && step.accept_failed_validation;
+  if (code == ExitCode::ok || finding) return StepEnd::done;
+  if (code == ExitCode::interrupted || code == ExitCode::terminated) {
+    throw Interrupted(exit.code - 128);
+  }
+  if (told_by_rows(step, code)) return StepEnd::done;
+  if (step.keep_going && code == ExitCode::not_built) return StepEnd::lacking;
+  if (step.keep_going || code == ExitCode::wrong_result) return StepEnd::failed;
+  if (step.always && before == Before::in_part) return StepEnd::failed;
+  throw Error(code, failure_text(step, exit) +
+                        " Mend it and run the suite again: it goes on with this step.");
+}
+
+/// The conditions of one run of a step.
+struct StepCall {
+  std::string place;  ///< mark by which its processes are found
+  Begun begun = Begun::no;
+  Before before = Before::whole;
+  double most_s = unlimited;  ///< remaining time budget for it
+};
+
+/// Runs the step in its own process. Returns nothing, after a message, if it cannot be started in a
+/// suite that keeps going.
+std::optional<ChildExit> run_step(const SuiteStep& step, const StepCall& call) {
+  ChildOptions options;
+  options.variables = {{cell_variable, call.place}};
+  options.timeout_s = step.timeout_s;
+  if (call.most_s < step.timeout_s.value_or(unlimited)) options.timeout_s = call.most_s;
+  try {
+    return run_child(command_line(step, call.begun), launcher_settings(), options);
+  } catch (const Error& error) {
+    const bool is_absent =
+        error.code() == ExitCode::bad_input || error.code() == ExitCode::not_built;
+    if (!step.keep_going || !is_absent) throw;
+    fmt::print(stderr, "dlscale: step \"{}\" is left out: {}\n", step.name, error.what());
+    return std::nullopt;
+  }
+}
+
+/// Runs the step and reports a failure.
+StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
+  const std::optional<ChildExit> exit = run_step(step, call);
+  if (!exit) return StepEnd::lacking;
+  const StepEnd end = end_of(step, *exit, call.before);
+  const bool is_cut = exit->timed_out && call.most_s < step.timeout_s.value_or(unlimited);
+  if (is_cut) {
+    fmt::print(stderr, "dlscale: step \"{}\" was ended, since the time budget is spent\n",
+               step.name);
+    return StepEnd::out_of_time;
+  }
+  if (end == StepEnd::failed) {
+    fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n",
+               failure_text(step, *exit));
+  }
+  if (end == StepEnd::lacking) {
+    fmt::print(stderr,
+               "dlscale: step \"{}\" is left out: this machine or build lacks what it needs\n",
+               step.name);
+  }
+  return end;
+}
+
+std::string names_of(const std::vector<const SuiteStep*>& steps) {
+  std::string names;
+  for (const SuiteStep* step : steps) names += (names.empty() ? "" : ", ") + step->name;
+  return names;
+}
+
+}  // namespace
+
+std::string StepsPlace::of(const SuiteStep& step) const {
+  std::string name = step.name;
+  std::ranges::replace(name, '/', '-');
+  return place_of(folder_, name);
+}
+
+void StepsPlace::take() {
+  std::error_code absent;
+  if (lock_ || !fs::is_directory(folder_, absent)) return;
+  Descriptor file(::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file || file.try_lock() != Descriptor::Lock::held) return;
+  lock_ = std::move(file);
+  end_orphans(place_of(folder_, ""), "a step");
+}
+
+void StepLines::announce(const SuiteStep& step) const {
+  if (quiet_) return;
+  fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", number_ + 1, count_, step.name,
+             step.doc, duration_text(left_.seconds()));
+}
+
+void StepLines::finished(const SuiteStep& step, double seconds) {
+  ++number_;
+  left_.finished(step, seconds);
+}
+
+void StepLines::left_out(const SuiteStep& step) {
+  ++number_;
+  left_.left_out(step);
+}
+
+Steps::Steps(const Suite& suite, const SuiteProgress& progress, StepsPlace& place,
+             const TimeBudget& budget, bool quiet)
+    : suite_(suite),
+      steps_(suite.steps),
+      progress_(progress),
+      place_(place),
+      budget_(budget),
+      left_(steps_, progress),
+      line_(steps_, quiet),
+      kept_(seconds_to_keep(steps_)),
+      turns_(steps_.size(), Turn::first) {
+  if (suite.keep_going) set_turns();
+}
+
+/// Moves steps that failed before to the end, with those that build upon them: they may fail again.
+void Steps::set_turns() {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].always && progress_.begun_alone(steps_[i])) turns_[i] = Turn::last;
+    for (std::size_t earlier = 0; earlier < i && !steps_[i].always; ++earlier) {
+      const bool waits = turns_[earlier] == Turn::last && builds_upon(steps_[i], steps_[earlier]);
+      if (waits) turns_[i] = Turn::last;
+    }
+  }
+}
+
+void Steps::carry_out_measuring() {
+  const auto last = std::ranges::find(steps_.rbegin(), steps_.rend(), false, &SuiteStep::always);
+  carry_out_until(static_cast<std::size_t>(steps_.rend() - last));
+}
+
+void Steps::carry_out_rest() {
+  const bool derives_from_nothing = suite_.keep_going && measured_ == 0 && suite_.cells.empty();
+  if (!derives_from_nothing) carry_out_until(steps_.size());
+}
+
+void Steps::carry_out_until(std::size_t end) {
+  for (const Turn turn : {Turn::first, Turn::last}) {
+    for (std::size_t i = next_; i < end; ++i) {
+      if (turns_[i] == turn) carry_out(i);
+    }
+  }
+  next_ = end;
+}
+
+void Steps::carry_out(std::size_t index) {
+  const SuiteStep& step = steps_[index];
+  if (step.always) kept_ -= step.seconds;
+  if (const Missing* cause = what_it_lacks(step)) return leave_out(step, *cause);
+  StepEnd end = StepEnd::done;
+  if (!progress_.done(step)) {
+    const double most_s = step.always || !suite_.keep_going ? unlimited : room();
+    end = step.seconds > most_s ? StepEnd::out_of_time : carry_out_next(index, most_s);
+  }
+  if (end == StepEnd::done) {
+    measured_ += step.always ? 0 : 1;
+    return line_.finished(step, progress_.seconds(step));
+  }
+  if (end == StepEnd::failed) {
+    if (!step.always) progress_.mark_begun_alone(step);
+    failed_.push_back(step.name);
+  }
+  missing_.push_back({&step, end});
+  line_.left_out(step);
+}
+
+void Steps::leave_out(const SuiteStep& step, const Missing& cause) {
+  if (cause.why != StepEnd::out_of_time) {
+    fmt::print(stderr, "dlscale: step \"{}\" is left out: it builds upon \"{}\"\n", step.name,
+               cause.step->name);
+  }
+  missing_.push_back({&step, cause.why});
+  line_.left_out(step);
+}
+
+const Steps::Missing* Steps::what_it_lacks(const SuiteStep& step) const {
+  const auto found = std::ranges::find_if(
+      missing_, [&step](const Missing& missing) { return builds_upon(step, *missing.step); });
+  return found == missing_.end() ? nullptr : &*found;
+}
+
+StepEnd Steps::carry_out_next(std::size_t index, double room) {
+  const SuiteStep& step = steps_[index];
+  StepCall call{.place = place_.of(step),
+                .begun = progress_.begun(step) ? Begun::yes : Begun::no,
+                .before = missing_.empty() ? Before::whole : Before::in_part,
+                .most_s = room};
+  if (!step.always) forget_what_follows(index);
+  line_.announce(step);
+  if (call.begun == Begun::no) empty_outputs(step);
+  if (left_.alone(index) && !step.keep_going) {
+    progress_.mark_begun_alone(step);
+  } else {
+    progress_.mark_begun(step);
+  }
+  place_.take();  // before the first step's mark there was nothing to take
+  const auto start = Clock::now();
+  const StepEnd end = suite::carry_out(step, call);
+  if (end == StepEnd::done) {
+    progress_.mark(step, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return end;
+}
+
+void Steps::forget_what_follows(std::size_t index) const {
+  std::vector<SuiteStep> kept(steps_.begin(), steps_.begin() + static_cast<long>(index));
+  if (left_.alone(index)) {
+    const std::vector<bool> taken_along = with_builders(steps_, index);
+    for (std::size_t i = index; i < steps_.size(); ++i) {
+      if (!taken_along[i]) kept.push_back(steps_[i]);
+    }
+  }
+  progress_.keep_only(kept);
+}
+
+std::vector<const SuiteStep*> Steps::missing_since(StepEnd why) const {
+  std::vector<const SuiteStep*> steps;
+  for (const Missing& missing : missing_) {
+    if (missing.why == why) steps.push_back(missing.step);
+  }
+  return steps;
+}
+
+ExitCode Steps::conclude() const {
+  const std::vector<const SuiteStep*> waiting = missing_since(StepEnd::out_of_time);
+  if (!waiting.empty()) {
+    double seconds = 0;
+    for (const SuiteStep* step : waiting) seconds += step->seconds;
+    fmt::print(stderr,
+               "dlscale: the time budget has no room for {} of this suite, about {}: {}. The same "
+               "command goes on with {}.\n",
+               counted(static_cast<long long>(waiting.size()), "step"), duration_text(seconds),
+               names_of(waiting), waiting.size() == 1 ? "it" : "them");
+  }
+  if (!failed_.empty()) {
+    const std::size_t others = missing_since(StepEnd::failed).size() - failed_.size();
+    const std::string left_out =
+        others == 0 ? ""
+                    : fmt::format("; {} {} left out, which build{} upon what failed",
+                                  counted(static_cast<long long>(others), "step"),
+                                  others == 1 ? "was" : "were", others == 1 ? "s" : "");
+    fmt::print(stderr, "dlscale: {} of this suite failed: {}{}. The same command goes on there.\n",
+               counted(static_cast<long long>(failed_.size()), "step"), fmt::join(failed_, ", "),
+               left_out);
+    return ExitCode::wrong_result;
+  }
+  if (!waiting.empty()) return ExitCode::inconclusive;
+  const bool nothing_here = suite_.keep_going && measured_ == 0 && !missing_.empty();
+  return nothing_here ? ExitCode::not_built : ExitCode::ok;
+}
+
+}  // namespace dlscale::suite

@@ -1,0 +1,44 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "suite/definition/suite.hpp"
+#include "suite/definition/suite_progress.hpp"
+
+namespace dlscale::suite {
+
+/// Whether all steps are repeated, whatever that discards.
+enum class Fresh { no, yes };
+
+/// Checks the outputs; call it before anything is measured. Throws ConfigError if a benchmark would
+/// write over a folder, a file of another kind, or a file that another dlscale writes. Unless all
+/// steps are repeated, it also throws if existing measurements would be discarded: those of another
+/// build or other options, and those after a step that is repeated.
+void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh);
+
+/// Empties the result files of a benchmark that can resume but is to start anew; if interrupted, it
+/// would resume them. Throws ConfigError as protect_outputs() does for existing files.
+void empty_outputs(const SuiteStep& step);
+
+/// A result without a time because its answer was wrong.
+struct WrongRow {
+  std::string file;
+  std::string key;     ///< Measurement::key()
+  std::string reason;  ///< Measurement::reason
+};
+
+/// Whether rows of the finished results explain the step's exit code: some are wrong, or nothing
+/// could be measured. Throws ConfigError if they cannot be read.
+bool told_by_rows(const SuiteStep& step, ExitCode code);
+
+/// All wrong rows in the finished results of these steps, in their order. Throws ConfigError if one
+/// cannot be read.
+std::vector<WrongRow> wrong_rows(std::span<const SuiteStep> steps);
+
+/// Reports wrong rows on standard error, the first few by name. Returns the exit code of the suite:
+/// that of a wrong result, else ok.
+ExitCode conclude(std::span<const WrongRow> wrong);
+
+}  // namespace dlscale::suite
