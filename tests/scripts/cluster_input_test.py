@@ -91,21 +91,6 @@ class Input(unittest.TestCase):
         self.refused(*WHOLE, "--latency", "5us", saying="--latency")
         self.refused("--host", "2", "--bandwidth", "1Gb/s", saying="--host")
 
-    def test_help_names_every_option_and_the_exit_codes(self):
-        result = subprocess.run(
-            [sys.executable, CLUSTER, "--help"], capture_output=True, text=True, check=False
-        )
-        self.assertEqual(result.returncode, 0)
-        for word in (
-            "--hosts",
-            "--bandwidth",
-            "--delay",
-            "--cores-per-host",
-            "--down",
-            "Exit codes",
-        ):
-            self.assertIn(word, result.stdout)
-
     def test_tools_that_are_missing_are_named_by_their_packages(self):
         with tempfile.TemporaryDirectory() as folder:
             result = cluster(*WHOLE, command=("true",), environment={"PATH": folder})
