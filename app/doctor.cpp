@@ -9,7 +9,6 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
@@ -44,8 +43,7 @@ report::Table table_of(const FindingGroup& group) {
     const std::size_t state = index(finding.state);
     table.rows.push_back(
         {{finding.name}, {state_names.at(state), tones.at(state)}, {finding.found}});
-    if (finding.advice.empty()) continue;
-    table.notes.push_back(fmt::format("{}: {}", finding.name, finding.advice));
+    if (!finding.advice.empty()) table.notes.push_back(finding.name + ": " + finding.advice);
   }
   return table;
 }
