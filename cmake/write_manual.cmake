@@ -1,4 +1,4 @@
-# Writes a page of the manual for the program and for each of its commands, from their --help, by help2man.
+# Writes a page of the manual for the program and for each of its commands, from their --help-all or --help, by help2man.
 #   cmake -D PROGRAM=… -D HELP2MAN=… -D FOLDER=… -P cmake/write_manual.cmake
 get_filename_component(place ${PROGRAM} DIRECTORY)
 get_filename_component(name ${PROGRAM} NAME)
@@ -18,8 +18,12 @@ function(write_pages doc words)
   if(page)
     string(PREPEND page "-")
   endif()
-  run_here(ignored ${HELP2MAN} --no-info "--name=${doc}" "--version-string=${version}" "--output=${FOLDER}/dlscale${page}.1" "./${name} ${line}")
   run_here(text ./${name} ${words} --help)
+  set(help --help)
+  if(text MATCHES "--help-all")
+    set(help --help-all)
+  endif()
+  run_here(ignored ${HELP2MAN} --no-info "--help-option=${help}" "--name=${doc}" "--version-string=${version}" "--output=${FOLDER}/dlscale${page}.1" "./${name} ${line}")
   string(REGEX MATCH "Subcommands:.*" below "${text}")
   string(REGEX MATCHALL "\n  [a-z][a-z0-9_-]*" names "${below}")
   foreach(below IN LISTS names)
