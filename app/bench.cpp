@@ -432,7 +432,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                    "Bind each rank to this many cores (default: an even share)")
       ->check(positive());
   command
-      ->add_option("--patience", options->session.patience_s,
+      ->add_option("--heartbeat-timeout", options->session.patience_s,
                    "Seconds without a sign of life after which a rank on another node counts as "
                    "dead")
       ->check(positive())

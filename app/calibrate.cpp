@@ -17,9 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/result_files.hpp"
-#include "app/options/inter_node_options.hpp"
+#include "app/options/hardware_options.hpp"
 #include "app/predict/calibrate_cases.hpp"
 #include "backend/host/host.hpp"
 #include "core/system/output.hpp"
@@ -173,6 +174,12 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);
   options->cases.declare(verb);
+  group_options(verb, {{"The hardware that was measured", {"--cluster", "--workers"}},
+                       {"Conditions to fit, if the results have several",
+                        {"--cache", "--message-cache", "--source", "--backend"}},
+                       {"Published trainings", {"--cases", "--choose-terms"}},
+                       {"Output", {"--output"}},
+                       {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
       "and overhead are left out: predictions are judged on them.\n"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
@@ -111,6 +112,9 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
                 "Exit code 1 if B did not measure what A did");
   options->output.declare(verb);
+  group_options(
+      verb, {{"How to judge", {"--margin", "--machine", "--across-machines", "--fail-on-missing"}},
+             {"Output", {"--format", "--output", "--color"}}});
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "
       "regressed, 3: inconclusive, 4: an answer of B is wrong, 5: nothing in common.");

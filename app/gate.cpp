@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_builds.hpp"
@@ -380,6 +381,20 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(positive_count());
 }
 
+void group_gate_options(CLI::App& verb) {
+  group_options(
+      verb,
+      {{"What to compare",
+        {"--base", "--new", "--base-build", "--new-build", "--base-commit", "--new-commit",
+         "--suite"}},
+       {"How to measure", {"--rounds", "--time-budget", "--timeout"}},
+       {"Verdict", {"--margin", "--inconclusive", "--fail-on-improvement", "--fail-on-missing"}},
+       {"Output", {"--output", "--restart", "--format", "--write"}},
+       {"Advanced: builds of commits", {"--repository", "--preset", "--cache", "--jobs"}},
+       {"Advanced: measurement and output",
+        {"--measure", "--seed", "--ranks", "--canary", "--quiet", "--color"}}});
+}
+
 void declare_gate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<GateOptions>();
   declare_versions(verb, *options);
@@ -399,6 +414,7 @@ void declare_gate(CLI::App& verb, ExitCode& result) {
   declare_format(verb, options->format);
   options->further.declare(verb);
   declare_colour(verb, options->colour);
+  group_gate_options(verb);
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
       "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "
@@ -411,7 +427,8 @@ void declare_gate(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb gate_verb{"gate", "Whether a version is slower than another: interleaved runs",
+extern const Verb gate_verb{"gate",
+                            "Judge whether a version is slower than another, by interleaved runs",
                             declare_gate, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

@@ -68,23 +68,23 @@ ExitCode plan(PlanVerbOptions& options) {
 void group_plan_options(CLI::App& verb) {
   group_options(
       verb,
-      {{"What to plan", {"--network", "--epochs", "--target", "--epochs-at", "--samples"}},
+      {{"What to plan", {"--network", "--epochs", "--target"}},
        {"On what", {"--cluster", "--machine", "--inter-node-bandwidth"}},
        {"What to choose from",
         {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--buckets",
-         "--synchronisation", "--framework"}},
-       {"Limits and objective",
-        {"--time-limit", "--cost-per-gpu-hour", "--budget", "--max-global-batch", "--objective"}},
-       {"How it trains", {"--dtype"}},
+         "--framework"}},
+       {"Limits and objective", {"--time-limit", "--cost-per-gpu-hour", "--budget", "--objective"}},
        {"Output", {"--format", "--output"}},
        {"Advanced: hardware", {"--inter-node-latency"}},
        {"Advanced: exchange of gradients",
-        {"--all-reduce", "--cycle", "--fusion-threshold", "--partition", "--credit", "--servers",
-         "--sharding", "--transport", "--callers"}},
+        {"--synchronisation", "--all-reduce", "--cycle", "--fusion-threshold", "--partition",
+         "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
        {"Advanced: computing and input",
-        {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
-         "--normalise", "--launch", "--fuse"}},
-       {"Advanced: search and output", {"--critical-batch", "--check", "--color"}}});
+        {"--dtype", "--threads", "--cores-per-rank", "--loader-threads", "--prefetch",
+         "--input-copy", "--normalize", "--launch", "--fuse"}},
+       {"Advanced: search and output",
+        {"--epochs-at", "--samples", "--max-global-batch", "--critical-batch", "--simulate-top",
+         "--color"}}});
 }
 
 void declare_plan(CLI::App& verb, ExitCode& result) {
@@ -98,8 +98,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   group_plan_options(verb);
   verb.footer(
       "Exit code 2: no plan is within the limits.\n"
-      "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9 "
-      "--time-limit \"7 d\"\n"
+      "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --gpus 64 --epochs 90 "
       "--cost-per-gpu-hour 2.5 --budget 500");
   verb.callback([options, &result] { result = plan(*options); });

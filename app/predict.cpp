@@ -16,12 +16,11 @@
 #include "app/cli/number_sweep.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
+#include "app/options/hardware_options.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
-#include "app/options/what_if_options.hpp"
 #include "app/predict/predict_cases.hpp"
-#include "app/predict/predict_details.hpp"
-#include "app/predict/predict_sweep.hpp"
+#include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
 #include "core/base/error.hpp"
 #include "core/network/fuse.hpp"
@@ -228,10 +227,10 @@ void group_predict_options(CLI::App& verb) {
        {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
        {"Advanced: exchange of gradients",
         {"--all-reduce", "--first-bucket", "--cycle", "--fusion-threshold", "--partition",
-         "--credit", "--servers", "--sharding", "--transport", "--callers"}},
+         "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
        {"Advanced: computing and input",
         {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
-         "--normalise", "--launch", "--fuse", "--stragglers", "--straggler-shape"}},
+         "--normalize", "--launch", "--fuse", "--straggler-spread", "--straggler-distribution"}},
        {"Advanced: time to train",
         {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
        {"Advanced: other inputs and output", {"--message-times", "--model", "--color"}}});
@@ -244,9 +243,11 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   verb.add_option("--ranks", options->ranks,
                   "Numbers of workers: 1,2,4, or a sweep such as 1..1024:x2 or 1..64:+8")
       ->delimiter(',')
+      ->type_name("SWEEP")
       ->check(count_sweep());
   verb.add_option("--batch", options->batches, "Images per rank and iteration, a list or a sweep")
       ->delimiter(',')
+      ->type_name("SWEEP")
       ->check(count_sweep())
       ->capture_default_str();
   options->global_batch.declare(verb);

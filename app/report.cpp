@@ -17,11 +17,12 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
-#include "app/options/inter_node_options.hpp"
+#include "app/options/hardware_options.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/machine/machine.hpp"
@@ -363,7 +364,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
           ->type_name("FOLDER");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
-  for (const char* name : {"--name", "--exclude", "--margin", "--sensitive"}) {
+  for (const char* name : {"--name", "--exclude", "--margin", "--low-threshold"}) {
     verb.get_option(name)->needs(history)->group("History");
   }
   verb.add_option("--machine", options->machine,
@@ -383,6 +384,9 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   declare_format(verb, options->format);
   options->further.declare(verb);
   options->inter_node.declare(verb);
+  group_options(verb, {{"Contents", {"--machine", "--ranks", "--side-by-side", "--history"}},
+                       {"Output", {"--output", "--format", "--write"}},
+                       {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side -o page\n"
       "dlscale report gate.json --format comment -o page\n"

@@ -165,7 +165,7 @@ void declare_show_placed(CLI::App& verb, ExitCode& result) {
 
 void declare_model_fit(CLI::App& verb, ExitCode& result) {
   auto* command =
-      verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale choose");
+      verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale select-algorithm");
   auto options = std::make_shared<ModelFit>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
       ->type_name("FILE")

@@ -44,46 +44,34 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
       ->check(positive_seconds());
   verb.add_flag("--dry-run", options.dry_run,
                 "Print steps, estimates, scripts of jobs and commands, and stop");
-  const char* group = "Cells";
   verb.add_option("--system", options.system,
                   "Where cells run: a system in configs/systems, or a YAML file (default: local)")
-      ->type_name("SYSTEM")
-      ->group(group);
-  verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
-      ->group(group);
-  verb.add_option("--name", options.name, "Only cells whose name matches this regular expression")
-      ->group(group);
-  verb.add_option("--exclude", options.exclude, "All cells but those whose name matches it")
-      ->group(group);
+      ->type_name("SYSTEM");
+  verb.add_option("--partition", options.partition, "Partition of the system (default: its first)");
+  verb.add_option("--name", options.name, "Only cells whose name matches this regular expression");
+  verb.add_option("--exclude", options.exclude, "All cells but those whose name matches it");
   verb.add_option("--tag", options.tags,
                   "Only cells with this tag; repeatable, for cells with all of them")
       ->expected(1)
-      ->take_all()
-      ->group(group);
+      ->take_all();
   verb.add_option("--nodes", options.nodes, "Only cells on this number of nodes")
-      ->check(positive_count())
-      ->group(group);
+      ->check(positive_count());
   verb.add_option("--seed", options.seed,
                   "Seed of the order of the cells (default: that of the plan, else 1)")
-      ->check(seed())
-      ->group(group);
-  verb.add_flag("--retry", options.retry, "Run the cells that failed again")->group(group);
+      ->check(seed());
+  verb.add_flag("--retry", options.retry, "Run the cells that failed again");
   verb.add_option("--write-scripts", options.write_scripts,
                   "Write the scripts of jobs into this folder, and stop")
-      ->type_name("FOLDER")
-      ->group(group);
+      ->type_name("FOLDER");
   verb.add_option("-J,--job-option", options.job_options,
                   "Option for the scheduler, such as time=01:00:00, exclusive or "
                   "--account=physics; repeatable")
       ->expected(1)
-      ->take_all()
-      ->group(group);
+      ->take_all();
   verb.add_option("--distribute", options.distribute,
                   "Run the cells of one node on every idle node, or on all, by a job each")
-      ->check(CLI::IsMember({"idle", "all"}))
-      ->group(group);
-  verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
-      ->group(group);
+      ->check(CLI::IsMember({"idle", "all"}));
+  verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results");
 }
 
 void declare_run(CLI::App& verb, ExitCode& result) {
@@ -102,7 +90,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--cores", options->cores, "Cores per worker (default: an even share)")
       ->check(positive_count());
-  verb.add_flag("--fresh", options->fresh, "Discard what was measured before, and measure again");
+  verb.add_flag("--restart", options->fresh, "Discard what was measured before, and measure again");
   verb.add_flag("--list", options->list,
                 "Print the commands, or without a suite the suites, and stop");
   verb.add_flag("--quiet", options->quiet, "Print only errors");
@@ -113,10 +101,13 @@ void declare_run(CLI::App& verb, ExitCode& result) {
                   "Cluster whose data sheet gives the peak for shares of kernels")
       ->type_name("CLUSTER");
   declare_cell_options(verb, options->cells);
-  group_options(verb, {{"Advanced", {"--wait-quiet", "--cluster", "--seed"}},
-                       {"Jobs",
-                        {"--system", "--partition", "--job-option", "--distribute",
-                         "--write-scripts", "--submit"}}});
+  group_options(verb,
+                {{"What to measure", {"--data", "--workers", "--cores", "--time-budget"}},
+                 {"Cells", {"--name", "--exclude", "--tag", "--nodes", "--retry"}},
+                 {"Jobs", {"--system", "--partition", "--job-option", "--distribute", "--submit"}},
+                 {"Print, and stop", {"--list", "--dry-run", "--write-scripts"}},
+                 {"Output", {"--output", "--restart", "--quiet"}},
+                 {"Advanced", {"--wait-quiet", "--cluster", "--seed"}}});
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.\nExit code 0: all was measured, 3: cells are left, 4: some failed, 5: "

@@ -55,8 +55,8 @@ void group_validate_options(CLI::App& verb) {
                        {"Published cases", {"--cases", "--predictions", "--model", "--by"}},
                        {"Output", {"--format", "--output"}},
                        {"Advanced",
-                        {"--quality", "--nodes", "--limit-median", "--limit-mean", "--limit-bias",
-                         "--limit-coverage", "--color"}}});
+                        {"--data-quality", "--nodes", "--limit-median", "--limit-mean",
+                         "--limit-bias", "--limit-coverage", "--color"}}});
 }
 
 void declare_validate(CLI::App& verb, ExitCode& result) {

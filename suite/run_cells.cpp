@@ -229,7 +229,7 @@ struct Plan {
   std::string text;
 };
 
-/// Whether --fresh discards the plan too: it does if all cells are selected.
+/// Whether --restart discards the plan too: it does if all cells are selected.
 bool begins_anew(const CellCall& call) {
   return call.fresh && !call.options.chooses();
 }
@@ -288,7 +288,7 @@ std::vector<SuiteCell> in_order(const Plan& plan, const std::vector<SuiteCell>& 
   return ordered;
 }
 
-/// Removes the selected cells (--fresh) or those of them that failed (--retry).
+/// Removes the selected cells (--restart) or those of them that failed (--retry).
 void forget(const CellCall& call, const CellStore& store, std::span<const SuiteCell> cells) {
   if (begins_anew(call)) {
     store.discard();
@@ -311,7 +311,7 @@ void refuse_planless(const CellCall& call, const CellStore& store) {
   if (begins_anew(call) || planned_seed(call.out) || store.done().empty()) return;
   throw ConfigError(
       fmt::format("{} holds cells but no plan of them, so it is not known what they are of. Name "
-                  "another folder with -o, or give --fresh, for all cells, to discard them.",
+                  "another folder with -o, or give --restart, for all cells, to discard them.",
                   call.out));
 }
 

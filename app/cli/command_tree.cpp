@@ -17,6 +17,7 @@
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_file.hpp"
 #include "app/cli/option_values.hpp"
+#include "app/cli/renamed.hpp"
 #include "app/cli/said_once.hpp"
 #include "app/cli/verb.hpp"
 #include "core/base/family.hpp"
@@ -128,8 +129,22 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
                      problem_of(program, error));
 }
 
+/// An error in the words of the command line. It may begin with a setting ("cycle is 0 s"), of
+/// which the user typed the option.
+std::string in_typed_words(const CLI::App& command, const std::string& problem) {
+  const std::string setting = problem.substr(0, problem.find(' '));
+  std::string name = setting == "callers" ? "server-clients" : setting;
+  std::ranges::replace(name, '_', '-');
+  for (const CLI::Option* option : command.parse_order()) {
+    if (option->check_lname(name)) return "--" + name + problem.substr(setting.size());
+  }
+  return problem;
+}
+
 constexpr const char* program_doc =
-    "How fast will data-parallel training run on N workers, what bounds it, what to change?";
+    "Predicts, measures and regression-tracks distributed deep-learning training:\n"
+    "how fast it runs on N workers, what bounds it, what to change, and whether a\n"
+    "new version is slower than the last.";
 
 constexpr const char* program_footer =
     "Exit codes: 0 all is well; 1 a regression, or a validation that failed; 2 bad input; 3 too "
@@ -195,7 +210,8 @@ void CommandTree::declare_all() {
   for (CLI::App* verb : commands_below(*root_)) declare(*verb);
 }
 
-ExitCode CommandTree::run(const std::vector<std::string>& words) {
+ExitCode CommandTree::run(const std::vector<std::string>& typed) {
+  const WordList words = with_current_names(typed);
   for (CLI::App* verb : commands_below(*root_)) {
     verb->preparse_callback([this, verb, &words](std::size_t) {
       declare(*verb);
@@ -213,6 +229,8 @@ ExitCode CommandTree::run(const std::vector<std::string>& words) {
     }
     say_for_all_ranks(usage_sentence(*root_, error));
     return ExitCode::bad_input;
+  } catch (const ConfigError& error) {
+    throw ConfigError(in_typed_words(called_command(*root_), error.what()));
   }
   return result_;
 }

@@ -26,7 +26,7 @@ class CommandTree {
 
   /// Runs a command line, given without the name of the program. Help goes to standard output; a
   /// usage error is one sentence on standard error. Verbs throw Error.
-  ExitCode run(const std::vector<std::string>& words);
+  ExitCode run(const std::vector<std::string>& typed);
 
   [[nodiscard]] CLI::App& root() { return *root_; }
   /// The verb, or null.

@@ -33,7 +33,7 @@ std::size_t columns_of(std::string_view text) {
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
-/// The kind of the value for readers, from CLI11's "INT:POSITIVE" or "TEXT:{auto,always,never}".
+/// The kind of the value, from CLI11's "INT:POSITIVE" or "TEXT:{auto,always,never}".
 std::string kind_of(const CLI::Option& option) {
   if (!takes_value(option)) return {};
   const std::vector<std::string> choices = choices_of(option);
@@ -41,12 +41,7 @@ std::string kind_of(const CLI::Option& option) {
     std::string words = fmt::format("{{{}}}", fmt::join(choices, ","));
     return words.size() <= widest_choices ? words : "WORD";
   }
-  const std::vector<std::string> parts = CLI::detail::split(option.get_type_name(), ':');
-  const std::string& kind = parts.front();
-  const bool is_named = parts.size() > 1 && parts[1].find(' ') == std::string::npos;
-  if (kind == "TEXT" && is_named) return parts[1];
-  if (kind == "INT" || kind == "UINT") return "N";
-  return kind == "FLOAT" ? "NUMBER" : kind;
+  return CLI::detail::split(option.get_type_name(), ':').front();
 }
 
 /// The default without the brackets that CLI11 puts around a list.

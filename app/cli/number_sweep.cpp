@@ -162,7 +162,7 @@ CLI::Validator count_sweep() {
       return problem.text;
     }
   };
-  return {check, "SWEEP"};
+  return {check, ""};
 }
 
 namespace {

@@ -12,6 +12,7 @@
 
 #include "app/cli/command_tree.hpp"
 #include "app/cli/option_values.hpp"
+#include "app/cli/renamed.hpp"
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 
@@ -22,6 +23,11 @@ using Names = std::vector<std::string>;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw CLI::ConfigError("--config: " + what);
+}
+
+void use_current_names(CLI::ConfigItem& item) {
+  item.parents.front() = current_name("", item.parents.front());
+  item.name = current_name(item.parents.front(), item.name);
 }
 
 CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {
@@ -78,7 +84,8 @@ class OptionFile : public CLI::ConfigTOML {
     declare_all_();
     std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(input);
     std::set<std::string> there;
-    for (const CLI::ConfigItem& item : read) {
+    for (CLI::ConfigItem& item : read) {
+      if (!item.parents.empty()) use_current_names(item);
       const CLI::App& command = command_of(*program_, item);
       if (is_mark(item)) continue;
       check_values(option_of(command, item), item);

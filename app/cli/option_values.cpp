@@ -152,12 +152,10 @@ CLI::Validator seed() {
 
 void exclude_others(CLI::App& verb, CLI::Option& option,
                     std::initializer_list<const char*> beside) {
+  std::set<const CLI::Option*> allowed{&option, verb.get_help_ptr()};
+  for (const char* name : beside) allowed.insert(verb.get_option_no_throw(name));
   for (CLI::Option* other : verb.get_options()) {
-    const bool is_allowed = other == &option || other == verb.get_help_ptr() ||
-                            std::ranges::any_of(beside, [&](const char* name) {
-                              return other == verb.get_option_no_throw(name);
-                            });
-    if (!is_allowed) option.excludes(other);
+    if (!allowed.contains(other)) option.excludes(other);
   }
 }
 

@@ -13,16 +13,6 @@
 namespace dlscale::app {
 namespace {
 
-/// Whether this is rank 0 by the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and
-/// Flux (see backend/comm/launch.cpp).
-bool is_first_rank() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
-                               "JSM_NAMESPACE_RANK", "PALS_RANKID", "FLUX_TASK_RANK"}) {
-    if (const char* rank = std::getenv(variable); rank != nullptr) return std::string(rank) == "0";
-  }
-  return true;
-}
-
 /// Whether the launcher ends this rank within the time that rank 0 may need to print.
 bool is_ended() {
   using Clock = std::chrono::steady_clock;
@@ -34,6 +24,14 @@ bool is_ended() {
 }
 
 }  // namespace
+
+bool is_first_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
+                               "JSM_NAMESPACE_RANK", "PALS_RANKID", "FLUX_TASK_RANK"}) {
+    if (const char* rank = std::getenv(variable); rank != nullptr) return std::string(rank) == "0";
+  }
+  return true;
+}
 
 std::string on_one_line(std::string_view sentence) {
   if (is_plain_line(sentence)) return std::string(sentence);

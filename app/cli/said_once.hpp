@@ -11,6 +11,10 @@ namespace dlscale::app {
 /// The sentence on one line. Line breaks and other control characters become \n or \x1b.
 std::string on_one_line(std::string_view sentence);
 
+/// Whether this is rank 0 by the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and
+/// Flux (see backend/comm/launch.cpp).
+bool is_first_rank();
+
 /// Prints an error that all ranks of a launcher have found before they know of each other. Rank 0
 /// prints it at once, and the launcher ends the others when rank 0 leaves. A rank that still runs
 /// seconds later prints it too, since it may be the only one with this error. Without a launcher a

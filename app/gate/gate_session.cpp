@@ -40,8 +40,7 @@ std::string short_name(const GateMetric& metric) {
 }
 
 std::string effect_of(const GateMetric& metric) {
-  std::string effect =
-      fmt::format(", {} {}", short_name(metric), signed_percent(metric.ratio - 1));
+  std::string effect = fmt::format(", {} {}", short_name(metric), signed_percent(metric.ratio - 1));
   if (!metric.ratio_low || !metric.ratio_high || !(*metric.ratio_low > 0)) return effect;
   const double half = std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1;
   return fmt::format("{} ±{:.1f}", effect, half * 100);
@@ -81,7 +80,7 @@ void SessionFolder::declare(CLI::App& verb) {
                   "Folder that keeps the rounds: the same command goes on there. Without it only "
                   "what failed or was interrupted is kept, in a temporary folder that is named")
       ->type_name("FOLDER");
-  verb.add_flag("--fresh", fresh_, "Discard the rounds that are in the folder");
+  verb.add_flag("--restart", fresh_, "Discard the rounds that are in the folder");
 }
 
 void SessionFolder::open(const std::string& kind) {
@@ -94,7 +93,7 @@ void SessionFolder::open(const std::string& kind) {
     return;
   }
   if (fresh_) {
-    throw ConfigError("--fresh has no effect without -o FOLDER: nothing is kept. Leave it out.");
+    throw ConfigError("--restart has no effect without -o FOLDER: nothing is kept. Leave it out.");
   }
   std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", kind)).string();
   if (mkdtemp(name.data()) == nullptr) {
@@ -118,10 +117,10 @@ std::string gate_progress(const report::GateReport& report, double round_s,
   const double left = round_s * (most - report.rounds);
   const std::string aside =
       report.set_aside == 0 ? "" : fmt::format(", {} set aside", report.set_aside);
-  return fmt::format(
-      "[{}/{} rounds{}] {} of {} open{} (at most {} left)", report.rounds, most, aside, open,
-      counted(static_cast<long long>(report.metrics.size()), "metric"), worst_open(report),
-      duration_text(std::max(0.0, std::min(left, budget_s.value_or(left)))));
+  return fmt::format("[{}/{} rounds{}] {} of {} open{} (at most {} left)", report.rounds, most,
+                     aside, open, counted(static_cast<long long>(report.metrics.size()), "metric"),
+                     worst_open(report),
+                     duration_text(std::max(0.0, std::min(left, budget_s.value_or(left)))));
 }
 
 std::string noise_progress(int rounds, double spent_s, double budget_s) {

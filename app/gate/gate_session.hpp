@@ -21,7 +21,7 @@ class SessionFolder {
   SessionFolder(const SessionFolder&) = delete;
   SessionFolder& operator=(const SessionFolder&) = delete;
 
-  /// Adds the options -o and --fresh.
+  /// Adds the options -o and --restart.
   void declare(CLI::App& verb);
   /// Creates the folder. Throws ConfigError.
   void open(const std::string& kind);

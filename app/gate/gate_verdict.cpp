@@ -209,7 +209,7 @@ std::string fault_of_ranks(const RunOutcome& run, const std::string& arm, int ro
   if (world->second == std::to_string(ranks)) return "";
   return fmt::format(
       "in round {} {} ran on {} ranks, not {}. Start it by its launcher, in an allocation that has "
-      "so many (mpirun -np {}, srun --mpi=pmix), and discard these rounds (--fresh)",
+      "so many (mpirun -np {}, srun --mpi=pmix), and discard these rounds (--restart)",
       round, arm, world->second, ranks, ranks);
 }
 
@@ -223,13 +223,13 @@ std::string fault(std::span<const Round> rounds, int ranks) {
       if (!found.empty()) {
         return fmt::format(
             "in round {} the versions ran in different places ({}), so that their times have "
-            "nothing in common. Run both on the same machine, and discard these rounds (--fresh)",
+            "nothing in common. Run both on the same machine, and discard these rounds (--restart)",
             round.number, found);
       }
       if (was_built_anew(rounds.front().runs.at(arm), run) || has_two_builds(run)) {
         return fmt::format(
             "the program of {} was built anew before round {} ended, so that the rounds are of two "
-            "programs. Start again with --fresh",
+            "programs. Start again with --restart",
             arm, round.number);
       }
     }
@@ -263,8 +263,7 @@ void tell_unsettled(std::span<const Round> rounds, GateReport& report) {
       runs, [](const auto& a, const auto& b) { return a.second < b.second; });
   report.notes.push_back(fmt::format(
       "{} did not settle in the time allowed in some run; most often {}, in {} of {} runs",
-      counted(static_cast<long long>(runs.size()), "measurement"), most->first,
-      most->second, all));
+      counted(static_cast<long long>(runs.size()), "measurement"), most->first, most->second, all));
 }
 
 void tell_load(std::span<const Round> rounds, GateReport& report) {

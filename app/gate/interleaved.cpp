@@ -192,7 +192,7 @@ void InterleavedRounds::read(const std::string& question) {
     throw ConfigError(fmt::format(
         "{} has rounds of another question (other commands, programs or options), and rounds of "
         "two "
-        "questions are no answer to either. Add --fresh to discard them, or name another folder "
+        "questions are no answer to either. Add --restart to discard them, or name another folder "
         "with -o.",
         folder_.string()));
   }

@@ -212,7 +212,7 @@ NoiseStudy study_noise(std::span<const Round> all, const std::vector<NoiseKernel
   if (rounds.empty()) {
     throw Error(ExitCode::nothing_measured,
                 fmt::format("no round is left to study: {}. Cool the machine or lower its power, "
-                            "and discard these rounds (--fresh).",
+                            "and discard these rounds (--restart).",
                             found.notes.front()));
   }
   NoiseStudy study;

@@ -181,7 +181,7 @@ RoundLines parse_round_lines(std::string_view text, const std::string& name) {
       throw ConfigError(
           fmt::format("{}, line {}: {}. It is not a file of rounds, or was changed by "
                       "hand. Name another folder with -o, or discard it with "
-                      "--fresh.",
+                      "--restart.",
                       name, number, problem));
     }
     lines.whole_bytes = end + 1;

@@ -69,7 +69,7 @@ void HistoryRules::declare(CLI::App& command) {
                   "level half of it")
       ->check(margin_fraction())
       ->capture_default_str();
-  command.add_flag("--sensitive", sensitive,
+  command.add_flag("--low-threshold", sensitive,
                    "Find smaller changes of level, and more that are none");
 }
 

@@ -23,7 +23,7 @@ struct HistoryOptions {
   [[nodiscard]] std::function<bool(const report::history::SeriesKey&)> wanted() const;
 };
 
-/// --margin, --sensitive: the rules by which a history is judged.
+/// --margin, --low-threshold: the rules by which a history is judged.
 struct HistoryRules {
   bool sensitive = false;
   double margin = 0.02;

@@ -45,7 +45,7 @@ std::string full_name(std::string_view benchmark, const std::string& suite) {
                                 benchmark, suggestion(suite, known)));
 }
 
-constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--fresh", "--output",
+constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--restart", "--output",
                                                             "--wait-quiet", "--cluster"};
 
 bool is_of_suites(const std::string& option) {
@@ -99,11 +99,12 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
   command.add_option(
       "--suite", suite.name,
       fmt::format(
-          "In place of all other options but --fresh, --wait-quiet and --cluster, which all steps "
+          "In place of all other options but --restart, --wait-quiet and --cluster, which all "
+          "steps "
           "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
           "gone on with where they stopped",
           benchmark));
-  command.add_flag("--fresh", suite.fresh,
+  command.add_flag("--restart", suite.fresh,
                    "Of --suite: do every step again, and discard what was measured before");
 }
 
@@ -113,9 +114,9 @@ bool names_suite(const CLI::App& command) {
     return option != nullptr && option->count() > 0;
   };
   if (given("--suite")) return true;
-  if (!given("--fresh")) return false;
+  if (!given("--restart")) return false;
   throw ConfigError(
-      "--fresh has no effect without --suite: what is measured alone is measured anew unless "
+      "--restart has no effect without --suite: what is measured alone is measured anew unless "
       "--resume is given. Leave it out, or name a suite.");
 }
 

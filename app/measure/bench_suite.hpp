@@ -21,10 +21,10 @@ struct SuiteChoice {
   bool fresh = false;  ///< repeat every step
 };
 
-/// Adds the options --suite and --fresh to a benchmark that has suites.
+/// Adds the options --suite and --restart to a benchmark that has suites.
 void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite);
 
-/// Whether `command` was given a suite. Throws ConfigError if only --fresh was.
+/// Whether `command` was given a suite. Throws ConfigError if only --restart was.
 bool names_suite(const CLI::App& command);
 
 /// Runs the suite, alone on this machine, into the folder `output` (default:

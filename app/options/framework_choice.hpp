@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options/training_values.hpp"
+#include "app/options/training_options.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/run/framework_file.hpp"
@@ -40,7 +40,7 @@ struct FrameworkChoice {
 ///   in_node, between_nodes
 ///                     --all-reduce nccl if both are NCCL and data sheets give its costs;
 ///                     with servers --transport grpc if it is used between nodes
-///   callers           --callers, if servers are called
+///   callers           --server-clients, if servers are called
 ///   input_copy        --input-copy of GPUs: pinned memory is copied ahead, pageable memory is not,
 ///                     as a copy from it waits for the host  [CUDA C++ Programming Guide,
 ///                     asynchronous concurrent execution; not checked]

@@ -20,6 +20,55 @@
 namespace dlscale::app {
 namespace {
 
+template <class T>
+void lay(const std::optional<T>& above, std::optional<T>& value) {
+  if (above) value = above;
+}
+
+template <class T>
+std::optional<T> first_of(const std::optional<std::vector<T>>& list) {
+  return list && !list->empty() ? std::optional(list->front()) : std::nullopt;
+}
+
+}  // namespace
+
+TrainingValues overlay(const TrainingValues& below, const TrainingValues& above) {
+  TrainingValues values = below;
+  lay(above.schedules, values.schedules);
+  lay(above.synchronisations, values.synchronisations);
+  lay(above.servers, values.servers);
+  lay(above.shardings, values.shardings);
+  lay(above.transports, values.transports);
+  lay(above.callers, values.callers);
+  lay(above.cycle, values.cycle);
+  lay(above.fusion_threshold, values.fusion_threshold);
+  lay(above.bucket, values.bucket);
+  lay(above.first_bucket, values.first_bucket);
+  lay(above.partition, values.partition);
+  lay(above.credit, values.credit);
+  lay(above.input_copy, values.input_copy);
+  lay(above.normalisation, values.normalisation);
+  lay(above.launch, values.launch);
+  lay(above.all_reduce, values.all_reduce);
+  return values;
+}
+
+ExchangeValues exchange_of(const TrainingValues& values) {
+  return {.synchronisation = first_of(values.synchronisations),
+          .cycle = values.cycle,
+          .fusion_threshold = values.fusion_threshold,
+          .bucket = values.bucket,
+          .first_bucket = values.first_bucket,
+          .partition = values.partition,
+          .credit = values.credit,
+          .servers = first_of(values.servers),
+          .sharding = first_of(values.shardings),
+          .transport = first_of(values.transports),
+          .callers = first_of(values.callers)};
+}
+
+namespace {
+
 /// Loader threads, by default as follows. On GPUs every core of the rank's share of the host reads
 /// images; on processors one thread runs beside compute.
 int loader_threads(const TrainingOptions& options, const Cluster& cluster) {
@@ -62,7 +111,7 @@ void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) 
 
 /// The place of normalisation; by default that of the training engine.
 Normalisation normalisation(const TrainingOptions& options, const Cluster& cluster) {
-  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
+  if (options.values.normalisation) return *options.values.normalisation;
   return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
 }
 
@@ -129,7 +178,6 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
   Run found = run;
   found.network = network_name;
   found.cluster = on.cluster.name;
-  found.dtype = parse_dtype(dtype);
   found.schedule = schedules.front();
   apply(exchange, schedules, found);
   found.ranks_per_node = on.cluster.devices_per_node;
@@ -137,7 +185,6 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
   found.input_copy = app::input_copy(*this, on.cluster);
   found.normalisation = normalisation(*this, on.cluster);
   found.launch = values.launch.value_or(Launch::eager);
-  found.fuse_relu = parse_fusion(fuse);
   return found;
 }
 
@@ -154,9 +201,11 @@ void TrainingOptions::declare_hardware(CLI::App& verb) {
 }
 
 void TrainingOptions::declare_training(CLI::App& verb) {
-  verb.add_option("--dtype", dtype, "Precision of the kernels")
+  verb.add_option_function<std::string>(
+          "--dtype", [this](const std::string& text) { run.dtype = parse_dtype(text); },
+          "Precision of the kernels")
       ->type_name(one_of(all_dtypes, dtype_name))
-      ->capture_default_str();
+      ->default_str("f32");
   verb.add_option("--threads", run.compute_threads, "Compute threads per rank, on CPUs")
       ->capture_default_str();
   verb.add_option("--cores-per-rank", run.cores_per_rank,
@@ -171,9 +220,9 @@ void TrainingOptions::declare_training(CLI::App& verb) {
             "Copy each batch to the device at the start of its iteration, or ahead of it "
             "(default: on GPUs ahead, else on_path)")
       ->type_name("{on_path,ahead}");
-  verb.add_option("--normalise", normalise,
-                  "Normalise pictures on the host, which sends f32, or on the device, which gets "
-                  "bytes (default: on GPUs device, else host)")
+  add_value(verb, values, value_options::normalisation, parse_normalisation,
+            "Normalise pictures on the host, which sends f32, or on the device, which gets "
+            "bytes (default: on GPUs device, else host)")
       ->type_name("{host,device}");
   add_value(verb, values, value_options::launch, parse_launch,
             "Launch each kernel, or a graph that is recorded once")
@@ -185,9 +234,11 @@ void TrainingOptions::declare_training(CLI::App& verb) {
                         "measured, else the rule of the cluster)",
                         fmt::join(model::asked_all_reduces(), ", ")))
       ->type_name("ALGORITHM");
-  verb.add_option("--fuse", fuse, "Make ReLUs part of the layers before them, where possible")
+  verb.add_option_function<std::string>(
+          "--fuse", [this](const std::string& text) { run.fuse_relu = parse_fusion(text); },
+          "Make ReLUs part of the layers before them, where possible")
       ->type_name("{relu,none}")
-      ->capture_default_str();
+      ->default_str("none");
   inter_node.declare(verb);
 }
 

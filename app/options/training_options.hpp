@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "app/options/inter_node_options.hpp"
-#include "app/options/training_values.hpp"
+#include "app/options/hardware_options.hpp"
+#include "core/base/units.hpp"
 #include "core/run/run.hpp"
+#include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
 
 namespace CLI {
@@ -17,16 +18,73 @@ class App;
 
 namespace dlscale::app {
 
+/// Values of a training that a command line or a framework's profile gives. An absent value was
+/// not given. Lists have one element, except where a command compares several.
+struct TrainingValues {
+  std::optional<std::vector<Schedule>> schedules = {};
+  std::optional<std::vector<Synchronisation>> synchronisations = {};
+  std::optional<std::vector<int>> servers = {};  ///< 0: all ranks
+  std::optional<std::vector<Sharding>> shardings = {};
+  std::optional<std::vector<Transport>> transports = {};
+  std::optional<std::vector<Callers>> callers = {};
+  std::optional<Seconds> cycle = {};
+  std::optional<Bytes> fusion_threshold = {};
+  std::optional<Bytes> bucket = {};
+  std::optional<Bytes> first_bucket = {};
+  std::optional<Bytes> partition = {};
+  std::optional<int> credit = {};
+  std::optional<InputCopy> input_copy = {};
+  std::optional<Normalisation> normalisation = {};
+  std::optional<Launch> launch = {};
+  std::optional<std::string> all_reduce = {};  ///< rule or algorithm of all-reduces
+};
+
+/// An option, and the value that it gives.
+template <class T>
+struct ValueOption {
+  std::string_view name;
+  std::optional<T> TrainingValues::*value;
+};
+
+namespace value_options {
+inline constexpr ValueOption<std::vector<Schedule>> schedule{"--schedule",
+                                                             &TrainingValues::schedules};
+inline constexpr ValueOption<std::vector<Synchronisation>> synchronisation{
+    "--synchronisation", &TrainingValues::synchronisations};
+inline constexpr ValueOption<std::vector<int>> servers{"--servers", &TrainingValues::servers};
+inline constexpr ValueOption<std::vector<Sharding>> sharding{"--sharding",
+                                                             &TrainingValues::shardings};
+inline constexpr ValueOption<std::vector<Transport>> transport{"--transport",
+                                                               &TrainingValues::transports};
+inline constexpr ValueOption<std::vector<Callers>> callers{"--server-clients",
+                                                           &TrainingValues::callers};
+inline constexpr ValueOption<Seconds> cycle{"--cycle", &TrainingValues::cycle};
+inline constexpr ValueOption<Bytes> fusion_threshold{"--fusion-threshold",
+                                                     &TrainingValues::fusion_threshold};
+inline constexpr ValueOption<Bytes> bucket{"--bucket", &TrainingValues::bucket};
+inline constexpr ValueOption<Bytes> first_bucket{"--first-bucket", &TrainingValues::first_bucket};
+inline constexpr ValueOption<Bytes> partition{"--partition", &TrainingValues::partition};
+inline constexpr ValueOption<int> credit{"--credit", &TrainingValues::credit};
+inline constexpr ValueOption<InputCopy> input_copy{"--input-copy", &TrainingValues::input_copy};
+inline constexpr ValueOption<Normalisation> normalisation{"--normalize",
+                                                          &TrainingValues::normalisation};
+inline constexpr ValueOption<Launch> launch{"--launch", &TrainingValues::launch};
+inline constexpr ValueOption<std::string> all_reduce{"--all-reduce", &TrainingValues::all_reduce};
+}  // namespace value_options
+
+/// The values of `above`, and those of `below` where it has none: overlay(profile, typed).
+TrainingValues overlay(const TrainingValues& below, const TrainingValues& above);
+
+/// The first value of each list, and the other values of the exchange of gradients.
+ExchangeValues exchange_of(const TrainingValues& values);
+
 /// The hardware and training options of verbs that predict, except ranks, batch and schedule.
 struct TrainingOptions {
   std::string network;
   std::string cluster;
   std::string machine;
   Run run;
-  std::string dtype = "f32";
   TrainingValues values;
-  std::string normalise;
-  std::string fuse = "none";
   InterNodeOptions inter_node;
   /// Notes on what a framework's profile set (framework_option.hpp), to print with the answer.
   std::vector<std::string> told;
@@ -60,8 +118,8 @@ void declare_synchronisation(CLI::App& verb, TrainingValues& values);
 void declare_buckets(CLI::App& verb, TrainingValues& values);
 void declare_settings(CLI::App& verb, TrainingValues& values);
 
-/// Declares --transport and --callers for verbs that predict; training reaches its servers by
-/// collectives.
+/// Declares --transport and --server-clients for verbs that predict; training reaches its servers
+/// by collectives.
 void declare_transport(CLI::App& verb, TrainingValues& values);
 
 /// Values by their names as typed, each once. Throws ConfigError.

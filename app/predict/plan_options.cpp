@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -55,10 +55,11 @@ void refuse_without_effect(std::string_view option, std::string_view of) {
 std::vector<Synchronisation> find_synchronisations(const TrainingValues& values) {
   const auto found = values.synchronisations.value_or(std::vector{Synchronisation::all_reduce});
   if (has(found, Synchronisation::parameter_server)) return found;
-  for (const auto& [option, is_given] : {std::pair("--servers", values.servers.has_value()),
-                                         std::pair("--sharding", values.shardings.has_value()),
-                                         std::pair("--transport", values.transports.has_value()),
-                                         std::pair("--callers", values.callers.has_value())}) {
+  for (const auto& [option, is_given] :
+       {std::pair("--servers", values.servers.has_value()),
+        std::pair("--sharding", values.shardings.has_value()),
+        std::pair("--transport", values.transports.has_value()),
+        std::pair("--server-clients", values.callers.has_value())}) {
     if (is_given) refuse_without_effect(option, "--synchronisation parameter_server");
   }
   return found;
@@ -70,7 +71,7 @@ std::vector<std::pair<Transport, Callers>> find_ways(const TrainingValues& value
   const auto callers = values.callers.value_or(std::vector{Callers::ranks});
   std::vector<std::pair<Transport, Callers>> ways;
   for (const Transport transport : transports) {
-    // All ranks take part in collectives, whatever --callers says.
+    // All ranks take part in collectives, whatever --server-clients says.
     if (transport == Transport::collectives) {
       ways.emplace_back(transport, Callers::ranks);
       continue;
@@ -78,7 +79,7 @@ std::vector<std::pair<Transport, Callers>> find_ways(const TrainingValues& value
     for (const Callers one : callers) ways.emplace_back(transport, one);
   }
   if (values.callers && std::ranges::equal(transports, std::array{Transport::collectives})) {
-    refuse_without_effect("--callers", "--transport grpc and grpc_rdma");
+    refuse_without_effect("--server-clients", "--transport grpc and grpc_rdma");
   }
   return ways;
 }
@@ -337,10 +338,15 @@ void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
 
 using Names = std::vector<std::string>;
 
-/// Adds an option with a list of names, which `set` reads.
-CLI::Option* add_names(CLI::App& verb, const char* option, std::function<void(const Names&)> set,
+/// Adds an option with a list of words, each of which `parse` reads.
+template <class Enum>
+CLI::Option* add_words(CLI::App& verb, const std::string& names,
+                       std::optional<std::vector<Enum>>& values, Enum (*parse)(std::string_view),
                        const char* doc) {
-  return verb.add_option_function<Names>(option, std::move(set), doc)->delimiter(',');
+  const auto set = [&values, parse, name = names.substr(0, names.find(','))](const Names& words) {
+    values = parse_words(name, words, parse);
+  };
+  return verb.add_option_function<Names>(names, set, doc)->delimiter(',');
 }
 
 }  // namespace
@@ -355,62 +361,46 @@ void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
   verb.add_option("--ranks", ranks,
                   "Numbers of workers to choose from: 8,16,32, or a sweep such as 8..64:+8")
       ->delimiter(',')
+      ->type_name("SWEEP")
       ->check(count_sweep());
   verb.add_option("--max-ranks,--gpus", max_ranks,
                   "All numbers of workers up to this (default: as many as the cluster has)")
+      ->type_name("SWEEP")
       ->check(count_sweep());
   verb.add_option("--batch", batches, "Images per rank to choose from: a list or a sweep")
       ->delimiter(',')
+      ->type_name("SWEEP")
       ->check(count_sweep())
       ->capture_default_str();
   global_batch.declare(verb);
-  add_names(
-      verb, "--schedules,--schedule",
-      [&values](const Names& names) {
-        values.schedules = parse_words("--schedules", names, parse_schedule);
-      },
-      "Schedules to choose from (default: all with a closed form)")
+  add_words(verb, "--schedules,--schedule", values.schedules, parse_schedule,
+            "Schedules to choose from (default: all with a closed form)")
       ->type_name(one_of(all_schedules, schedule_name));
   verb.add_option("--buckets", buckets,
                   "bucketed: sizes of buckets to choose from, 4MiB,25MiB or 1MiB..64MiB:x2 "
                   "(default: 25 MiB)")
       ->type_name("SIZE")
       ->delimiter(',');
-  add_names(
-      verb, "--synchronisation",
-      [&values](const Names& names) {
-        values.synchronisations = parse_words("--synchronisation", names, parse_synchronisation);
-      },
-      "Ways for ranks to get the same parameters; parameter_server goes with "
-      "sequential, wait_free and bucketed")
+  add_words(verb, "--synchronisation", values.synchronisations, parse_synchronisation,
+            "Ways for ranks to get the same parameters; parameter_server goes with "
+            "sequential, wait_free and bucketed")
       ->type_name(one_of(all_synchronisations, synchronisation_name))
       ->default_str("all_reduce");
-  add_names(
-      verb, "--servers", [&values](const Names& names) { values.servers = parse_servers(names); },
-      "Numbers of ranks that own parameters, 1,2,all or a sweep such as 1..16:x2 "
-      "(default: all)")
+  verb.add_option_function<Names>(
+          "--servers", [&values](const Names& names) { values.servers = parse_servers(names); },
+          "Numbers of ranks that own parameters, 1,2,all or a sweep such as 1..16:x2 "
+          "(default: all)")
+      ->delimiter(',')
       ->type_name("SWEEP");
-  add_names(
-      verb, "--sharding",
-      [&values](const Names& names) {
-        values.shardings = parse_words("--sharding", names, parse_sharding);
-      },
-      "Rules by which servers own parameters; only largest_first goes with bucketed "
-      "(default: largest_first)")
+  add_words(verb, "--sharding", values.shardings, parse_sharding,
+            "Rules by which servers own parameters; only largest_first goes with bucketed "
+            "(default: largest_first)")
       ->type_name(one_of(all_shardings, sharding_name));
-  add_names(
-      verb, "--transport",
-      [&values](const Names& names) {
-        values.transports = parse_words("--transport", names, parse_transport);
-      },
-      "Ways in which ranks reach servers (default: collectives)")
+  add_words(verb, "--transport", values.transports, parse_transport,
+            "Ways in which ranks reach servers (default: collectives)")
       ->type_name(one_of(all_transports, transport_name));
-  add_names(
-      verb, "--callers",
-      [&values](const Names& names) {
-        values.callers = parse_words("--callers", names, parse_callers);
-      },
-      "Processes that call servers with grpc and grpc_rdma (default: ranks)")
+  add_words(verb, "--server-clients", values.callers, parse_callers,
+            "Processes that call servers with grpc and grpc_rdma (default: ranks)")
       ->type_name(one_of(all_callers, callers_name));
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images per epoch (default: 1281167, those of ImageNet)")
@@ -440,7 +430,7 @@ void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
                   "What the best plan minimises or, for efficiency, maximises")
       ->type_name("{time,cost,efficiency}")
       ->capture_default_str();
-  verb.add_option("--check", check, "Number of the best plans that are simulated, too")
+  verb.add_option("--simulate-top", check, "Number of the best plans that are simulated, too")
       ->check(positive_count())
       ->capture_default_str();
 }
@@ -450,7 +440,7 @@ model::PlanQuestion PlanOptions::question(const TrainingValues& values, const st
   constexpr int most_checked = 100;
   if (check > most_checked) {
     throw ConfigError(
-        fmt::format("--check is {} (the limit is {}). Name fewer.", check, most_checked));
+        fmt::format("--simulate-top is {} (the limit is {}). Name fewer.", check, most_checked));
   }
   model::PlanQuestion question;
   question.length = find_length(*this, network);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/cli/option_values.hpp"
-#include "app/predict/predict_sweep.hpp"
+#include "app/predict/predict_parts.hpp"
 #include "core/base/error.hpp"
 #include "core/network/timed_layers.hpp"
 #include "core/run/schedule_settings.hpp"
@@ -68,8 +68,8 @@ void PredictTimed::declare(CLI::App& verb) {
   exclude_others(verb, *layers,
                  {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
                   "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
-                  "--cycle", "--fusion-threshold", "--input-copy", "--stragglers",
-                  "--straggler-shape", "--format", "--color", "--output"});
+                  "--cycle", "--fusion-threshold", "--input-copy", "--straggler-spread",
+                  "--straggler-distribution", "--format", "--color", "--output"});
   messages->excludes(verb.get_option("--cluster"));
   messages->excludes(verb.get_option("--machine"));
   messages->excludes(verb.get_option("--all-reduce"));

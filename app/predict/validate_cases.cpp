@@ -50,7 +50,7 @@ CLI::Validator qualities() {
     return fmt::format("{} is not a choice of qualities. Write letters of A, B and C, such as AB",
                        text);
   };
-  return {check, "LETTERS"};
+  return {check, ""};
 }
 
 /// Reads a range such as "0.85,0.95".
@@ -68,7 +68,7 @@ CLI::Validator fractions() {
     if (parse_range(text, range)) return {};
     return fmt::format("{} is not a range within 0 and 1; expected, for example, 0.85,0.95", text);
   };
-  return {check, "LOW,HIGH"};
+  return {check, ""};
 }
 
 }  // namespace
@@ -98,7 +98,8 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
       ->excludes(predictions);
   add("--by", choice_.by, "Field of the cases to group by, such as run.overlap or nodes")
       ->capture_default_str();
-  add("--quality", choice_.quality, "Score only cases of these qualities, such as AB")
+  add("--data-quality", choice_.quality, "Score only cases of these qualities, such as AB")
+      ->type_name("LETTERS")
       ->check(qualities());
   add("--nodes", nodes_, "Score only cases of one node, or only those of several")
       ->check(CLI::IsMember({"one", "several"}));
@@ -109,6 +110,7 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
       ->check(positive());
   add("--limit-coverage", coverage_,
       "Shares of measured numbers in their intervals that pass, such as 0.85,0.95")
+      ->type_name("LOW,HIGH")
       ->check(fractions());
 }
 

@@ -167,7 +167,7 @@ void expect_ratio(const std::string& text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && ratio >= 0.01 && ratio <= 100) return;
   throw ConfigError(fmt::format(
-      "--beside-work is \"{}\", which is not a number from 0.01 to 100. Write how many "
+      "--overlap-work is \"{}\", which is not a number from 0.01 to 100. Write how many "
       "times as long as the messages the work beside them is to take, such as 1 or 0.5.",
       text));
 }
@@ -205,7 +205,7 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
     const bool is_backend = std::string_view(axis) == "backend";
     throw ConfigError(fmt::format(
         "{} has no effect: nothing is {} beside the messages{}. Leave it out, or name {} with "
-        "--beside{}.",
+        "--overlap-with{}.",
         option_name(axis), any ? "computed" : "done",
         is_backend ? ", and they lie in the host's memory" : "",
         any ? "gemm or conv" : "gemm, conv or memcpy", is_backend ? ", or --memory device" : ""));
@@ -219,7 +219,8 @@ void expect_device(const Context& context, const Choices& chosen) {
       chosen.besides, [](const OverlapChoice& beside) { return beside.work.empty(); });
   if (!alone) {
     throw ConfigError(
-        "--beside is work of the processor, beside which messages of a device's memory say little "
+        "--overlap-with is work of the processor, beside which messages of a device's memory say "
+        "little "
         "about training there. Leave it out, or name --memory host with a --backend of the "
         "processor; what messages and a device cost each other in training, bench e2e measures.");
   }

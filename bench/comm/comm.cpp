@@ -83,7 +83,7 @@ std::shared_ptr<Workbench> open_workbench(const Context& context) {
   if (find_backend(name).has_own_memory()) {
     throw ConfigError(fmt::format(
         "--backend {} computes in memory of a device, beside which messages of the host's memory "
-        "say little about training there. Use a backend of the processor with --beside.",
+        "say little about training there. Use a backend of the processor with --overlap-with.",
         name));
   }
   auto workbench =

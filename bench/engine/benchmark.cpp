@@ -57,6 +57,9 @@ std::string extra_work_text(const ExtraWork& extra) {
 }
 
 std::string option_name(std::string_view axis) {
+  if (axis == "beside") return "--overlap-with";
+  if (axis == "beside_work") return "--overlap-work";
+  if (axis == "normalise") return "--normalize";
   std::string name = fmt::format("--{}", axis);
   std::ranges::replace(name, '_', '-');
   return name;

@@ -134,7 +134,8 @@ struct Benchmark {
   enum class Extra { refused, offered } extra = Extra::refused;
 };
 
-/// The command-line spelling of an axis: loader_threads is --loader-threads.
+/// The option of an axis: loader_threads is --loader-threads. A few options have a plainer name
+/// than their axis, which histories match results by.
 std::string option_name(std::string_view axis);
 
 /// The context for `benchmark` from the values given on the command line, with defaults. Throws

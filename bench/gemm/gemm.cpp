@@ -51,10 +51,10 @@ void add_products(const ConvolutionShape& shape, Cut cut, std::vector<GemmShape>
 Cut parse_cut(const std::string& name) {
   if (name == "blocks") return Cut::blocks;
   if (name == "whole") return Cut::whole;
-  throw ConfigError(
-      fmt::format("--cut names {} (neither blocks nor whole). Write blocks for the products that "
-                  "im2col runs, whole for those of all pixels at once.",
-                  name));
+  throw ConfigError(fmt::format(
+      "--gemm-source names {} (neither blocks nor whole). Write blocks for the products that "
+      "im2col runs, whole for those of all pixels at once.",
+      name));
 }
 
 /// The matrix products that im2col makes of all convolutions of these networks, in all passes, for
@@ -93,13 +93,14 @@ void add_shapes(const Shapes& more, Shapes& shapes) {
 Shapes of_networks(const Context& context) {
   if (!context.value("network").empty()) {
     std::vector<Cut> cuts;
-    for (const std::string& name : context.list("cut")) cuts.push_back(parse_cut(name));
+    for (const std::string& name : context.list("gemm_source")) cuts.push_back(parse_cut(name));
     return network_products(context.list("network"), context.integers("batch"), cuts);
   }
-  if (context.given.contains("cut")) {
+  if (context.given.contains("gemm_source")) {
     throw ConfigError(
-        "--cut has no effect without --network: it says which products a network's convolutions "
-        "become. Name a network, or leave --cut out.");
+        "--gemm-source has no effect without --network: it says which products a network's "
+        "convolutions "
+        "become. Name a network, or leave --gemm-source out.");
   }
   if (!context.given.contains("batch")) return {};
   throw ConfigError(
@@ -195,7 +196,7 @@ const Benchmark gemm{
               "native turns their convolutions, in all passes",
               ""},
              {"batch", "images that these convolutions are of", "8"},
-             {"cut",
+             {"gemm_source",
               "which products of these convolutions: blocks, of the pixels that im2col takes at a "
               "time; whole, of all pixels",
               "blocks"},

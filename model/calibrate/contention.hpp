@@ -10,9 +10,9 @@
 
 namespace dlscale::model {
 
-/// Fits how messages and work slow each other down, from the rows of bench comm --beside. Fits are
-/// separate by collective, ranks, ranks on a node, waiting, kind of work, its threads and the cores
-/// of a rank.
+/// Fits how messages and work slow each other down, from the rows of bench comm --overlap-with.
+/// Fits are separate by collective, ranks, ranks on a node, waiting, kind of work, its threads and
+/// the cores of a rank.
 ///
 /// In each sample, T_c and T_m are the times of work and messages alone, and C_o and M_o their
 /// times beside each other. T_o is the time of both together. Each is the longest of the ranks

@@ -11,7 +11,7 @@
 namespace dlscale::model {
 
 /// Computation that overlaps with messages, by its use of caches and memory: the work of bench comm
-/// --beside.
+/// --overlap-with.
 enum class WorkKind {
   gemm,  ///< products of matrices: fully connected layers
   conv,  ///< convolutions

@@ -126,7 +126,7 @@ void Changes::add_input() {
     add("--input-copy ahead", [](Change& change) { change.run.input_copy = InputCopy::ahead; });
   }
   if (run_->normalisation != Normalisation::device) {
-    add("--normalise device",
+    add("--normalize device",
         [](Change& change) { change.run.normalisation = Normalisation::device; });
   }
 }

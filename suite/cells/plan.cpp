@@ -45,7 +45,7 @@ struct ReadPlan {
 [[noreturn]] void refuse_damaged(const fs::path& path, const std::string& why) {
   throw ConfigError(
       fmt::format("{} is damaged ({}), so it is not known what the results beside it are of. Name "
-                  "another folder with -o, or give --fresh, for all cells, to discard them.",
+                  "another folder with -o, or give --restart, for all cells, to discard them.",
                   path.string(), why));
 }
 
@@ -144,7 +144,7 @@ void check_plan(const fs::path& out, const std::string& text) {
   if (old.empty() || old == text) return;
   throw ConfigError(
       fmt::format("the cells in {} are {} (results of both would be taken for one). Name another "
-                  "folder with -o, or give --fresh, for all cells, to discard them.",
+                  "folder with -o, or give --restart, for all cells, to discard them.",
                   out.string(), difference(parse_plan(path, old), parse_plan(path, text))));
 }
 

@@ -74,8 +74,8 @@ std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
       counted(done, "step") + " done before " + (done == 1 ? "stays" : "stay");
   const std::string choice =
       done == 0
-          ? "or give --fresh to discard them"
-          : fmt::format("or move {} away to measure only that anew ({}); --fresh discards all",
+          ? "or give --restart to discard them"
+          : fmt::format("or move {} away to measure only that anew ({}); --restart discards all",
                         lost.size() == 1 ? "this file" : "these files", stays);
   throw ConfigError(fmt::format(
       "the suite would measure anew what is there ({}{}, {}), since {}. Name another "

@@ -68,13 +68,13 @@ class BadInput(ProgramTest):
 
     def test_a_spread_that_is_none(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16"]
-        for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["11%", "--straggler-shape=normal"], ["101%", "--straggler-shape=exponential"]):
-            result = run(*predict, "--ranks", 2, "--stragglers=" + words[0], *words[1:])
-            self.assert_refused(result, 2, f"--stragglers: {words[0]} is not a standard deviation", "5%")
-        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-shape", "normal"), 2, "needs --stragglers")
-        self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--straggler-shape=flat"), 2, "flat", "exponential")
-        self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--layers"), 2, "--stragglers", "--layers")
-        self.assert_refused(run(*predict, "--ranks", 1000000, "--stragglers=5%"), 2, "1000000 ranks", "fewer ranks")
+        for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["11%", "--straggler-distribution=normal"], ["101%", "--straggler-distribution=exponential"]):
+            result = run(*predict, "--ranks", 2, "--straggler-spread=" + words[0], *words[1:])
+            self.assert_refused(result, 2, f"--straggler-spread: {words[0]} is not a standard deviation", "5%")
+        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-distribution", "normal"), 2, "needs --straggler-spread")
+        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-spread=5%", "--straggler-distribution=flat"), 2, "flat", "exponential")
+        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-spread=5%", "--layers"), 2, "--straggler-spread", "--layers")
+        self.assert_refused(run(*predict, "--ranks", 1000000, "--straggler-spread=5%"), 2, "1000000 ranks", "fewer ranks")
 
     def test_a_number_of_ranks_named_twice(self):
         result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,1")
@@ -100,7 +100,7 @@ class BadInput(ProgramTest):
                       ["update", "--backend", BACKEND, "--sizes"], ["comm", "--sizes"]):
             result = run("bench", *words, "9999999999999 TB")
             self.assert_refused(result, 2, f"{words[-1]} is 9999999999999 TB (too large)")
-        huge = ["choose", "--network", "alexnet", "--kernels", self.folder, "--workspace", "1e19 B"]
+        huge = ["select-algorithm", "--network", "alexnet", "--kernels", self.folder, "--workspace", "1e19 B"]
         self.assert_refused(run(*huge), 2)
 
     def test_more_than_the_memory_is_a_row_that_says_so(self):
@@ -116,7 +116,7 @@ class BadInput(ProgramTest):
 
     def test_an_empty_value_is_refused(self):
         bench = ["bench", "conv", "--backend", BACKEND, "--network", self.network]
-        choose = ["choose", "--network", "alexnet", "--kernels", self.folder]
+        choose = ["select-algorithm", "--network", "alexnet", "--kernels", self.folder]
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1"]
         for words in ([*bench, "-o"], [*bench, "--list"], [*bench, "--cluster"], [*choose, "--workspace"],
                       [*choose, "-o"], [*predict, "--inter-node-bandwidth"], [*predict, "-o"], ["report"],
@@ -198,7 +198,7 @@ class BadInput(ProgramTest):
         self.assertNotIn("141 GB", run(*words, "256").stdout)
 
     def test_choose_refuses_what_cannot_be(self):
-        words = ["choose", "--network", "alexnet", "--kernels", self.folder]
+        words = ["select-algorithm", "--network", "alexnet", "--kernels", self.folder]
         self.assert_refused(run(*words), 2, "cannot be read", "roofline fit")
         self.assert_refused(run(*words, "--batch", "99999999"), 2, "batch", "65536")
 
@@ -217,12 +217,12 @@ class BadInput(ProgramTest):
         self.assert_refused(run(*words, "graph", "--cluster", cluster), 2, "launches none", "--launch eager")
 
     def test_pictures_normalised_where_that_cannot_be(self):
-        words = ["predict", "--network", "alexnet", "--ranks", "1", "--normalise"]
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--normalize"]
         self.assert_refused(run(*words, "gpu", "--cluster", "p40x16"), 2, "gpu", "host, device")
         cluster = self.cluster("kind: gpu", "kind: cpu")
         self.assert_refused(run(*words, "device", "--cluster", cluster), 2, "reads what the host wrote")
-        result = self.train("--data", self.make_data(), "--normalise", "device")
-        self.assert_refused(result, 2, "computes on the host", "--normalise host")
+        result = self.train("--data", self.make_data(), "--normalize", "device")
+        self.assert_refused(result, 2, "computes on the host", "--normalize host")
 
     def test_a_communicator_there_is_not(self):
         result = self.conv(self.network, "--comm", "pigeons")
@@ -279,7 +279,7 @@ class BadInput(ProgramTest):
 
     def test_counts_that_no_whole_number_holds_or_is_written_so(self):
         for wrong in ["1e9", "99999999999", "2.5"]:
-            for words in (["bench", "gemm", "--samples"], ["choose", "--network", "alexnet", "--kernels", "k", "--batch"]):
+            for words in (["bench", "gemm", "--samples"], ["select-algorithm", "--network", "alexnet", "--kernels", "k", "--batch"]):
                 self.assert_refused(run(*words, wrong), 2, f"{words[-1]} = {wrong} is not a number", "in digits")
 
     def test_a_filter_that_is_no_regular_expression(self):

@@ -108,7 +108,7 @@ class Matrix(CellsTest):
         self.assertEqual({path: path.stat().st_mtime_ns for path in self.out.glob("cells/**/*")}, before)
 
         other = self.run_cells("--seed", 7)
-        self.assert_refused(other, 2, "--seed 1", "--fresh")
+        self.assert_refused(other, 2, "--seed 1", "--restart")
         seven = self.run_cells("--seed", 7, out=self.folder / "seven")
         self.assertEqual(seven.returncode, 0, seven.stderr)
         self.assertCountEqual(self.listed(self.folder / "seven"), self.listed())
@@ -294,11 +294,11 @@ class Places(CellsTest):
         self.assert_refused(self.run_cells(), 2, "no plan of them")
         plan.unlink()
         self.assert_refused(self.run_cells(), 2, "no plan of them")
-        fresh = self.run_cells("--fresh")
+        fresh = self.run_cells("--restart")
         self.assertEqual(fresh.returncode, 0, fresh.stderr)
         self.assertEqual(len(self.rows()), 3)
         before = self.times()
-        self.assertEqual(self.run_cells("--fresh", "--name", "gemm-2$").returncode, 0)
+        self.assertEqual(self.run_cells("--restart", "--name", "gemm-2$").returncode, 0)
         self.assertEqual({cell for cell, time in self.times().items() if time != before[cell]}, {"gemm-2"})
         shutil.rmtree(self.out / "cells" / "gemm-2")
         mended = self.run_cells()
@@ -375,7 +375,7 @@ class Systems(CellsTest):
         inside = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "_DLSCALE_JOB_OPTIONS": '["time=1:00:00"]'}
         self.assertEqual(self.run_cells(variables=inside).returncode, 0)
         self.assertEqual([row["job_options"] for row in self.rows().values()], [["time=1:00:00"]])
-        self.assert_refused(self.run_cells("--fresh", variables=inside | {"_DLSCALE_JOB_OPTIONS": "x"}), 2, "Unset it")
+        self.assert_refused(self.run_cells("--restart", variables=inside | {"_DLSCALE_JOB_OPTIONS": "x"}), 2, "Unset it")
 
     def test_tags_choose_cells_and_suites(self):
         self.suite(many(2) | {"tags": ["own", "m-{m}"]}, cell("other", GEMM + " --sizes 4x4x4", tags="own"), tags=["whole"])

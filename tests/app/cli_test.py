@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
-        for verb in ["info", "run", "calibrate", "predict", "plan", "validate", "validate-comm", "roofline", "choose", "report",
+        for verb in ["info", "run", "calibrate", "predict", "plan", "validate", "validate-comm", "roofline", "select-algorithm", "report",
                      "compare", "doctor", "help"]:
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
@@ -101,7 +101,7 @@ class Cli(ProgramTest):
     def test_predict_normalises_pictures_on_gpus(self):
         words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--input-copy", "on_path"]
         times = {}
-        for more in [[], ["--normalise", "device"], ["--normalise", "host"]]:
+        for more in [[], ["--normalize", "device"], ["--normalize", "host"]]:
             result = run(*words, *more, "--format", "json")
             self.assertEqual(result.returncode, 0, result.stderr)
             [prediction] = json.loads(result.stdout)["predictions"]
@@ -109,7 +109,7 @@ class Cli(ProgramTest):
         self.assertEqual(times["device"][0], times["device"][1])
         self.assertLess(times["device"][0], times["host"][0])
         self.assertIn("normalise", run(*words, "--format", "csv").stdout)
-        self.assertEqual(run(*words, "--normalise", "gpu").returncode, 2)
+        self.assertEqual(run(*words, "--normalize", "gpu").returncode, 2)
 
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
@@ -281,7 +281,7 @@ class Cli(ProgramTest):
 
         def choose(**changed):
             more = options | {"--" + name: value for name, value in changed.items()}
-            return run("choose", *(word for option in more.items() for word in option))
+            return run("select-algorithm", *(word for option in more.items() for word in option))
 
         chosen = choose(format="json")
         self.assertEqual(chosen.returncode, 0, chosen.stderr)

@@ -43,7 +43,7 @@ class CommunicationInput(ProgramTest):
         for words in (["device", "--backend", "reference"], ["host,device", "--backend", "reference"]):
             result = run("bench", "comm", "--memory", *words)
             self.assert_refused(result, 2, "--memory device needs a backend with memory of its own, and reference computes in the host's")
-        self.assert_refused(run("bench", "comm", "--memory", "device", "--beside", "memcpy"), 2, "--beside is work of the processor")
+        self.assert_refused(run("bench", "comm", "--memory", "device", "--overlap-with", "memcpy"), 2, "--overlap-with is work of the processor")
         self.assert_refused(run("bench", "comm", "--replay", MESSAGES, "--memory", "device"), 2, "--memory has no effect on --replay")
 
     def test_messages_of_the_other_memory_are_no_part_of_a_machine(self):

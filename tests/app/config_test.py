@@ -58,7 +58,7 @@ class Precedence(Config):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("step: a step", done.stderr)
         self.assertEqual(self.header(out / "step.jsonl")["run"]["samples"], "6")
-        shown = self.run_with("[run]\nquiet = true\n", "run", self.folder / "suite.yaml", "-o", out, "--quiet=false", "--fresh")
+        shown = self.run_with("[run]\nquiet = true\n", "run", self.folder / "suite.yaml", "-o", out, "--quiet=false", "--restart")
         self.assertIn("step: a step", shown.stderr)
 
     def test_gate_takes_options_from_the_file_and_its_versions_do_not(self):
@@ -87,6 +87,29 @@ class Precedence(Config):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class NamesOfTheLastRelease(Config):
+    def test_they_work_and_standard_error_says_those_of_today(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", 2, "--format", "json"]
+        now = run(*words, "--straggler-spread", "5%")
+        said = " is now {}straggler-spread; the next release does not know the old name.\n"
+        for old in (["--stragglers", "5%"], ["--stragglers=5%"]):
+            done = run(*words, *old)
+            self.assertEqual((done.returncode, done.stdout), (0, now.stdout), done.stderr)
+            self.assertEqual(done.stderr, "dlscale: --stragglers" + said.format("--"))
+        done = self.run_with("[predict]\nstragglers = \"5%\"\n", *words)
+        self.assertEqual((done.stdout, done.stderr), (now.stdout, "dlscale: stragglers" + said.format("")))
+
+    def test_verbs_and_values_have_them_too(self):
+        self.assertIn("choose is now select-algorithm", run("choose", "--kernels", "k").stderr)
+        self.assertIn("--concurrent-with solo is now --concurrent-with none", run("bench", "device", "--company", "solo,kernel").stderr)
+        self.assertEqual(run("gate", "--base", "a", "--new", "b", "--", "--fresh").stderr.count("is now"), 0)
+
+    def test_help_and_completion_do_not_show_them(self):
+        for shown in (run("--help"), run("predict", "--help-all"), run("__completion", "bash"), run("__completion", "fish")):
+            self.assertEqual(shown.returncode, 0)
+            self.assertNotRegex(shown.stdout, r"choose\b.*algorithm|--stragglers|--fresh|--normalise\b|l fresh")
+
+
 class Refusals(Config):
     def test_what_is_wrong_with_a_file_is_one_sentence(self):
         for text, *said in [
@@ -105,7 +128,7 @@ class Refusals(Config):
             ("[gate]\nmargin = nan\n", "--margin (in ", "nan is not a fraction"),
             ("[gate]\ncanary = maybe\n", "gate.canary is there or not. Write true or false"),
             ("[noise]\neffects = \"1,,2\"\n", "--effects", "with nothing between"),
-            ("[choose]\ncache = \"warm\"\n", "--cache (in ", "warm"),
+            ("[select-algorithm]\ncache = \"warm\"\n", "--cache (in ", "warm"),
             ("gate: {rounds: 9}\n", "is not an option of dlscale"),
         ]:
             with self.subTest(text):

@@ -153,7 +153,7 @@ TEST(FrameworkChoice, LetsCallsThatAreSaidByHandWin) {
             std::vector{Callers::nodes});
   EXPECT_EQ(asked.values("mxnet_0.10").callers, std::vector{Callers::nodes});
   asked.typed.callers = {{Callers::ranks}};
-  EXPECT_THAT(asked.notes("mxnet_0.10"), HasSubstr("--callers in place of callers nodes"));
+  EXPECT_THAT(asked.notes("mxnet_0.10"), HasSubstr("--server-clients in place of callers nodes"));
 }
 
 TEST(FrameworkChoice, ClosesBucketsAsTheProfileSays) {

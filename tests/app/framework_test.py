@@ -30,7 +30,7 @@ class Asked(ProgramTest):
         words = ["--ranks", "4,16", "--launch", "eager", "--input-copy", "ahead"]
         named = self.answer("predict", *words, "--framework", "tf_cnn_benchmarks_distributed_replicated")["predictions"]
         by_hand = self.answer("predict", *words, "--synchronisation", "parameter_server", "--sharding", "tensorflow", "--transport", "grpc",
-                              "--callers", "nodes")["predictions"]
+                              "--server-clients", "nodes")["predictions"]
         self.assertEqual([row["time"] for row in named], [row["time"] for row in by_hand])
         self.assertIn("one process of each node pushes to servers", json.dumps(named[0]["notes"]))
         # Within one machine parameter_server makes no calls, and distributed_replicated does.

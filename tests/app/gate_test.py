@@ -270,7 +270,7 @@ class Failures(GateTest):
             (["--base", "a", "--new", "b", "--measure", "guess"], "--measure is \"guess\""),
             (["--base", "a", "--new", "b", "--inconclusive", "maybe"], "Write pass or fail"),
             (["--base", "a", "--new", "b", "--suite", "quickstart"], "say what two builds"),
-            (["--base", "a", "--new", "b", "--fresh"], "--fresh has no effect without -o"),
+            (["--base", "a", "--new", "b", "--restart"], "--restart has no effect without -o"),
             (["--base-build", self.folder, "--new-build", self.folder, "--", "bench", "gemm"], "is not a program"),
         ]:
             done = run("gate", *words)
@@ -373,7 +373,7 @@ class Resumption(GateTest):
         done = self.gate(*other)
         self.assertEqual(done.returncode, 2)
         self.assertIn("rounds of another question", done.stderr)
-        self.assertEqual(self.gate(*other, "--fresh").returncode, 1)
+        self.assertEqual(self.gate(*other, "--restart").returncode, 1)
 
     def test_a_signal_keeps_the_rounds_that_are_done(self):
         folder = self.folder / "kept"

@@ -12,7 +12,7 @@ class InputFiles(ProgramTest):
         os.mkfifo(pipe)
         loop.symlink_to("loop")
         gemm = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", "--ceilings"]
-        choose = ["choose", "--network", "alexnet", "--kernels"]
+        choose = ["select-algorithm", "--network", "alexnet", "--kernels"]
         predict = ["predict", "--network", "alexnet", "--ranks", "1", "--machine"]
         for words in [["roofline", "show"], ["roofline", "validate"], ["report"], choose, gemm, predict]:
             for path in [pipe, loop, self.folder / ("long" * 100)]:

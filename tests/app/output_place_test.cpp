@@ -8,7 +8,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/number_sweep.hpp"
 #include "app/gate/gate_session.hpp"
-#include "app/options/inter_node_options.hpp"
+#include "app/options/hardware_options.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 #include "tests/core/support.hpp"

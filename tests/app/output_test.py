@@ -317,7 +317,7 @@ class SaidOnce(ProgramTest):
 
     def test_options(self):
         self.assert_refused(self.comm("--ranks", 3), 4, "3 ranks were asked for, but 2 run here")
-        for wrong in (["--cores-per-rank", 4 * CORES], ["--patience", 0], ["--resume"], ["--frobnicate"],
+        for wrong in (["--cores-per-rank", 4 * CORES], ["--heartbeat-timeout", 0], ["--resume"], ["--frobnicate"],
                       ["--benchmark_filter=("], ["--dtype", "f32", "--dtype", "f64"]):
             with self.subTest(wrong=wrong):
                 self.assert_refused(self.comm(*wrong), 2)

@@ -91,7 +91,7 @@ class Plan(ProgramTest):
 
     def test_parameter_servers_are_a_choice(self):
         words = ["--ranks", "2,16", "--batch", 32, "--epochs", 90]
-        answer = self.plan(*words, "--synchronisation", "all_reduce,parameter_server", "--servers", "1,4,all", "--check", 20)
+        answer = self.plan(*words, "--synchronisation", "all_reduce,parameter_server", "--servers", "1,4,all", "--simulate-top", 20)
         self.assertEqual(answer["configurations"], 2 * (5 + 3 * 3))
         self.assertEqual(answer["by_simulation"], 0)
         self.assertEqual(len(answer["left_out_for_servers"]), 3)
@@ -119,7 +119,7 @@ class Plan(ProgramTest):
 
     def test_servers_own_parameters_by_the_rules_of_frameworks(self):
         words = ["--ranks", "4", "--batch", 32, "--epochs", 90, "--synchronisation", "parameter_server", "--servers", 2]
-        answer = self.plan(*words, "--sharding", "largest_first,mxnet,tensorflow", "--check", 20)
+        answer = self.plan(*words, "--sharding", "largest_first,mxnet,tensorflow", "--simulate-top", 20)
         self.assertEqual(answer["configurations"], 3 + 2 + 2)
         self.assertEqual({one["sharding"] for one in answer["best"]}, {"largest_first", "mxnet", "tensorflow"})
         for one in answer["best"]:
@@ -136,7 +136,7 @@ class Plan(ProgramTest):
     def test_servers_are_called_by_ranks_or_nodes(self):
         words = ["--ranks", "4,16", "--batch", 32, "--epochs", 90, "--schedules", "wait_free,merged", "--servers", "1,all",
                  "--synchronisation", "all_reduce,parameter_server"]
-        answer = self.plan(*words, "--transport", "collectives,grpc,grpc_rdma", "--callers", "ranks,nodes", "--check", 30)
+        answer = self.plan(*words, "--transport", "collectives,grpc,grpc_rdma", "--server-clients", "ranks,nodes", "--simulate-top", 30)
         # One server or one on each, by collectives, or by two kinds of calls of ranks or nodes.
         self.assertEqual(answer["configurations"], 2 * (2 + 2 * (1 + 2 * 2)))
         self.assertEqual(answer["by_simulation"], 0)
@@ -145,17 +145,17 @@ class Plan(ProgramTest):
         self.assertEqual({one["callers"] for one in called}, {"ranks", "nodes"})
         for one in called[:3]:
             predicted = run("predict", *self.words[1:], "--ranks", one["ranks"], "--batch", 32, "--synchronisation", "parameter_server",
-                            "--servers", one["servers"], "--transport", "grpc", "--callers", one["callers"], "--format", "json")
+                            "--servers", one["servers"], "--transport", "grpc", "--server-clients", one["callers"], "--format", "json")
             prediction = json.loads(predicted.stdout)["predictions"][0]
             self.assertEqual(prediction["run"]["callers"], one["callers"])
             self.assertAlmostEqual(one["closed_form_t_iter_s"] / prediction["time"]["t_iter_s"], 1, delta=1e-9)
         for more, part in [(["--transport", "grcp"], 'Did you mean "grpc"?'), (["--transport", "grpc,grpc"], "--transport names grpc twice"),
-                           (["--callers", "nodes"], "--callers changes nothing here"),
-                           (["--transport", "collectives", "--callers", "nodes"], "setting of --transport grpc"),
-                           (["--transport", "grpc", "--callers", "hosts"], '"hosts" is not a word for who calls')]:
+                           (["--server-clients", "nodes"], "--server-clients changes nothing here"),
+                           (["--transport", "collectives", "--server-clients", "nodes"], "setting of --transport grpc"),
+                           (["--transport", "grpc", "--server-clients", "hosts"], '"hosts" is not a word for who calls')]:
             self.assert_refused(run(*self.words, *words, *more), 2, part)
         self.assert_refused(run(*self.words, *words[:-2], "--transport", "grpc"), 2, "changes nothing here: it is a setting of --synchronisation")
-        table = run(*self.words, *words, "--transport", "grpc", "--callers", "nodes", "--format", "csv").stdout
+        table = run(*self.words, *words, "--transport", "grpc", "--server-clients", "nodes", "--format", "csv").stdout
         self.assertEqual({row["callers"] for row in csv.DictReader(io.StringIO(table)) if row["transport"]}, {"nodes"})
 
     def test_a_plan_calls_servers_as_the_framework_does(self):
@@ -208,7 +208,7 @@ class Plan(ProgramTest):
                  (["--ranks", "4", "--epochs", "1", "--schedules", "merged", "--buckets", "1MiB"], "--buckets"),
                  (["--ranks", "4", "--epochs", "1", "--buckets", "1 B"], "--buckets"),
                  (["--ranks", "4", "--epochs", "1", "--buckets", "4"], "no unit"),
-                 (["--ranks", "4", "--epochs", "1", "--check", "0"], "not a number above 0"),
+                 (["--ranks", "4", "--epochs", "1", "--simulate-top", "0"], "not a number above 0"),
                  (["--ranks", "1..1000000", "--epochs", "1"], "too many to choose from"),
                  (["--ranks", "1..3000", "--epochs", "1", "--schedules", "horovod", "--batch", "8"], "have to be simulated")]
         for more, part in cases:

@@ -19,7 +19,7 @@ SAME = {"n": "n", "missing": "missing", "mean_abs": "mape", "median_abs": "media
 # Each file, and the groupings that scores are compared by.
 FILES = {
     "open.jsonl": [[], ["--by", "run.overlap"], ["--by", "nodes"], ["--by", "cluster.intra_node.nominal_bandwidth_bytes_per_s"],
-                   ["--by", "noise", "--quality", "AB"]],
+                   ["--by", "noise", "--data-quality", "AB"]],
     "open_llm.jsonl": [[], ["--by", "nodes"]],
     "open_allreduce.jsonl": [[], ["--by", "task"]],
 }
@@ -81,7 +81,7 @@ class PublishedCases(CasesTest):
         files = self.made()
         for words, code in [(["--limit-median", 0.1], 0), (["--limit-median", 0.01], 1), (["--limit-mean", 0.5], 0),
                             (["--limit-mean", 0.1], 1), (["--limit-bias", 0.3], 1), (["--limit-coverage", "0.3,0.7"], 0),
-                            (["--limit-coverage", "0.85,0.95"], 1), (["--quality", "A", "--limit-median", 0.1], 0)]:
+                            (["--limit-coverage", "0.85,0.95"], 1), (["--data-quality", "A", "--limit-median", 0.1], 0)]:
             result = self.validate(*files, *words)
             self.assertEqual(result.returncode, code, f"{words} {result.stdout} {result.stderr}")
 
@@ -90,7 +90,7 @@ class PublishedCases(CasesTest):
         both = ["--cases", cases, "--predictions", predictions]
         for words, part in [(["--predictions", predictions], "--cases"), ([*both, "--model", "scaling"], "--model"),
                             ([*both, "--machine", "m.json"], "--machine"), ([*both, cases], "excludes"),
-                            ([*both, "--limit-coverage", "0.9"], "0.85,0.95"), ([*both, "--quality", "AD"], "such as AB"),
+                            ([*both, "--limit-coverage", "0.9"], "0.85,0.95"), ([*both, "--data-quality", "AD"], "such as AB"),
                             ([*both, "--limit-median", "-1"], "above 0"), (["--by", "set"], "--cases"),
                             ([], "results is required"), (["x"], "--machine is required")]:
             result = run("validate", *words)
@@ -107,7 +107,7 @@ class PublishedCases(CasesTest):
         os.mkfifo(pipe)
         self.assert_refused(self.validate(pipe, predictions), 2, "it is a pipe")
         self.assert_refused(self.validate(cases, predictions, "--by", "node"), 2, 'Did you mean "nodes"?')
-        self.assert_refused(self.validate(cases, predictions, "--quality", "C"), 2, "is of quality C")
+        self.assert_refused(self.validate(cases, predictions, "--data-quality", "C"), 2, "is of quality C")
         unmeasured = self.write("asked.jsonl", [case("a") | {"measured": None}])
         self.assert_refused(self.validate(unmeasured, predictions), 2, "nothing to score")
 

@@ -207,7 +207,7 @@ class Suite(ProgramTest):
         self.write_suite("update")
         self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)
         before = rows_of(self.out / "update.jsonl")
-        again = run("run", self.suite, "-o", self.out, "--workers", 1, "--fresh")
+        again = run("run", self.suite, "-o", self.out, "--workers", 1, "--restart")
         self.assertEqual(again.returncode, 0, again.stderr)
         after = rows_of(self.out / "update.jsonl")
         self.assertEqual([key(row) for row in before], [key(row) for row in after])
@@ -220,10 +220,10 @@ class Suite(ProgramTest):
         before = (self.out / "update.jsonl").read_text()
         self.assertEqual(run(*words).returncode, 0)
         self.assertEqual((self.out / "update.jsonl").read_text(), before)
-        again = run(*words, "--fresh")
+        again = run(*words, "--restart")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotEqual((self.out / "update.jsonl").read_text(), before)
-        self.assert_refused(run("bench", "conv", "--fresh"), 2, "--fresh has no effect without --suite")
+        self.assert_refused(run("bench", "conv", "--restart"), 2, "--restart has no effect without --suite")
 
     def test_a_wrong_answer_is_a_row_and_the_rest_is_measured(self):
         self.write_suite("conv", "update", of_conv=["--passes", "forward", *FEW])
@@ -242,7 +242,7 @@ class Suite(ProgramTest):
             self.assertIn("layer=conv1", result.stderr.splitlines()[-1])
             self.assertIn("made wrong by a test", result.stderr.splitlines()[-1])
             self.assertTrue(rows_of(self.out / "update.jsonl"))
-        self.assertEqual(run(*words, "--fresh").returncode, 0)
+        self.assertEqual(run(*words, "--restart").returncode, 0)
 
     def short_suite(self):
         """The words of a suite of one quick step, which was carried out; and its result file."""
@@ -266,9 +266,9 @@ class Suite(ProgramTest):
                             (lambda: shutil.rmtree(mark.parent), "nothing tells that")]:
             change()
             refused = run(*words, self.out)
-            self.assert_refused(refused, 2, results, why, "--fresh")
+            self.assert_refused(refused, 2, results, why, "--restart")
             self.assertIn("of somebody else", results.read_text())
-        again = run(*words, self.out, "--fresh")
+        again = run(*words, self.out, "--restart")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotIn("of somebody else", results.read_text())
 
@@ -287,7 +287,7 @@ class Suite(ProgramTest):
         shutil.rmtree(self.out)
         words = ["run", self.suite, "--workers", 1, "-o", self.out]
         self.out.mkdir()
-        for fresh in [[], ["--fresh"]]:
+        for fresh in [[], ["--restart"]]:
             results.write_text("precious notes")
             self.assert_refused(run(*words, *fresh), 2, results, "is not a result file")
             self.assertEqual(results.read_text(), "precious notes")
@@ -301,7 +301,7 @@ class Suite(ProgramTest):
         note.parent.mkdir(parents=True)
         note.write_text("precious notes")
         (self.out / ".done" / "list").write_text("todo")
-        for fresh in [[], ["--fresh"]]:
+        for fresh in [[], ["--restart"]]:
             self.assertEqual(run(*words, *fresh).returncode, 0)
             self.assertTrue(note.exists() and (self.out / ".done" / "list").exists())
 
@@ -317,7 +317,7 @@ steps:
         self.assertEqual(run(*words).returncode, 0)
         before = (self.out / "second.jsonl").read_text()
         (self.out / "first.jsonl").unlink()
-        self.assert_refused(run(*words), 2, "second.jsonl", 'step "first" before it is to be done again', "--fresh")
+        self.assert_refused(run(*words), 2, "second.jsonl", 'step "first" before it is to be done again', "--restart")
         self.assertEqual((self.out / "second.jsonl").read_text(), before)
         (self.out / "second.jsonl").unlink()
         self.assertEqual(run(*words).returncode, 0)

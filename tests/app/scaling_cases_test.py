@@ -169,7 +169,7 @@ class ScalingCases(ProgramTest):
             self.assert_refused(run(verb, "--cases", curves, *words), 2, "holds curves of collectives")
         self.assertEqual(len(run("predict", "--cases", curves).stdout.splitlines()), 1)
         self.assertIn("loglog", run("validate", "--cases", curves).stdout)
-        self.assert_refused(run("validate", "--cases", few, "--model", model, "--nodes", "several", "--quality", "C"),
+        self.assert_refused(run("validate", "--cases", few, "--model", model, "--nodes", "several", "--data-quality", "C"),
                             2, "is of several nodes")
 
     @unittest.skipUnless(OPEN.exists(), "the published cases are not there")

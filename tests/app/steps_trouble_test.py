@@ -98,7 +98,7 @@ class StepsTrouble(ProgramTest):
         derives = {"name": "derives", "always": True, "command": "validate {out} --machine {out}/none.json"}
         _, said = self.carry_out(self.suite(long(5), 1, [derives]), 4)
         self.assertIn("2 steps of this suite failed: first, derives", said)
-        self.carry_out(self.suite(SHORT + " -o {out}/long.jsonl", 200, [derives]), 2, "--fresh")
+        self.carry_out(self.suite(SHORT + " -o {out}/long.jsonl", 200, [derives]), 2, "--restart")
 
     def test_a_step_that_crashes_is_told_and_the_others_follow(self):
         process = start("run", self.suite(long(1000)), "-o", self.out)

@@ -100,14 +100,15 @@ class Sweeps(ProgramTest):
         words = ["--ranks", "4,16", "--batch", 16, "--schedule", "sequential,wait_free", *served]
         exposed = {}
         for callers in ["ranks", "nodes"]:
-            rows = self.sweep(*words, "--callers", callers)["rows"]
+            rows = self.sweep(*words, "--server-clients", callers)["rows"]
             self.assertEqual({(row["run"]["transport"], row["run"]["callers"]) for row in rows}, {("grpc", callers)})
             exposed[callers] = rows[-1]["time"]["t_comm_exposed_s"]
         self.assertLess(exposed["nodes"], exposed["ranks"])
-        refused = [(["--callers", "nodes"], "callers changes nothing here"),
-                   (["--callers", "nodes", *served[:2]], "setting of the transports grpc"),
-                   (["--callers", "node", *served], 'Did you mean "nodes"?'),
-                   (["--callers", "nodes", "--servers", 9, *served], "servers is 9, and 16 ranks are on")]
+        refused = [(["--server-clients", "nodes"], "dlscale: --server-clients changes nothing here"),
+                   (["--cycle", "1 ms"], "dlscale: --cycle changes nothing here"),
+                   (["--server-clients", "nodes", *served[:2]], "setting of the transports grpc"),
+                   (["--server-clients", "node", *served], 'Did you mean "nodes"?'),
+                   (["--server-clients", "nodes", "--servers", 9, *served], "servers is 9, and 16 ranks are on")]
         for more, part in refused:
             self.assert_refused(run(*self.words, "--ranks", 16, *more), 2, part)
 

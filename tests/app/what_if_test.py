@@ -45,7 +45,7 @@ class WhatIf(ProgramTest):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--format", "json"]
         for schedule in ("wait_free", "horovod", "priority"):
             even, uneven = (json.loads(run(*words, "--schedule", schedule, *more).stdout)["predictions"]
-                            for more in ([], ["--stragglers", "5 %"]))
+                            for more in ([], ["--straggler-spread", "5 %"]))
             self.assertEqual(even[0]["time"], uneven[0]["time"])
             added = uneven[1]["time"]["t_iter_s"] - even[1]["time"]["t_iter_s"]
             # What is ready a little later may still be so at the same look of Horovod's thread.

@@ -1,4 +1,4 @@
-// Contention from rows of bench comm --beside whose slow-downs are known.
+// Contention from rows of bench comm --overlap-with whose slow-downs are known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -294,10 +294,10 @@ TEST(ContentionFit, SaysWhichCachesItPassesOver) {
   rows[1].axes["cache"] = "reused";
   const auto notes = contention_notes(std::vector{beside_file(rows)}, {});
   ASSERT_EQ(notes.size(), 2U);
-  EXPECT_NE(notes[0].find("2 results of bench comm --beside with cache = hot are left out"),
+  EXPECT_NE(notes[0].find("2 results of bench comm --overlap-with with cache = hot are left out"),
             std::string::npos)
       << notes[0];
-  EXPECT_NE(notes[1].find("1 result of bench comm --beside with cache = reused is left out"),
+  EXPECT_NE(notes[1].find("1 result of bench comm --overlap-with with cache = reused is left out"),
             std::string::npos)
       << notes[1];
   CalibrateOptions native;

@@ -100,7 +100,7 @@ TEST_F(Gpus, OnlyNormalisePictures) {
     static_cast<void>(one(InputCopy::on_path));
     FAIL() << "a processor normalised apart from the loader";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("--normalise host"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--normalize host"), std::string::npos);
   }
 }
 

@@ -180,7 +180,7 @@ echo "ended with $code after $(($(date +%s) - begin)) s"
 class HostCutOff(FaultTest):
     def cut_off(self, host, rank, words):
         """The rank that is lost is on the host that is cut off."""
-        job = shlex.join(map(str, [MPIEXEC, "-n", 2, PROGRAM, *words, "--patience", PATIENCE]))
+        job = shlex.join(map(str, [MPIEXEC, "-n", 2, PROGRAM, *words, "--heartbeat-timeout", PATIENCE]))
         script = CUT_OFF.format(job=job, out=self.out, host=host)
         result = subprocess.run(
             arguments("--hosts", "2", "--bandwidth", "1Gb/s", command=["sh", "-c", script]),

@@ -84,7 +84,7 @@ TEST_F(Outputs, OfNobodyKnowsWhomAreKept) {
   measure("two");
   EXPECT_THAT(refusal({step("one"), step("two")}),
               AllOf(HasSubstr("one.jsonl and 1 more, 2 measurements"), HasSubstr("nothing tells"),
-                    HasSubstr("--fresh")));
+                    HasSubstr("--restart")));
   EXPECT_EQ(refusal({step("one"), step("two")}, Fresh::yes), "");
 }
 
@@ -121,12 +121,12 @@ TEST_F(Outputs, AreNotAllLostWhereStepsBeforeThemAreDone) {
   EXPECT_THAT(refusal(steps),
               AllOf(HasSubstr("two.jsonl and 1 more, 2 measurements"),
                     HasSubstr("move these files away to measure only that anew (1 step done before "
-                              "stays); --fresh discards all.")));
+                              "stays); --restart discards all.")));
   fs::remove(file("two"));
   fs::remove(file("three"));
   EXPECT_EQ(refusal(steps), "");
   fs::remove_all(folder_ / ".done");
-  EXPECT_THAT(refusal(steps), HasSubstr("or give --fresh to discard them."));
+  EXPECT_THAT(refusal(steps), HasSubstr("or give --restart to discard them."));
 }
 
 TEST_F(Outputs, ThatWereGivenUpMayGo) {

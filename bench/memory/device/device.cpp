@@ -74,7 +74,7 @@ DeviceSelection selection_of(const Context& context, const backend::ProbedDevice
           .kernels = context.integers("kernels"),
           .copy_bytes = sizes_of(context, "copy_sizes", {.unit = 1, .beyond = beyond}),
           .memories = parsed(context, "host_memory", parse_memory),
-          .companies = parsed(context, "company", parse_company)};
+          .companies = parsed(context, "concurrent_with", parse_company)};
 }
 
 void refuse_idle_axes(const Context& context) {
@@ -89,7 +89,7 @@ void refuse_idle_axes(const Context& context) {
                                        {"kernels", launches},
                                        {"copy_sizes", {"h2d", "d2h", "d2d"}},
                                        {"host_memory", {"h2d", "d2h"}},
-                                       {"company", {"h2d", "d2h", "d2d"}}});
+                                       {"concurrent_with", {"h2d", "d2h", "d2d"}}});
 }
 
 std::vector<Cell> make_cells(Context& context) {
@@ -132,10 +132,10 @@ const Benchmark device{
          {"kernels", "launch, launch_synchronised, launch_graph: kernels at once", "1,10,100,500"},
          {"copy_sizes", "h2d, d2h, d2d: bytes", "4 B,4 KiB,64 KiB,1 MiB,16 MiB,256 MiB"},
          {"host_memory", "h2d, d2h: pageable, pinned, registered", "pageable,pinned,registered"},
-         {"company",
-          "h2d, d2h, d2d: what goes on beside a copy: solo, bidirectional (copies the other way), "
-          "kernel (which computes)",
-          "solo,bidirectional,kernel"},
+         {"concurrent_with",
+          "h2d, d2h, d2d: what runs beside a copy: none, copy (the other way), kernel (which "
+          "computes)",
+          "none,copy,kernel"},
          {"backend", "compute backend whose device is probed", "cuda"}},
     .cells = make_cells};
 

@@ -135,7 +135,7 @@ void add_copy(Cells& cells, const std::string& operation, const backend::CopySpe
   cells.expect_room("--copy-sizes", 2 * size);
   Axes axes{{"operation", operation},
             {"bytes", std::to_string(spec.bytes)},
-            {"company", std::string(company_name(spec.company))}};
+            {"concurrent_with", std::string(company_name(spec.company))}};
   if (!within) axes["host_memory"] = memory_name(spec.memory);
   cells.probe(std::move(axes), bytes_moved(within ? 2 * size : size),
               [spec](DeviceProbes& probes) { return probes.copies(spec); });
@@ -175,8 +175,8 @@ constexpr std::array paths{Named<ChasePath>{"all_caches", ChasePath::all_caches}
 constexpr std::array memories{Named<HostMemory>{"pageable", HostMemory::pageable},
                               Named<HostMemory>{"pinned", HostMemory::pinned},
                               Named<HostMemory>{"registered", HostMemory::registered}};
-constexpr std::array companies{Named<Company>{"solo", Company::solo},
-                               Named<Company>{"bidirectional", Company::bidirectional},
+constexpr std::array companies{Named<Company>{"none", Company::solo},
+                               Named<Company>{"copy", Company::bidirectional},
                                Named<Company>{"kernel", Company::kernel}};
 
 }  // namespace
@@ -211,7 +211,7 @@ HostMemory parse_memory(std::string_view name) {
   return value_of<HostMemory>(name, memories, "--host-memory");
 }
 Company parse_company(std::string_view name) {
-  return value_of<Company>(name, companies, "--company");
+  return value_of<Company>(name, companies, "--concurrent-with");
 }
 
 }  // namespace dlscale::bench

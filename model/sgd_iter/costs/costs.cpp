@@ -433,7 +433,7 @@ void check_device(const Cluster& cluster, const Run& run) {
     refuse("batches copied ahead", "it has no copy engine", "--input-copy on_path");
   }
   if (run.normalisation != Normalisation::host) {
-    refuse("pictures normalised on the device", "it reads what the host wrote", "--normalise host");
+    refuse("pictures normalised on the device", "it reads what the host wrote", "--normalize host");
   }
   if (run.launch != Launch::eager) {
     refuse("graphs of kernels", "it launches none", "--launch eager");

@@ -475,9 +475,9 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
     EXPECT_EQ(complaint("all_reduce", {{"algorithm", "all"}, {"servers", "2"}}), "");
     EXPECT_EQ(complaint("all_reduce,barrier", {{"algorithm", "ring"}, {"sizes", "4B"}}), "");
     EXPECT_THAT(complaint("sendrecv,barrier", {{"beside", "memcpy"}}),
-                HasSubstr("--beside has no effect on sendrecv, barrier"));
+                HasSubstr("--overlap-with has no effect on sendrecv, barrier"));
     EXPECT_THAT(complaint("all_reduce", {{"beside_work", "2"}}),
-                HasSubstr("--beside-work has no effect: nothing is done beside"));
+                HasSubstr("--overlap-work has no effect: nothing is done beside"));
     EXPECT_THAT(complaint("all_reduce", {{"backend", "reference"}}),
                 HasSubstr("--backend has no effect"));
     EXPECT_THAT(complaint("all_reduce", {{"beside", "memcpy"}, {"threads", "1"}}),

@@ -390,7 +390,7 @@ TEST(DeviceMessages, NeedADeviceThatHasMemoryOfItsOwnAndNothingBeside) {
                 HasSubstr("--memory device needs a backend with memory of its own, and reference "
                           "computes in the host's"));
     EXPECT_THAT(complaint({{"memory", "host,device"}, {"beside", "memcpy"}}),
-                HasSubstr("--beside is work of the processor"));
+                HasSubstr("--overlap-with is work of the processor"));
     EXPECT_THAT(complaint({{"memory", "gpu"}}), HasSubstr("Write host or device."));
     EXPECT_THAT(complaint({{"memory", "host"}, {"collectives", "barrier"}}),
                 HasSubstr("--memory has no effect on barrier"));

@@ -240,7 +240,7 @@ TEST(OverlapMessages, EndOnAllRanksWhereTheWorkThrows) {
 TEST(OverlapMessages, AreUnsupportedWhereTheWorkIs) {
   backend::run_on_threads(2, [](Communicator& ranks) {
     const OverlapSetup beside{.make_work = []() -> std::unique_ptr<OverlapWork> {
-      throw Unsupported("There is no such work here. Use another --beside.");
+      throw Unsupported("There is no such work here. Use another --overlap-with.");
     }};
     const Message message{.collective = "all_reduce", .bytes = 4096};
     const Measurement row = measure_overlap(message, {}, beside, Sampler(ranks, quick));

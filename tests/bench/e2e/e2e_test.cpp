@@ -301,7 +301,7 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
     EXPECT_TRUE(contains(refused({{"trace", none}}), none + "-rank0.json")) << none;
   }
   EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
-  EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalise host"));
+  EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalize host"));
   EXPECT_TRUE(contains(refused({{"normalise", "devices"}}), "Did you mean \"device\"?"));
   EXPECT_TRUE(contains(refused({{"launch", "graphs"}}), "Did you mean \"graph\"?"));
 }

@@ -253,7 +253,7 @@ TEST(BenchGemm, MeasuresTheProductsOfConvolutionsOnceAsIm2colRunsThem) {
 TEST(BenchGemm, MeasuresTheProductsOfAllPixelsOfConvolutionsWhereAskedTo) {
   const auto kernels = [](const std::string& cut) {
     std::set<std::string> found;
-    for (const Cell& cell : cells({{"network", "vgg16"}, {"batch", "4"}, {"cut", cut}})) {
+    for (const Cell& cell : cells({{"network", "vgg16"}, {"batch", "4"}, {"gemm_source", cut}})) {
       found.insert(cell.axes.at("kernel"));
     }
     return found;
@@ -267,8 +267,8 @@ TEST(BenchGemm, MeasuresTheProductsOfAllPixelsOfConvolutionsWhereAskedTo) {
   std::set<std::string> both = kernels("blocks");
   both.insert(whole.begin(), whole.end());
   EXPECT_EQ(kernels("blocks,whole"), both);
-  EXPECT_THROW((void)cells({{"cut", "whole"}}), ConfigError) << "of no network";
-  EXPECT_THROW((void)cells({{"network", "vgg16"}, {"cut", "half"}}), ConfigError);
+  EXPECT_THROW((void)cells({{"gemm_source", "whole"}}), ConfigError) << "of no network";
+  EXPECT_THROW((void)cells({{"network", "vgg16"}, {"gemm_source", "half"}}), ConfigError);
 }
 
 TEST(BenchGemm, TimesTheCallByWhichOurConvolutionsMultiply) {

@@ -72,8 +72,8 @@ TEST_F(BenchDevice, HasACellForEveryCombinationThatConcernsAnOperation) {
 
 TEST_F(BenchDevice, NamesWhatACellIs) {
   const std::map<std::string, std::string> expected{
-      {"operation", "d2h"},        {"bytes", "1048576"},         {"backend", "fake"},
-      {"host_memory", "pageable"}, {"company", "bidirectional"}, {"ranks", "1"},
+      {"operation", "d2h"},        {"bytes", "1048576"},        {"backend", "fake"},
+      {"host_memory", "pageable"}, {"concurrent_with", "copy"}, {"ranks", "1"},
       {"ranks_on_node", "1"}};
   const std::vector<Cell> found = cells("d2h");
   EXPECT_TRUE(std::any_of(found.begin(), found.end(),
@@ -135,7 +135,7 @@ TEST_F(BenchDevice, RecordsWhatTheDeviceDoesNotOfferWithItsReason) {
   EXPECT_EQ(graph.status, Status::unsupported);
   EXPECT_EQ(graph.reason, "this device has no graphs");
   for (const Cell& cell : cells("d2d")) {
-    const bool refused = axis(cell, "company") == "bidirectional";
+    const bool refused = axis(cell, "concurrent_with") == "copy";
     EXPECT_EQ(measured(cell).status, refused ? Status::unsupported : Status::ok);
   }
 }
@@ -216,10 +216,10 @@ TEST(DeviceNames, AreReadAsTheyAreWritten) {
   for (const char* name : {"pageable", "pinned", "registered"}) {
     EXPECT_EQ(memory_name(parse_memory(name)), name);
   }
-  for (const char* name : {"solo", "bidirectional", "kernel"}) {
+  for (const char* name : {"none", "copy", "kernel"}) {
     EXPECT_EQ(company_name(parse_company(name)), name);
   }
-  EXPECT_TRUE(contains(config_error([] { parse_company("friends"); }), "bidirectional"));
+  EXPECT_TRUE(contains(config_error([] { parse_company("friends"); }), "copy"));
   EXPECT_TRUE(contains(config_error([] { parse_memory("paged"); }), "pageable"));
   EXPECT_TRUE(contains(config_error([] { parse_path("l3"); }), "all_caches"));
 }
@@ -249,7 +249,7 @@ TEST(BenchDeviceAxes, RefuseOptionsWithoutEffectOnTheOperations) {
   const std::map<std::string, std::string> of{
       {"sizes", "launch"},       {"chase_sizes", "levels"}, {"strides", "copy"},
       {"paths", "bank_latency"}, {"bank_strides", "chase"}, {"kernels", "bank_throughput"},
-      {"copy_sizes", "triad"},   {"host_memory", "d2d"},    {"company", "launch_graph"}};
+      {"copy_sizes", "triad"},   {"host_memory", "d2d"},    {"concurrent_with", "launch_graph"}};
   const Benchmark* benchmark = family<Benchmark>().find("device");
   EXPECT_EQ(of.size() + 2, benchmark->axes.size()) << "all but operations and backend";
   for (const auto& [axis, operation] : of) {

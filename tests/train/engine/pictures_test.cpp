@@ -120,7 +120,7 @@ TEST(TrainingOnBytes, IsRefusedWhereTheDeviceComputesInHostMemory) {
     check_normalisation(*host, Normalisation::device);
     FAIL() << "reference was to normalise pictures";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("--normalise host"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--normalize host"), std::string::npos);
   }
   const Network network = chain_network();
   Program program(network, *host, picture_batch, DType::f32);

@@ -1,4 +1,4 @@
-// dlscale choose: predicts the fastest algorithm for every convolution of a network.
+// dlscale select-algorithm: predicts the fastest algorithm for every convolution of a network.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@
 namespace dlscale::app {
 namespace {
 
-struct ChooseOptions {
+struct SelectOptions {
   std::string network;
   std::string kernels;
   int batch = 8;
@@ -55,7 +55,7 @@ std::vector<report::LayerChoice> convolution_steps(const Network& network) {
   return choices;
 }
 
-ExitCode choose(const ChooseOptions& options) {
+ExitCode select_algorithm(const SelectOptions& options) {
   const Network network = load_network(options.network);
   Run run;
   run.network = network.name();
@@ -97,8 +97,8 @@ ExitCode choose(const ChooseOptions& options) {
   return report::exit_code(choices);
 }
 
-void declare_choose(CLI::App& verb, ExitCode& result) {
-  auto options = std::make_shared<ChooseOptions>();
+void declare_select_algorithm(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<SelectOptions>();
   verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
       ->type_name("NETWORK")
       ->required();
@@ -120,14 +120,16 @@ void declare_choose(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Exit code 2: no algorithm fits into --workspace; 3: of no convolution it is known that one "
       "does.\n"
-      "Example: dlscale choose --network vgg16 --batch 8 --kernels kernels.json --workspace \"64 "
+      "Example: dlscale select-algorithm --network vgg16 --batch 8 --kernels kernels.json "
+      "--workspace \"64 "
       "MiB\"");
-  verb.callback([options, &result] { result = choose(*options); });
+  verb.callback([options, &result] { result = select_algorithm(*options); });
 }
 
 }  // namespace
 
-extern const Verb choose_verb{"choose", "Name the fastest algorithm for each convolution",
-                              declare_choose};
+extern const Verb select_algorithm_verb{"select-algorithm",
+                                        "Name the fastest algorithm for each convolution",
+                                        declare_select_algorithm};
 
 }  // namespace dlscale::app

@@ -1,4 +1,4 @@
-#include "app/options/what_if_options.hpp"
+#include "app/options/hardware_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,13 +10,82 @@
 #include <system_error>
 #include <utility>
 
+#include "app/cli/number_sweep.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/device_file.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/messages/asked_all_reduce.hpp"
 #include "model/what_if/other_device.hpp"
 #include "model/what_if/stated_inputs.hpp"
 
 namespace dlscale::app {
+namespace {
+
+constexpr BytesPerSecond least_bandwidth(1);
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  std::size_t from = 0;
+  for (std::size_t comma = 0; comma != std::string::npos; from = comma + 1) {
+    comma = list.find(',', from);
+    items.push_back(list.substr(from, comma - from));
+  }
+  return items;
+}
+
+/// An option that was not given stays empty.
+template <class Q>
+std::vector<std::string> values(std::string_view option, const std::string& list) {
+  if (list.empty()) return {""};
+  return swept_quantities<Q>(option, split(list));
+}
+
+}  // namespace
+
+void InterNodeOptions::declare(CLI::App& command) {
+  command
+      .add_option("--inter-node-bandwidth,--bandwidth", bandwidth,
+                  "Bandwidth of the link between nodes, such as 10Gb/s")
+      ->type_name("RATE");
+  command
+      .add_option("--inter-node-latency,--latency", latency, "Latency of this link, such as 50us")
+      ->type_name("TIME");
+}
+
+std::vector<InterNodeOptions> InterNodeOptions::each() const {
+  std::vector<InterNodeOptions> all;
+  const auto latencies = values<Seconds>("--inter-node-latency", latency);
+  for (const std::string& rate : values<BytesPerSecond>("--inter-node-bandwidth", bandwidth)) {
+    for (const std::string& start : latencies) all.push_back({rate, start});
+  }
+  return all;
+}
+
+void InterNodeOptions::apply(Cluster& cluster) const {
+  if (bandwidth.empty() && latency.empty()) return;
+  if (bandwidth.empty()) {
+    throw ConfigError(
+        "--inter-node-latency needs --inter-node-bandwidth beside it: a link has both.");
+  }
+  LinkSpec& link = cluster.inter_node;
+  link.name = "link between nodes, as stated";
+  link.bandwidth = parse_quantity<BytesPerSecond>(bandwidth, "--inter-node-bandwidth");
+  if (!latency.empty()) link.latency = parse_quantity<Seconds>(latency, "--inter-node-latency");
+  if (link.bandwidth < least_bandwidth || link.latency < Seconds()) {
+    throw ConfigError(
+        "--inter-node-bandwidth must be 1 B/s or more and --inter-node-latency not below 0 (no "
+        "link is like that). Write, for example, 10Gb/s and 50us.");
+  }
+  link.source = "stated on the command line, not measured";
+  if (!cluster.nccl) return;
+  if (!latency.empty() && cluster.all_reduce == AllReduceRule::nccl) {
+    throw ConfigError(
+        "--inter-node-latency has no part in NCCL's cost model, which has latencies of its own. "
+        "Leave it out, or ask for --all-reduce ring or hierarchical.");
+  }
+  cluster.nccl->adapter_bandwidth = link.bandwidth / cluster.nccl->adapters;
+}
+
 namespace {
 
 DeviceSheet find_sheet(const std::string& name) {
@@ -99,7 +168,7 @@ model::SpreadShape parse_shape(std::string_view text) {
   if (text == "normal") return model::SpreadShape::normal;
   if (text == "exponential") return model::SpreadShape::exponential;
   throw ConfigError(
-      fmt::format("--straggler-shape: no spread is called {}. Write normal, log_normal or "
+      fmt::format("--straggler-distribution: no spread is called {}. Write normal, log_normal or "
                   "exponential.",
                   text));
 }
@@ -108,20 +177,22 @@ model::SpreadShape parse_shape(std::string_view text) {
 
 void StragglerOptions::declare(CLI::App& command) {
   command
-      .add_option("--stragglers", deviation,
+      .add_option("--straggler-spread", deviation,
                   "Add the wait for the slowest rank; the value is the standard deviation of "
                   "a rank's compute time over its mean, such as 5%")
       ->type_name("PERCENT");
   command
-      .add_option("--straggler-shape", shape, "Distribution of these times (default: log_normal)")
+      .add_option("--straggler-distribution", shape,
+                  "Distribution of these times (default: log_normal)")
       ->type_name("{normal,log_normal,exponential}");
 }
 
 void StragglerOptions::refuse_beside(const std::string& option) const {
   if (deviation.empty() && shape.empty()) return;
-  throw ConfigError(fmt::format(
-      "--stragglers has no effect beside {}, which tells of one rank. Leave out one of the two.",
-      option));
+  throw ConfigError(
+      fmt::format("--straggler-spread has no effect beside {}, which tells of one rank. Leave out "
+                  "one of the two.",
+                  option));
 }
 
 model::RankSpread StragglerOptions::spread() const {
@@ -129,16 +200,17 @@ model::RankSpread StragglerOptions::spread() const {
   if (deviation.empty() && shape.empty()) return spread;
   if (deviation.empty()) {
     throw ConfigError(
-        "--straggler-shape needs --stragglers beside it: a shape alone does not say how wide. "
+        "--straggler-distribution needs --straggler-spread beside it: a shape alone does not say "
+        "how wide. "
         "Write, for "
-        "example, --stragglers 5%.");
+        "example, --straggler-spread 5%.");
   }
   spread.shape = parse_shape(shape);
   const double most = model::most_deviation(spread.shape);
   const std::optional<double> value = parse_percent(deviation);
   if (!value || !(*value >= 0 && *value <= most)) {
     throw ConfigError(fmt::format(
-        "--stragglers: {} is not a standard deviation over the mean from 0 % to {:g} %, "
+        "--straggler-spread: {} is not a standard deviation over the mean from 0 % to {:g} %, "
         "above which times of that shape would be negative or all tail. Write, for "
         "example, 5%.",
         deviation, 100 * most));

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cluster/cluster.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
@@ -11,6 +12,21 @@ class App;
 }
 
 namespace dlscale::app {
+
+/// --inter-node-bandwidth and --inter-node-latency: the link between nodes, which a machine
+/// measured on one node lacks and a what-if question changes. Values are kept as typed; commands
+/// that take one link refuse a list.
+struct InterNodeOptions {
+  std::string bandwidth;
+  std::string latency;
+  void declare(CLI::App& command);
+  [[nodiscard]] bool given() const { return !bandwidth.empty(); }
+  /// One link for each bandwidth with each latency if lists or sweeps were given
+  /// (app/cli/number_sweep.hpp); else only itself. Throws ConfigError.
+  [[nodiscard]] std::vector<InterNodeOptions> each() const;
+  /// Overrides the link of `cluster` if an option was given. Throws ConfigError.
+  void apply(Cluster& cluster) const;
+};
 
 /// --set, --device and --sharp of predict: hardware that differs from the machine's.
 struct WhatIfOptions {
@@ -27,8 +43,8 @@ struct WhatIfOptions {
   void check(const Run& run) const;
 };
 
-/// --stragglers and --straggler-shape: the variation of compute times among ranks, which machine
-/// files do not describe.
+/// --straggler-spread and --straggler-distribution: the variation of compute times among ranks,
+/// which machine files do not describe.
 struct StragglerOptions {
   std::string deviation;
   std::string shape;
