@@ -106,7 +106,7 @@ Where find_place(const CellCall& call) {
   }
   run.launcher_settings = launcher_settings();
   run.program = own_program().string();
-  run.budget_s = call.options.time_budget_s;
+  if (call.options.time_budget_s) run.budget_s = *call.options.time_budget_s;
   run.progress = ProgressLine::kind_for(call.quiet);
   return where;
 }

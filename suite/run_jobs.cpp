@@ -19,7 +19,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/shell_words.hpp"
 #include "suite/cells/summary.hpp"
-#include "suite/definition/suite_progress.hpp"
+#include "suite/job/job.hpp"
 #include "suite/launch/allocation.hpp"
 #include "suite/launch/batch_script.hpp"
 #include "suite/launch/slurm.hpp"
@@ -85,7 +85,7 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
 }
 
 /// A job that was submitted, or will be, in this call or an earlier one.
-struct Job {
+struct QueuedJob {
   const JobsPlace* place = nullptr;
   int nodes = 1;
   std::vector<SuiteCell> cells;  ///< cells that run on this number of nodes
@@ -125,7 +125,7 @@ class Jobs {
         line_(places.front().call.progress) {}
 
   JobsEnd carry_out() {
-    std::vector<Job> waiting = jobs_to_submit();
+    std::vector<QueuedJob> waiting = jobs_to_submit();
     while (!waiting.empty() || !running_.empty()) {
       throw_interrupted();
       const std::size_t most =
@@ -144,7 +144,7 @@ class Jobs {
 
  private:
   /// The number of a job of an earlier call that still waits or runs; empty if there is none.
-  [[nodiscard]] std::string earlier_job(const Job& job) {
+  [[nodiscard]] std::string earlier_job(const QueuedJob& job) {
     std::ifstream stream(job.file(".job"));
     std::string text;
     std::getline(stream, text);
@@ -154,19 +154,19 @@ class Jobs {
   }
 
   /// A note if the job of an earlier call was submitted with a different script.
-  [[nodiscard]] static std::string other_script(const Job& job) {
+  [[nodiscard]] static std::string other_script(const QueuedJob& job) {
     if (content_of(job.file(".sh")) == job.script()) return "";
     return fmt::format("; its script differs from this call's, which \"scancel {}\" makes way for",
                        job.number);
   }
 
   /// Reports jobs that need more usable nodes than the partition has.
-  std::vector<Job> jobs_to_submit() {
+  std::vector<QueuedJob> jobs_to_submit() {
     const std::vector<SlurmNode> nodes = slurm_nodes(partition_.name);
-    std::vector<Job> waiting;
+    std::vector<QueuedJob> waiting;
     for (const JobsPlace& place : places_) {
       for (auto& [count, cells] : by_nodes(place.cells)) {
-        Job job{&place, count, cells, "", ""};
+        QueuedJob job{&place, count, cells, "", ""};
         if (job.left() == 0) continue;
         job.number = earlier_job(job);
         if (!job.number.empty()) {
@@ -187,13 +187,13 @@ class Jobs {
     return std::ranges::count_if(nodes, &SlurmNode::usable);
   }
 
-  static bool has_room(const std::vector<SlurmNode>& nodes, const Job& job) {
+  static bool has_room(const std::vector<SlurmNode>& nodes, const QueuedJob& job) {
     if (job.place->call.node.empty()) return job.nodes <= usable(nodes);
     const auto node = std::ranges::find(nodes, job.place->call.node, &SlurmNode::name);
     return node != nodes.end() && node->usable();
   }
 
-  void tell_want_of_nodes(const std::vector<SlurmNode>& nodes, const Job& job) {
+  void tell_want_of_nodes(const std::vector<SlurmNode>& nodes, const QueuedJob& job) {
     end_.lost_nodes = true;
     const std::string unusable = unusable_text(nodes);
     fmt::print(stderr,
@@ -203,7 +203,7 @@ class Jobs {
                unusable.empty() ? "" : ", and not " + unusable);
   }
 
-  void submit(Job job) {
+  void submit(QueuedJob job) {
     const fs::path script = fs::absolute(job.file(".sh")).lexically_normal();
     write_for_good(script, job.script());
     const std::size_t cells = job.left();
@@ -258,7 +258,7 @@ class Jobs {
   }
 
   void look_at_jobs() {
-    for (Job& job : running_) {
+    for (QueuedJob& job : running_) {
       const SlurmJob now = ask_about(job.number);
       if (now.ended()) {
         tell_end(job, now);
@@ -267,11 +267,11 @@ class Jobs {
         tell_waiting(job, now);
       }
     }
-    std::erase_if(running_, [](const Job& job) { return job.number.empty(); });
+    std::erase_if(running_, [](const QueuedJob& job) { return job.number.empty(); });
   }
 
   /// Reports each reason once, except that other jobs come first (Priority, Resources).
-  void tell_waiting(Job& job, const SlurmJob& now) {
+  void tell_waiting(QueuedJob& job, const SlurmJob& now) {
     const bool of_interest = now.state == "PENDING" && !now.reason.empty() &&
                              now.reason != "None" && now.reason != "Priority" &&
                              now.reason != "Resources";
@@ -284,7 +284,7 @@ class Jobs {
   }
 
   /// Reports the end of a job; files written by its nodes may appear here a little later.
-  void tell_end(const Job& job, const SlurmJob& now) {
+  void tell_end(const QueuedJob& job, const SlurmJob& now) {
     for (int look = 0; look < 10 && now.state == "COMPLETED" && job.left() > 0; ++look) {
       std::this_thread::sleep_for(milliseconds(300));
     }
@@ -326,7 +326,7 @@ class Jobs {
     if (signal == 0) return;
     line_.clear();
     std::vector<std::string> numbers;
-    for (const Job& job : running_) numbers.push_back(job.number);
+    for (const QueuedJob& job : running_) numbers.push_back(job.number);
     if (!numbers.empty()) {
       fmt::print(
           stderr,
@@ -341,7 +341,7 @@ class Jobs {
   const Partition& partition_;
   std::size_t cells_;
   ProgressLine line_;
-  std::vector<Job> running_;
+  std::vector<QueuedJob> running_;
   JobsEnd end_;
 };
 

@@ -22,8 +22,7 @@
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
-#include "suite/cells/orphans.hpp"
-#include "suite/cells/row.hpp"
+#include "suite/job/job.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -230,7 +229,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
   ChildOptions options;
-  options.variables = {{suite::cell_variable, place_of_run(stem)}};
+  options.variables = {{suite::place_variable, place_of_run(stem)}};
   options.log = log;
   options.timeout_s = arm.timeout_s;
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child

@@ -14,7 +14,6 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "core/system/facts.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/words.hpp"
 
@@ -182,20 +181,6 @@ CellStatus parse_status(std::string_view word) {
   return parse_word("status of a cell", word, all_statuses, cell_status_name);
 }
 
-/// Sum of the counts of the kernel's thermal_throttle driver over all processors.
-std::optional<std::int64_t> throttle_count(const fs::path& root) {
-  constexpr std::array counters{"core_throttle_count", "package_throttle_count"};
-  std::optional<std::int64_t> sum;
-  std::error_code absent;
-  for (const auto& cpu : fs::directory_iterator(root / "sys/devices/system/cpu", absent)) {
-    for (const char* counter : counters) {
-      std::ifstream stream(cpu.path() / "thermal_throttle" / counter);
-      if (std::int64_t count = 0; stream >> count) sum = sum.value_or(0) + count;
-    }
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::string_view cell_status_name(CellStatus status) {
@@ -318,21 +303,6 @@ CellRow parse_row(std::string_view line) {
   } catch (const ordered_json::exception&) {
     throw ConfigError("this is not a row of a cell");
   }
-}
-
-Conditions look_at_machine(const fs::path& root) {
-  const Facts facts = capture_facts(root, [](const char*) { return nullptr; });
-  Conditions conditions;
-  std::ifstream load(root / "proc/loadavg");
-  std::getline(load, conditions.load);
-  conditions.runnable_threads = facts.at("runnable_threads");
-  conditions.clocks = facts.at("clocks");
-  conditions.throttled = throttle_count(root);
-  return conditions;
-}
-
-Conditions look_at_machine() {
-  return look_at_machine("/");
 }
 
 }  // namespace dlscale::suite

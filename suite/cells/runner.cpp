@@ -3,44 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "backend/comm/launch.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
-#include "suite/cells/orphans.hpp"
 #include "suite/cells/summary.hpp"
-#include "suite/definition/suite_progress.hpp"
+#include "suite/job/job.hpp"
 #include "suite/launch/slurm.hpp"
 
 namespace dlscale::suite {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Waits briefly for a late signal. A scheduler that ends a job may signal its programs before it
-/// signals this process. The current cell was then interrupted as well and has not crashed.
-void look_for_late_signal(const ChildExit& exit) {
-  const ExitCode code = exit_code_of(exit);
-  const bool was_signalled = exit.code > 128 || code == ExitCode::interrupted;
-  for (int look = 0; was_signalled && !exit.timed_out && look < 20; ++look) {
-    if (pending_signal() != 0) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-}
 
 /// The lost nodes of the allocation, on one of which a cell may have died. Empty if none is known
 /// to be lost, also if Slurm does not answer, as in a container without its programs.
@@ -75,22 +55,11 @@ class CellRunner {
   double carry_out(const SuiteCell& cell) {
     const fs::path folder = fs::absolute(store_.begin(cell)).lexically_normal();
     CellRow row = begin_row(cell);
-    const ChildOptions child{.variables = cell_variables(options_, cell, folder.string()),
-                             .log = folder / log_file,
-                             .timeout_s = cell.timeout_s,
-                             .signals = ChildOptions::Signals::to_child};
-    const auto start = Clock::now();
-    const ChildExit exit =
-        run_child(cell_command(options_, cell, folder.string()), options_.launcher_settings, child);
-    row.seconds = seconds_since(start);
-    if (exit.code != 0) end_orphans(folder.parent_path().string() + "/", "a cell");
-    look_for_late_signal(exit);
-    if (const int signal = pending_signal(); signal != 0) {
-      store_.give_up(cell);
-      throw Interrupted(signal);
-    }
-    row.after = look_at_machine();
-    judge(row, exit, folder);
+    const JobEnd end = run(cell, folder);
+    row.seconds = end.wall.si();
+    row.before = end.before;
+    row.after = end.after;
+    judge(row, end.exit, folder);
     if (!is_fine(row.status)) check_room(folder);
     const std::string lost = row.status == CellStatus::crashed ? lost_nodes(options_) : "";
     if (!lost.empty()) row.reason += fmt::format("; its job has lost {}", lost);
@@ -101,6 +70,21 @@ class CellRunner {
   }
 
  private:
+  /// Runs the cell in its folder, which a signal removes.
+  [[nodiscard]] JobEnd run(const SuiteCell& cell, const fs::path& folder) const {
+    try {
+      return run_job({.command = cell_command(options_, cell, folder.string()),
+                      .place = folder.string(),
+                      .variables = cell_variables(options_, cell, folder.string()),
+                      .defaults = options_.launcher_settings,
+                      .log = folder / log_file,
+                      .timeout_s = cell.timeout_s});
+    } catch (const Interrupted&) {
+      store_.give_up(cell);
+      throw;
+    }
+  }
+
   [[noreturn]] void refuse_to_go_on(const std::string& lost) const {
     throw LibraryError(fmt::format(
         "job {} has lost {}, so the cell under way died and the others cannot start; what was "
@@ -121,7 +105,6 @@ class CellRunner {
       row.nodes = options_.allocation->names;
       row.job_options = options_.allocation->options;
     }
-    row.before = look_at_machine();
     return row;
   }
 
@@ -135,7 +118,7 @@ std::map<std::string, std::string> cell_variables(const CellRunOptions& options,
                                                   const SuiteCell& cell,
                                                   const std::string& folder) {
   std::map<std::string, std::string> variables = options.place.partition.environment;
-  variables[cell_variable] = folder;
+  variables[place_variable] = folder;
   variables[backend::expected_ranks_variable] = std::to_string(cell.shape.ranks());
   return variables;
 }
@@ -154,11 +137,9 @@ std::vector<std::string> cell_command(const CellRunOptions& options, const Suite
 
 CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
                          std::span<const SuiteCell> cells) {
-  const auto start = Clock::now();
+  const TimeBudget budget(options.budget_s);
   const std::set<std::string> there = store.done();
-  std::vector<double> estimates;
-  for (const SuiteCell& cell : cells) estimates.push_back(cell.seconds);
-  TimeLeft left(estimates);
+  TimeLeft left = TimeLeft::of(cells);
   std::size_t done = 0;
   for (const SuiteCell& cell : cells) {
     if (!there.contains(cell.id)) continue;
@@ -170,8 +151,7 @@ CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
   for (const SuiteCell& cell : cells) {
     if (there.contains(cell.id)) continue;
     throw_if_interrupted();
-    const bool fits = !options.budget_s || seconds_since(start) + cell.seconds <= *options.budget_s;
-    if (!fits) return CellsEnd::out_of_time;
+    if (cell.seconds > budget.left()) return CellsEnd::out_of_time;
     line.show(cell_progress(done, cells.size(), cell.name, left.seconds()));
     left.finished(cell.seconds, runner.carry_out(cell));
     ++done;

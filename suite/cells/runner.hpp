@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,8 +23,8 @@ struct CellRunOptions {
   std::vector<std::pair<std::string, std::string>>
       launcher_settings;  ///< variables; those of the user win over them
   std::string program;    ///< path of this program
-  /// Budget of time; later only cells that are sure to end in it begin.
-  std::optional<double> budget_s;
+  /// Budget of time from the first cell on; only cells that are sure to end in it begin.
+  double budget_s = std::numeric_limits<double>::infinity();
   ProgressLine::Kind progress = ProgressLine::Kind::plain;
 };
 

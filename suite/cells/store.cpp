@@ -14,7 +14,7 @@
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "suite/cells/canary.hpp"
-#include "suite/cells/orphans.hpp"
+#include "suite/job/job.hpp"
 
 namespace dlscale::suite {
 namespace {

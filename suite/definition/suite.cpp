@@ -233,7 +233,7 @@ bool names_format(const SuiteStep& step, std::string_view option) {
          std::ranges::find(others, step.words.front()) == others.end();
 }
 
-/// The path in an option's value, which a format may precede; "-" is no file.
+/// The path in an option's value, which a format may precede; "-" names standard output.
 std::string path_in(const std::string& text, std::span<const std::string> formats) {
   const std::size_t end = text.find('=');
   const bool has_format =

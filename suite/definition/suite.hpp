@@ -13,7 +13,7 @@
 
 namespace dlscale::suite {
 
-/// What a suite has to know of the program whose commands it lists.
+/// The program whose commands a suite lists.
 struct Commands {
   std::vector<std::string> verbs;
   std::vector<std::string> formats;  ///< words that may stand before "=" in the value of -o

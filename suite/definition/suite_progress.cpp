@@ -60,12 +60,6 @@ bool is_mark(std::istream& stream) {
   return !read_mark(stream).state.empty();
 }
 
-std::vector<double> estimates_of(const std::vector<SuiteStep>& steps) {
-  std::vector<double> seconds;
-  for (const SuiteStep& step : steps) seconds.push_back(step.seconds);
-  return seconds;
-}
-
 /// Whether a path is a file or folder with content.
 bool holds_something(const fs::path& path) {
   std::error_code error;
@@ -156,25 +150,6 @@ void SuiteProgress::mark_begun(const SuiteStep& step) const {
 
 void SuiteProgress::mark_begun_alone(const SuiteStep& step) const {
   write_mark(step, begun_while_others_went_on);
-}
-
-TimeLeft::TimeLeft(std::span<const double> estimates) {
-  for (const double seconds : estimates) estimate_left_ += seconds;
-  trusted_ = 0.1 * estimate_left_;
-}
-
-TimeLeft::TimeLeft(const std::vector<SuiteStep>& steps) : TimeLeft(estimates_of(steps)) {}
-
-void TimeLeft::finished(double estimate, double seconds) {
-  estimate_left_ -= estimate;
-  estimate_done_ += estimate;
-  spent_ += seconds;
-}
-
-double TimeLeft::seconds() const {
-  if (trusted_ <= 0) return 0;
-  const double left = std::max(0.0, estimate_left_);  // rounding may make the sum negative
-  return left * (spent_ + trusted_) / (estimate_done_ + trusted_);
 }
 
 }  // namespace dlscale::suite

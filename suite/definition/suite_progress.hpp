@@ -54,25 +54,4 @@ class SuiteProgress {
   std::string build_;
 };
 
-/// Estimates the remaining time of a suite: the estimates of its steps or cells, scaled by how the
-/// completed ones compared with theirs. A tenth of the suite is assumed to have met its estimate.
-/// So the first short steps, which say little, do not dominate.
-class TimeLeft {
- public:
-  explicit TimeLeft(std::span<const double> estimates);
-  explicit TimeLeft(const std::vector<SuiteStep>& steps);
-  /// Adds a step or cell that was completed in this call or an earlier one.
-  void finished(double estimate, double seconds);
-  void finished(const SuiteStep& step, double seconds) { finished(step.seconds, seconds); }
-  /// Removes a step that does not run.
-  void left_out(const SuiteStep& step) { estimate_left_ -= step.seconds; }
-  [[nodiscard]] double seconds() const;
-
- private:
-  double trusted_ = 0;
-  double estimate_left_ = 0;
-  double estimate_done_ = 0;
-  double spent_ = 0;
-};
-
 }  // namespace dlscale::suite

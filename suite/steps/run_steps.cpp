@@ -16,7 +16,7 @@
 #include "core/system/process.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
-#include "suite/cells/orphans.hpp"
+#include "suite/job/job.hpp"
 #include "suite/launch/launch_command.hpp"
 #include "suite/steps/suite_outputs.hpp"
 
@@ -73,7 +73,6 @@ enum class Before { whole, in_part };
 /// failures, such as bad input, which end the suite. A failed validation may be a finding, and so
 /// are faulty rows of results, since other measurements stay useful.
 StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
-  if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   if (exit.timed_out) return StepEnd::failed;
   const ExitCode code = exit_code_of(exit);
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
@@ -96,17 +95,20 @@ struct StepCall {
   Begun begun = Begun::no;
   Before before = Before::whole;
   double most_s = unlimited;  ///< remaining time budget for it
+  /// Whether the budget ends the step before its own timeout does.
+  [[nodiscard]] bool cuts(const SuiteStep& step) const {
+    return most_s < step.timeout_s.value_or(unlimited);
+  }
 };
 
 /// Runs the step in its own process. Returns nothing, after a message, if it cannot be started in a
 /// suite that keeps going.
-std::optional<ChildExit> run_step(const SuiteStep& step, const StepCall& call) {
-  ChildOptions options;
-  options.variables = {{cell_variable, call.place}};
-  options.timeout_s = step.timeout_s;
-  if (call.most_s < step.timeout_s.value_or(unlimited)) options.timeout_s = call.most_s;
+std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
   try {
-    return run_child(command_line(step, call.begun), launcher_settings(), options);
+    return run_job({.command = command_line(step, call.begun),
+                    .place = call.place,
+                    .defaults = launcher_settings(),
+                    .timeout_s = call.cuts(step) ? call.most_s : step.timeout_s});
   } catch (const Error& error) {
     const bool is_absent =
         error.code() == ExitCode::bad_input || error.code() == ExitCode::not_built;
@@ -118,18 +120,17 @@ std::optional<ChildExit> run_step(const SuiteStep& step, const StepCall& call) {
 
 /// Runs the step and reports a failure.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
-  const std::optional<ChildExit> exit = run_step(step, call);
-  if (!exit) return StepEnd::lacking;
-  const StepEnd end = end_of(step, *exit, call.before);
-  const bool is_cut = exit->timed_out && call.most_s < step.timeout_s.value_or(unlimited);
-  if (is_cut) {
+  const std::optional<JobEnd> job = run_step(step, call);
+  if (!job) return StepEnd::lacking;
+  const StepEnd end = end_of(step, job->exit, call.before);
+  if (job->exit.timed_out && call.cuts(step)) {
     fmt::print(stderr, "dlscale: step \"{}\" was ended, since the time budget is spent\n",
                step.name);
     return StepEnd::out_of_time;
   }
   if (end == StepEnd::failed) {
     fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n",
-               failure_text(step, *exit));
+               failure_text(step, job->exit));
   }
   if (end == StepEnd::lacking) {
     fmt::print(stderr,
@@ -170,12 +171,12 @@ void StepLines::announce(const SuiteStep& step) const {
 
 void StepLines::finished(const SuiteStep& step, double seconds) {
   ++number_;
-  left_.finished(step, seconds);
+  left_.finished(step.seconds, seconds);
 }
 
 void StepLines::left_out(const SuiteStep& step) {
   ++number_;
-  left_.left_out(step);
+  left_.left_out(step.seconds);
 }
 
 Steps::Steps(const Suite& suite, const SuiteProgress& progress, StepsPlace& place,

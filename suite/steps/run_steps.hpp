@@ -8,6 +8,7 @@
 #include "core/system/output_file.hpp"
 #include "suite/definition/suite.hpp"
 #include "suite/definition/suite_progress.hpp"
+#include "suite/job/job.hpp"
 #include "suite/steps/steps_left.hpp"
 
 namespace dlscale::suite {
@@ -31,7 +32,7 @@ class StepsPlace {
 class StepLines {
  public:
   StepLines(const std::vector<SuiteStep>& steps, bool quiet)
-      : count_(steps.size()), left_(steps), quiet_(quiet) {}
+      : count_(steps.size()), left_(TimeLeft::of(steps)), quiet_(quiet) {}
   void announce(const SuiteStep& step) const;
   /// Counts a step that was completed just now or in an earlier call.
   void finished(const SuiteStep& step, double seconds);

@@ -1,5 +1,4 @@
 #pragma once
-#include <chrono>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -35,22 +34,6 @@ class StepsLeft {
     const SuiteStep* cause = nullptr;
   };
   std::vector<Place> places_;
-};
-
-/// The time limit of one call of a suite. It reserves the estimates of steps that always run, since
-/// they derive results from the others' measurements.
-class TimeBudget {
- public:
-  /// The budget in seconds from now; infinite: no limit.
-  explicit TimeBudget(double seconds) : seconds_(seconds) {}
-  [[nodiscard]] double left() const {
-    return seconds_ - std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  double seconds_;
-  Clock::time_point start_ = Clock::now();
 };
 
 /// The sum of the estimates of steps that always run, in seconds.

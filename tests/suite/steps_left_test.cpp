@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "suite/definition/suite_progress.hpp"
+#include "suite/job/job.hpp"
 #include "suite/steps/steps_left.hpp"
 #include "suite/steps/suite_outputs.hpp"
 #include "tests/core/support.hpp"
@@ -297,20 +298,20 @@ SuiteStep estimated(double seconds) {
 
 TEST(TimeLeft, IsTheSumOfTheEstimatesAtFirstAndNothingInTheEnd) {
   const std::vector<SuiteStep> steps{estimated(10), estimated(30)};
-  TimeLeft left(steps);
+  TimeLeft left = TimeLeft::of(steps);
   EXPECT_DOUBLE_EQ(left.seconds(), 40);
-  left.finished(steps[0], 10);
+  left.finished(steps[0].seconds, 10);
   EXPECT_DOUBLE_EQ(left.seconds(), 30);
-  left.finished(steps[1], 90);
+  left.finished(steps[1].seconds, 90);
   EXPECT_DOUBLE_EQ(left.seconds(), 0);
 }
 
 TEST(TimeLeft, FollowsASlowMachineButNotOneShortStep) {
   const std::vector<SuiteStep> steps{estimated(1), estimated(99), estimated(100)};
-  TimeLeft left(steps);
-  left.finished(steps[0], 0.01);
+  TimeLeft left = TimeLeft::of(steps);
+  left.finished(steps[0].seconds, 0.01);
   EXPECT_GT(left.seconds(), 180);
-  left.finished(steps[1], 299.99);  // three times as slow: 300 s for 100
+  left.finished(steps[1].seconds, 299.99);  // three times as slow: 300 s for 100
   EXPECT_GT(left.seconds(), 250);
   EXPECT_LT(left.seconds(), 300);
 }

@@ -1,0 +1,110 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/system/process.hpp"
+
+namespace dlscale::suite {
+
+/// The condition of this process's machine at one moment.
+struct Conditions {
+  std::string load;              ///< /proc/loadavg
+  std::string runnable_threads;  ///< their number, or why it is unknown
+  std::string clocks;            ///< the minimum and maximum over its processors, or why unknown
+  /// Number of thermal throttling events of its processors since it was started; nothing if the
+  /// kernel does not count them.
+  std::optional<std::int64_t> throttled;
+};
+
+/// `root` is a tree that looks like /, for tests.
+Conditions look_at_machine(const std::filesystem::path& root = "/");
+
+/// A program that is started and waited for: a step of a suite, a cell, or a run in a round.
+struct Job {
+  std::vector<std::string> command;
+  /// An absolute path of its own, by which its processes are found later (place_of).
+  std::string place;
+  std::map<std::string, std::string> variables{};               ///< override the user's variables
+  std::vector<std::pair<std::string, std::string>> defaults{};  ///< the user's variables win
+  std::filesystem::path log{};                                  ///< empty: this process's streams
+  std::optional<double> timeout_s{};
+  ChildOptions::Signals signals = ChildOptions::Signals::to_child;
+};
+
+/// How a job ended.
+struct JobEnd {
+  ChildExit exit;
+  Seconds wall;
+  Conditions before;
+  Conditions after;
+};
+
+/// Runs a job and waits for it. If it failed, the processes that it left running are ended. A
+/// signal of this process ends the job, too: then it throws Interrupted, also if the signal comes a
+/// little after the end of the job. Throws ConfigError if the job cannot be started.
+JobEnd run_job(const Job& job);
+
+/// The place of a job `name` in `folder`: an absolute path that does not depend on the spelling of
+/// the folder.
+std::string place_of(const std::filesystem::path& folder, std::string_view name);
+
+/// The environment variable that holds the place of a job. Its children inherit it even in other
+/// process groups, and unlike a process id it is never reused.
+inline constexpr const char* place_variable = "_DLSCALE_CELL";
+
+/// Ends this user's processes on this machine whose place begins with `places`. Processes left by a
+/// killed program would disturb the next measurement and hold its files. Call it only if no other
+/// program works there. `what` names their origin on standard error: "a cell".
+void end_orphans(const std::string& places, std::string_view what);
+
+/// The time limit of one call.
+class TimeBudget {
+ public:
+  /// The budget in seconds from now; infinite: no limit.
+  explicit TimeBudget(double seconds) : seconds_(seconds) {}
+  [[nodiscard]] double left() const {
+    return seconds_ - std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
+/// Estimates the remaining time of a list of jobs: their estimates, scaled by how the completed
+/// ones compared with theirs. A tenth of the list is assumed to have met its estimate. So the first
+/// short jobs, which say little, do not dominate.
+class TimeLeft {
+ public:
+  explicit TimeLeft(std::span<const double> estimates);
+  /// The estimates are the member `seconds` of each.
+  template <class Jobs>
+  static TimeLeft of(const Jobs& jobs) {
+    std::vector<double> estimates;
+    for (const auto& job : jobs) estimates.push_back(job.seconds);
+    return TimeLeft(estimates);
+  }
+  /// Adds a job that was completed in this call or an earlier one.
+  void finished(double estimate, double seconds);
+  /// Removes a job that does not run.
+  void left_out(double estimate) { estimate_left_ -= estimate; }
+  [[nodiscard]] double seconds() const;
+
+ private:
+  double trusted_ = 0;
+  double estimate_left_ = 0;
+  double estimate_done_ = 0;
+  double spent_ = 0;
+};
+
+}  // namespace dlscale::suite
