@@ -6,7 +6,6 @@
 
 #include "core/base/error.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_options.hpp"
 
 namespace dlscale::suite {
 

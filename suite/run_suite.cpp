@@ -21,11 +21,11 @@
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_progress.hpp"
 #include "suite/run_cells.hpp"
 #include "suite/steps/run_steps.hpp"
 #include "suite/steps/steps_left.hpp"
 #include "suite/steps/suite_outputs.hpp"
+#include "suite/steps/suite_progress.hpp"
 
 namespace dlscale::suite {
 
@@ -220,7 +220,7 @@ ExitCode run_suite(const SuiteRun& options) {
                  .node = "",
                  .options = options.cells,
                  .of_steps = options.options};
-  const SuiteProgress progress(options.out, build_text());
+  SuiteProgress progress(options.out, build_text());
   if (options.list || options.cells.dry_run) {
     if (options.cells.dry_run && !suite.steps.empty()) {
       print_plan(suite, progress, budget_s);
@@ -234,11 +234,10 @@ ExitCode run_suite(const SuiteRun& options) {
   }
   refuse_no_folder(options.out);
   if (!suite.cells.empty()) check_cells(cells);
-  StepsPlace place(options.out);
-  if (!suite.steps.empty()) place.take();  // a process that it ends might hold outputs
+  if (!suite.steps.empty()) progress.lock();  // a process that it ends might hold outputs
   protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);
   if (options.fresh) progress.give_up(suite.steps);
-  Steps steps(suite, progress, place, budget, options.quiet);
+  Steps steps(suite, progress, budget, options.quiet);
   steps.carry_out_measuring();
   if (cells.options.time_budget_s && !suite.steps.empty()) {
     cells.options.time_budget_s = steps.room();

@@ -3,7 +3,6 @@
 
 #include "core/base/error.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_options.hpp"
 #include "suite/run_cells.hpp"
 
 namespace dlscale::suite {

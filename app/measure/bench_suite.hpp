@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
-#include "suite/definition/suite_options.hpp"
+#include "suite/definition/suite.hpp"
 #include "suite/run_suite.hpp"
 
 namespace dlscale::app {

@@ -22,18 +22,18 @@ namespace {
 
 constexpr IntegerRange count_range{1, 1'000'000};
 
-SuiteStep make_step(const ConfigMap& map, const Values& values, const Commands& commands) {
+SuiteStep make_step(const ConfigMap& map, const Placeholders& values, const Commands& commands) {
   SuiteStep step;
-  step.name = show_spaces(fill_in(map.text("name"), values, map.where("name")));
+  step.name = fill_in(map.text("name"), values, map.where("name"));
   step.is_program = map.has("program");
-  const auto read = [&](const Values& known) {
+  const auto read = [&](const Placeholders& known) {
     return step.is_program ? read_words(map, "program", known)
                            : read_command(map, known, commands.verbs);
   };
   step.words = read(values);
   step.outputs = outputs_of(step, commands.formats);
   step.placed_words = read(without_folder(values));
-  if (map.has("doc")) step.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
+  if (map.has("doc")) step.doc = fill_in(map.text("doc"), values, map.where("doc"));
   if (map.has("ranks")) step.ranks = read_count(map, "ranks", values, count_range);
   step.seconds = map.number_or("seconds", 10, {0, 1e9});
   if (map.has("timeout")) step.timeout_s = map.number("timeout", {1, 1e9});
@@ -66,13 +66,13 @@ bool has_workers(const ConfigMap& map, const Values& values) {
 
 /// Adds the steps of a suite, or of a group of steps for each row of its `for`.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
-void add_steps(const ConfigMap& parent, const Values& values, const Commands& commands,
+void add_steps(const ConfigMap& parent, const Placeholders& values, const Commands& commands,
                Suite& suite) {
   for (const ConfigMap& map : parent.maps("steps")) {
     const bool is_group = map.has("steps");
     allow_step_keys(map);
-    if (!is_group && !has_workers(map, values)) continue;
-    for (const Values& row : combinations(map, values, step_limit)) {
+    if (!is_group && !has_workers(map, values.outside)) continue;
+    for (const Placeholders& row : combinations(map, values, step_limit)) {
       if (is_group) {
         add_steps(map, row, commands, suite);
       } else {
@@ -91,7 +91,7 @@ void add_steps(const ConfigMap& parent, const Values& values, const Commands& co
 constexpr IntegerRange shape_range{1, 1'000'000};
 constexpr NumberRange seconds_range{0, 1e9};
 
-LaunchShape read_shape(const ConfigMap& cell, const Values& values) {
+LaunchShape read_shape(const ConfigMap& cell, const Placeholders& values) {
   LaunchShape shape;
   if (!cell.has("shape")) return shape;
   const ConfigMap map = cell.map("shape");
@@ -113,8 +113,9 @@ LaunchShape read_shape(const ConfigMap& cell, const Values& values) {
 }
 
 /// Values of the row, of the shape, and of the folder that the cell gets when it runs.
-Values with_shape(const Values& row, const LaunchShape& shape) {
-  Values values = row;
+Placeholders with_shape(const Placeholders& row, const LaunchShape& shape) {
+  Placeholders all = row;
+  Values& values = all.outside;
   values["nodes"] = std::to_string(shape.nodes);
   values["ranks_per_node"] = std::to_string(shape.ranks_per_node);
   values["ranks"] = std::to_string(shape.ranks());
@@ -122,7 +123,8 @@ Values with_shape(const Values& row, const LaunchShape& shape) {
   values["threads"] = std::to_string(shape.threads);
   values["cell"] = "{cell}";
   values["result"] = "{cell}/result.jsonl";
-  return values;
+  for (const auto& [name, value] : values) all.rows.erase(name);
+  return all;
 }
 
 /// The id of a cell, a file name with limited length and characters.
@@ -151,15 +153,15 @@ void check_kept(const ConfigMap& map, const SuiteCell& cell) {
                   map.where("command")));
 }
 
-SuiteCell make_cell(const ConfigMap& map, const Values& row, const Commands& commands) {
+SuiteCell make_cell(const ConfigMap& map, const Placeholders& row, const Commands& commands) {
   SuiteCell cell;
   cell.shape = read_shape(map, row);
-  const Values values = with_shape(row, cell.shape);
-  cell.name = show_spaces(fill_in(map.text("name"), values, map.where("name")));
+  const Placeholders values = with_shape(row, cell.shape);
+  cell.name = fill_in(map.text("name"), values, map.where("name"));
   cell.id = id_of(map, cell.name);
   cell.words = read_command(map, values, commands.verbs);
   cell.placed_words = read_command(map, without_folder(values), commands.verbs);
-  if (map.has("doc")) cell.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
+  if (map.has("doc")) cell.doc = fill_in(map.text("doc"), values, map.where("doc"));
   cell.seconds = map.number_or("seconds", 10, seconds_range);
   cell.tags = read_tags(map, values);
   cell.timeout_s = map.number_or("timeout", 600, {1, seconds_range.most});
@@ -171,13 +173,13 @@ SuiteCell make_cell(const ConfigMap& map, const Values& row, const Commands& com
 /// A command writes below {cell}, or into {result}, a result file there. {nodes}, {ranks_per_node},
 /// {ranks}, {gpus_per_rank} and {threads} are those of the cell's shape. Throws ConfigError as
 /// load_suite() does, and for a benchmark that keeps its results nowhere.
-std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values,
+std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Placeholders& values,
                                   const Commands& commands) {
   std::vector<SuiteCell> cells;
   std::map<std::string, std::string> names;  // by folder name
   for (const ConfigMap& map : suite.maps("cells")) {
     map.allow_only({"name", "doc", "for", "shape", "command", "seconds", "timeout", "tags"});
-    for (const Values& row : combinations(map, values, cell_limit)) {
+    for (const Placeholders& row : combinations(map, values, cell_limit)) {
       SuiteCell cell = make_cell(map, row, commands);
       const auto [other, is_new] = names.emplace(cell.id, cell.name);
       if (!is_new) {
@@ -249,6 +251,47 @@ bool is_within(const std::filesystem::path& word, const std::filesystem::path& o
   return !from.empty() && *from.begin() != "..";
 }
 
+void lengthen(SuiteStep& step, double seconds) {
+  if (step.timeout_s) *step.timeout_s += seconds;
+}
+
+void lengthen(SuiteCell& cell, double seconds) {
+  cell.timeout_s += seconds;
+}
+
+/// An option for all steps, and the extra seconds that a step may then take.
+struct CommonOption {
+  std::string_view name;
+  std::string value;
+  double longer = 0;
+};
+
+/// Adds an option to steps that take it; returns whether any does.
+template <class Step>
+bool add_to(std::vector<Step>& steps, const CommonOption& option, const Commands& commands) {
+  bool any = false;
+  for (Step& step : steps) {
+    const bool is_bench = step.words.size() > 1 && step.words.front() == "bench";
+    if (!is_bench || !commands.takes(step.words[1], option.name)) continue;
+    if (std::ranges::find(step.words, option.name) != step.words.end()) continue;
+    for (auto* words : {&step.words, &step.placed_words}) {
+      words->insert(words->end(), {std::string(option.name), option.value});
+    }
+    lengthen(step, option.longer);
+    any = true;
+  }
+  return any;
+}
+
+void add(Suite& suite, const CommonOption& option, const Commands& commands) {
+  const bool to_steps = add_to(suite.steps, option, commands);
+  if (add_to(suite.cells, option, commands) || to_steps) return;
+  throw ConfigError(
+      fmt::format("{} would have no effect: no step of the suite {} is a benchmark that takes it "
+                  "and does not give it itself. Leave it out.",
+                  option.name, suite.name));
+}
+
 }  // namespace
 
 bool is_benchmark(const SuiteStep& step) {
@@ -294,8 +337,7 @@ Suite load_suite(std::string_view name, const Values& values, const Commands& co
   suite.doc = map.text_or("doc", "");
   suite.tags = read_tags(map, {});
   suite.keep_going = map.flag_or("keep_going", false);
-  Values whole;
-  for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
+  Placeholders whole{.rows = {}, .outside = values};
   if (map.has("steps")) {
     add_steps(map, whole, commands, suite);
     if (suite.steps.empty()) map.refuse("steps", "empty", "Write a list of steps.");
@@ -303,7 +345,7 @@ Suite load_suite(std::string_view name, const Values& values, const Commands& co
   if (map.has("cells")) {
     // Cells state their own shape, independent of the machine that reads the suite.
     for (const char* of_this_machine : {"workers", "cores", "threads"})
-      whole.erase(of_this_machine);
+      whole.outside.erase(of_this_machine);
     suite.cells = read_cells(map, whole, commands);
     for (SuiteCell& cell : suite.cells) cell.tags.insert(suite.tags.begin(), suite.tags.end());
   }
@@ -315,6 +357,14 @@ Suite load_suite(std::string_view name, const Values& values, const Commands& co
   }
   check_names(suite, path.string());
   return suite;
+}
+
+void add_options(const SuiteOptions& options, const Commands& commands, Suite& suite) {
+  if (options.wait_quiet_s) {
+    add(suite, {"--wait-quiet", fmt::format("{}", *options.wait_quiet_s), *options.wait_quiet_s},
+        commands);
+  }
+  if (!options.cluster.empty()) add(suite, {"--cluster", options.cluster, 0}, commands);
 }
 
 }  // namespace dlscale::suite

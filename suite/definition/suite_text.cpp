@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -14,15 +15,52 @@
 namespace dlscale::suite {
 namespace {
 
-/// White space and quotes, which split() interprets.
-constexpr std::string_view special = " \t\n\v\f\r'\"";
 constexpr std::string_view quotes = "'\"";
 
-/// The mark that hides them from split(); arguments of programs cannot contain a zero.
-constexpr char hidden = '\0';
-
 bool is_space(char c) {
-  return special.find(c) != std::string_view::npos && quotes.find(c) == std::string_view::npos;
+  return std::string_view(" \t\n\v\f\r").find(c) != std::string_view::npos;
+}
+
+/// `text` with each {name} replaced by what `meaning` returns, an optional text.
+template <class Meaning>
+std::string replace_names(const std::string& text, const std::string& where,
+                          const Meaning& meaning) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find('{', at);
+    result += text.substr(at, open - at);
+    if (open == std::string::npos) break;
+    const std::size_t close = text.find('}', open);
+    const std::string name = text.substr(open + 1, close - open - 1);
+    const std::optional<std::string> found =
+        close == std::string::npos ? std::nullopt : meaning(name);
+    if (!found) {
+      throw ConfigError(
+          fmt::format("{}: {{{}}} stands for nothing. Define it in the step's \"for\".", where,
+                      shown_text(name)));
+    }
+    result += *found;
+    at = close + 1;
+  }
+  return result;
+}
+
+/// Fills in the rows of tables, and leaves placeholders of values from outside.
+std::string fill_in_rows(const std::string& text, const Placeholders& values,
+                         const std::string& where) {
+  return replace_names(text, where, [&](const std::string& name) -> std::optional<std::string> {
+    if (const auto row = values.rows.find(name); row != values.rows.end()) return row->second;
+    if (values.outside.contains(name)) return "{" + name + "}";
+    return std::nullopt;
+  });
+}
+
+std::string fill_in_outside(const std::string& text, const Placeholders& values,
+                            const std::string& where) {
+  return replace_names(text, where, [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.outside.find(name);
+    return found == values.outside.end() ? std::nullopt : std::optional(found->second);
+  });
 }
 
 /// The end of the word that begins at `at`: white space outside quotes. Throws ConfigError that
@@ -68,7 +106,7 @@ std::vector<std::string> split(std::string_view text, const std::string& where) 
       continue;
     }
     const std::size_t end = end_of_word(text, at, where);
-    words.push_back(show_spaces(unquoted(text.substr(at, end - at))));
+    words.push_back(unquoted(text.substr(at, end - at)));
     at = end;
   }
   return words;
@@ -76,17 +114,18 @@ std::vector<std::string> split(std::string_view text, const std::string& where) 
 
 /// The rows of one axis of a `for` table: words, or tables of words that belong together. They may
 /// use the placeholders in `known`.
-std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const Values& known) {
+std::vector<Values> rows(const ConfigMap& table, const std::string& axis,
+                         const Placeholders& known) {
   std::vector<Values> result;
   if (!table.has_maps(axis)) {
     for (const std::string& word : table.texts(axis)) {
-      result.push_back({{axis, fill_in(word, known, table.where(axis))}});
+      result.push_back({{axis, fill_in_rows(word, known, table.where(axis))}});
     }
   } else {
     for (const ConfigMap& row : table.maps(axis)) {
       Values& values = result.emplace_back();
       for (const std::string& key : row.keys()) {
-        values[key] = fill_in(row.text(key), known, row.where(key));
+        values[key] = fill_in_rows(row.text(key), known, row.where(key));
       }
     }
   }
@@ -96,65 +135,21 @@ std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const 
 
 }  // namespace
 
-std::string hide_spaces(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    const std::size_t which = special.find(c);
-    if (which == std::string_view::npos) {
-      result += c;
-    } else {
-      result += {hidden, static_cast<char>('0' + which)};
-    }
-  }
-  return result;
+std::string fill_in(const std::string& text, const Placeholders& values, const std::string& where) {
+  return fill_in_outside(fill_in_rows(text, values, where), values, where);
 }
 
-std::string show_spaces(const std::string& text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool hides = text[i] == hidden && i + 1 < text.size();
-    const std::size_t which = hides ? static_cast<std::size_t>(text[i + 1] - '0') : 0;
-    if (!hides || which >= special.size()) {
-      result += text[i];
-    } else {
-      result += special[which];
-      ++i;
-    }
-  }
-  return result;
-}
-
-std::string fill_in(const std::string& text, const Values& values, const std::string& where) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t open = text.find('{', at);
-    result += text.substr(at, open - at);
-    if (open == std::string::npos) break;
-    const std::size_t close = text.find('}', open);
-    const std::string name = text.substr(open + 1, close - open - 1);
-    const auto found = values.find(name);
-    if (close == std::string::npos || found == values.end()) {
-      throw ConfigError(
-          fmt::format("{}: {{{}}} stands for nothing. Define it in the step's \"for\".", where,
-                      shown_text(name)));
-    }
-    result += found->second;
-    at = close + 1;
-  }
-  return result;
-}
-
-std::vector<Values> combinations(const ConfigMap& step, const Values& base,
-                                 const SuiteLimit& limit) {
-  std::vector<Values> result{base};
+std::vector<Placeholders> combinations(const ConfigMap& step, const Placeholders& base,
+                                       const SuiteLimit& limit) {
+  std::vector<Placeholders> result{base};
   if (!step.has("for")) return result;
   const ConfigMap table = step.map("for");
   for (const std::string& axis : table.keys()) {
-    std::vector<Values> next;
-    for (const Values& values : result) {
+    std::vector<Placeholders> next;
+    for (const Placeholders& values : result) {
       for (Values& row : rows(table, axis, values)) {
-        row.insert(values.begin(), values.end());
-        next.push_back(std::move(row));
+        row.insert(values.rows.begin(), values.rows.end());
+        next.push_back({std::move(row), values.outside});
         if (next.size() > limit.most) {
           step.refuse(
               "for", fmt::format("more than {} {} by its combinations", limit.most, limit.what),
@@ -167,9 +162,9 @@ std::vector<Values> combinations(const ConfigMap& step, const Values& base,
   return result;
 }
 
-int read_count(const ConfigMap& map, std::string_view key, const Values& values,
+int read_count(const ConfigMap& map, std::string_view key, const Placeholders& values,
                IntegerRange range) {
-  const std::string text = show_spaces(fill_in(map.text(key), values, map.where(key)));
+  const std::string text = fill_in(map.text(key), values, map.where(key));
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const bool whole = error == std::errc() && end == text.data() + text.size();
@@ -179,16 +174,17 @@ int read_count(const ConfigMap& map, std::string_view key, const Values& values,
 }
 
 std::vector<std::string> read_words(const ConfigMap& map, std::string_view key,
-                                    const Values& values) {
+                                    const Placeholders& values) {
   const std::string where = map.where(key);
-  std::vector<std::string> words = split(fill_in(map.text(key), values, where), where);
+  std::vector<std::string> words = split(fill_in_rows(map.text(key), values, where), where);
+  for (std::string& word : words) word = fill_in_outside(word, values, where);
   if (!words.empty()) return words;
   throw ConfigError(
       fmt::format("{} is empty. Write a {} and its options.", where,
                   key == "command" ? "verb of dlscale" : "program that is on the PATH"));
 }
 
-std::vector<std::string> read_command(const ConfigMap& map, const Values& values,
+std::vector<std::string> read_command(const ConfigMap& map, const Placeholders& values,
                                       const std::vector<std::string>& verbs) {
   std::vector<std::string> words = read_words(map, "command", values);
   if (std::ranges::find(verbs, words.front()) == verbs.end()) {
@@ -199,7 +195,7 @@ std::vector<std::string> read_command(const ConfigMap& map, const Values& values
   return words;
 }
 
-std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
+std::set<std::string> read_tags(const ConfigMap& map, const Placeholders& values) {
   std::set<std::string> tags;
   if (!map.has("tags")) return tags;
   constexpr std::size_t longest = 40;
@@ -208,7 +204,7 @@ std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
     return plain || c == '_' || c == '-' || c == '.';
   };
   for (const std::string& text : map.texts("tags")) {
-    const std::string tag = show_spaces(fill_in(text, values, map.where("tags")));
+    const std::string tag = fill_in(text, values, map.where("tags"));
     // On a command line --tag=-x would look like an option.
     const bool is_word = !tag.empty() && tag.size() <= longest && tag.front() != '-' &&
                          std::ranges::all_of(tag, is_letter);
@@ -223,12 +219,12 @@ std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
   return tags;
 }
 
-Values without_folder(Values values) {
-  const auto out = values.find("out");
-  if (out == values.end()) return values;
-  const auto data = values.find("data");
+Placeholders without_folder(Placeholders values) {
+  const auto out = values.outside.find("out");
+  if (out == values.outside.end()) return values;
+  const auto data = values.outside.find("data");
   const std::string placeholder = "{out}";
-  if (data != values.end() && data->second == out->second + "/data") {
+  if (data != values.outside.end() && data->second == out->second + "/data") {
     data->second = placeholder + "/data";
   }
   out->second = placeholder;

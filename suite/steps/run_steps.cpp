@@ -1,6 +1,5 @@
 #include "suite/steps/run_steps.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -148,46 +147,14 @@ std::string names_of(const std::vector<const SuiteStep*>& steps) {
 
 }  // namespace
 
-std::string StepsPlace::of(const SuiteStep& step) const {
-  std::string name = step.name;
-  std::ranges::replace(name, '/', '-');
-  return place_of(folder_, name);
-}
-
-void StepsPlace::take() {
-  std::error_code absent;
-  if (lock_ || !fs::is_directory(folder_, absent)) return;
-  Descriptor file(::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file || file.try_lock() != Descriptor::Lock::held) return;
-  lock_ = std::move(file);
-  end_orphans(place_of(folder_, ""), "a step");
-}
-
-void StepLines::announce(const SuiteStep& step) const {
-  if (quiet_) return;
-  fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", number_ + 1, count_, step.name,
-             step.doc, duration_text(left_.seconds()));
-}
-
-void StepLines::finished(const SuiteStep& step, double seconds) {
-  ++number_;
-  left_.finished(step.seconds, seconds);
-}
-
-void StepLines::left_out(const SuiteStep& step) {
-  ++number_;
-  left_.left_out(step.seconds);
-}
-
-Steps::Steps(const Suite& suite, const SuiteProgress& progress, StepsPlace& place,
-             const TimeBudget& budget, bool quiet)
+Steps::Steps(const Suite& suite, SuiteProgress& progress, const TimeBudget& budget, bool quiet)
     : suite_(suite),
       steps_(suite.steps),
       progress_(progress),
-      place_(place),
       budget_(budget),
       left_(steps_, progress),
-      line_(steps_, quiet),
+      time_left_(TimeLeft::of(steps_)),
+      quiet_(quiet),
       kept_(seconds_to_keep(steps_)),
       turns_(steps_.size(), Turn::first) {
   if (suite.keep_going) set_turns();
@@ -226,31 +193,32 @@ void Steps::carry_out_until(std::size_t end) {
 void Steps::carry_out(std::size_t index) {
   const SuiteStep& step = steps_[index];
   if (step.always) kept_ -= step.seconds;
-  if (const Missing* cause = what_it_lacks(step)) return leave_out(step, *cause);
+  if (const Missing* cause = what_it_lacks(step)) {
+    if (cause->why != StepEnd::out_of_time) {
+      fmt::print(stderr, "dlscale: step \"{}\" is left out: it builds upon \"{}\"\n", step.name,
+                 cause->step->name);
+    }
+    return leave_out(step, cause->why);
+  }
   StepEnd end = StepEnd::done;
   if (!progress_.done(step)) {
     const double most_s = step.always || !suite_.keep_going ? unlimited : room();
     end = step.seconds > most_s ? StepEnd::out_of_time : carry_out_next(index, most_s);
   }
-  if (end == StepEnd::done) {
-    measured_ += step.always ? 0 : 1;
-    return line_.finished(step, progress_.seconds(step));
-  }
   if (end == StepEnd::failed) {
     if (!step.always) progress_.mark_begun_alone(step);
     failed_.push_back(step.name);
   }
-  missing_.push_back({&step, end});
-  line_.left_out(step);
+  if (end != StepEnd::done) return leave_out(step, end);
+  measured_ += step.always ? 0 : 1;
+  ++settled_;
+  time_left_.finished(step.seconds, progress_.seconds(step));
 }
 
-void Steps::leave_out(const SuiteStep& step, const Missing& cause) {
-  if (cause.why != StepEnd::out_of_time) {
-    fmt::print(stderr, "dlscale: step \"{}\" is left out: it builds upon \"{}\"\n", step.name,
-               cause.step->name);
-  }
-  missing_.push_back({&step, cause.why});
-  line_.left_out(step);
+void Steps::leave_out(const SuiteStep& step, StepEnd why) {
+  missing_.push_back({&step, why});
+  ++settled_;
+  time_left_.left_out(step.seconds);
 }
 
 const Steps::Missing* Steps::what_it_lacks(const SuiteStep& step) const {
@@ -261,19 +229,22 @@ const Steps::Missing* Steps::what_it_lacks(const SuiteStep& step) const {
 
 StepEnd Steps::carry_out_next(std::size_t index, double room) {
   const SuiteStep& step = steps_[index];
-  StepCall call{.place = place_.of(step),
+  StepCall call{.place = progress_.place(step),
                 .begun = progress_.begun(step) ? Begun::yes : Begun::no,
                 .before = missing_.empty() ? Before::whole : Before::in_part,
                 .most_s = room};
   if (!step.always) forget_what_follows(index);
-  line_.announce(step);
+  if (!quiet_) {
+    fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", settled_ + 1, steps_.size(),
+               step.name, step.doc, duration_text(time_left_.seconds()));
+  }
   if (call.begun == Begun::no) empty_outputs(step);
   if (left_.alone(index) && !step.keep_going) {
     progress_.mark_begun_alone(step);
   } else {
     progress_.mark_begun(step);
   }
-  place_.take();  // before the first step's mark there was nothing to take
+  progress_.lock();  // before the first step's mark there was nothing to take
   const auto start = Clock::now();
   const StepEnd end = suite::carry_out(step, call);
   if (end == StepEnd::done) {

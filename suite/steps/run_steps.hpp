@@ -1,49 +1,15 @@
 #pragma once
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/system/output_file.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_progress.hpp"
 #include "suite/job/job.hpp"
 #include "suite/steps/steps_left.hpp"
+#include "suite/steps/suite_progress.hpp"
 
 namespace dlscale::suite {
-
-/// The folder of the step marks (SuiteProgress), by which the processes of steps are found.
-class StepsPlace {
- public:
-  explicit StepsPlace(const std::filesystem::path& out) : folder_(out / ".done") {}
-  [[nodiscard]] std::string of(const SuiteStep& step) const;
-  /// Locks the folder for this process, and ends the step of an earlier one that was killed. If
-  /// another dlscale holds it, or the file system has no locks, it ends nothing; outputs of steps
-  /// are locked file by file. Without marks no step was begun, so it does nothing.
-  void take();
-
- private:
-  std::filesystem::path folder_;
-  Descriptor lock_;
-};
-
-/// Prints the next step and the estimate of the remaining time.
-class StepLines {
- public:
-  StepLines(const std::vector<SuiteStep>& steps, bool quiet)
-      : count_(steps.size()), left_(TimeLeft::of(steps)), quiet_(quiet) {}
-  void announce(const SuiteStep& step) const;
-  /// Counts a step that was completed just now or in an earlier call.
-  void finished(const SuiteStep& step, double seconds);
-  void left_out(const SuiteStep& step);
-
- private:
-  std::size_t count_;
-  std::size_t number_ = 0;
-  TimeLeft left_;
-  bool quiet_;
-};
 
 /// The outcome of a step: done; failed; this machine or build lacks what it needs; or the time
 /// budget has no room for it.
@@ -53,8 +19,7 @@ enum class StepEnd { done, failed, lacking, out_of_time };
 /// steps that failed in an earlier call run last.
 class Steps {
  public:
-  Steps(const Suite& suite, const SuiteProgress& progress, StepsPlace& place,
-        const TimeBudget& budget, bool quiet);
+  Steps(const Suite& suite, SuiteProgress& progress, const TimeBudget& budget, bool quiet);
   /// Runs all steps up to the last one that measures instead of only deriving results.
   void carry_out_measuring();
   void carry_out_rest();
@@ -73,7 +38,8 @@ class Steps {
   void carry_out_until(std::size_t end);
   void carry_out(std::size_t index);
   [[nodiscard]] StepEnd carry_out_next(std::size_t index, double room);
-  void leave_out(const SuiteStep& step, const Missing& cause);
+  /// Counts a step that does not run, for a reason of its own or of one that it builds upon.
+  void leave_out(const SuiteStep& step, StepEnd why);
   /// The first missing step that this one builds upon; null if there is none.
   [[nodiscard]] const Missing* what_it_lacks(const SuiteStep& step) const;
   /// Marks later steps as not done if they may read what this one writes anew.
@@ -82,11 +48,12 @@ class Steps {
 
   const Suite& suite_;
   const std::vector<SuiteStep>& steps_;
-  const SuiteProgress& progress_;
-  StepsPlace& place_;
+  SuiteProgress& progress_;
   const TimeBudget& budget_;
   const StepsLeft left_;  ///< remaining steps when this call began
-  StepLines line_;
+  TimeLeft time_left_;
+  std::size_t settled_ = 0;  ///< steps that were completed or left out
+  bool quiet_;
   double kept_;              ///< seconds of the budget for steps that always run
   std::vector<Turn> turns_;  ///< turn of each step
   std::size_t next_ = 0;

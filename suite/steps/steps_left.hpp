@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_progress.hpp"
+#include "suite/steps/suite_progress.hpp"
 
 namespace dlscale::suite {
 

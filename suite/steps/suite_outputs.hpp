@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_progress.hpp"
+#include "suite/steps/suite_progress.hpp"
 
 namespace dlscale::suite {
 

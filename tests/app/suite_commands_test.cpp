@@ -19,7 +19,6 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_options.hpp"
 
 namespace dlscale::app {
 namespace {

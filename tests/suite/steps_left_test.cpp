@@ -8,10 +8,10 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "suite/definition/suite_progress.hpp"
 #include "suite/job/job.hpp"
 #include "suite/steps/steps_left.hpp"
 #include "suite/steps/suite_outputs.hpp"
+#include "suite/steps/suite_progress.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::suite {

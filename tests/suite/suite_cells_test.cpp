@@ -6,7 +6,6 @@
 
 #include "core/base/error.hpp"
 #include "suite/definition/suite.hpp"
-#include "suite/definition/suite_options.hpp"
 #include "tests/core/support.hpp"
 #include "tests/suite/commands.hpp"
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/system/output_file.hpp"
 #include "suite/definition/suite.hpp"
 
 namespace dlscale::suite {
@@ -45,6 +46,13 @@ class SuiteProgress {
   [[nodiscard]] bool begun(const SuiteStep& step) const;
   [[nodiscard]] bool begun_alone(const SuiteStep& step) const;
 
+  /// The place of the step's processes (Job::place).
+  [[nodiscard]] std::string place(const SuiteStep& step) const;
+  /// Locks the folder of the marks for this process, and ends the step of an earlier one that was
+  /// killed. If another dlscale holds it, or the file system has no locks, it ends nothing; outputs
+  /// of steps are locked file by file. Without marks no step was begun, so it does nothing.
+  void lock();
+
  private:
   [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
   void write_mark(const SuiteStep& step, std::string_view state) const;
@@ -52,6 +60,7 @@ class SuiteProgress {
   [[nodiscard]] std::string state(const SuiteStep& step) const;
   std::filesystem::path folder_;
   std::string build_;
+  Descriptor lock_;
 };
 
 }  // namespace dlscale::suite

@@ -1,5 +1,6 @@
-#include "suite/definition/suite_progress.hpp"
+#include "suite/steps/suite_progress.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
+#include "suite/job/job.hpp"
 
 namespace dlscale::suite {
 namespace {
@@ -150,6 +152,19 @@ void SuiteProgress::mark_begun(const SuiteStep& step) const {
 
 void SuiteProgress::mark_begun_alone(const SuiteStep& step) const {
   write_mark(step, begun_while_others_went_on);
+}
+
+std::string SuiteProgress::place(const SuiteStep& step) const {
+  return place_of(folder_, file(step).filename().string());
+}
+
+void SuiteProgress::lock() {
+  std::error_code absent;
+  if (lock_ || !fs::is_directory(folder_, absent)) return;
+  Descriptor file(::open((folder_ / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file || file.try_lock() != Descriptor::Lock::held) return;
+  lock_ = std::move(file);
+  end_orphans(place_of(folder_, ""), "a step");
 }
 
 }  // namespace dlscale::suite
