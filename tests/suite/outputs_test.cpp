@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "suite/steps/suite_outputs.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::suite {
 namespace {
@@ -23,16 +24,9 @@ enum class Resumes { no, yes };
 
 class Outputs : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              (std::string("dlscale_outputs_") +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  [[nodiscard]] fs::path file(const std::string& name) const {
+    return folder_.path() / (name + ".jsonl");
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
 
   /// A step that writes <name>.jsonl.
   [[nodiscard]] SuiteStep step(const std::string& name, Resumes resumes = Resumes::yes) const {
@@ -57,7 +51,7 @@ class Outputs : public ::testing::Test {
     if (end == End::there) writer.finish();
   }
 
-  [[nodiscard]] SuiteProgress progress() const { return {folder_, "this build"}; }
+  [[nodiscard]] SuiteProgress progress() const { return {folder_.path(), "this build"}; }
 
   /// What is said where the steps are refused; empty where they are not.
   [[nodiscard]] std::string refusal(const std::vector<SuiteStep>& steps,
@@ -70,7 +64,7 @@ class Outputs : public ::testing::Test {
     return "";
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Outputs, ThatAreNotThereAreNotInTheWay) {
@@ -125,7 +119,7 @@ TEST_F(Outputs, AreNotAllLostWhereStepsBeforeThemAreDone) {
   fs::remove(file("two"));
   fs::remove(file("three"));
   EXPECT_EQ(refusal(steps), "");
-  fs::remove_all(folder_ / ".done");
+  fs::remove_all(folder_.path() / ".done");
   EXPECT_THAT(refusal(steps), HasSubstr("or give --restart to discard them."));
 }
 
@@ -163,19 +157,10 @@ TEST_F(Outputs, AreEmptiedWhereAStepThatResumesBeginsAnew) {
 
 class Findings : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              (std::string("dlscale_findings_") +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// A step that has written one row of each status.
   [[nodiscard]] SuiteStep step(const std::string& name, const std::map<std::string, Status>& rows,
                                End end = End::there) const {
-    const fs::path path = folder_ / (name + ".jsonl");
+    const fs::path path = folder_.path() / (name + ".jsonl");
     ResultHeader header;
     header.benchmark = "conv";
     ResultWriter writer(path, header);
@@ -192,10 +177,11 @@ class Findings : public ::testing::Test {
     SuiteStep made;
     made.name = name;
     made.words = {"bench", "conv", "-o", path.string()};
+    made.outputs = {path};
     return made;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Findings, AreNamedWithTheirFilesInTheOrderOfSteps) {
@@ -235,12 +221,14 @@ TEST_F(Findings, OfAStepThatDidNotFinishExplainNothing) {
 }
 
 TEST_F(Findings, AreLookedForInResultsAlone) {
-  std::ofstream(folder_ / "page.html") << "no results\n";
+  std::ofstream(folder_.path() / "page.html") << "no results\n";
   SuiteStep report;
-  report.words = {"report", "-o", (folder_ / "page.html").string()};
+  report.words = {"report", "-o", (folder_.path() / "page.html").string()};
+  report.outputs = outputs_of(report);
   EXPECT_TRUE(wrong_rows(std::span(&report, 1)).empty());
   SuiteStep measures;
-  measures.words = {"bench", "conv", "-o", (folder_ / "not_there.jsonl").string()};
+  measures.words = {"bench", "conv", "-o", (folder_.path() / "not_there.jsonl").string()};
+  measures.outputs = outputs_of(measures);
   EXPECT_FALSE(told_by_rows(measures, ExitCode::wrong_result));
 }
 

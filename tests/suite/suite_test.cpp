@@ -3,12 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <set>
 
 #include "core/base/error.hpp"
+#include "tests/core/support.hpp"
 #include "tests/suite/commands.hpp"
 
 namespace dlscale::suite {
@@ -21,39 +19,27 @@ using ::testing::HasSubstr;
 
 class SuiteFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              (std::string("dlscale_suite_") +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   Suite load_text(const std::string& text) {
-    const fs::path path = folder_ / "suite.yaml";
-    std::ofstream(path) << text;
+    const fs::path path = folder_.write("suite.yaml", text);
     return load_suite(path.string(), {{"out", "here"}}, test_commands);
   }
   Suite load(const std::string& steps) { return load_text("suite: test\nsteps:\n" + steps); }
   /// What is said of a suite that is refused.
   std::string error_of_text(const std::string& text) {
-    try {
-      load_text(text);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return test::config_error([&] { (void)load_text(text); });
   }
   std::string error_of(const std::string& steps) {
     return error_of_text("suite: test\nsteps:\n" + steps);
   }
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(SuiteFile, KnowsItsCommandsWithoutTheNameOfTheFolder) {
-  const fs::path path = folder_ / "suite.yaml";
-  std::ofstream(path) << "suite: test\nsteps:\n"
-                         "  - {name: a, command: 'data make --out {data}'}\n"
-                         "  - {name: b, command: 'bench gemm --list here -o {out}/b.jsonl'}\n";
+  const fs::path path =
+      folder_.write("suite.yaml",
+                    "suite: test\nsteps:\n"
+                    "  - {name: a, command: 'data make --out {data}'}\n"
+                    "  - {name: b, command: 'bench gemm --list here -o {out}/b.jsonl'}\n");
   const auto steps = [&path](const std::string& out, const std::string& data) {
     return load_suite(path.string(), {{"out", out}, {"data", data}}, test_commands).steps;
   };
@@ -68,12 +54,13 @@ TEST_F(SuiteFile, KnowsItsCommandsWithoutTheNameOfTheFolder) {
 }
 
 TEST_F(SuiteFile, KeepsNamesOfFoldersWhole) {
-  const fs::path path = folder_ / "suite.yaml";
-  std::ofstream(path) << "suite: test\nsteps:\n"
-                         "  - name: '{place}'\n"
-                         "    doc: into {out}\n"
-                         "    command: data make --out {place}/a {options} --seed 1\n"
-                         "    for: {place: ['{out}/in'], options: [{options: --pictures 4}]}\n";
+  const fs::path path =
+      folder_.write("suite.yaml",
+                    "suite: test\nsteps:\n"
+                    "  - name: '{place}'\n"
+                    "    doc: into {out}\n"
+                    "    command: data make --out {place}/a {options} --seed 1\n"
+                    "    for: {place: ['{out}/in'], options: [{options: --pictures 4}]}\n");
   const std::map<std::string, std::string> values{{"out", "my  old\tresults"}};
   const SuiteStep step = load_suite(path.string(), values, test_commands).steps.at(0);
   using Words = std::vector<std::string>;
@@ -94,12 +81,11 @@ TEST_F(SuiteFile, AStepMayHaveATimeAfterWhichItCountsAsHung) {
 }
 
 TEST_F(SuiteFile, QuotesKeepTheWordsOfACommandTogether) {
-  const fs::path path = folder_ / "suite.yaml";
-  std::ofstream(path) << R"(suite: test
+  const fs::path path = folder_.write("suite.yaml", R"(suite: test
 steps:
   - name: a
     command: bench comm --filter 'a b|"c"' --layer "d 'e'"f -o '{out}/x' --empty ''
-)";
+)");
   const SuiteStep step =
       load_suite(path.string(), {{"out", "Ann's \"new\" results"}}, test_commands).steps.at(0);
   using Words = std::vector<std::string>;
@@ -139,18 +125,18 @@ TEST_F(SuiteFile, RowsMayHoldPlaceholders) {
 }
 
 TEST_F(SuiteFile, RefusesFewerWorkersThanTheSuiteCompares) {
-  const fs::path path = folder_ / "suite.yaml";
-  std::ofstream(path) << "suite: test\nleast_workers: 2\nsteps: [{name: a, command: info}]\n";
+  const fs::path path = folder_.write(
+      "suite.yaml", "suite: test\nleast_workers: 2\nsteps: [{name: a, command: info}]\n");
   EXPECT_EQ(load_suite(path.string(), {{"workers", "2"}}, test_commands).steps.size(), 1U);
   EXPECT_THROW(load_suite(path.string(), {{"workers", "1"}}, test_commands), ConfigError);
   EXPECT_THROW(load_suite(path.string(), {}, test_commands), ConfigError);
 }
 
 TEST_F(SuiteFile, LeavesOutAStepThatAsksForMoreWorkers) {
-  const fs::path path = folder_ / "suite.yaml";
-  std::ofstream(path) << "suite: test\nsteps:\n"
-                         "  - {name: a, command: info}\n"
-                         "  - {name: b, command: info, least_workers: 2}\n";
+  const fs::path path = folder_.write("suite.yaml",
+                                      "suite: test\nsteps:\n"
+                                      "  - {name: a, command: info}\n"
+                                      "  - {name: b, command: info, least_workers: 2}\n");
   EXPECT_EQ(load_suite(path.string(), {{"workers", "1"}}, test_commands).steps.size(), 1U);
   EXPECT_EQ(load_suite(path.string(), {{"workers", "2"}}, test_commands).steps.size(), 2U);
   EXPECT_EQ(load_suite(path.string(), {}, test_commands).steps.size(), 1U);
