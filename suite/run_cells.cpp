@@ -26,7 +26,6 @@
 #include "suite/cells/canary.hpp"
 #include "suite/cells/plan.hpp"
 #include "suite/cells/runner.hpp"
-#include "suite/cells/summary.hpp"
 #include "suite/launch/job_options.hpp"
 #include "suite/launch/launch_command.hpp"
 #include "suite/run_jobs.hpp"

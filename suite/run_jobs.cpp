@@ -18,7 +18,7 @@
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/shell_words.hpp"
-#include "suite/cells/summary.hpp"
+#include "suite/cells/runner.hpp"
 #include "suite/job/job.hpp"
 #include "suite/launch/allocation.hpp"
 #include "suite/launch/batch_script.hpp"
