@@ -163,6 +163,7 @@ class Progress : public ::testing::Test {
     result.name = name;
     result.placed_words = words;
     result.words = std::move(words);
+    result.outputs = outputs_of(result);
     return result;
   }
   [[nodiscard]] fs::path write(const std::string& name) const {
