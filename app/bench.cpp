@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,13 +27,11 @@
 #include "backend/host/host.hpp"
 #include "backend/power/gpu_facts.hpp"
 #include "bench/e2e/profile_file.hpp"
-#include "core/base/fnv1a.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/input_file.hpp"
 #include "core/system/own_command.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 
@@ -74,14 +71,6 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
   return versions;
 }
 
-/// Hash of a file's content, 16 hexadecimal digits. Empty if it cannot be read (which the benchmark
-/// reports) or can be read only once.
-std::string content_hash(const std::filesystem::path& path) {
-  std::error_code absent;
-  if (!std::filesystem::is_regular_file(path, absent)) return {};
-  return fmt::format("{:016x}", fnv1a(content_of(path)));
-}
-
 /// The memory in which the requested compute backends leave the gradients.
 backend::DataPlace gradients(const BenchOptions& options) {
   const bench::Context context{.values = options.values, .communicator = nullptr};
@@ -116,11 +105,6 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
     header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
   }
   if (shares) header.run["ceilings_hash"] = shares->hash();
-  // Replayed messages determine the result as options do.
-  if (const auto replay = options.values.find("replay"); replay != options.values.end()) {
-    const std::string hash = content_hash(replay->second);
-    if (!hash.empty()) header.run["replay_hash"] = hash;
-  }
   if (const Bytes cache = backend::last_level_cache(); cache > Bytes(0)) {
     header.run[std::string(model::last_level_cache_fact)] = fmt::format("{:.0f} B", cache.si());
   }
@@ -230,7 +214,6 @@ void check_output_apart(const BenchOptions& options) {
   const NamedFile profile{"--profile", value_or_empty(options, "profile")};
   refuse_as_output(profile, others);
   others.push_back(profile);
-  others.push_back({"--replay", value_or_empty(options, "replay")});
   for (const std::string& file : options.shares.ceilings) others.push_back({"--ceilings", file});
   refuse_as_output({"-o", options.output}, others);
 }

@@ -45,7 +45,7 @@ class BenchOutput {
 
 /// Another file of the same command, with the option that names it.
 struct NamedFile {
-  std::string option;  ///< "--replay"
+  std::string option;  ///< "--profile"
   std::string path;    ///< empty: none
 };
 /// Throws ConfigError if `output` is one of the others, whose content would be lost.

@@ -14,7 +14,6 @@
 #include "bench/comm/choices.hpp"
 #include "bench/comm/overlap/measure_overlap.hpp"
 #include "bench/comm/overlap/overlap_work.hpp"
-#include "bench/comm/replay/replay_cells.hpp"
 #include "bench/comm/traffic/measure.hpp"
 #include "bench/comm/traffic/traffic.hpp"
 #include "bench/engine/benchmark.hpp"
@@ -227,17 +226,7 @@ void add_cells(std::vector<Cell>& cells, const CommContext& around, const Choice
   }
 }
 
-std::vector<Cell> make_replay_cells(const Context& context) {
-  const Communicator& ranks = *context.communicator;
-  std::vector<Cell> cells =
-      replay_cells(context, common_axes(ranks), backend::host_warnings(1, ranks.node_size()));
-  if (ranks.size() == 1) return {make_empty_cell(ranks, "replay", "host")};
-  return cells;
-}
-
 std::vector<Cell> make_cells(Context& context) {
-  if (asks_for_replay(context)) return make_replay_cells(context);
-  refuse_replay_options(context);
   const Choices chosen = read_choices(context);
   const CommContext around = probe_context(context, chosen);
   const int ranks = around.ranks->size();
@@ -318,14 +307,6 @@ extern const Benchmark comm{
              "gradients lie (collectives by the library alone, blocking, and messages between two "
              "ranks). Unless named: device if --backend names one with memory of its own",
              "host"},
-            {"replay",
-             "a file of bench e2e --profile: send what a training sent, in its order and sizes, "
-             "and compare the times",
-             ""},
-            {"gaps",
-             "of a replay: recorded (each message is handed over when it was in the training) or "
-             "none (as soon as the one before is done)",
-             "recorded"},
             {"beside",
              "what each rank does on another thread while a collective is under way: nothing, gemm "
              "(small matrix products), conv (a small convolution), memcpy (through arrays larger "

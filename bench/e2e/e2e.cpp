@@ -77,7 +77,7 @@ std::shared_ptr<ProfileFile> make_profile(const Context& context) {
   if (path.empty()) return nullptr;
   if (path == "-") {
     throw ConfigError(
-        "--profile is - (standard output has the table or the results, and a replay reads a file). "
+        "--profile is - (standard output has the table or the results). "
         "Name one, for example, profile.jsonl.");
   }
   if (context.communicator->size() == 1) {

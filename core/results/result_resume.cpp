@@ -27,7 +27,6 @@ constexpr std::string_view launcher_prefix = "OMPI_MCA_";
 std::string name_in_message(const std::string& name) {
   if (name == "build") return "the program's build id";
   if (name == "ceilings_hash") return "the content of --ceilings and --cluster";
-  if (name == "replay_hash") return "the content of --replay";
   return "option " + name;
 }
 

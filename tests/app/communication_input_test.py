@@ -44,7 +44,6 @@ class CommunicationInput(ProgramTest):
             result = run("bench", "comm", "--memory", *words)
             self.assert_refused(result, 2, "--memory device needs a backend with memory of its own, and reference computes in the host's")
         self.assert_refused(run("bench", "comm", "--memory", "device", "--overlap-with", "memcpy"), 2, "--overlap-with is work of the processor")
-        self.assert_refused(run("bench", "comm", "--replay", MESSAGES, "--memory", "device"), 2, "--memory has no effect on --replay")
 
     def test_messages_of_the_other_memory_are_no_part_of_a_machine(self):
         def to_device(line):

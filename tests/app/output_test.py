@@ -254,10 +254,9 @@ class EarlierResults(ProgramTest):
     @SEVERAL
     def test_kept_by_several_ranks(self):
         comm = ["bench", "comm", "--max-time", 0.02, "-o", self.out]
-        for wrong, code in ((["--algorithm", "foo"], 2), (["--benchmark_filter=zzz"], 5), (["--replay", self.network], 2)):
+        for wrong, code in ((["--algorithm", "foo"], 2), (["--benchmark_filter=zzz"], 5)):
             with self.subTest(wrong=wrong):
                 self.assert_kept(run(*comm, *wrong, ranks=2), code)
-        self.assert_kept(run(*comm, "--replay", self.out, ranks=2), 2, "-o and --replay both name")
 
     @SEVERAL
     def test_kept_where_training_cannot_begin(self):

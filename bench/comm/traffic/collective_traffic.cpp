@@ -108,14 +108,6 @@ class CollectiveTraffic : public Traffic {
     used_ = {};
   }
 
-  void begin() override {
-    if (calls_ == Calls::of_training) return call_as_training();
-    prepared_->start();
-  }
-  void finish() override {
-    if (prepared_) prepared_->wait();
-  }
-
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     const std::span<const std::byte> result = layout_.taken(memory);
     switch (collective_) {
@@ -170,8 +162,9 @@ class CollectiveTraffic : public Traffic {
 
  private:
   void carry_out() override {
-    begin();
-    finish();
+    if (calls_ == Calls::of_training) return call_as_training();
+    prepared_->start();
+    prepared_->wait();
   }
 
   /// Calls collectives as train/exchange/gradient_reducer.cpp does.

@@ -85,8 +85,7 @@ class StagedTraffic : public Traffic {
  private:
   void carry_out() override {
     if (fetches_) fetch();
-    on_host_->begin();
-    on_host_->finish();
+    static_cast<void>(on_host_->once());
     if (stores_) store();
   }
 

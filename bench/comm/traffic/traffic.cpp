@@ -1,7 +1,5 @@
 #include "bench/comm/traffic/traffic.hpp"
 
-#include "core/base/error.hpp"
-
 namespace dlscale::bench {
 
 Seconds Traffic::once() {
@@ -10,14 +8,6 @@ Seconds Traffic::once() {
   stay_.exit = std::chrono::steady_clock::now();
   if (const std::optional<Seconds> own = own_time()) return *own;
   return Seconds(std::chrono::duration<double>(stay_.exit - stay_.entry).count()) / parts();
-}
-
-void Traffic::begin() {
-  fail_expectation("a collective");
-}
-
-void Traffic::finish() {
-  fail_expectation("a collective");
 }
 
 std::vector<std::string> traffic_names() {

@@ -64,10 +64,6 @@ class Traffic {
   [[nodiscard]] virtual bool lines_up() const { return false; }
   /// Synchronises those ranks before once(), instead of a barrier.
   virtual void line_up() {}
-  /// The two halves of once(), for collectives alone. If they are nonblocking, others may begin
-  /// between them; all ranks begin and finish them in the same order.
-  virtual void begin();
-  virtual void finish();
   /// When the last once() began and ended on this rank.
   [[nodiscard]] const Stay& stay() const { return stay_; }
   /// How many times once() moves the bytes of bytes_moved().
