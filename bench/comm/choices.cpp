@@ -64,9 +64,10 @@ Words positive_numbers(const Context& context, std::string_view axis) {
 void expect_use_of_networks(const Context& context, const Choices& chosen) {
   const bool sends_gradients = std::ranges::find(chosen.sizes, "gradients") != chosen.sizes.end();
   if (sends_gradients || !context.given.contains("networks")) return;
-  throw ConfigError(
-      "--networks has no effect: --sizes does not ask for the gradients of networks. Leave it out, "
-      "or add gradients to --sizes.");
+  throw ConfigError(fmt::format(
+      "{} has no effect: the sizes are not those of networks' gradients. Leave it out, or add "
+      "gradients to {}.",
+      option_name("networks"), option_name("sizes")));
 }
 
 /// Most segments. With more, splitting a message takes longer than sending it.
@@ -77,14 +78,14 @@ Words segment_counts(const Context& context) {
   for (const std::string& number : numbers) {
     if (std::stoi(number) <= most_segments) continue;
     throw ConfigError(fmt::format(
-        "--segments is {}: to lay out so many takes longer than to send them, and none is smaller "
-        "than an element. Write {} or less.",
-        number, most_segments));
+        "{} is {}: to lay out so many takes longer than to send them, and none is smaller than an "
+        "element. Write {} or less.",
+        option_name("segments"), number, most_segments));
   }
   return numbers;
 }
 
-/// All values of --algorithm for these collectives.
+/// All possible algorithms for these collectives.
 Words known_algorithms(const Words& collectives) {
   Words known{"library", "all"};
   for (const std::string& name : collectives) {
@@ -102,7 +103,8 @@ void expect_algorithms(const Choices& chosen) {
   const Words known = known_algorithms(chosen.collectives);
   for (const std::string& item : chosen.algorithms) {
     if (std::ranges::find(known, item) != known.end()) continue;
-    throw ConfigError(fmt::format("--algorithm is \"{}\", which is none for {}. {}", item,
+    throw ConfigError(fmt::format("{} is \"{}\", which is none for {}. {}",
+                                  option_name("algorithm"), item,
                                   fmt::join(chosen.collectives, ", "), suggestion(item, known)));
   }
 }
@@ -125,18 +127,14 @@ bool any_reads(const Choices& chosen, Reads reads) {
   });
 }
 
-void expect_use_of_segments(const Choices& chosen) {
-  if (any_reads(chosen, reads_segments)) return;
-  throw ConfigError(
-      "--segments has no effect: no algorithm that was named cuts messages into them. Leave it "
-      "out, or name one that does, such as --algorithm segmented_ring.");
-}
-
-void expect_use_of_servers(const Choices& chosen) {
-  if (any_reads(chosen, reads_servers)) return;
-  throw ConfigError(
-      "--servers has no effect: no algorithm that was named has them. Leave it out, or name one "
-      "that does: --algorithm parameter_server.");
+/// Refuses an axis that none of the named algorithms reads; `example` does.
+void expect_use(const Context& context, const Choices& chosen, const char* axis, Reads reads,
+                const char* example) {
+  if (!context.given.contains(axis) || any_reads(chosen, reads)) return;
+  throw ConfigError(fmt::format(
+      "{} has no effect: no algorithm that was named has {}. Leave it out, or name one that does, "
+      "such as {} {}.",
+      option_name(axis), axis, option_name("algorithm"), example));
 }
 
 /// The distinct numbers of servers; "all" is the number of ranks.
@@ -150,9 +148,9 @@ Words server_counts(const Context& context) {
       servers = context.communicator->size();
     } else if (!whole || servers < 1) {
       throw ConfigError(fmt::format(
-          "--servers is \"{}\". Write how many parameter servers there are to be, such as 1, or "
-          "all: one on each rank.",
-          item));
+          "{} is \"{}\". Write how many parameter servers there are to be, such as 1, or all: one "
+          "on each rank.",
+          option_name("servers"), item));
     }
     const std::string number = std::to_string(servers);
     if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
@@ -167,9 +165,9 @@ void expect_ratio(const std::string& text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && ratio >= 0.01 && ratio <= 100) return;
   throw ConfigError(fmt::format(
-      "--overlap-work is \"{}\", which is not a number from 0.01 to 100. Write how many "
-      "times as long as the messages the work beside them is to take, such as 1 or 0.5.",
-      text));
+      "{} is \"{}\", which is not a number from 0.01 to 100. Write how many times as long as the "
+      "messages the work beside them is to take, such as 1 or 0.5.",
+      option_name("beside_work"), text));
 }
 
 Words read_placements(const Context& context) {
@@ -203,12 +201,13 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
         std::pair("threads", computes(chosen))}) {
     if (needed || !context.given.contains(axis)) continue;
     const bool is_backend = std::string_view(axis) == "backend";
-    throw ConfigError(fmt::format(
-        "{} has no effect: nothing is {} beside the messages{}. Leave it out, or name {} with "
-        "--overlap-with{}.",
-        option_name(axis), any ? "computed" : "done",
-        is_backend ? ", and they lie in the host's memory" : "",
-        any ? "gemm or conv" : "gemm, conv or memcpy", is_backend ? ", or --memory device" : ""));
+    throw ConfigError(
+        fmt::format("{} has no effect: nothing is {} beside the messages{}. Leave it out, or name "
+                    "{} with {}{}.",
+                    option_name(axis), any ? "computed" : "done",
+                    is_backend ? ", and they lie in the host's memory" : "",
+                    any ? "gemm or conv" : "gemm, conv or memcpy", option_name("beside"),
+                    is_backend ? fmt::format(", or device with {}", option_name("memory")) : ""));
   }
 }
 
@@ -218,18 +217,18 @@ void expect_device(const Context& context, const Choices& chosen) {
   const bool alone = std::ranges::all_of(
       chosen.besides, [](const OverlapChoice& beside) { return beside.work.empty(); });
   if (!alone) {
-    throw ConfigError(
-        "--overlap-with is work of the processor, beside which messages of a device's memory say "
-        "little "
-        "about training there. Leave it out, or name --memory host with a --backend of the "
-        "processor; what messages and a device cost each other in training, bench e2e measures.");
+    throw ConfigError(fmt::format(
+        "{} is work of the processor, beside which messages of a device's memory say little about "
+        "training there. Leave it out, or measure messages of the host's memory with a backend of "
+        "the processor. What messages and a device cost each other, the benchmark e2e measures.",
+        option_name("beside")));
   }
   const std::string& name = context.value("backend");
   if (!find_backend(name).has_own_memory()) {
     throw ConfigError(fmt::format(
-        "--memory device needs a backend with memory of its own, and {} computes in the host's. "
-        "Name one with --backend, such as cuda, or leave --memory out.",
-        name));
+        "{} device needs a backend with memory of its own, and {} computes in the host's. Name one "
+        "with {}, such as cuda, or measure the host's memory.",
+        option_name("memory"), name, option_name("backend")));
   }
 }
 
@@ -291,8 +290,8 @@ Choices read_choices(const Context& context) {
   expect_device(context, chosen);
   expect_use_of_networks(context, chosen);
   expect_algorithms(chosen);
-  if (context.given.contains("segments")) expect_use_of_segments(chosen);
-  if (context.given.contains("servers")) expect_use_of_servers(chosen);
+  expect_use(context, chosen, "segments", reads_segments, "segmented_ring");
+  expect_use(context, chosen, "servers", reads_servers, "parameter_server");
   return chosen;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
@@ -22,16 +23,17 @@
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
+#include "core/system/own_command.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
 
-Measurement nothing_to_send(const std::string& collective, const std::string& memory) {
-  return unsupported(Unsupported(fmt::format(
-      "{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 dlscale bench comm{}",
-      collective, memory == device_memory ? " --memory device" : "")));
+Measurement nothing_to_send(const std::string& collective) {
+  return unsupported(
+      Unsupported(fmt::format("{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 {}",
+                              collective, fmt::join(own_command(), " "))));
 }
 
 /// Size of the rotated buffers, and warnings about it.
@@ -81,9 +83,9 @@ std::shared_ptr<Workbench> open_workbench(const Context& context) {
   const int threads = context.integer("threads");
   if (find_backend(name).has_own_memory()) {
     throw ConfigError(fmt::format(
-        "--backend {} computes in memory of a device, beside which messages of the host's memory "
-        "say little about training there. Use a backend of the processor with --overlap-with.",
-        name));
+        "{} {} computes in memory of a device, beside which messages of the host's memory say "
+        "little about training there. Use a backend of the processor with {}.",
+        option_name("backend"), name, option_name("beside")));
   }
   auto workbench =
       std::make_shared<Workbench>(open_device(name, threads, context.communicator->gpu()),
@@ -186,9 +188,7 @@ Cell make_empty_cell(const Communicator& alone, const std::string& collective,
   Cell cell;
   cell.axes = common_axes(alone, memory);
   cell.axes["collective"] = collective;
-  cell.measure = [collective, memory](const Sampler&) {
-    return nothing_to_send(collective, memory);
-  };
+  cell.measure = [collective](const Sampler&) { return nothing_to_send(collective); };
   return cell;
 }
 
@@ -258,65 +258,54 @@ extern const Benchmark comm{
     .axes =
         {
             {"collectives",
-             "all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, barrier; "
-             "between rank 0 and the last rank: sendrecv (half a ping-pong), bandwidth (many "
-             "messages at once), bidirectional (the same both ways); between every two: pairs "
-             "(half a "
-             "ping-pong, of each rank the mean over all others: who has a slow link is last)",
+             "collectives: all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, "
+             "barrier; between rank 0 and the last: sendrecv (half a ping-pong), bandwidth (many "
+             "messages at once), bidirectional (both ways); pairs: sendrecv between every two",
              "all_reduce"},
             {"sizes",
-             "powers (4 B to 64 MiB), large (128 MiB to 1 GiB), neighbours (one element more or "
-             "less than the powers, with large up to 1 GiB), gradients (the messages of "
-             "--networks), or sizes such as 64KiB; of all_gather, reduce_scatter and all_to_all "
-             "that of all blocks, rounded up to equal ones",
+             "sizes such as 64KiB, or powers (4 B to 64 MiB), large (128 MiB to 1 GiB), neighbours "
+             "(one element more or less than a power), gradients (the messages of networks)",
              "powers,neighbours,gradients"},
-            {"networks", "whose gradients are sent", "alexnet,googlenet,resnet50"},
-            {"dtype", "of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
-            {"op", "of the collectives that reduce: sum, max, min", "sum"},
-            {"mode",
-             "of the collectives, by any algorithm: blocking, nonblocking (started and waited "
-             "for) or persistent (the same, prepared before)",
-             "blocking"},
+            advanced("networks", "networks whose gradients are sent", "alexnet,googlenet,resnet50"),
+            {"dtype", "type of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
+            advanced("op", "operation of the collectives that reduce: sum, max, min", "sum"),
+            advanced("mode",
+                     "how a collective is called: blocking, nonblocking (started and waited for) "
+                     "or persistent (prepared before)",
+                     "blocking"),
             {"algorithm",
-             "of the collectives: library (whatever the library does), one of those that dlscale "
-             "info lists, carried out over the library's messages, or all",
+             "algorithm of a collective: library (what the library does), one that dlscale info "
+             "lists, over the library's messages, or all",
              "library"},
-            {"segments",
-             "parts in which a pipelined algorithm sends a message, up to 65536; no more than "
-             "leave "
-             "an element in each",
-             "8"},
-            {"servers",
-             "of parameter_server: how many share a message, on ranks from 0 on; all: one on each",
-             "1"},
-            {"in_place",
-             "yes: the result of a collective replaces what was given; no. Unless named, no for "
-             "all_gather, reduce_scatter and all_to_all, as training sends them",
-             "yes"},
+            advanced("segments",
+                     "parts in which a pipelined algorithm sends a message, up to 65536; at least "
+                     "an element is in each",
+                     "8"),
+            advanced("servers", "parameter servers that share a message, or all: one on each rank",
+                     "1"),
+            advanced("in_place",
+                     "yes: the result of a collective replaces what was given; no. Unless named, "
+                     "no for all_gather, reduce_scatter and all_to_all, as training sends them",
+                     "yes"),
             {"waiting",
-             "how ranks meet before a sample: spin (they start together) or sleep (as in training: "
-             "who wakes late keeps the others waiting)",
+             "barrier before a sample: spin (ranks start together) or sleep (as in training, where "
+             "a rank that wakes late keeps the others waiting)",
              "spin"},
-            {"cache",
-             "cold: buffers in turn that fill twice the last cache, 64 MiB at least; hot: one "
-             "buffer, which is written before each sample; reused: one, as the sample before left "
-             "it",
-             "cold"},
+            advanced("cache",
+                     "cold: buffers in turn that fill twice the last cache, 64 MiB at least; hot: "
+                     "one buffer, written before each sample; reused: one, as the sample before "
+                     "left it",
+                     "cold"),
             {"memory",
-             "where messages lie: host, or device: memory of the device of --backend, where "
-             "gradients lie (collectives by the library alone, blocking, and messages between two "
-             "ranks). Unless named: device if --backend names one with memory of its own",
+             "memory of the messages: host, or device, where gradients of the backend lie "
+             "(default: device if the backend has memory of its own)",
              "host"},
             {"beside",
-             "what each rank does on another thread while a collective is under way: nothing, gemm "
-             "(small matrix products), conv (a small convolution), memcpy (through arrays larger "
-             "than the caches); each alone and both at once",
+             "work of each rank during a collective: nothing, gemm (small products), conv (a small "
+             "convolution), memcpy (larger than the caches)",
              "nothing"},
-            {"beside_work",
-             "how many times as long as the messages that work is to take, each alone", "1"},
-            {"backend",
-             "compute backend of that work: one of the processor; of --memory device: cuda unless "
-             "named",
+            advanced("beside_work", "time of that work, as a multiple of the messages' time", "1"),
+            {"backend", "compute backend of that work, or of the device that has the messages",
              "onednn"},
             {"threads", "compute threads per rank of that work", "1"},
         },

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/text/suggest.hpp"
 
@@ -29,8 +30,8 @@ Pass parse_pass(const std::string& name) {
     if (pass_name(pass) == name) return pass;
     names.emplace_back(pass_name(pass));
   }
-  throw ConfigError(
-      fmt::format("--passes names {} (not a pass). {}", name, suggestion(name, names)));
+  throw ConfigError(fmt::format("{} names {} (not a pass). {}", option_name("passes"), name,
+                                suggestion(name, names)));
 }
 
 std::vector<Step> all_steps(const Network& network) {
@@ -53,8 +54,8 @@ std::set<std::string> layers_called(const Network& network, const std::string& n
   }
   if (!of_kind.empty()) return of_kind;
   throw ConfigError(
-      fmt::format("--layers names {} (network {} has no such layer, and none of such a kind). {}",
-                  name, network.name(), suggestion(name, known)));
+      fmt::format("{} names {} (network {} has no such layer, and none of such a kind). {}",
+                  option_name("layers"), name, network.name(), suggestion(name, known)));
 }
 
 }  // namespace
@@ -84,17 +85,17 @@ std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pas
   return result;
 }
 
-bool means_all(std::string_view option, const std::vector<std::string>& names) {
+bool means_all(std::string_view axis, const std::vector<std::string>& names) {
   if (std::ranges::find(names, "all") == names.end()) return false;
   if (names.size() == 1) return true;
   throw ConfigError(fmt::format(
       "{} names others beside \"all\", which has them already: \"all\" stands alone. Leave it out, "
       "or leave out the others.",
-      option));
+      option_name(axis)));
 }
 
 std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
-  if (means_all("--passes", names)) return {all_passes.begin(), all_passes.end()};
+  if (means_all("passes", names)) return {all_passes.begin(), all_passes.end()};
   std::vector<Pass> passes;
   passes.reserve(names.size());
   for (const std::string& name : names) passes.push_back(parse_pass(name));
@@ -103,7 +104,7 @@ std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
 
 std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names) {
   std::vector<LayerId> ids;
-  const bool all = means_all("--layers", names);
+  const bool all = means_all("layers", names);
   std::set<std::string> wanted;
   for (const std::string& name : names) {
     if (!all) wanted.merge(layers_called(network, name));

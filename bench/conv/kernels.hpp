@@ -19,8 +19,9 @@ struct Kernel {
 std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pass> passes,
                                      std::span<const LayerId> layers);
 
-/// Whether an option is "all". Throws ConfigError if "all" is combined with other names.
-bool means_all(std::string_view option, const std::vector<std::string>& names);
+/// Whether the items of an axis are "all". Throws ConfigError if "all" is combined with other
+/// names.
+bool means_all(std::string_view axis, const std::vector<std::string>& names);
 
 /// Parses "all" or names of passes. Throws ConfigError.
 std::vector<Pass> parse_passes(const std::vector<std::string>& names);

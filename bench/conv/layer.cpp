@@ -21,9 +21,9 @@ Algorithms parse_algorithms(const std::string& text) {
   if (text == "chosen") return Algorithms::chosen;
   if (text == "all") return Algorithms::all;
   throw ConfigError(fmt::format(
-      "--algorithms is \"{}\" (neither chosen nor all). Write all to compare every algorithm that "
-      "the backend knows with the one that training uses.",
-      text));
+      "{} is \"{}\" (neither chosen nor all). Write all to compare every algorithm that the "
+      "backend knows with the one that training uses.",
+      option_name("algorithms"), text));
 }
 
 /// Parses a layout; empty for "chosen".
@@ -35,8 +35,8 @@ std::optional<backend::LayoutKind> parse_layout(const std::string& name) {
     if (backend::layout_kind_name(kind) == name) return kind;
     known.emplace_back(backend::layout_kind_name(kind));
   }
-  throw ConfigError(fmt::format("--layout names {} (no layout of activations). {}", name,
-                                suggestion(name, known)));
+  throw ConfigError(fmt::format("{} names {} (no layout of activations). {}", option_name("layout"),
+                                name, suggestion(name, known)));
 }
 
 LayerSelection parse_selection(const Context& context) {
@@ -64,13 +64,13 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-/// The names of --network; "all" stands for every network in configs/networks.
+/// The names of networks; "all" stands for every network in configs/networks.
 std::vector<std::string> network_names(const Context& context) {
   const std::vector<std::string> names = context.list("network");
-  return means_all("--network", names) ? config_names("networks") : names;
+  return means_all("network", names) ? config_names("networks") : names;
 }
 
-/// Loads the networks, fused as --fuse says.
+/// Loads the networks, fused as requested.
 std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
   Run run;
   run.fuse_relu = parse_fusion(context.value("fuse"));
@@ -86,9 +86,9 @@ void refuse_beside_list(const Context& context) {
   for (const std::string axis : {"network", "layers", "batch"}) {
     if (!context.given.contains(axis)) continue;
     throw ConfigError(fmt::format(
-        "--{} has no effect beside --list {}, whose convolutions have shapes and batches of their "
-        "own. Leave out one of the two.",
-        axis, context.value("list")));
+        "{} has no effect beside {} {}, whose convolutions have shapes and batches of their own. "
+        "Leave out one of the two.",
+        option_name(axis), option_name("list"), context.value("list")));
   }
 }
 
@@ -96,9 +96,10 @@ void refuse_beside_list(const Context& context) {
 std::vector<ListedConvolution> load_lists(const Context& context) {
   refuse_beside_list(context);
   if (parse_fusion(context.value("fuse"))) {
-    throw ConfigError(
-        "--list measures convolutions alone, which no ReLU follows, so there is nothing to fuse. "
-        "Leave out --fuse, or measure a network.");
+    throw ConfigError(fmt::format(
+        "{} measures convolutions alone, which no ReLU follows, so there is nothing to fuse. Leave "
+        "out {}, or measure a network.",
+        option_name("list"), option_name("fuse")));
   }
   std::vector<ListedConvolution> all;
   for (const std::string& name : context.list("list")) {
@@ -141,35 +142,38 @@ extern const Benchmark conv;
 const Benchmark conv{
     .name = "conv",
     .doc = "Every distinct kernel of a network: its layers, forward and backward.",
-    .axes = {{"network",
-              "networks, by name or file; all: those in configs/networks. A kernel that several "
-              "of them run is measured once",
-              "resnet50"},
-             {"batch", "images per rank", "8"},
-             {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
-             {"layers", "all, or the kernels that these layers run, or layers of these kinds",
-              "all"},
-             {"list",
-              "convolutions of a list, by name (convnet, deepbench_convolution) or file, in place "
-              "of networks, layers and batches",
-              ""},
-             {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
-             {"backend", "compute backends", "onednn"},
-             {"threads", "compute threads per rank", "1"},
-             {"cache",
-              "what the caches hold when a kernel starts: cold, producer, hot; rotating: cold by "
-              "taking sets of operands in turn",
-              "cold"},
-             {"values", "numbers to compute with: normal, uniform, zeros", "normal"},
-             {"layout",
-              "in which order activations lie: chosen by the backend, as in training; nchw; nhwc; "
-              "blocked. What computes works on them as they lie, or the row says why it cannot",
-              "chosen"},
-             {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
-              "chosen"},
-             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
-              "none"},
-             {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
+    .axes =
+        {{"network",
+          "networks, by name or file; all: those in configs/networks. A kernel that several "
+          "of them run is measured once",
+          "resnet50"},
+         {"batch", "images per rank", "8"},
+         {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
+         {"layers", "all, or the kernels that these layers run, or layers of these kinds", "all"},
+         {"list",
+          "convolutions of a list, by name (convnet, deepbench_convolution) or file, in place "
+          "of networks, layers and batches",
+          ""},
+         {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
+         {"backend", "compute backends", "onednn"},
+         {"threads", "compute threads per rank", "1"},
+         {"cache",
+          "what the caches hold when a kernel starts: cold, producer, hot; rotating: cold by "
+          "taking sets of operands in turn",
+          "cold"},
+         advanced("values", "numbers to compute with: normal, uniform, zeros", "normal"),
+         advanced(
+             "layout",
+             "in which order activations lie: chosen by the backend, as in training; nchw; nhwc; "
+             "blocked. What computes works on them as they lie, or the row says why it cannot",
+             "chosen"),
+         {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
+          "chosen"},
+         advanced("fuse",
+                  "relu: ReLUs are parts of the layers before them, where they can be; none",
+                  "none"),
+         advanced("check", "yes: compare each answer with the reference before timing it; no",
+                  "yes")},
     .cells = make_cells,
     .suites = Benchmark::Suites::named_after_it,
     .rows = Benchmark::Rows::kernels,

@@ -1,5 +1,7 @@
 #include "bench/conv/layer_cells.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -161,9 +163,10 @@ std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
   }
   std::vector<Cell> cells = std::move(lister).list();
   if (cells.empty() && selection.algorithms == Algorithms::all) {
-    throw ConfigError(
+    throw ConfigError(fmt::format(
         "none of these kernels has algorithms that the backend can name, so that there is nothing "
-        "to compare. Leave --algorithms out, or choose other --layers and --passes.");
+        "to compare. Leave {} out, or choose other layers and passes.",
+        option_name("algorithms")));
   }
   return cells;
 }

@@ -170,7 +170,7 @@ std::vector<ListedConvolution> load_convolutions(std::string_view name) {
   if (!map.has("convolutions") && (map.has("products") || map.has("lists"))) {
     throw ConfigError(map.where() +
                       " holds matrix products (no convolutions). Measure them by "
-                      "bench gemm --list, or name another list.");
+                      "the benchmark gemm, or name another list.");
   }
   std::vector<ListedConvolution> all;
   for (ConfigMap& row : map.maps("convolutions")) {

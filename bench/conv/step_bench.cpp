@@ -11,7 +11,7 @@
 #include "backend/compute/check/check.hpp"
 #include "backend/compute/check/check_data.hpp"
 #include "backend/compute/specification.hpp"
-#include "bench/engine/timed.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/workbench/step_run.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/work.hpp"

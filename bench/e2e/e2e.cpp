@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -19,6 +20,7 @@
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
+#include "core/system/own_command.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -38,7 +40,8 @@ Number parse_number(const Context& context, std::string_view axis, std::string_v
 backend::Waiting parse_waiting(std::string_view text) {
   if (text == "sleep") return backend::Waiting::sleep;
   if (text == "spin") return backend::Waiting::spin;
-  throw ConfigError(fmt::format("--waiting is \"{}\". Write sleep or spin.", text));
+  throw ConfigError(
+      fmt::format("{} is \"{}\". Write sleep or spin.", option_name("waiting"), text));
 }
 
 std::string waiting_name(backend::Waiting waiting) {
@@ -49,14 +52,15 @@ std::string waiting_name(backend::Waiting waiting) {
 train::Timing parse_timing(const std::string& phases, const std::string& trace) {
   if (phases == "yes") return train::Timing::phases;
   if (phases != "no") {
-    throw ConfigError(fmt::format(
-        "--phases is \"{}\" (neither yes nor no). Write no to time iterations as a whole.",
-        phases));
+    throw ConfigError(
+        fmt::format("{} is \"{}\" (neither yes nor no). Write no to time iterations as a whole.",
+                    option_name("phases"), phases));
   }
   if (trace.empty()) return train::Timing::iteration;
-  throw ConfigError(
-      "--trace is made of the phases of each iteration, which --phases no does not time. Leave out "
-      "one of them.");
+  throw ConfigError(fmt::format(
+      "{} is made of the phases of each iteration, which {} no does not time. Leave out "
+      "one of them.",
+      option_name("trace"), option_name("phases")));
 }
 
 /// Parses the trace prefix. There is a file per rank, so devices and standard output are refused.
@@ -66,9 +70,9 @@ std::string parse_trace(const std::string& text) {
                            !std::filesystem::is_other(text, absent);
   if (names_files) return text;
   throw ConfigError(
-      fmt::format("--trace is {} (with it begin the names of files, {}-rank0.json and so on, one a "
+      fmt::format("{} is {} (with it begin the names of files, {}-rank0.json and so on, one a "
                   "rank, and no device takes several). Name them, for example, trace.",
-                  text, text));
+                  option_name("trace"), text, text));
 }
 
 /// Makes the profile, one regular file that rank 0 writes; null if none is requested.
@@ -77,14 +81,16 @@ std::shared_ptr<ProfileFile> make_profile(const Context& context) {
   if (path.empty()) return nullptr;
   if (path == "-") {
     throw ConfigError(
-        "--profile is - (standard output has the table or the results). "
-        "Name one, for example, profile.jsonl.");
+        fmt::format("{} is - (standard output has the table or the results). Name a file, for "
+                    "example, profile.jsonl.",
+                    option_name("profile")));
   }
   if (context.communicator->size() == 1) {
-    throw ConfigError(fmt::format(
-        "--profile {} would stay empty: 1 rank sends nothing. Leave it out, or start several "
-        "ranks: mpirun -n 2 dlscale bench e2e",
-        path));
+    throw ConfigError(
+        fmt::format("{} {} would stay empty: 1 rank sends nothing. Leave it out, or start several "
+                    "ranks: mpirun "
+                    "-n 2 {}",
+                    option_name("profile"), path, fmt::join(own_command(), " ")));
   }
   std::map<std::string, std::string> options = context.values;
   options["ranks"] = std::to_string(context.communicator->size());
@@ -128,10 +134,9 @@ Seconds parse_wait_quiet(const Context& context) {
   const std::string& backend = context.value("backend");
   if (patience == Seconds(0) || !find_backend(backend).has_own_memory()) return patience;
   throw ConfigError(
-      fmt::format("--wait-quiet tells by work of the processor how fast the machine is, but "
-                  "--backend {} trains "
-                  "on another device. Leave --wait-quiet out.",
-                  backend));
+      fmt::format("{} tells by work of the processor how fast the machine is, but the backend {} "
+                  "trains on another device. Leave it out.",
+                  option_name("wait_quiet"), backend));
 }
 
 /// All settings but network, schedule and batch, which vary by cell.
@@ -198,9 +203,9 @@ void refuse_repeated(std::set<std::string>& names, const std::string& name,
                      const std::string& source) {
   if (names.insert(name).second) return;
   throw ConfigError(fmt::format(
-      "--network names \"{}\" twice, the second time as {} (their results could not be told "
-      "apart). Give the second another name in its file, or leave it out.",
-      name, source));
+      "{} names \"{}\" twice, the second time as {} (their results could not be told apart). Give "
+      "the second another name in its file, or leave it out.",
+      option_name("network"), name, source));
 }
 
 std::vector<Cell> make_training_cells(Context& context) {
@@ -223,9 +228,9 @@ std::vector<Cell> make_training_cells(Context& context) {
   }
   if (!settings.trace.empty() && cells.size() > 1) {
     throw ConfigError(fmt::format(
-        "--trace names the files of one training run, but {} are asked for (each would overwrite "
-        "the last). Choose one network, schedule and batch.",
-        cells.size()));
+        "{} names the files of one training run, but {} are asked for (each would overwrite the "
+        "last). Choose one network, schedule and batch.",
+        option_name("trace"), cells.size()));
   }
   return cells;
 }
@@ -235,60 +240,64 @@ std::vector<Cell> make_training_cells(Context& context) {
 extern const Benchmark e2e{
     .name = "e2e",
     .doc = "Train a network on real pictures and time the phases of every iteration",
-    .axes = {{"network", "networks to train", "resnet50"},
-             {"batch", "images per rank and iteration", "8"},
-             {"dtype",
-              "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
-             {"backend", "compute backend", "onednn"},
-             {"schedule",
-              "when gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
-              "horovod, reduce_scatter_overlap, priority",
-              "wait_free"},
-             {"synchronisation",
-              "all_reduce: every rank updates all parameters; parameter_server: each rank those "
-              "that it owns (with sequential, wait_free, bucketed)",
-              "all_reduce"},
-             {"cycle", "horovod: from one wake-up of its thread to the next", "1 ms"},
-             {"fusion_threshold", "horovod: the most packed into one message", "128 MiB"},
-             {"partition", "priority: the most of a part of a gradient", "4096000 B"},
-             {"credit", "priority: parts under way at once", "4"},
-             {"servers", "parameter_server: ranks that own parameters, from 0 on", "all"},
-             {"iterations", "iterations to measure", "20"},
-             {"warmup",
-              "iterations before them; four more with merged_greedy and merged, which watch the "
-              "first ones",
-              "3"},
-             {"data", "folder of the data set (see: dlscale data make)", "data"},
-             {"threads", "compute threads per rank", "1"},
-             {"loader_threads", "threads per rank that read and decode pictures", "1"},
-             {"prefetch", "batches decoded ahead", "2"},
-             {"normalise",
-              "where pictures are normalised: host, by the loader threads, so that f32 travels to "
-              "the device; device, on GPUs, so that bytes do, a quarter as many; auto: device "
-              "where that is possible",
-              "auto"},
-             {"launch",
-              "eager: every kernel anew; graph: recorded once and replayed, on devices that run "
-              "beside the host",
-              "eager"},
-             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
-              "none"},
-             {"wait_quiet",
-              "count only iterations during which this machine was as fast as at its best, told by "
-              "fixed work before and after each, and train up to so many seconds for others; 0: "
-              "count all",
-              "0"},
-             {"rate", "learning rate", "0.01"},
-             {"repeat", "number of this launch, to tell repeated ones apart", "1"},
-             {"seed", "of weights, crops and the order of pictures", "1"},
-             {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
-             {"phases", "yes; no: time iterations as a whole, which shows what timing phases costs",
-              "yes"},
-             {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""},
-             {"profile",
-              "result file for what the ranks send each other in the measured iterations, for "
-              "dlscale report and bench comm --replay",
-              ""}},
+    .axes =
+        {{"network", "networks to train", "resnet50"},
+         {"batch", "images per rank and iteration", "8"},
+         {"dtype", "precision of the kernels: f32, tf32 or bf16, as far as the backend has them",
+          "f32"},
+         {"backend", "compute backend", "onednn"},
+         {"schedule",
+          "when gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
+          "horovod, reduce_scatter_overlap, priority",
+          "wait_free"},
+         {"synchronisation",
+          "all_reduce: every rank updates all parameters; parameter_server: each rank those "
+          "that it owns (with sequential, wait_free, bucketed)",
+          "all_reduce"},
+         advanced("cycle", "horovod: from one wake-up of its thread to the next", "1 ms"),
+         advanced("fusion_threshold", "horovod: the most packed into one message", "128 MiB"),
+         advanced("partition", "priority: the most of a part of a gradient", "4096000 B"),
+         advanced("credit", "priority: parts under way at once", "4"),
+         advanced("servers", "parameter_server: ranks that own parameters, from 0 on", "all"),
+         {"iterations", "iterations to measure", "20"},
+         {"warmup",
+          "iterations before them; four more with merged_greedy and merged, which watch the "
+          "first ones",
+          "3"},
+         {"data", "folder of the data set, as the verb data make writes it", "data"},
+         {"threads", "compute threads per rank", "1"},
+         {"loader_threads", "threads per rank that read and decode pictures", "1"},
+         advanced("prefetch", "batches decoded ahead", "2"),
+         advanced(
+             "normalise",
+             "where pictures are normalised: host, by the loader threads, so that f32 travels to "
+             "the device; device, on GPUs, so that bytes do, a quarter as many; auto: device "
+             "where that is possible",
+             "auto"),
+         {"launch",
+          "eager: every kernel anew; graph: recorded once and replayed, on devices that run "
+          "beside the host",
+          "eager"},
+         {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+          "none"},
+         advanced(
+             "wait_quiet",
+             "count only iterations during which this machine was as fast as at its best, told by "
+             "fixed work before and after each, and train up to so many seconds for others; 0: "
+             "count all",
+             "0"),
+         advanced("rate", "learning rate", "0.01"),
+         advanced("repeat", "number of this launch, to tell repeated ones apart", "1"),
+         advanced("seed", "of weights, crops and the order of pictures", "1"),
+         {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
+         advanced("phases",
+                  "yes; no: time iterations as a whole, which shows what timing phases costs",
+                  "yes"),
+         {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""},
+         {"profile",
+          "result file for what the ranks send each other in the measured iterations, for "
+          "report",
+          ""}},
     .cells = make_training_cells,
     .stopping = Benchmark::Stopping::axes};
 

@@ -7,7 +7,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/run/run.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/build_info.hpp"
@@ -50,9 +50,9 @@ void expect_the_same(Communicator& communicator, const Iterations& iterations) {
 /// Rewrites an error about the results file, in which core/ names -o, to name --profile.
 ConfigError about_profile(const ConfigError& error) {
   std::string text = error.what();
-  constexpr std::string_view option = "with -o.";
+  constexpr std::string_view option = "-o.";
   if (text.ends_with(option)) {
-    text.replace(text.size() - option.size(), option.size(), "with --profile.");
+    text.replace(text.size() - option.size(), option.size(), option_name("profile") + ".");
   }
   return ConfigError(text);
 }
@@ -101,7 +101,7 @@ ProfileFile::~ProfileFile() {
 
 void ProfileFile::open(const std::map<std::string, std::string>& libraries) {
   if (writer_) return;
-  refuse_shared_output(path_, fmt::format("--profile {}", path_.string()));
+  refuse_shared_output(path_, fmt::format("{} {}", option_name("profile"), path_.string()));
   ResultHeader header;
   header.benchmark = profile_benchmark;
   header.command = own_command();
@@ -136,8 +136,8 @@ void ProfileFile::write(const CommunicationProfile& profile) {
   if (!written_.insert(profile.axes).second) {
     throw ConfigError(fmt::format(
         "{} holds the messages of this run already, of another repetition, from which nothing "
-        "would tell them. Start the program once for each, with its own --repeat and --profile.",
-        path_.string()));
+        "would tell them. Start the program once for each, with its own {} and {}.",
+        path_.string(), option_name("repeat"), option_name("profile")));
   }
   try {
     for (const Measurement& row : profile_rows(profile)) writer_->write(row);

@@ -14,7 +14,7 @@
 #include "bench/e2e/training_watch.hpp"
 #include "bench/engine/sampler_warnings.hpp"
 #include "bench/engine/speed_samples.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "bench/workbench/finding.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
@@ -175,7 +175,7 @@ void compare_parameters(Communicator& communicator, Worker& worker, Outcome& out
   outcome.ending.answer = JointEnd::Answer::wrong;
   outcome.ending.reason = fmt::format(
       "after {} iterations {}, though all began with the same and added the same gradients: what "
-      "ranks send each other arrives wrong. See what dlscale bench comm says of them",
+      "ranks send each other arrives wrong. See what the benchmark comm says of them",
       outcome.records.size(), astray);
 }
 
@@ -397,7 +397,7 @@ std::vector<std::string> loss_warnings(const std::vector<std::vector<double>>& l
   if (last < first) return {};
   return {fmt::format(
       "the loss did not fall: {:.4g} in the first {} iterations, {:.4g} in the last. The times are "
-      "right; for the training choose another --rate or more --iterations.",
+      "right; for the training choose another learning rate or more iterations.",
       first, quarter, last)};
 }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <span>
 
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
+#include "core/results/usable_rows.hpp"
 #include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 
@@ -45,9 +48,9 @@ ExtraWork parse_extra_work(std::string_view text) {
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (error != std::errc() || unit != "%" || percent < 0 || percent > 100) {
     throw ConfigError(fmt::format(
-        "--extra-work is \"{}\" (it is done in whole runs of a hundred). Write a whole number of "
-        "percent from 0 to 100, such as 5%.",
-        shown_text(text)));
+        "{} is \"{}\" (it is done in whole runs of a hundred). Write a whole number of percent "
+        "from 0 to 100, such as 5%.",
+        option_name(extra_work_axis), shown_text(text)));
   }
   return {.runs = 100 + percent, .counted = 100};
 }
@@ -139,10 +142,11 @@ void expect_few_threads(std::string_view option, int threads) {
 }
 
 void expect_few_threads(const Context& context) {
-  for (const auto& [axis, option] :
-       {std::pair("threads", "--threads"), std::pair("loader_threads", "--loader-threads")}) {
+  for (const char* axis : {"threads", "loader_threads"}) {
     if (!context.values.contains(axis)) continue;
-    for (const int threads : context.integers(axis)) expect_few_threads(option, threads);
+    for (const int threads : context.integers(axis)) {
+      expect_few_threads(option_name(axis), threads);
+    }
   }
 }
 
@@ -151,6 +155,24 @@ Measurement unsupported(const Unsupported& error) {
   measurement.status = Status::unsupported;
   measurement.reason = error.what();
   return measurement;
+}
+
+std::vector<std::vector<double>> gather_on_ranks(backend::Communicator& communicator,
+                                                 const std::vector<double>& mine) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::vector<double> flat(ranks * mine.size());
+  communicator.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(flat)));
+  std::vector<std::vector<double>> all;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto theirs = std::span(flat).subspan(rank * mine.size(), mine.size());
+    all.emplace_back(theirs.begin(), theirs.end());
+  }
+  return all;
+}
+
+double sum_of_ranks(backend::Communicator& communicator, double mine) {
+  communicator.all_reduce(std::span(&mine, 1), backend::Reduction::sum);
+  return mine;
 }
 
 }  // namespace dlscale::bench

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -88,7 +89,14 @@ struct Axis {
   std::string_view name;
   std::string_view doc;
   std::string_view default_value;
+  /// Whether it is part of --help, or of --help-all only.
+  enum class Help { short_and_full, full } help = Help::short_and_full;
 };
+
+/// An axis of which only the full help tells.
+constexpr Axis advanced(std::string_view name, std::string_view doc, std::string_view value) {
+  return {name, doc, value, Axis::Help::full};
+}
 
 /// Input from which a benchmark makes its cells.
 struct Context {
@@ -205,6 +213,21 @@ std::vector<std::tuple<Value, Others...>> combinations(const std::vector<Value>&
     for (const auto& each : rest) all.push_back(std::tuple_cat(std::make_tuple(value), each));
   }
   return all;
+}
+
+/// Collective: the values of every rank, each with equally many.
+std::vector<std::vector<double>> gather_on_ranks(backend::Communicator& communicator,
+                                                 const std::vector<double>& mine);
+
+/// Collective: the sum over all ranks.
+double sum_of_ranks(backend::Communicator& communicator, double mine);
+
+/// Time of one call of body(), on the host's clock.
+template <class Body>
+Seconds timed(const Body& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace dlscale::bench

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -38,10 +39,9 @@ CacheState parse_cache_state(std::string_view name, std::span<const CacheState> 
     names.push_back(cache_state_name(state));
     if (names.back() == name) return state;
   }
-  throw ConfigError(fmt::format(
-      "--cache is \"{}\" (not a state of the caches that is offered here). Write one of "
-      "{}.",
-      name, fmt::join(names, ", ")));
+  throw ConfigError(
+      fmt::format("{} is \"{}\" (not a state of the caches that is offered here). Write one of {}.",
+                  option_name("cache"), name, fmt::join(names, ", ")));
 }
 
 Bytes flush_size(Bytes last_level) {

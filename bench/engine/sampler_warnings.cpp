@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::bench {
@@ -22,8 +23,8 @@ bool warn_of_width(std::span<const double> samples, double wanted, std::vector<s
   if (width <= wanted) return false;
   to.push_back(fmt::format(
       "the interval of the median is ±{:.1f} % after {} samples (±{:.1f} % was asked for). Stop "
-      "other programs, or allow more time with --max-time.",
-      100 * width, samples.size(), 100 * wanted));
+      "other programs, or allow more time ({}).",
+      100 * width, samples.size(), 100 * wanted, option_name("max_time")));
   return true;
 }
 
@@ -60,8 +61,8 @@ void warn_of_correlation(std::span<const double> samples, double wanted,
   to.push_back(fmt::format(
       "neighbouring times resemble each other (correlation {:.2f}): {} samples tell as much of the "
       "median as {:.0f} would, whose interval is about ±{:.1f} % (±{:.1f} % was asked for). "
-      "Measure again with other programs stopped, or ask for a narrower interval by --precision.",
-      r, samples.size(), alike, 100 * width, 100 * wanted));
+      "Measure again with other programs stopped, or ask for a narrower interval ({}).",
+      r, samples.size(), alike, 100 * width, 100 * wanted, option_name("precision")));
 }
 
 /// Warns of a drift. Returns whether it did.

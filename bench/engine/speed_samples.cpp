@@ -1,12 +1,14 @@
 #include "bench/engine/speed_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
 #include <utility>
 
-#include "bench/engine/timed.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -69,8 +71,8 @@ double SpeedSamples::slowest() const {
 }
 
 void warn_of_speed(Measurement& measurement, const std::string& what) {
-  measurement.warnings.push_back(what +
-                                 ". Stop other programs, or allow more time with --wait-quiet.");
+  measurement.warnings.push_back(fmt::format("{}. Stop other programs, or allow more time with {}.",
+                                             what, option_name("wait_quiet")));
   if (measurement.status == Status::ok) measurement.reason = what;
   if (measurement.status == Status::unstable) measurement.reason += "; " + what;
   if (measurement.status == Status::ok) measurement.status = Status::unstable;

@@ -51,10 +51,10 @@ void add_products(const ConvolutionShape& shape, Cut cut, std::vector<GemmShape>
 Cut parse_cut(const std::string& name) {
   if (name == "blocks") return Cut::blocks;
   if (name == "whole") return Cut::whole;
-  throw ConfigError(fmt::format(
-      "--gemm-source names {} (neither blocks nor whole). Write blocks for the products that "
-      "im2col runs, whole for those of all pixels at once.",
-      name));
+  throw ConfigError(
+      fmt::format("{} names {} (neither blocks nor whole). Write blocks for the products that "
+                  "im2col runs, whole for those of all pixels at once.",
+                  option_name("gemm_source"), name));
 }
 
 /// The matrix products that im2col makes of all convolutions of these networks, in all passes, for
@@ -63,7 +63,7 @@ Cut parse_cut(const std::string& name) {
 std::vector<GemmShape> network_products(const std::vector<std::string>& networks,
                                         std::span<const int> batches, std::span<const Cut> cuts) {
   std::vector<GemmShape> all;
-  const bool every = means_all("--network", networks);
+  const bool every = means_all("network", networks);
   for (const std::string& name : every ? config_names("networks") : networks) {
     const Network network = load_network(name);
     for (const Layer& layer : network.layers()) {
@@ -97,15 +97,17 @@ Shapes of_networks(const Context& context) {
     return network_products(context.list("network"), context.integers("batch"), cuts);
   }
   if (context.given.contains("gemm_source")) {
-    throw ConfigError(
-        "--gemm-source has no effect without --network: it says which products a network's "
-        "convolutions "
-        "become. Name a network, or leave --gemm-source out.");
+    throw ConfigError(fmt::format(
+        "{} has no effect without {}: it says which products a network's convolutions become. Name "
+        "a network, or leave it out.",
+        option_name("gemm_source"), option_name("network")));
   }
   if (!context.given.contains("batch")) return {};
   throw ConfigError(
-      "--batch has no effect without --network: it says of how many images a network's "
-      "convolutions are. Name a network; or write :b8 after a size for 8 products at once.");
+      fmt::format("{} has no effect without {}: it says of how many images a network's "
+                  "convolutions are. Name a "
+                  "network; or write :b8 after a size for 8 products at once.",
+                  option_name("batch"), option_name("network")));
 }
 
 Shapes parse_shapes(const Context& context) {
@@ -119,7 +121,7 @@ Shapes parse_shapes(const Context& context) {
   if (named && !context.given.contains("sizes")) return shapes;
   for (const std::string& text : context.list("sizes")) {
     add_shapes(text == "squares" ? Shapes(squares.begin(), squares.end())
-                                 : Shapes{parse_gemm_shape(text, "--sizes")},
+                                 : Shapes{parse_gemm_shape(text, option_name("sizes"))},
                shapes);
   }
   return shapes;
@@ -182,39 +184,41 @@ extern const Benchmark gemm;
 const Benchmark gemm{
     .name = "gemm",
     .doc = "Matrix products: DeepBench's, those of transformers or of convolutions, or any sizes.",
-    .axes = {{"list",
-              "lists of shapes, by name (deepbench, deepbench_train, deepbench_inference, "
-              "transformer) or file",
-              ""},
-             {"sizes",
-              "products of row-major matrices, m x n x k: 64x128x256[:nn|:nt|:tn|:tt][:b8], the "
-              "last for 8 at once; squares: of 256, 512, 1024, 2048, unless lists or networks are "
-              "named alone",
-              "squares"},
-             {"network",
-              "networks, by name or file, or all: the products into which im2col of the backend "
-              "native turns their convolutions, in all passes",
-              ""},
-             {"batch", "images that these convolutions are of", "8"},
-             {"gemm_source",
-              "which products of these convolutions: blocks, of the pixels that im2col takes at a "
-              "time; whole, of all pixels",
-              "blocks"},
-             {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
-             {"backend",
-              "compute backends; native: the call by which our own convolutions multiply, on one "
-              "thread",
-              "onednn"},
-             {"threads", "compute threads per rank", "1"},
-             {"cache",
-              "what the caches hold when a product starts: cold, producer (the left operand), hot; "
-              "rotating: cold by taking sets of matrices in turn",
-              "cold"},
-             {"values", "numbers to compute with: normal, uniform, zeros", "normal"},
-             {"check",
-              "yes: compare each answer with the reference before timing it, of large products "
-              "some rows and columns; no",
-              "yes"}},
+    .axes =
+        {{"list",
+          "lists of shapes, by name (deepbench, deepbench_train, deepbench_inference, "
+          "transformer) or file",
+          ""},
+         {"sizes",
+          "products of row-major matrices, m x n x k: 64x128x256[:nn|:nt|:tn|:tt][:b8], the "
+          "last for 8 at once; squares: of 256, 512, 1024, 2048, unless lists or networks are "
+          "named alone",
+          "squares"},
+         {"network",
+          "networks, by name or file, or all: the products into which im2col of the backend "
+          "native turns their convolutions, in all passes",
+          ""},
+         {"batch", "images that these convolutions are of", "8"},
+         advanced(
+             "gemm_source",
+             "which products of these convolutions: blocks, of the pixels that im2col takes at a "
+             "time; whole, of all pixels",
+             "blocks"),
+         {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
+         {"backend",
+          "compute backends; native: the call by which our own convolutions multiply, on one "
+          "thread",
+          "onednn"},
+         {"threads", "compute threads per rank", "1"},
+         {"cache",
+          "what the caches hold when a product starts: cold, producer (the left operand), hot; "
+          "rotating: cold by taking sets of matrices in turn",
+          "cold"},
+         advanced("values", "numbers to compute with: normal, uniform, zeros", "normal"),
+         {"check",
+          "yes: compare each answer with the reference before timing it, of large products "
+          "some rows and columns; no",
+          "yes"}},
     .cells = make_cells,
     .suites = Benchmark::Suites::none,
     .rows = Benchmark::Rows::kernels,

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/engine/timed.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/gemm/product_memory.hpp"
 #include "bench/workbench/step_run.hpp"
 #include "core/base/error.hpp"

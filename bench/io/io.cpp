@@ -17,16 +17,18 @@ FileSource parse_source(const std::string& name) {
   for (const FileSource source : {FileSource::page_cache, FileSource::storage}) {
     if (source_name(source) == name) return source;
   }
-  throw ConfigError(fmt::format(
-      "--source is \"{}\" (no such source of files). Write page_cache or storage.", name));
+  throw ConfigError(
+      fmt::format("{} is \"{}\" (no such source of files). Write page_cache or storage.",
+                  option_name("source"), name));
 }
 
 train::DataSet open_data(const Context& context) {
   const std::string& folder = context.value("data");
   if (!folder.empty()) return train::open_data_set(folder);
-  throw ConfigError(
-      "--data is missing (there are no pictures to load). Give the folder of a data set, made by: "
-      "dlscale data make --out DIR");
+  throw ConfigError(fmt::format(
+      "{} is missing (there are no pictures to load). Give the folder of a data set, as the verb "
+      "data make writes it.",
+      option_name("data")));
 }
 
 /// The input shapes of networks, each once, or the one size that --height and --width give.
@@ -80,7 +82,7 @@ extern const Benchmark io;
 const Benchmark io{
     .name = "io",
     .doc = "Reading, decoding and augmenting pictures as the input pipeline does.",
-    .axes = {{"data", "folder of a data set (dlscale data make)", ""},
+    .axes = {{"data", "folder of a data set, as the verb data make writes it", ""},
              {"networks", "networks whose inputs the pictures are cut to",
               "alexnet,googlenet,resnet50"},
              {"height", "height of the cut, instead of networks", ""},

@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "core/base/error.hpp"
 #include "core/system/environment.hpp"
 #include "train/data/file.hpp"
@@ -209,8 +210,8 @@ void judge_source(Measurement& measurement, FileSource source, std::optional<dou
   if (source == FileSource::page_cache) {
     measurement.warnings.push_back(
         fmt::format("cached: files were read from the page cache ({}); \"read\" says nothing of "
-                    "storage. Measure it with --source storage.",
-                    where));
+                    "storage. Measure it with {} storage.",
+                    where, option_name("source")));
   } else if (share && *share >= proven_share) {
     measurement.warnings.push_back(fmt::format("storage: {}.", where));
   } else {

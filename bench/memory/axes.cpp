@@ -62,8 +62,8 @@ void check_isa(const std::string& isa, std::initializer_list<std::string_view> w
     names.emplace_back(each);
   }
   if (std::find(names.begin(), names.end(), isa) != names.end()) return;
-  throw ConfigError(fmt::format("--isa names \"{}\" (there is none for this kind of processor). {}",
-                                isa, suggestion(isa, names)));
+  throw ConfigError(fmt::format("{} names \"{}\" (there is none for this kind of processor). {}",
+                                option_name("isa"), isa, suggestion(isa, names)));
 }
 
 void refuse_axes_without_effect(const Context& context, const std::vector<AxisOfOperations>& axes) {
@@ -73,9 +73,9 @@ void refuse_axes_without_effect(const Context& context, const std::vector<AxisOf
       return std::ranges::find(chosen, name) != chosen.end();
     });
     if (has_effect || !context.given.contains(std::string(axis.name))) continue;
-    throw ConfigError(fmt::format(
-        "{} has no effect on --operations {}. Leave it out, or add {} there.",
-        option_name(axis.name), context.value("operations"), fmt::join(axis.operations, " or ")));
+    throw ConfigError(fmt::format("{} has no effect on {} {}. Leave it out, or add {} there.",
+                                  option_name(axis.name), option_name("operations"),
+                                  context.value("operations"), fmt::join(axis.operations, " or ")));
   }
 }
 

@@ -30,18 +30,18 @@ std::string_view name_of(Value value, std::span<const Named<Value>> all) {
   fail_expectation("the value has a name");
 }
 
-/// The value with that name. Throws ConfigError listing the names; `option` is the option that the
-/// user wrote.
+/// The value with that name. Throws ConfigError listing the names; `axis` is the axis that names
+/// it.
 template <class Value>
 const Value& value_of(std::string_view name, std::span<const Named<Value>> all,
-                      std::string_view option) {
+                      std::string_view axis) {
   std::vector<std::string> names;
   for (const Named<Value>& each : all) {
     if (each.name == name) return each.value;
     names.emplace_back(each.name);
   }
-  throw ConfigError(
-      fmt::format("{} names \"{}\" (there is none). {}", option, name, suggestion(name, names)));
+  throw ConfigError(fmt::format("{} names \"{}\" (there is none). {}", option_name(axis), name,
+                                suggestion(name, names)));
 }
 
 /// Sizes that a memory benchmark accepts, and the values of its size words.
@@ -55,7 +55,7 @@ struct SizeRule {
 std::vector<std::size_t> sizes_of(const Context& context, std::string_view axis,
                                   const SizeRule& rule);
 
-/// Throws ConfigError unless --isa is one of `words` or an instruction set that a build for this
+/// Throws ConfigError unless `isa` is one of `words` or an instruction set that a build for this
 /// kind of processor supports.
 void check_isa(const std::string& isa, std::initializer_list<std::string_view> words);
 

@@ -14,7 +14,7 @@
 #include "bench/memory/axes.hpp"
 #include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/host_sweep.hpp"
-#include "bench/memory/host/room.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -60,9 +60,9 @@ using AddLatencyCells = void (*)(Cells&, const std::string& operation, const Sel
 void expect_two_places(std::size_t bytes, std::size_t stride) {
   if (bytes >= 2 * stride) return;
   throw ConfigError(
-      fmt::format("--chase-sizes has {} bytes, which strides of {} B (--strides) cannot cross. "
-                  "Choose at least two strides.",
-                  bytes, stride));
+      fmt::format("{} has {} bytes, which strides of {} B ({}) cannot cross. Choose at least two "
+                  "strides.",
+                  option_name("chase_sizes"), bytes, stride, option_name("strides")));
 }
 
 void add_chases(Cells& cells, const std::string& operation, const Selection& selection) {
@@ -81,11 +81,11 @@ void expect_sizes_of_levels(std::size_t stride, std::size_t largest) {
   const std::size_t longest = std::bit_floor(largest / (2 * fewest_places_of_levels));
   if (stride <= longest) return;
   const auto text = [](std::size_t bytes) { return to_text(Bytes(static_cast<double>(bytes))); };
-  throw ConfigError(
-      fmt::format("--strides has {}, and levels begins with a working set of {} strides and ends "
-                  "at {}, so that too few sizes are left to tell levels apart. Choose strides up "
-                  "to {}.",
-                  text(stride), fewest_places_of_levels, text(largest), text(longest)));
+  throw ConfigError(fmt::format(
+      "{} has {}, and levels begins with a working set of {} strides and ends "
+      "at {}, so that too few sizes are left to tell levels apart. Choose strides up "
+      "to {}.",
+      option_name("strides"), text(stride), fewest_places_of_levels, text(largest), text(longest)));
 }
 
 void add_levels(Cells& cells, const std::string& operation, const Selection& selection) {
@@ -121,16 +121,17 @@ std::vector<Cell> make_latency_cells(Context& context) {
       .pages = {},
       .largest_set = largest_set(*context.communicator)};
   for (const std::string& name : context.list("pages")) {
-    selection.pages.push_back(value_of<PageSize>(name, page_sizes, "--pages"));
+    selection.pages.push_back(value_of<PageSize>(name, page_sizes, "pages"));
   }
   // The list of places takes up to a quarter more.
   const auto largest = static_cast<double>(selection.chase_bytes.back());
-  expect_room(fmt::format("--chase-sizes has a working set of {}", to_text(Bytes(largest))),
+  expect_room(fmt::format("{} has a working set of {}", option_name("chase_sizes"),
+                          to_text(Bytes(largest))),
               largest, *context.communicator);
   Cells cells(*context.communicator);
   for (const std::string& operation : context.list("operations")) {
     const AddLatencyCells add =
-        value_of<AddLatencyCells>(operation, latency_operations, "--operations");
+        value_of<AddLatencyCells>(operation, latency_operations, "operations");
     add(cells, operation, selection);
   }
   return cells.take();

@@ -11,10 +11,10 @@
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/memory/axes.hpp"
-#include "bench/memory/host/room.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "bench/memory/input_copy.hpp"
-#include "bench/memory/stream.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/memory/stream_operations.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -31,8 +31,8 @@ std::vector<std::size_t> stream_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
   const auto largest = static_cast<double>(sizes.back());
-  expect_room(fmt::format("--sizes has arrays of {}", to_text(Bytes(largest))), 3 * largest,
-              *context.communicator);
+  expect_room(fmt::format("{} has arrays of {}", option_name("sizes"), to_text(Bytes(largest))),
+              3 * largest, *context.communicator);
   return sizes;
 }
 
@@ -63,7 +63,7 @@ std::vector<StreamCode> stream_codes(const Context& context) {
   std::vector<StreamCode> codes;
   for (const std::string& isa : instruction_sets(context)) {
     for (const std::string& stores : context.list("stores")) {
-      codes.push_back({isa, value_of<Stores>(stores, stores_names, "--stores")});
+      codes.push_back({isa, value_of<Stores>(stores, stores_names, "stores")});
     }
   }
   return codes;

@@ -16,8 +16,8 @@
 #include "bench/gemm/product_bench.hpp"
 #include "bench/memory/axes.hpp"
 #include "bench/memory/host/host_peak.hpp"
-#include "bench/memory/host/room.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/memory/host/reported_caches.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -92,7 +92,7 @@ void add_products(const Context& context, const std::string& operation, std::vec
     Axes axes = product_axes(context, operation, threads);
     for (const auto& [text, dtype] :
          combinations(context.list("products"), context.list("dtype"))) {
-      const GemmShape shape = parse_gemm_shape(text, "--products");
+      const GemmShape shape = parse_gemm_shape(text, option_name("products"));
       axes["kernel"] = kernel_key(shape);
       axes["dtype"] = dtype;
       cells.push_back({axes, measure_of(opened, shape, dtype)});
@@ -115,7 +115,7 @@ std::vector<Code> codes_of(const Context& context) {
   std::vector<Code> codes;
   const auto add = [&](std::string_view isa, bool by_name) {
     for (const std::string& dtype : context.list("dtype")) {
-      static_cast<void>(value_of<bool>(dtype, dtypes, "--dtype"));
+      static_cast<void>(value_of<bool>(dtype, dtypes, "dtype"));
       const bool there = std::any_of(codes.begin(), codes.end(), [&](const Code& code) {
         return code.isa == isa && code.dtype == dtype;
       });
@@ -141,7 +141,7 @@ bool has_dtype(const Code& code) {
 }
 
 bool is_of_arrays(const Code& code) {
-  return has_dtype(code) && value_of<bool>(code.dtype, dtypes, "--dtype");
+  return has_dtype(code) && value_of<bool>(code.dtype, dtypes, "dtype");
 }
 
 Measurement measure_chains(const Code& code, int threads, const Sampler& sampler) {
@@ -193,10 +193,10 @@ double parse_intensity(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && last == end && value > 0 && value <= largest) return value;
-  throw ConfigError(
-      fmt::format("--intensities names \"{}\" (operations a byte are a number above 0, at most "
-                  "{}). Write, for example, 0.25.",
-                  text, largest));
+  throw ConfigError(fmt::format(
+      "{} names \"{}\" (operations a byte are a number above 0, at most {}). Write, for "
+      "example, 0.25.",
+      option_name("intensities"), text, largest));
 }
 
 /// The array sizes; one array per rank must fit in memory.
@@ -204,8 +204,8 @@ std::vector<std::size_t> intensity_sizes(const Context& context) {
   const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
   std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
   const auto largest = static_cast<double>(sizes.back());
-  expect_room(fmt::format("--sizes has an array of {}", to_text(Bytes(largest))), largest,
-              *context.communicator);
+  expect_room(fmt::format("{} has an array of {}", option_name("sizes"), to_text(Bytes(largest))),
+              largest, *context.communicator);
   return sizes;
 }
 
@@ -238,7 +238,7 @@ std::vector<Cell> make_peak_cells(Context& context) {
                                        {"backend", {"gemm"}}});
   std::vector<Cell> cells;
   for (const std::string& operation : context.list("operations")) {
-    const AddPeakCells add = value_of<AddPeakCells>(operation, peak_operations, "--operations");
+    const AddPeakCells add = value_of<AddPeakCells>(operation, peak_operations, "operations");
     add(context, operation, cells);
   }
   return cells;
@@ -264,7 +264,7 @@ const Benchmark peak{
           "16 KiB,512 KiB,8 MiB,beyond_caches"},
          {"intensities", "intensity: operations for each byte loaded or stored",
           "0.0625,0.125,0.25,0.5,1,2,4,8,16,32,64"},
-         {"products", "gemm: products, as bench gemm --sizes takes them", "2048x2048x2048"},
+         {"products", "gemm: products, as the sizes of bench gemm", "2048x2048x2048"},
          {"backend", "gemm: compute backend", "onednn"},
          {"threads", "threads per rank", "1"}},
     .cells = make_peak_cells};

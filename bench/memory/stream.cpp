@@ -1,4 +1,3 @@
-#include "bench/memory/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +6,9 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/memory/host/team.hpp"
+#include "bench/memory/stream_operations.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

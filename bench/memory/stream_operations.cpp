@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
@@ -80,8 +81,8 @@ const Shape& find_shape(std::string_view name) {
     if (shape.name == name) return shape;
     names += std::string(shape.name) + ", ";
   }
-  throw ConfigError(fmt::format(
-      "--operations names \"{}\" (no such operation). Choose among {}h2d.", name, names));
+  throw ConfigError(fmt::format("{} names \"{}\" (no such operation). Choose among {}h2d.",
+                                option_name("operations"), name, names));
 }
 
 StreamOperation operation_of(const Shape& shape, ArrayLoop run, std::string implementation) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/host/simd/kernels.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
 
@@ -41,5 +42,13 @@ std::vector<std::string_view> stream_operation_names();
 
 /// The widest instruction set with hand-written loops here; "best" if there is none.
 std::string widest_instruction_set();
+
+/// Runs the operation on all ranks at once, with `threads` threads each on its own core, over
+/// arrays of `bytes` bytes (a multiple of 64). Checks every element first. Work counts the bytes of
+/// each array once, as STREAM does. If the processor reads a line before it writes it, series
+/// "write_allocate" (B) has these extra bytes, once the arrays exceed the caches. A sample is the
+/// mean over passes_for() passes.
+Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, int threads,
+                           const Sampler& sampler);
 
 }  // namespace dlscale::bench

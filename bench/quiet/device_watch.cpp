@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 

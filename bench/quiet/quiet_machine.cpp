@@ -5,13 +5,24 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/timed.hpp"
+#include "backend/host/host.hpp"
+#include "bench/engine/benchmark.hpp"
 
 namespace dlscale::bench {
+namespace {
+
+void add(Measurement& measurement, const std::vector<std::string>& doubts) {
+  if (measurement.series.empty()) return;
+  measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+}
+
+}  // namespace
 
 QuietMachine::QuietMachine(backend::Communicator& communicator, Seconds patience,
                            std::function<Seconds()> witness)
@@ -56,6 +67,17 @@ void QuietMachine::tell(Measurement& measurement) const {
                 fmt::format("fixed work took {:.0f} % longer before or after it than at "
                             "the machine's best",
                             100 * (slowest - 1)));
+}
+
+void add_host_warnings(Measurement& measurement, int threads,
+                       const backend::Communicator& communicator) {
+  add(measurement, backend::host_warnings(threads, communicator.node_size()));
+}
+
+void add_compute_warnings(Measurement& measurement, int threads,
+                          const backend::Communicator& communicator) {
+  add_host_warnings(measurement, threads, communicator);
+  add(measurement, backend::memory_node_warnings(threads, backend::usable_memory_nodes()));
 }
 
 }  // namespace dlscale::bench

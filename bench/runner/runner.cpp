@@ -195,10 +195,10 @@ std::size_t count_matches(GoogleBenchmarkRun& library, RunnerFlags flags) {
   // Google Benchmark's own message names other mistakes.
   if (matches == 0 && said.str().starts_with("Could not compile")) {
     throw ConfigError(
-        fmt::format("--benchmark_filter={} is not a regular expression, so that no cell can be "
+        fmt::format("{}={} is not a regular expression, so that no cell can be "
                     "chosen by it. Write a backslash before each of ( ) [ ] {{ }} * + ? | ^ $ . "
                     "that stands for itself, and \".*\" for anything.",
-                    flags.filter));
+                    google_flag("filter"), flags.filter));
   }
   return matches;
 }
@@ -218,9 +218,10 @@ void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells
   }
   if (count_matches(library, flags) > 0) return;
   throw Error(ExitCode::nothing_measured,
-              fmt::format("--benchmark_filter={} leaves none of the cells of bench {} ({} without "
-                          "it). --benchmark_list_tests prints their names.",
-                          flags.filter, benchmark, cells.size()));
+              fmt::format("{}={} leaves none of the cells of bench {} ({} without it). {} prints "
+                          "their names.",
+                          google_flag("filter"), flags.filter, benchmark, cells.size(),
+                          google_flag("list_tests")));
 }
 
 /// Whether a file is an earlier --benchmark_out. JSON begins with its context, CSV with the date
@@ -237,13 +238,12 @@ bool is_benchmark_out(std::istream& content) {
 /// Checks the file first, as Google Benchmark exits the process if it cannot open it.
 void check_writable(const std::string& out) {
   if (out.empty()) return;
-  refuse_shared_output(out, "--benchmark_out=" + out);
-  refuse_foreign_file(out, "a file of --benchmark_out", is_benchmark_out);
+  refuse_shared_output(out, fmt::format("{}={}", google_flag("out"), out));
+  refuse_foreign_file(out, "a file of " + google_flag("out"), is_benchmark_out);
   if (!std::ofstream(out, std::ios::app)) {
     throw ConfigError(
-        fmt::format("--benchmark_out={} cannot be written. Name a file in a folder "
-                    "that exists and is yours.",
-                    out));
+        fmt::format("{}={} cannot be written. Name a file in a folder that exists and is yours.",
+                    google_flag("out"), out));
   }
 }
 
@@ -314,10 +314,10 @@ void expect_written(const std::string& out, Written written, backend::Communicat
   together(communicator, [&] {
     if (written == Written::whole) return;
     throw ConfigError(
-        fmt::format("--benchmark_out={} cannot be written to its end, so it does not hold all that "
+        fmt::format("{}={} cannot be written to its end, so it does not hold all that "
                     "was measured (is the disk full?). Free space, or name another file; "
                     "measurements of -o are kept.",
-                    out));
+                    google_flag("out"), out));
   });
 }
 

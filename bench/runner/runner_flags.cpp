@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {
@@ -18,12 +19,13 @@ namespace {
 constexpr std::string_view prefix = "--benchmark_";
 
 /// Flags without effect in dlscale's measuring loop, and their replacements.
-const std::map<std::string_view, std::string_view>& refused_flags() {
-  static const std::map<std::string_view, std::string_view> flags{
-      {"min_time", "dlscale decides how long to measure; use --max-time and --precision"},
-      {"min_warmup_time", "dlscale warms up by itself"},
-      {"enable_random_interleaving",
-       "the order is shuffled already, equally on all ranks; --order-seed chooses another"},
+const std::map<std::string_view, std::string>& refused_flags() {
+  static const std::map<std::string_view, std::string> flags{
+      {"min_time", fmt::format("each cell is measured until its interval is narrow; use {} and {}",
+                               option_name("max_time"), option_name("precision"))},
+      {"min_warmup_time", "each cell is warmed up already"},
+      {"enable_random_interleaving", "the order is shuffled already, equally on all ranks; " +
+                                         option_name("order_seed") + " chooses another"},
       {"perf_counters", "the samples are taken outside of Google Benchmark's counters"},
       {"color", "the table has no colours"},
       {"counters_tabular", "the table always has one column a counter"}};
@@ -33,7 +35,7 @@ const std::map<std::string_view, std::string_view>& refused_flags() {
 std::string one_of(std::string_view name, const std::string& value,
                    std::span<const std::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
-  throw ConfigError(fmt::format("{}{}={} is not known. Write one of {}.", prefix, name, value,
+  throw ConfigError(fmt::format("{}={} is not known. Write one of {}.", google_flag(name), value,
                                 fmt::join(allowed, ", ")));
 }
 
@@ -46,8 +48,8 @@ int repetitions(std::string_view name, const std::string& value) {
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error == std::errc() && end == value.data() + value.size() && number >= 1) return number;
-  throw ConfigError(fmt::format("{}{}={} is not a whole number from 1 on. Write {}{}=5.", prefix,
-                                name, value, prefix, name));
+  throw ConfigError(fmt::format("{}={} is not a whole number from 1 on. Write {}=5.",
+                                google_flag(name), value, google_flag(name)));
 }
 
 using Setter = void (*)(RunnerFlags&, std::string_view name, const std::string& value);
@@ -75,9 +77,7 @@ const std::map<std::string_view, Setter>& setters() {
     throw ConfigError(fmt::format("{} has no effect here: {}.", flag, found->second));
   }
   std::vector<std::string> known;
-  for (const auto& [known_name, setter] : setters()) {
-    known.push_back(fmt::format("{}{}", prefix, known_name));
-  }
+  for (const auto& [known_name, setter] : setters()) known.push_back(google_flag(known_name));
   throw ConfigError(
       fmt::format("{} is not a flag of the runner. Known are {}.", flag, fmt::join(known, ", ")));
 }
@@ -97,6 +97,10 @@ void apply(const std::string& flag, RunnerFlags& flags) {
 
 }  // namespace
 
+std::string google_flag(std::string_view name) {
+  return fmt::format("{}{}", prefix, name);
+}
+
 RunnerFlags parse_runner_flags(const std::vector<std::string>& flags) {
   RunnerFlags result;
   for (const std::string& flag : flags) apply(flag, result);
@@ -115,7 +119,7 @@ std::vector<std::string> command_line(const RunnerFlags& flags) {
       {"display_aggregates_only", flags.display_aggregates_only}};
   std::vector<std::string> line{"dlscale"};
   for (const auto& [name, value] : values) {
-    line.push_back(fmt::format("{}{}={}", prefix, name, value));
+    line.push_back(fmt::format("{}={}", google_flag(name), value));
   }
   return line;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlscale::bench {
@@ -22,6 +23,9 @@ struct RunnerFlags {
 /// Throws ConfigError for an unknown flag, a flag without effect here (with a replacement) and a
 /// wrong value.
 RunnerFlags parse_runner_flags(const std::vector<std::string>& flags);
+
+/// The command-line spelling of a flag: filter is --benchmark_filter.
+std::string google_flag(std::string_view name);
 
 /// The command line that sets Google Benchmark's global flags to exactly `flags`, regardless of
 /// earlier runs in this process.

@@ -23,13 +23,13 @@ namespace dlscale::bench {
 namespace {
 
 std::size_t parse_size(const std::string& text) {
-  const Bytes bytes = parse_quantity<Bytes>(text, "--sizes");
+  const Bytes bytes = parse_quantity<Bytes>(text, option_name("sizes"));
   const double elements = bytes.si() / sizeof(float);
   if (elements >= 1 && elements == std::floor(elements)) return static_cast<std::size_t>(elements);
   throw ConfigError(
-      fmt::format("--sizes names {} (parameters are numbers of 4 bytes). Write a "
-                  "positive multiple of 4 bytes, such as 64 KiB.",
-                  text));
+      fmt::format("{} names {} (parameters are numbers of 4 bytes). Write a positive multiple of 4 "
+                  "bytes, such as 64 KiB.",
+                  option_name("sizes"), text));
 }
 
 std::vector<Cell> make_cells(Context& context) {

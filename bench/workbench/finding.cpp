@@ -11,6 +11,7 @@
 
 #include "backend/comm/together.hpp"
 #include "backend/compute/check/check.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 
@@ -65,9 +66,9 @@ Check parse_check(const std::string& text) {
   if (text == "yes") return Check::reference;
   if (text == "no") return Check::none;
   throw ConfigError(
-      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
-                  "the reference backend before it is timed.",
-                  text));
+      fmt::format("{} is \"{}\" (neither yes nor no). Write yes to compare every answer with the "
+                  "reference backend before it is timed.",
+                  option_name("check"), text));
 }
 
 void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
@@ -115,9 +116,11 @@ std::optional<Measurement> rejected(const Finding& finding, DType dtype) {
 
 void add_check(const Finding& finding, Check check, Measurement& measurement) {
   if (check == Check::none) {
-    measurement.warnings.emplace_back(
-        "the answer was not checked against the reference. Measure with --check yes before you "
-        "trust the speed.");
+    measurement.warnings.push_back(
+        fmt::format("the answer was not checked against the reference. Measure with {} yes before "
+                    "you trust the "
+                    "speed.",
+                    option_name("check")));
   } else if (finding.unsupported.empty() && std::isfinite(finding.error)) {
     measurement.max_relative_error = finding.error;
     measurement.mean_relative_error = finding.mean_error;

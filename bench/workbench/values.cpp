@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/text/suggest.hpp"
 
@@ -39,8 +40,8 @@ ValueKind parse_value_kind(const std::string& name) {
     known.emplace_back(value_kind_name(kind));
     if (known.back() == name) return kind;
   }
-  throw ConfigError(fmt::format("--values names {} (no kind of numbers to compute with). {}", name,
-                                suggestion(name, known)));
+  throw ConfigError(fmt::format("{} names {} (no kind of numbers to compute with). {}",
+                                option_name("values"), name, suggestion(name, known)));
 }
 
 OperandValues::OperandValues(ValueKind kind) : tile_(tile_size, 0.0F) {

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/engine/benchmark.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
+#include "core/results/usable_rows.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
@@ -29,13 +31,13 @@ const backend::ComputeBackend& find_backend(std::string_view name) {
     if (absent.name != name) continue;
     throw Unsupported(
         fmt::format("backend {} is not in this program ({}). Build with it, or choose another "
-                    "with --backend.",
-                    name, absent.reason));
+                    "with {}.",
+                    name, absent.reason, option_name("backend")));
   }
   std::vector<std::string> names;
   for (const backend::ComputeBackend* member : backends.members) names.emplace_back(member->name);
-  throw ConfigError(fmt::format("--backend is \"{}\" (no such compute backend). {}", name,
-                                suggestion(name, names)));
+  throw ConfigError(fmt::format("{} is \"{}\" (no such compute backend). {}",
+                                option_name("backend"), name, suggestion(name, names)));
 }
 
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
@@ -79,9 +81,10 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
                               std::span<const std::span<std::byte>> produced,
                               const std::function<void()>& work) {
   if (device_->own_memory() && sampler.extra_work().runs > 1) {
-    throw ConfigError(
-        "--extra-work is for backends that compute on the host: of others the time to hand work "
-        "over is kept beside each run's own. Leave it out, or choose another backend.");
+    throw ConfigError(fmt::format(
+        "{} is for backends that compute on the host: of others the time to hand work over is kept "
+        "beside each run's own. Leave it out, or choose another backend.",
+        option_name(extra_work_axis)));
   }
   std::vector<double> given;
   const auto measure = [&](std::size_t& runs) {
@@ -136,7 +139,7 @@ std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
   if (emptied && threads_ > 1 && !device_->own_memory()) {
     doubts.push_back(fmt::format(
         "one thread emptied the caches, but {} compute: what the others keep in the private caches "
-        "of their cores may still be there. For times from cold caches measure with --threads 1.",
+        "of their cores may still be there. For times from cold caches measure with one thread.",
         threads_));
   }
   return doubts;

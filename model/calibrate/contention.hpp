@@ -16,7 +16,7 @@ namespace dlscale::model {
 ///
 /// In each sample, T_c and T_m are the times of work and messages alone, and C_o and M_o their
 /// times beside each other. T_o is the time of both together. Each is the longest of the ranks
-/// (bench/comm/overlap/overlap.hpp). Both run at the same time for
+/// (bench/comm/overlap/overlap_rounds.hpp). Both run at the same time for
 ///   V = M_o - max(0, T_o - C_o)
 /// and each does the rest of its work alone, before or after:
 ///   1 / s_c = (T_c - (C_o - V)) / V,   1 / s_m = (T_m - (M_o - V)) / V

@@ -12,14 +12,12 @@
 #include <fmt/format.h>
 
 #include "backend/comm/together.hpp"
-#include "bench/comm/overlap/overlap.hpp"
 #include "bench/comm/overlap/overlap_rounds.hpp"
 #include "bench/comm/overlap/overlap_work.hpp"
 #include "bench/comm/traffic/rotating_buffers.hpp"
 #include "bench/comm/traffic/start_skew.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
-#include "bench/quiet/host_warnings.hpp"
+#include "bench/quiet/quiet_machine.hpp"
 #include "bench/workbench/finding.hpp"
 #include "core/base/statistics.hpp"
 

@@ -51,7 +51,7 @@ std::optional<Prescribed> prescribed_for(Collective collective, const Message& m
   if (algorithm->traits.switches) {
     throw Unsupported(
         fmt::format("{} needs switches that add what passes through them, and nothing but the "
-                    "ranks adds here. Use another --algorithm.",
+                    "ranks adds here. Use another algorithm.",
                     message.algorithm));
   }
   collective::Settings settings{.p = ranks.size(),
@@ -61,7 +61,7 @@ std::optional<Prescribed> prescribed_for(Collective collective, const Message& m
                                 .servers = message.servers};
   const std::string_view obstacle = collective::obstacle(*algorithm, settings);
   if (!obstacle.empty()) {
-    throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
+    throw Unsupported(fmt::format("{} {}. Use another algorithm.", message.algorithm, obstacle));
   }
   settings.segments = segments_for(*algorithm, settings, message);
   collective::Schedule schedule = algorithm->schedule(settings);

@@ -18,8 +18,7 @@ using backend::Communicator;
 using backend::DataPlace;
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Unsupported(what +
-                    " Leave that out, or measure it between memories of the host: --memory host.");
+  throw Unsupported(what + " Leave that out, or measure it between memories of the host.");
 }
 
 /// Throws Unsupported if a collective cannot use device memory.

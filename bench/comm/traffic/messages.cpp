@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
@@ -52,14 +53,13 @@ void add_gradients(Sizes& sizes, const std::vector<std::string>& networks, std::
 
 std::int64_t one_size(const std::string& text, backend::ElementType type) {
   const auto element = static_cast<double>(size_of(type));
-  const double bytes = parse_quantity<Bytes>(text, "--sizes").si();
+  const double bytes = parse_quantity<Bytes>(text, option_name("sizes")).si();
   if (bytes >= element && bytes < 9e15 && std::fmod(bytes, element) == 0) {
     return static_cast<std::int64_t>(bytes);
   }
   throw ConfigError(fmt::format(
-      "--sizes: {} is not a whole number of {} ({} B each, at least one). Write \"{} B\" or "
-      "\"1 MiB\".",
-      text, to_string(type), element, element));
+      "{}: {} is not a whole number of {} ({} B each, at least one). Write \"{} B\" or \"1 MiB\".",
+      option_name("sizes"), text, to_string(type), element, element));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ double count_numbers(backend::ElementType type, Reduction op, int ranks) {
   if (each >= 1) return std::min(each + 1, most_numbers);
   throw Unsupported(
       fmt::format("Sums of the numbers of {} ranks are not exact in {}, so nobody could tell a "
-                  "wrong result. Use another --dtype, or --op max.",
+                  "wrong result. Use another data type, or the operation max.",
                   ranks, to_string(type)));
 }
 

@@ -8,7 +8,7 @@
 #include "backend/compute/compute.hpp"
 #include "bench/memory/axes.hpp"
 #include "bench/memory/device/device_cells.hpp"
-#include "bench/memory/host/room.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
@@ -25,8 +25,8 @@ std::unique_ptr<backend::DeviceProbes> open_probes(const std::string& name, int 
     static_cast<void>(open_device(name, 1, gpu));  // throws if the backend is missing
     throw Unsupported(
         fmt::format("backend {} computes in the memory of the host, so it has no device to probe. "
-                    "Use bench memory for it, or choose another with --backend.",
-                    name));
+                    "Use the benchmark memory for it, or choose another with {}.",
+                    name, option_name("backend")));
   }
   return found->open_probes({.threads = 1, .place = gpu});
 }
@@ -43,9 +43,9 @@ std::vector<int> bank_strides(const Context& context) {
   for (const int stride : strides) {
     if (stride <= most_bank_stride) continue;
     throw ConfigError(
-        fmt::format("--bank-strides names {} (32 threads that far apart need more than the probe's "
-                    "shared memory). Choose 1 to {}.",
-                    stride, most_bank_stride));
+        fmt::format("{} names {} (32 threads that far apart need more than the probe's shared "
+                    "memory). Choose 1 to {}.",
+                    option_name("bank_strides"), stride, most_bank_stride));
   }
   return strides;
 }
@@ -59,8 +59,8 @@ void expect_host_room(const DeviceSelection& selection, const backend::Communica
   if (!copies) return;
   const auto largest = std::max_element(selection.copy_bytes.begin(), selection.copy_bytes.end());
   const auto bytes = static_cast<double>(*largest);
-  expect_room(fmt::format("--copy-sizes has copies of {}", to_text(Bytes(bytes))), 4 * bytes,
-              communicator);
+  expect_room(fmt::format("{} has copies of {}", option_name("copy_sizes"), to_text(Bytes(bytes))),
+              4 * bytes, communicator);
 }
 
 DeviceSelection selection_of(const Context& context, const backend::ProbedDevice& device) {
@@ -127,9 +127,11 @@ const Benchmark device{
          {"paths",
           "chase, levels: caches on the way: all_caches, or l2 (past those of a processor)",
           "all_caches,l2"},
-         {"bank_strides", "bank_latency, bank_throughput: words between neighbouring threads",
-          "1,2,3,4,8,16,32,33"},
-         {"kernels", "launch, launch_synchronised, launch_graph: kernels at once", "1,10,100,500"},
+         advanced("bank_strides",
+                  "bank_latency, bank_throughput: words between neighbouring threads",
+                  "1,2,3,4,8,16,32,33"),
+         advanced("kernels", "launch, launch_synchronised, launch_graph: kernels at once",
+                  "1,10,100,500"),
          {"copy_sizes", "h2d, d2h, d2d: bytes", "4 B,4 KiB,64 KiB,1 MiB,16 MiB,256 MiB"},
          {"host_memory", "h2d, d2h: pageable, pinned, registered", "pageable,pinned,registered"},
          {"concurrent_with",

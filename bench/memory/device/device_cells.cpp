@@ -75,7 +75,7 @@ void add_arrays(Cells& cells, const std::string& operation, const DeviceSelectio
   constexpr int flops = pass == ArrayPass::copy ? 0 : (pass == ArrayPass::triad ? 2 : 1);
   for (const std::size_t bytes : selection.array_bytes) {
     const auto size = static_cast<double>(bytes);
-    cells.expect_room("--sizes", arrays * size);
+    cells.expect_room(option_name("sizes"), arrays * size);
     cells.probe(
         {{"operation", operation}, {"bytes", std::to_string(bytes)}},
         Work{Flops(flops * size / sizeof(double)), Bytes(arrays * size)},
@@ -92,7 +92,7 @@ Axes axes_of_walk(const std::string& operation, std::size_t stride, backend::Cha
 void add_chases(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
   for (const auto& [bytes, stride, path] :
        combinations(selection.chase_bytes, selection.strides, selection.paths)) {
-    cells.expect_room("--chase-sizes", static_cast<double>(bytes));
+    cells.expect_room(option_name("chase_sizes"), static_cast<double>(bytes));
     const backend::ChaseSpec spec{.bytes = bytes, .stride = stride, .path = path};
     Axes axes = axes_of_walk(operation, stride, path);
     axes["bytes"] = std::to_string(bytes);
@@ -132,7 +132,7 @@ void add_launches(Cells& cells, const std::string& operation, const DeviceSelect
 void add_copy(Cells& cells, const std::string& operation, const backend::CopySpec& spec) {
   const bool within = spec.direction == Direction::within_device;
   const auto size = static_cast<double>(spec.bytes);
-  cells.expect_room("--copy-sizes", 2 * size);
+  cells.expect_room(option_name("copy_sizes"), 2 * size);
   Axes axes{{"operation", operation},
             {"bytes", std::to_string(spec.bytes)},
             {"concurrent_with", std::string(company_name(spec.company))}};
@@ -188,7 +188,7 @@ std::vector<Cell> device_cells(const std::shared_ptr<ProbeContext>& probe_contex
                               {"ranks", std::to_string(communicator.size())},
                               {"ranks_on_node", std::to_string(communicator.node_size())}});
   for (const std::string& operation : selection.operations) {
-    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    const AddCells add = value_of<AddCells>(operation, operations, "operations");
     add(cells, operation, selection);
   }
   return cells.take();
@@ -205,13 +205,13 @@ std::string_view company_name(Company company) {
 }
 
 ChasePath parse_path(std::string_view name) {
-  return value_of<ChasePath>(name, paths, "--paths");
+  return value_of<ChasePath>(name, paths, "paths");
 }
 HostMemory parse_memory(std::string_view name) {
-  return value_of<HostMemory>(name, memories, "--host-memory");
+  return value_of<HostMemory>(name, memories, "host_memory");
 }
 Company parse_company(std::string_view name) {
-  return value_of<Company>(name, companies, "--concurrent-with");
+  return value_of<Company>(name, companies, "concurrent_with");
 }
 
 }  // namespace dlscale::bench

@@ -7,7 +7,6 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/device/device_probe.hpp"
 #include "bench/memory/host/cache_levels.hpp"
 #include "core/base/error.hpp"

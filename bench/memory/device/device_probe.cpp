@@ -10,7 +10,6 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backend/host/core_clock.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::bench {

@@ -8,7 +8,6 @@
 
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/host/host_peak.hpp"
 #include "bench/memory/host/team.hpp"
 #include "core/base/error.hpp"

@@ -12,7 +12,6 @@
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_sweep.hpp"
 

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <optional>
+#include <span>
 
 #include "backend/host/pages.hpp"
 #include "bench/engine/benchmark.hpp"
@@ -33,8 +35,8 @@ inline constexpr std::size_t fewest_places_of_levels = 16;
 Measurement measure_host_levels(std::size_t stride, backend::PageSize pages,
                                 const Sampler& sampler);
 
-/// Measures the cache line size (line_size.hpp) by chases in which every other access is 8, 16, …,
-/// 512 bytes from the previous one. The rest miss the nearest cache. Series: "distance" (B),
+/// Measures the cache line size (find_line_size()) by chases in which every other access is 8, 16,
+/// …, 512 bytes from the previous one. The rest miss the nearest cache. Series: "distance" (B),
 /// "latency" (s), "line" (B), and "told_line" (B) if the system reports it.
 Measurement measure_line_size(backend::PageSize pages, const Sampler& sampler);
 
@@ -43,5 +45,24 @@ Measurement measure_line_size(backend::PageSize pages, const Sampler& sampler);
 /// of whole pages), "latency" and "packed_latency" (s), and "level_…" of the latency that pages add
 /// to that of the smallest working set.
 Measurement measure_page_reach(backend::PageSize pages, const Sampler& sampler);
+
+/// Mean access time if every other access is `distance` bytes from the previous one, and the rest
+/// miss the near caches.
+struct DistanceLatency {
+  std::size_t distance = 0;
+  double latency = 0;  ///< > 0, in any unit
+};
+
+/// The size of a cache line. Within it, the second access hits the line that the first one loaded.
+struct LineSize {
+  std::size_t bytes = 0;  ///< smallest distance with a higher latency
+  std::size_t above = 0;  ///< largest distance without; the line is longer
+  double ratio = 0;       ///< latency beyond a line over that within
+};
+
+/// Finds the cut with the least squared deviations of logarithms from the means of both sides.
+/// Empty unless latencies beyond the cut are at least an eighth above those within, and the means
+/// four standard deviations apart. Requires ascending distances.
+std::optional<LineSize> find_line_size(std::span<const DistanceLatency> latencies);
 
 }  // namespace dlscale::bench

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/host/topology.hpp"
@@ -10,11 +13,29 @@
 #include "bench/memory/host/host_chase.hpp"
 #include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/host_sweep.hpp"
-#include "bench/memory/host/line_size.hpp"
 #include "core/text/quantity_text.hpp"
 
 namespace dlscale::bench {
 namespace {
+
+constexpr double least_ratio = 1.125;
+constexpr double deviations_apart = 4;
+
+struct Side {
+  double mean = 0;
+  double squares = 0;  ///< Σ (log latency - mean)²
+};
+
+Side side_of(std::span<const DistanceLatency> latencies) {
+  Side side;
+  for (const DistanceLatency& each : latencies) side.mean += std::log(each.latency);
+  side.mean /= static_cast<double>(latencies.size());
+  for (const DistanceLatency& each : latencies) {
+    const double deviation = std::log(each.latency) - side.mean;
+    side.squares += deviation * deviation;
+  }
+  return side;
+}
 
 using backend::PageSize;
 
@@ -135,6 +156,23 @@ Measurement swept(const Sampler& sampler, PageSize pages,
 }
 
 }  // namespace
+
+std::optional<LineSize> find_line_size(std::span<const DistanceLatency> latencies) {
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t best = 0;
+  for (std::size_t cut = 1; cut < latencies.size(); ++cut) {
+    const double squares =
+        side_of(latencies.first(cut)).squares + side_of(latencies.subspan(cut)).squares;
+    if (squares >= least) continue;
+    least = squares;
+    best = cut;
+  }
+  if (latencies.size() < 3) return std::nullopt;
+  const double step = side_of(latencies.subspan(best)).mean - side_of(latencies.first(best)).mean;
+  const double deviation = std::sqrt(least / static_cast<double>(latencies.size() - 2));
+  if (step < std::log(least_ratio) || step < deviations_apart * deviation) return std::nullopt;
+  return LineSize{latencies[best].distance, latencies[best - 1].distance, std::exp(step)};
+}
 
 Measurement measure_line_size(PageSize pages, const Sampler& sampler) {
   return swept(sampler, pages, measure_line);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/memory/host/team.hpp"
 #include "core/base/error.hpp"
 

@@ -9,9 +9,9 @@
 #include "backend/comm/together.hpp"
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
-#include "bench/engine/gather_on_ranks.hpp"
+#include "bench/engine/benchmark.hpp"
 #include "bench/memory/host/cache_levels.hpp"
-#include "bench/memory/host/room.hpp"
+#include "bench/memory/host/reported_caches.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 

@@ -1,11 +1,15 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "backend/comm/communicator.hpp"
 #include "backend/host/topology.hpp"
 #include "bench/memory/host/cache_levels.hpp"
+#include "core/base/units.hpp"
 
 namespace dlscale::bench {
 
@@ -33,5 +37,16 @@ std::string comparison(std::span<const ReportedCache> caches);
 /// Why the last cache may be smaller than reported, with advice, if less than three quarters of it
 /// were measured; else empty.
 std::optional<std::string> last_is_smaller(std::span<const ReportedCache> caches);
+
+/// Four times the last-level cache, in whole lines of 64 bytes: an array of that size does not fit
+/// in the caches [McCalpin, STREAM run rules]. 0 for an unknown cache.
+std::size_t beyond_caches(Bytes last_level_cache);
+
+/// Throws ConfigError if `bytes` of every rank exceed half of the memory of their shared node, as
+/// it would measure swapping. `what` names their use.
+void expect_room(std::string_view what, double bytes, const backend::Communicator& communicator);
+
+/// An eighth of the node's memory divided among its ranks, in bytes.
+std::size_t memory_share(const backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<int> cores_for(int threads) {
   EXPECT(threads >= 1);
-  expect_few_threads("--threads", threads);
+  expect_few_threads(option_name("threads"), threads);
   const std::vector<int> usable = backend::usable_cores();
   std::vector<int> cores;
   cores.reserve(static_cast<std::size_t>(threads));
@@ -47,7 +47,7 @@ Team::Team(int threads)
   } catch (const std::system_error& error) {
     // Started threads wait for the caller and for the missing threads.
     static_cast<void>(ready_.arrive(threads - static_cast<int>(helpers_.size())));
-    throw ConfigError(fmt::format("of {} threads the system makes {} ({}). Give fewer --threads.",
+    throw ConfigError(fmt::format("of {} threads the system makes {} ({}). Give fewer threads.",
                                   threads, helpers_.size() + 1, error.what()));
   }
 }

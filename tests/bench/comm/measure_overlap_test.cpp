@@ -9,7 +9,7 @@
 
 #include "backend/compute/check/check.hpp"
 #include "backend/host/host.hpp"
-#include "bench/comm/overlap/overlap.hpp"
+#include "bench/comm/overlap/overlap_rounds.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
@@ -240,7 +240,7 @@ TEST(OverlapMessages, EndOnAllRanksWhereTheWorkThrows) {
 TEST(OverlapMessages, AreUnsupportedWhereTheWorkIs) {
   backend::run_on_threads(2, [](Communicator& ranks) {
     const OverlapSetup beside{.make_work = []() -> std::unique_ptr<OverlapWork> {
-      throw Unsupported("There is no such work here. Use another --overlap-with.");
+      throw Unsupported("There is no such work here. Use other work.");
     }};
     const Message message{.collective = "all_reduce", .bytes = 4096};
     const Measurement row = measure_overlap(message, {}, beside, Sampler(ranks, quick));

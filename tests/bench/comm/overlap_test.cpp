@@ -1,4 +1,3 @@
-#include "bench/comm/overlap/overlap.hpp"
 
 #include <atomic>
 #include <stdexcept>

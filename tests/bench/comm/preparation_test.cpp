@@ -16,6 +16,7 @@
 #include "bench/engine/benchmark.hpp"
 #include "core/results/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/few_samples.hpp"
 #include "tests/bench/comm/passing_communicator.hpp"
 
 namespace dlscale::bench {
@@ -85,17 +86,13 @@ TEST(Preparation, IsForMemoryUntilThatIsLeft) {
 }
 
 TEST(Preparation, IsNotUpToWhereMemoryLies) {
-  StoppingCriterion criterion;
-  criterion.min_samples = criterion.max_samples = 6;
-  criterion.min_warmup = Seconds(0);
-  criterion.min_warmups = 1;
   backend::run_on_threads(2, [&](backend::Communicator& ranks) {
     Counting counting(ranks);
-    const Benchmark& comm = *family<Benchmark>().find("comm");
+    const Benchmark& comm = comm_benchmark();
     Context context =
         make_context(comm, {{"sizes", "4KiB"}, {"mode", "persistent"}, {"cache", "hot"}}, counting);
     for (const Cell& cell : comm.cells(context)) {
-      EXPECT_TRUE(is_timed(cell.measure(Sampler(counting, criterion))));
+      EXPECT_TRUE(is_timed(cell.measure(Sampler(counting, few_samples()))));
     }
     // For the numbers that are checked, for the buffer of the samples, and for numbers once more.
     EXPECT_EQ(counting.prepared(), 3);
@@ -124,15 +121,11 @@ TEST(BenchComm, NamesTheLibraryThatCarriesMemoryOfHosts) {
       {"sizes", "4KiB"},
       {"algorithm", "library,ring"},
       {"cache", "hot"}};
-  StoppingCriterion criterion;
-  criterion.min_samples = criterion.max_samples = 6;
-  criterion.min_warmup = Seconds(0);
-  criterion.min_warmups = 1;
   backend::run_on_threads(2, [&](backend::Communicator& ranks) {
     TwoLibraries two(ranks);
-    const Benchmark& comm = *family<Benchmark>().find("comm");
+    const Benchmark& comm = comm_benchmark();
     Context context = make_context(comm, values, two);
-    const Sampler sampler(two, criterion);
+    const Sampler sampler(two, few_samples());
     int measured = 0;
     for (const Cell& cell : comm.cells(context)) {
       EXPECT_EQ(cell.axes.at("library"), "between hosts");

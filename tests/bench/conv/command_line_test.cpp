@@ -51,18 +51,19 @@ class BenchConvCommandLine : public testing::Test {
   }
 
   std::string list_refusal(std::map<std::string, std::string> given) {
-    given.merge(std::map<std::string, std::string>{{"list", "convnet"}, {"backend", "reference"}});
-    try {
-      cells_of(std::move(given));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    given.try_emplace("list", "convnet");
+    given.try_emplace("backend", "reference");
+    return refusal_of([&] { cells_of(std::move(given)); });
   }
 
   std::string refusal(std::map<std::string, std::string> given) {
+    return refusal_of([&] { cells(std::move(given)); });
+  }
+
+  template <class Work>
+  static std::string refusal_of(const Work& work) {
     try {
-      cells(std::move(given));
+      work();
     } catch (const ConfigError& error) {
       return error.what();
     }

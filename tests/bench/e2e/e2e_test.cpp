@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <tuple>
+#include <utility>
 
 #include "bench/e2e/training.hpp"
 #include "core/base/error.hpp"
@@ -184,13 +185,17 @@ TEST_F(E2e, TrainsTheSameWithFusedRelus) {
   EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 15), "--fuse is \"all\"");
 }
 
-TEST_F(E2e, TellsFusedRunsApart) {
+TEST_F(E2e, TellsRunsApartByTheirSettings) {
   auto group = backend::local_group(1);
-  for (const char* fusion : {"relu", "none"}) {
+  for (const auto& [axis, value] :
+       {std::pair("fuse", "relu"), std::pair("fuse", "none"), std::pair("waiting", "sleep"),
+        std::pair("waiting", "spin"), std::pair("phases", "yes"), std::pair("phases", "no")}) {
     Context context =
-        context_for(e2e, setting_.values({{"data", "x"}, {"fuse", fusion}}), *group.front());
-    EXPECT_EQ(e2e.cells(context).at(0).axes.at("fuse"), fusion);
+        context_for(e2e, setting_.values({{"data", "x"}, {axis, value}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at(axis), value);
   }
+  EXPECT_TRUE(contains(refused({{"phases", "some"}}), "neither yes nor no"));
+  EXPECT_TRUE(contains(refused({{"phases", "no"}, {"trace", "t"}}), "--trace is made of"));
 }
 
 TEST_F(E2e, KeepsTheNameOfANetworkItsFileAndWhatWasInIt) {
@@ -221,15 +226,6 @@ TEST_F(E2e, CallsIterationsUnstableWhoseIntervalIsTooWide) {
   EXPECT_EQ(measure_on(1, e2e, values, {.relative_half_width = 1e9}).front().status, Status::ok);
 }
 
-TEST_F(E2e, TellsWaysOfWaitingApart) {
-  auto group = backend::local_group(1);
-  for (const char* waiting : {"sleep", "spin"}) {
-    Context context =
-        context_for(e2e, setting_.values({{"waiting", waiting}, {"data", "x"}}), *group.front());
-    EXPECT_EQ(e2e.cells(context).at(0).axes.at("waiting"), waiting);
-  }
-}
-
 TEST_F(E2e, TimesIterationsAsAWholeIfToldTo) {
   const Measurement in_phases = measure(2).front();
   const Measurement whole = measure(2, {{"phases", "no"}}).front();
@@ -238,17 +234,6 @@ TEST_F(E2e, TimesIterationsAsAWholeIfToldTo) {
   EXPECT_GT(whole.at("t_iter").summary.min, 0);
   EXPECT_GT(whole.at("t_load").summary.min, 0);
   EXPECT_EQ(whole.at("loss").samples, in_phases.at("loss").samples);
-}
-
-TEST_F(E2e, TellsRunsTimedInPhasesApart) {
-  auto group = backend::local_group(1);
-  for (const char* phases : {"yes", "no"}) {
-    Context context =
-        context_for(e2e, setting_.values({{"data", "x"}, {"phases", phases}}), *group.front());
-    EXPECT_EQ(e2e.cells(context).at(0).axes.at("phases"), phases);
-  }
-  EXPECT_TRUE(contains(refused({{"phases", "some"}}), "neither yes nor no"));
-  EXPECT_TRUE(contains(refused({{"phases", "no"}, {"trace", "t"}}), "--trace is made of"));
 }
 
 TEST_F(E2e, WritesATraceForEveryRank) {
@@ -282,28 +267,26 @@ TEST_F(E2e, StopsOnAllRanksWhenAPictureOfOneIsDamaged) {
 }
 
 TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
-  EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}), "none"));
   EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}, 2), "none"));
-  EXPECT_TRUE(contains(refused({{"schedule", "later"}}), "later"));
-  EXPECT_TRUE(contains(refused({{"dtype", "f8"}}), "f8"));
-  EXPECT_TRUE(contains(refused({{"backend", "abacus"}}), "reference"));
-  EXPECT_TRUE(contains(refused({{"rate", "-1"}}), "rate"));
-  EXPECT_TRUE(contains(refused({{"rate", "fast"}}), "rate"));
-  EXPECT_TRUE(contains(refused({{"rate", "nan"}}), "rate"));
-  EXPECT_TRUE(contains(refused({{"warmup", "-3"}}), "warmup"));
-  EXPECT_TRUE(contains(refused({{"batch", "0"}}), "batch"));
-  EXPECT_TRUE(contains(refused({{"iterations", "0"}}), "iterations"));
-  EXPECT_TRUE(contains(refused({{"waiting", "patiently"}}), "waiting"));
-  EXPECT_TRUE(contains(refused({{"network", "nosuchnet"}}), "nosuchnet"));
-  EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
+  for (const auto& [axis, value, said] :
+       {std::tuple("data", "/no/set", "/no/set"), std::tuple("schedule", "later", "later"),
+        std::tuple("dtype", "f8", "f8"), std::tuple("backend", "abacus", "reference"),
+        std::tuple("rate", "-1", "rate"), std::tuple("rate", "fast", "rate"),
+        std::tuple("rate", "nan", "rate"), std::tuple("warmup", "-3", "warmup"),
+        std::tuple("batch", "0", "batch"), std::tuple("iterations", "0", "iterations"),
+        std::tuple("waiting", "patiently", "waiting"),
+        std::tuple("network", "nosuchnet", "nosuchnet"),
+        std::tuple("trace", "/nowhere/at/all", "/nowhere"),
+        std::tuple("launch", "graph", "computes on the host"),
+        std::tuple("normalise", "device", "--normalize host"),
+        std::tuple("normalise", "devices", "Did you mean \"device\"?"),
+        std::tuple("launch", "graphs", "Did you mean \"graph\"?")}) {
+    EXPECT_TRUE(contains(refused({{axis, value}}), said)) << axis;
+  }
   EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
   for (const std::string none : {"-", "/dev/stdout", "/dev/null"}) {
     EXPECT_TRUE(contains(refused({{"trace", none}}), none + "-rank0.json")) << none;
   }
-  EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
-  EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalize host"));
-  EXPECT_TRUE(contains(refused({{"normalise", "devices"}}), "Did you mean \"device\"?"));
-  EXPECT_TRUE(contains(refused({{"launch", "graphs"}}), "Did you mean \"graph\"?"));
 }
 
 TEST_F(E2e, RefusesANetworkThatDoesNotFitIntoMemory) {

@@ -154,6 +154,9 @@ std::vector<Cell> no_cells(Context&) {
   return {};
 }
 
+constexpr StoppingCriterion six_samples{
+    .min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
+
 struct Outcome {
   int measured = 0;
   std::string out;
@@ -168,12 +171,12 @@ class RunnerTest : public testing::Test {
                      std::function<bool(const Cell&)> is_done = {}) {
     const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = cells};
     Context context{{}, &world()};
-    const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
     Outcome outcome;
     testing::internal::CaptureStdout();
     try {
       outcome.measured = run_benchmark(
-          benchmark, context, {std::move(flags), quick, seed, display, {}, std::move(is_done)},
+          benchmark, context,
+          {std::move(flags), six_samples, seed, display, {}, std::move(is_done)},
           [&](const Measurement& measurement) { outcome.sunk.push_back(measurement); });
     } catch (...) {
       testing::internal::GetCapturedStdout();
@@ -440,10 +443,9 @@ void interrupt_third_cell() {
   install_signal_handlers();
   const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = eight_cells};
   Context context{{}, &world()};
-  const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
   int sunk = 0;
   try {
-    run_benchmark(benchmark, context, {{}, quick, 1}, [&](const Measurement&) {
+    run_benchmark(benchmark, context, {{}, six_samples, 1}, [&](const Measurement&) {
       if (++sunk == 3) static_cast<void>(std::raise(SIGINT));
     });
   } catch (const Interrupted& stop) {
@@ -460,11 +462,10 @@ TEST(RunnerDeathTest, KeepsWhatWasMeasuredBeforeASignal) {
 TEST_F(RunnerTest, StopsAllRanksWhenTheSinkFailsOnRank0) {
   const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = eight_cells};
   Context context{{}, &world()};
-  const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
   int written = 0;
   testing::internal::CaptureStdout();
   try {
-    run_benchmark(benchmark, context, {{}, quick, 1}, [&](const Measurement&) {
+    run_benchmark(benchmark, context, {{}, six_samples, 1}, [&](const Measurement&) {
       if (++written == 3) throw ConfigError("the disk is full");
     });
     ADD_FAILURE() << "went on";

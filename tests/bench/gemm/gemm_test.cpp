@@ -15,16 +15,10 @@
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"
+#include "tests/bench/engine/quick.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 constexpr Conditions hot{CacheState::hot, ValueKind::normal};
 constexpr GemmShape shape{17, 19, 23, false, true};

@@ -192,7 +192,7 @@ TEST_F(BenchIo, RefusesWhatItCannotMeasure) {
   const auto refusal = [this](const std::map<std::string, std::string>& values) {
     return config_error([&] { cells(values); });
   };
-  EXPECT_TRUE(contains(refusal({{"data", ""}}), "dlscale data make"));
+  EXPECT_TRUE(contains(refusal({{"data", ""}}), "data make"));
   EXPECT_TRUE(contains(refusal({{"data", "/no/such/folder"}}), "/no/such/folder"));
   EXPECT_TRUE(contains(refusal({{"height", "30"}}), "--width is missing"));
   EXPECT_TRUE(contains(refusal({{"source", "disk"}}), "page_cache or storage"));

@@ -11,7 +11,7 @@
 
 #include "backend/host/host.hpp"
 #include "bench/memory/host/host_chase.hpp"
-#include "bench/memory/host/line_size.hpp"
+#include "bench/memory/host/host_latency.hpp"
 #include "bench/memory/host/piecewise_linear_segments.hpp"
 #include "bench/memory/host/reported_caches.hpp"
 #include "core/base/error.hpp"

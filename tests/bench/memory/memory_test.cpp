@@ -8,7 +8,6 @@
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/memory/input_copy.hpp"
-#include "bench/memory/stream.hpp"
 #include "bench/memory/stream_operations.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/train/data/message.hpp"

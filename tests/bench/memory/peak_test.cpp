@@ -12,6 +12,7 @@
 #include "bench/engine/benchmark.hpp"
 #include "bench/memory/host/host_peak.hpp"
 #include "bench/memory/host/team.hpp"
+#include "tests/bench/engine/quick.hpp"
 #include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {
@@ -20,13 +21,6 @@ namespace {
 using backend::simd::PeakKernel;
 using train::config_error;
 using train::contains;
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 std::vector<Cell> peak_cells(std::map<std::string, std::string> values) {
   const auto group = backend::local_group(1);
