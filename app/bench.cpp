@@ -312,7 +312,7 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
       ->capture_default_str();
   command
       .add_option("--precision", options.runner.criterion.relative_half_width,
-                  "Stop a cell when the 95 % interval of its median is within this fraction")
+                  "Stop at this relative half-width of the 95 % interval")
       ->check(positive())
       ->capture_default_str();
   command
@@ -321,14 +321,13 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
       ->check(positive());
   command
       .add_option("--warm-ups", options.warm_ups,
-                  "Samples of each cell before those that are kept; without it two, or as many as "
-                  "last 50 ms")
+                  "Samples of each cell before those that are kept (default: two, or as many as "
+                  "last 50 ms)")
       ->check(positive());
   command
       .add_option("--wait-quiet", options.wait_quiet_s,
-                  "Measure cells only while this machine is as fast as it was at its best, told by "
-                  "fixed work before and after each; spend up to so many seconds in all on waiting "
-                  "and measuring again. Rows that were measured all the same are unstable")
+                  "Spend up to so many seconds on waiting until fixed work is as fast as at its "
+                  "best, and on measuring again; rows that were measured all the same are unstable")
       ->check(positive());
 }
 
@@ -349,22 +348,21 @@ void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criter
 void declare_shares(CLI::App& command, ShareOptions& options) {
   command
       .add_option("--cluster", options.cluster,
-                  "A name in configs/clusters, or a YAML file: each row has its share of the "
-                  "peak of the data sheet")
+                  "Cluster of whose peak each row has its share: a name in configs/clusters, or a "
+                  "YAML file")
       ->type_name("CLUSTER");
   command
       .add_option("--ceilings", options.ceilings,
-                  "Results of bench memory and of bench peak, gemm or conv on this machine: each "
-                  "row in a precision whose arithmetic they have has its share of their roofline, "
-                  "as roofline show has it")
+                  "Results of bench memory and of bench peak, gemm or conv here: each row in one "
+                  "of their precisions has its share of their roofline, as roofline show has it")
       ->type_name("FILE");
 }
 
 /// Training runs cannot resume, since each is measured as a whole.
 void declare_resume(CLI::App& command, BenchOptions& options) {
   command.add_flag("--resume", options.resume,
-                   "Go on with the file of -o: keep what the same build measured on this machine "
-                   "with the same options, and measure what is missing");
+                   "Go on with the file of -o: keep what the same build measured here with the "
+                   "same options, and measure what is missing");
 }
 
 void check_resume(const BenchOptions& options) {
@@ -380,6 +378,29 @@ void check_resume(const BenchOptions& options) {
         fmt::format("{} and --resume do not go together: which of the repetitions a row of the "
                     "file is, another run cannot tell. Leave one of them out.",
                     flag));
+  }
+}
+
+/// Puts the options that a benchmark has below headings of its help.
+void group_bench_options(CLI::App& command, const bench::Benchmark& benchmark) {
+  constexpr const char* measured = "What to measure";
+  constexpr const char* sampling = "Sampling";
+  constexpr const char* results = "Ranks and results";
+  constexpr const char* advanced = "Advanced";
+  for (const auto& [heading, names] :
+       {std::pair(measured, std::vector{"--suite", "--restart"}),
+        std::pair(sampling, std::vector{"--max-time", "--precision"}),
+        std::pair(results, std::vector{"--ranks", "--comm", "--cores-per-rank", "--output",
+                                       "--resume", "--cluster", "--ceilings"}),
+        std::pair(advanced, std::vector{"--samples", "--warm-ups", "--wait-quiet", "--extra-work",
+                                        "--heartbeat-timeout", "--order-seed"})}) {
+    for (const char* name : names) {
+      if (CLI::Option* option = command.get_option_no_throw(name)) option->group(heading);
+    }
+  }
+  for (const bench::Axis& axis : benchmark.axes) {
+    const bool is_usual = axis.help == bench::Axis::Help::short_and_full;
+    command.get_option(bench::option_name(axis.name))->group(is_usual ? measured : advanced);
   }
 }
 
@@ -407,8 +428,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->add_option(
           "--comm", options->session.comm,
           "Communicator: local, mpi, mpi_cuda (memory of GPUs directly), mpi_staged (by way "
-          "of the host's) or nccl; auto: of several ranks on GPUs nccl if each has one of "
-          "its own, else as the launcher asks")
+          "of the host's) or nccl; auto: nccl if each rank has a GPU, else as the launcher asks")
       ->capture_default_str();
   command
       ->add_option("--cores-per-rank", options->session.cores_per_rank,
@@ -434,6 +454,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->check(seed())
       ->capture_default_str();
+  group_bench_options(*command, benchmark);
   command->allow_extras();
   command->footer("Example: dlscale bench " + std::string(benchmark.name) +
                   " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "

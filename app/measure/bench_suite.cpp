@@ -96,16 +96,15 @@ suite::SuiteRun suite_run() {
 }
 
 void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite) {
-  command.add_option(
-      "--suite", suite.name,
-      fmt::format(
-          "In place of all other options but --restart, --wait-quiet and --cluster, which all "
-          "steps "
-          "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
-          "gone on with where they stopped",
-          benchmark));
+  command
+      .add_option("--suite", suite.name,
+                  fmt::format("Measure what configs/suites/{}_SUITE.yaml lists into the folder -o, "
+                              "or go on with it; no other options but --restart, --wait-quiet and "
+                              "--cluster",
+                              benchmark))
+      ->type_name("SUITE");
   command.add_flag("--restart", suite.fresh,
-                   "Of --suite: do every step again, and discard what was measured before");
+                   "Do every step of the suite again, and discard what was measured before");
 }
 
 bool names_suite(const CLI::App& command) {

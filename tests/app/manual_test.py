@@ -75,6 +75,13 @@ class Help(ProgramTest):
             self.assertLessEqual(len(page.splitlines()), 50, verb)
             self.assertNotRegex(page, "Excludes|Needs:")
 
+    def test_benchmarks_fit_a_screen_and_show_the_rest_on_demand(self):
+        for name in ("comm", "conv", "e2e", "gemm", "io", "latency", "memory", "overhead", "peak", "update"):
+            page = run("bench", name, "--help").stdout
+            self.assertLessEqual(len(page.splitlines()), 50, name)
+            self.assertNotIn("--order-seed", page)
+            self.assertIn("--order-seed", run("bench", name, "--help-all").stdout)
+
     def test_an_unknown_verb_is_refused_with_the_nearest(self):
         self.assert_refused(run("help", "comapre"), 2, "comapre", 'Did you mean "compare"?')
 
