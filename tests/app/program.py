@@ -1,5 +1,6 @@
 """Runs the program for the tests beside this file, as a shell would."""
 
+import functools
 import gzip
 import os
 import pathlib
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import unittest
 
+from forks import Forks
 from tiny import SANITIZERS, TINY_NETWORK
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -53,9 +55,23 @@ def start(*words, ranks=0, variables=None, **more):
 
 
 def run(*words, ranks=0, timeout=300, variables=None):
+    if not ranks and variables is None and "DLSCALE_FORKS" in os.environ:
+        return forks().run(words, timeout=timeout)
     process = start(*words, ranks=ranks, variables=variables)
     out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+@functools.cache
+def forks():
+    """The program, started once for all runs without ranks and with the usual environment."""
+    return Forks(os.environ["DLSCALE_FORKS"], environment())
+
+
+@functools.cache
+def help_of(*words):
+    """What --help prints after them."""
+    return run(*words, "--help").stdout
 
 
 def result_lines(path):

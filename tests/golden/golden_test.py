@@ -26,9 +26,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
+sys.path.append(str(HERE.parent / "app"))
+from forks import Forks  # noqa: E402
+
 EXPECTED = HERE / "expected"
 
 # The same answer on every machine: no colour, no locale, and one version of exp() and log() on all x86-64 processors.
@@ -43,6 +47,8 @@ ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4",
     "ASAN_OPTIONS": "detect_leaks=0",
 }
+FORKS = os.environ.get("DLSCALE_FORKS")
+OTHER_NAMES = [(FORKS, "PROGRAM")] if FORKS else []
 
 # What differs between machines and builds, and what stands for it in the expected files, besides the paths of the folder in
 # which a case runs (nothing), of the program (PROGRAM) and of the source (TREE).
@@ -120,6 +126,8 @@ class Runner:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
+        self.environment = ENVIRONMENT | {"HOME": str(folder)}
+        self.forks = threading.local()  # of each thread its own
         self.input = folder / "input"
         self.input.mkdir()
         unpack_inputs(self.input)
@@ -143,15 +151,22 @@ class Runner:
             if words[0] == "copy":
                 shutil.copytree(place / words[1], place / words[2])
                 continue
-            done = subprocess.run([self.program, *words], cwd=place, env=ENVIRONMENT | {"HOME": str(place)}, text=True,
-                                  capture_output=True, timeout=500, check=False, stdin=subprocess.DEVNULL)
+            done = self.run_program(words, place)
             wanted = case.exit if step == case.steps[-1] else 0
             if done.returncode != wanted:
                 raise RuntimeError(f"dlscale {step}\nended with exit code {done.returncode}, not {wanted}:\n{done.stderr}{done.stdout[-2000:]}")
         return done.stdout
 
+    def run_program(self, words, place):
+        if not FORKS:
+            return subprocess.run([self.program, *words], cwd=place, env=self.environment, text=True, capture_output=True, timeout=500,
+                                  check=False, stdin=subprocess.DEVNULL)
+        if not hasattr(self.forks, "one"):
+            self.forks.one = Forks(FORKS, self.environment)
+        return self.forks.one.run(words, place, timeout=500)
+
     def without_place(self, text, place):
-        for path, word in [(f"{place}/", ""), (str(place), "."), (self.program, "PROGRAM"), (str(TREE), "TREE")]:
+        for path, word in [(f"{place}/", ""), (str(place), "."), (self.program, "PROGRAM"), *OTHER_NAMES, (str(TREE), "TREE")]:
             text = text.replace(path, word)
         for pattern, word in SUBSTITUTIONS:
             text = re.sub(pattern, word, text)
