@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import ProgramTest, environment, main, run
+from program import ProgramTest, environment, help_of, main, run
 
 # What bash has done before it calls: the line, its words and the number of the last. COMP_WORDBREAKS splits them at "=".
 BASH = """
@@ -21,7 +21,7 @@ def commands():
     """The words that call each command, from the program's help: [], ["bench"], ["bench", "conv"] …"""
     found = [[]]
     for words in found:
-        below = run(*words, "--help").stdout.partition("Subcommands:\n")[2]
+        below = help_of(*words).partition("Subcommands:\n")[2]
         found += [[*words, name] for name in re.findall(r"^  (\w[\w-]*)", below, re.MULTILINE)]
     return found
 
@@ -47,13 +47,13 @@ class Completion(ProgramTest):
         self.assert_refused(run("__completion"), 2, "__completion SHELL")
         self.assert_refused(run("__completion", "bahs"), 2, '"bahs" is not a shell. Write bash, fish or zsh.')
         self.assert_refused(run("__hello", "two"), 2, "two", "not a number of ranks")
-        self.assertNotIn("__", run("--help").stdout)
+        self.assertNotIn("__", help_of())
 
     def test_bash_offers_every_command_and_option(self):
         found = commands()
         self.assertGreaterEqual(len(found), 40)
         for words in found:
-            shown = run(*words, "--help").stdout
+            shown = help_of(*words)
             names = re.findall(r"^  (?:-\w,)?(--[\w-]+)", shown, re.MULTILINE)
             self.assertTrue(names, words)
             self.assertLessEqual(set(names), set(self.in_bash(*words, "-")), words)

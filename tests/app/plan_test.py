@@ -67,20 +67,6 @@ class Plan(ProgramTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("; 90 % interval ", refused.stderr)
 
-    def test_it_says_all_that_in_every_format(self):
-        words = [*self.words, "--ranks", "2..16:x2", "--epochs", 90, "--buckets", "1MiB..16MiB:x2", "--schedules",
-                 "bucketed,merged"]
-        result = run(*words)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        for part in ["least time", "Time against cost", "instead of", "within the limits", "closed form"]:
-            self.assertIn(part, result.stdout)
-        self.assertEqual(run(*words, "--format", "markdown").returncode, 0)
-        rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
-        self.assertEqual({row["part"] for row in rows}, {"best", "front", "neighbour"})
-        out = self.folder / "plan.json"
-        self.assertEqual(run(*words, "--format", "json", "-o", out).returncode, 0)
-        self.assertEqual(json.loads(out.read_text())["configurations"], 4 * 7 * 6)
-
     def test_a_known_target_counts_epochs_by_the_batch(self):
         words = ["plan", "--network", "resnet50", "--cluster", self.cluster, "--loader-threads", 4, "--ranks", "8,16",
                  "--batch", "32", "--schedules", "wait_free", "--target", "imagenet-75.9", "--format", "json"]

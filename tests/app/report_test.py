@@ -1,7 +1,6 @@
 """dlscale report of suites of cells, with histories and of histories alone, as a shell sees it."""
 
 import json
-import unittest
 
 from program import ProgramTest, main, run
 
