@@ -1,4 +1,4 @@
-#include "tests/fuzz/history_target.hpp"
+#include "tests/fuzz/targets.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "tests/fuzz/result_target.hpp"
+#include "tests/fuzz/targets.hpp"
 
 #include <fmt/format.h>
 

@@ -35,8 +35,6 @@
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "suite/definition/suite.hpp"
 #include "tests/core/case_lines.hpp"
-#include "tests/fuzz/history_target.hpp"
-#include "tests/fuzz/result_target.hpp"
 
 namespace dlscale::fuzz {
 namespace {

@@ -23,4 +23,14 @@ struct Target {
 
 std::span<const Target> targets();
 
+/// Result files as `bench` writes them, short, of several benchmarks.
+std::vector<std::string> result_seeds();
+/// Reads results and does with them what compare, report and calibrate do.
+void use_results(const std::filesystem::path& file);
+
+/// A file of each format that a history takes.
+std::vector<std::string> history_seeds();
+/// Reads one and writes and reads its keys and points as a history would.
+void use_history(const std::filesystem::path& file);
+
 }  // namespace dlscale::fuzz

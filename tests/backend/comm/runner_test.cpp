@@ -33,8 +33,8 @@ struct ManyThreads {
 
 template <class Ranks>
 class ScheduleRunnerTest : public testing::Test {};
-using AllRanks = testing::Types<ManyThreads, Processes>;
-TYPED_TEST_SUITE(ScheduleRunnerTest, AllRanks);
+using ManyRanks = testing::Types<ManyThreads, Processes>;
+TYPED_TEST_SUITE(ScheduleRunnerTest, ManyRanks);
 
 void finish_by_waiting(PreparedCollective& one) {
   one.wait();

@@ -12,6 +12,7 @@
 
 #include "backend/compute/host_device.hpp"
 #include "core/base/error.hpp"
+#include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// A check that cannot fail proves nothing: here it meets devices that are wrong.
@@ -75,10 +76,6 @@ class CrookedDevice final : public HostDevice {
   std::unique_ptr<ComputeDevice> honest_;
   Damage damage_;
 };
-
-std::unique_ptr<ComputeDevice> open_reference() {
-  return family<ComputeBackend>().find("reference")->open({});
-}
 
 const Convolution convolution{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
 

@@ -10,6 +10,10 @@
 
 namespace dlscale::backend {
 
+inline std::unique_ptr<ComputeDevice> open_reference() {
+  return family<ComputeBackend>().find("reference")->open({});
+}
+
 /// An opened device, or why this machine has none.
 struct OpenedDevice {
   std::unique_ptr<ComputeDevice> device;

@@ -85,10 +85,6 @@ double largest_error(const Values& got, const Values& expected) {
   return worst;
 }
 
-std::unique_ptr<ComputeDevice> open_reference() {
-  return family<ComputeBackend>().find("reference")->open({});
-}
-
 TEST(ReferenceProduct, MultipliesRowsByColumns) {
   const auto reference = open_reference();
   const Values a{1, 2, 3, 4, 5, 6};  // 2 x 3

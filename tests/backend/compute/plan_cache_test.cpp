@@ -13,6 +13,7 @@
 
 #include "core/base/fnv1a.hpp"
 #include "core/system/build_info.hpp"
+#include "tests/core/support.hpp"
 
 /// How choices are kept between processes, with choosers that need no device.
 namespace dlscale::backend {
@@ -25,13 +26,6 @@ const Conditions here{{"GPU", "a GPU"}, {"cuDNN", "9.19.0"}, {"commit", "abc"}};
 
 class PlanCaches : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "plan_cache_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   [[nodiscard]] PlanCache cache(const Conditions& conditions = here) const {
     return {folder, conditions};
   }
@@ -43,7 +37,8 @@ class PlanCaches : public testing::Test {
     return all;
   }
 
-  fs::path folder;
+  const test::TemporaryFolder own;
+  const fs::path& folder = own.path();
 };
 
 /// Chooses among numbers, of which `best` is the fastest, and counts how often it is asked.

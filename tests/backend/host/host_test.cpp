@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "backend/host/sysfs.hpp"
 #include "backend/host/topology.hpp"
 #include "core/base/error.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -166,33 +166,30 @@ TEST(HostWarnings, DoNotCountTheCoresOfOtherRanks) {
   EXPECT_FALSE(host_warnings(2, 4).empty());
 }
 
-/// A folder like /sys/devices/system/cpu.
-class FakeProcessors : public testing::Test {
+/// A folder like those by which Linux describes a machine.
+class FakeSystem : public testing::Test {
  protected:
-  FakeProcessors()
-      : root_(std::filesystem::path(testing::TempDir()) /
-              ("dlscale_caches_" + std::to_string(getpid()))) {}
-  FakeProcessors(const FakeProcessors&) = delete;
-  FakeProcessors& operator=(const FakeProcessors&) = delete;
-  ~FakeProcessors() override { std::filesystem::remove_all(root_); }
-  void add(const std::string& index, const std::string& level, const std::string& size,
-           const std::string& type = "Data") {
-    const auto folder = root_ / "cpu0" / "cache" / index;
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / "level") << level << "\n";
-    std::ofstream(folder / "size") << size << "\n";
-    std::ofstream(folder / "type") << type << "\n";
-    std::ofstream(folder / "coherency_line_size") << "64\n";
+  void add_cache(const std::string& index, const std::string& level, const std::string& size,
+                 const std::string& type = "Data") {
+    const std::string folder = "cpu0/cache/" + index;
+    root_.write(folder + "/level", level + "\n");
+    root_.write(folder + "/size", size + "\n");
+    root_.write(folder + "/type", type + "\n");
+    root_.write(folder + "/coherency_line_size", "64\n");
   }
-  std::filesystem::path root_;
+  const test::TemporaryFolder root_;
 };
 
+using FakeProcessors = FakeSystem;
+using FakeNodes = FakeSystem;
+using Quota = FakeSystem;
+
 TEST_F(FakeProcessors, CachesOfDataAreToldNearestFirst) {
-  add("index0", "1", "48K");
-  add("index1", "1", "32K", "Instruction");
-  add("index2", "3", "32768K", "Unified");
-  add("index3", "2", "64M", "Unified");
-  const std::vector<DataCache> caches = data_caches_below(root_);
+  add_cache("index0", "1", "48K");
+  add_cache("index1", "1", "32K", "Instruction");
+  add_cache("index2", "3", "32768K", "Unified");
+  add_cache("index3", "2", "64M", "Unified");
+  const std::vector<DataCache> caches = data_caches_below(root_.path());
   ASSERT_EQ(caches.size(), 3U);
   EXPECT_EQ(caches[0].size, 48_KiB);
   EXPECT_EQ(caches[1].size, 64_MiB);
@@ -202,15 +199,15 @@ TEST_F(FakeProcessors, CachesOfDataAreToldNearestFirst) {
 }
 
 TEST_F(FakeProcessors, SizeMayBeInMebibytes) {
-  add("index0", "3", "36M");
-  EXPECT_EQ(data_caches_below(root_).at(0).size, 36_MiB);
+  add_cache("index0", "3", "36M");
+  EXPECT_EQ(data_caches_below(root_.path()).at(0).size, 36_MiB);
 }
 
 TEST_F(FakeProcessors, UnknownSizesAreNotGuessed) {
-  EXPECT_TRUE(data_caches_below(root_).empty());
-  add("index0", "3", "much");
-  add("index1", "x", "64K");
-  EXPECT_TRUE(data_caches_below(root_).empty());
+  EXPECT_TRUE(data_caches_below(root_.path()).empty());
+  add_cache("index0", "3", "much");
+  add_cache("index1", "x", "64K");
+  EXPECT_TRUE(data_caches_below(root_.path()).empty());
 }
 
 TEST(LastLevelCache, IsKnownWhereLinuxTellsIt) {
@@ -228,42 +225,24 @@ TEST(DataCachesOfThisMachine, GrowTowardsMemory) {
   EXPECT_FALSE(caches.source.empty());
 }
 
-/// A folder like /sys/devices/system/node.
-class FakeNodes : public testing::Test {
- protected:
-  FakeNodes()
-      : root_(std::filesystem::path(testing::TempDir()) /
-              ("dlscale_nodes_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(root_);
-  }
-  FakeNodes(const FakeNodes&) = delete;
-  FakeNodes& operator=(const FakeNodes&) = delete;
-  ~FakeNodes() override { std::filesystem::remove_all(root_); }
-  void add(const std::string& folder, const std::string& cpulist) {
-    std::filesystem::create_directories(root_ / folder);
-    std::ofstream(root_ / folder / "cpulist") << cpulist << "\n";
-  }
-  std::filesystem::path root_;
-};
-
 TEST_F(FakeNodes, HaveTheThreadsThatTheirListsName) {
-  add("node0", "0-1,4");
-  add("node1", "2-3,5");
-  add("power", "6");  // no node
-  EXPECT_EQ(memory_nodes_below(root_),
+  root_.write("node0/cpulist", "0-1,4\n");
+  root_.write("node1/cpulist", "2-3,5\n");
+  root_.write("power/cpulist", "6\n");  // no node
+  EXPECT_EQ(memory_nodes_below(root_.path()),
             (std::map<int, int>{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 0}, {5, 1}}));
 }
 
 TEST_F(FakeNodes, MayHaveNoThreads) {
-  add("node0", "0");
-  add("node2", "");  // memory alone
-  EXPECT_EQ(memory_nodes_below(root_), (std::map<int, int>{{0, 0}}));
+  root_.write("node0/cpulist", "0\n");
+  root_.write("node2/cpulist", "\n");  // memory alone
+  EXPECT_EQ(memory_nodes_below(root_.path()), (std::map<int, int>{{0, 0}}));
 }
 
 TEST_F(FakeNodes, AreNotGuessed) {
   EXPECT_TRUE(memory_nodes_below(root_ / "none").empty());
-  add("node0", "all");
-  EXPECT_TRUE(memory_nodes_below(root_).empty());
+  root_.write("node0/cpulist", "all\n");
+  EXPECT_TRUE(memory_nodes_below(root_.path()).empty());
 }
 
 TEST(PagedMemory, BeginsAtAPageAndIsZero) {
@@ -307,62 +286,40 @@ TEST(Preemptions, AreCountedWhereACoreIsShared) {
   EXPECT_GT(preemptions(), before);
 }
 
-using std::filesystem::path;
-
-/// Control group files in a folder of their own.
-class Quota : public testing::Test {
- protected:
-  Quota() : root_(path(testing::TempDir()) / ("dlscale_quota_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(root_);
-  }
-  ~Quota() override { std::filesystem::remove_all(root_); }
-  Quota(const Quota&) = delete;
-  Quota& operator=(const Quota&) = delete;
-
-  void write(const path& file, const std::string& text) const {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-  [[nodiscard]] const path& root() const { return root_; }
-
- private:
-  path root_;
-};
-
 TEST_F(Quota, IsNoneWithoutControlGroups) {
-  EXPECT_FALSE(quota_of("0::/\n", root()).has_value());
-  EXPECT_FALSE(quota_of("", root()).has_value());
-  EXPECT_FALSE(quota_of("nonsense\n:\n", root()).has_value());
+  EXPECT_FALSE(quota_of("0::/\n", root_.path()).has_value());
+  EXPECT_FALSE(quota_of("", root_.path()).has_value());
+  EXPECT_FALSE(quota_of("nonsense\n:\n", root_.path()).has_value());
 }
 
 TEST_F(Quota, ReadsVersion2) {
-  write("cpu.max", "150000 100000\n");
-  EXPECT_DOUBLE_EQ(quota_of("0::/\n", root()).value(), 1.5);
+  root_.write("cpu.max", "150000 100000\n");
+  EXPECT_DOUBLE_EQ(quota_of("0::/\n", root_.path()).value(), 1.5);
 }
 
 TEST_F(Quota, IsNoneWhereVersion2SaysMax) {
-  write("cpu.max", "max 100000\n");
-  EXPECT_FALSE(quota_of("0::/\n", root()).has_value());
+  root_.write("cpu.max", "max 100000\n");
+  EXPECT_FALSE(quota_of("0::/\n", root_.path()).has_value());
 }
 
 TEST_F(Quota, IsTheTightestOfAllParents) {
-  write("user/cpu.max", "100000 100000\n");
-  write("user/job/cpu.max", "300000 100000\n");
-  write("cpu.max", "800000 100000\n");
-  EXPECT_DOUBLE_EQ(quota_of("0::/user/job\n", root()).value(), 1.0);
+  root_.write("user/cpu.max", "100000 100000\n");
+  root_.write("user/job/cpu.max", "300000 100000\n");
+  root_.write("cpu.max", "800000 100000\n");
+  EXPECT_DOUBLE_EQ(quota_of("0::/user/job\n", root_.path()).value(), 1.0);
 }
 
 TEST_F(Quota, ReadsVersion1) {
-  write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "50000\n");
-  write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
+  root_.write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "50000\n");
+  root_.write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
   const std::string groups = "5:cpuset:/\n4:cpu,cpuacct:/docker/a\n";
-  EXPECT_DOUBLE_EQ(quota_of(groups, root()).value(), 0.5);
+  EXPECT_DOUBLE_EQ(quota_of(groups, root_.path()).value(), 0.5);
 }
 
 TEST_F(Quota, IsNoneWhereVersion1SaysMinusOne) {
-  write("cpu/cpu.cfs_quota_us", "-1\n");
-  write("cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_FALSE(quota_of("4:cpu:/\n", root()).has_value());
+  root_.write("cpu/cpu.cfs_quota_us", "-1\n");
+  root_.write("cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(quota_of("4:cpu:/\n", root_.path()).has_value());
 }
 
 }  // namespace

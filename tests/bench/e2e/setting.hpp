@@ -9,7 +9,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "bench/engine/benchmark.hpp"
-#include "tests/train/data/temporary_folder.hpp"
+#include "tests/core/support.hpp"
 #include "train/data/data.hpp"
 
 namespace dlscale::bench {
@@ -44,7 +44,7 @@ layers:
   }
 
  private:
-  train::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 /// As the command line makes it: the session adds what a rank is bound to.

@@ -11,9 +11,9 @@
 #include "bench/engine/benchmark.hpp"
 #include "bench/io/io_cell.hpp"
 #include "core/base/error.hpp"
+#include "tests/core/support.hpp"
 #include "tests/train/data/message.hpp"
 #include "tests/train/data/small_set.hpp"
-#include "tests/train/data/temporary_folder.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -50,7 +50,7 @@ class BenchIo : public testing::Test {
     return axes;
   }
 
-  train::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   train::DataSet data_;
 };
 
@@ -205,7 +205,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 }
 
 TEST(Residency, OfAFileJustWrittenIsComplete) {
-  const train::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   write_text(folder / "file", std::string(3 * page + 1, 'x'));
   const Residency found = residency(folder / "file");
@@ -214,7 +214,7 @@ TEST(Residency, OfAFileJustWrittenIsComplete) {
 }
 
 TEST(Residency, OfAnEmptyFileIsNothing) {
-  const train::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   write_text(folder / "file", "");
   EXPECT_EQ(residency(folder / "file").pages, 0);
 }
@@ -231,7 +231,7 @@ TEST(Residency, OfAMissingFileIsRefusedByName) {
 
 // File systems in memory keep their pages; on a device they go.
 TEST(Evict, LeavesTheFileAsItIs) {
-  const train::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   write_text(folder / "file", std::string(100000, 'x'));
   evict(folder / "file");
   const Residency found = residency(folder / "file");
@@ -242,13 +242,13 @@ TEST(Evict, LeavesTheFileAsItIs) {
 }
 
 TEST(StorageBytesRead, IsWhatTheCounterSays) {
-  const train::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   write_text(folder / "io", "rchar: 1948\nwchar: 0\nread_bytes: 8192\nwrite_bytes: 77\n");
   EXPECT_EQ(storage_bytes_read(folder / "io"), 8192);
 }
 
 TEST(StorageBytesRead, IsUnknownWithoutTheCounter) {
-  const train::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   EXPECT_EQ(storage_bytes_read(folder / "missing"), std::nullopt);
   write_text(folder / "io", "rchar: 1948\n");
   EXPECT_EQ(storage_bytes_read(folder / "io"), std::nullopt);

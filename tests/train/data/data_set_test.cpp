@@ -10,7 +10,7 @@
 #include "core/base/interrupt.hpp"
 #include "message.hpp"
 #include "small_set.hpp"
-#include "temporary_folder.hpp"
+#include "tests/core/support.hpp"
 #include "train/data/data.hpp"
 #include "train/data/file.hpp"
 #include "train/data/manifest.hpp"
@@ -51,7 +51,7 @@ class DataSetFolder : public testing::Test {
   std::string open_refusal() {
     return config_error([&] { open_data_set(root()); });
   }
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(DataSetFolder, HoldsWhatTheSpecAsksFor) {
@@ -280,7 +280,7 @@ TEST_F(DataSetFolder, WithAMissingOrTruncatedPictureIsRefusedByName) {
 class BadManifest : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(BadManifest, IsRefusedWithItsProblem) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   write_text(manifest_path(folder.path()), GetParam().first);
   const std::string message = config_error([&] { open_data_set(folder.path()); });
   EXPECT_TRUE(contains(message, manifest_path(folder.path()).string())) << message;

@@ -11,7 +11,7 @@
 
 #include "message.hpp"
 #include "small_set.hpp"
-#include "temporary_folder.hpp"
+#include "tests/core/support.hpp"
 #include "train/data/data.hpp"
 #include "train/data/random.hpp"
 
@@ -50,7 +50,7 @@ DataSet imaginary_set(int n) {
 class Pipeline : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    suite_folder = new TemporaryFolder;
+    suite_folder = new test::TemporaryFolder;
     suite_data = new DataSet(make_data_set(*suite_folder / "set", small_spec()));
   }
   static void TearDownTestSuite() {
@@ -64,7 +64,7 @@ class Pipeline : public testing::Test {
     for (int i = 0; i < batches; ++i) contents.push_back(copy(pipeline.next()));
     return contents;
   }
-  static inline TemporaryFolder* suite_folder = nullptr;
+  static inline test::TemporaryFolder* suite_folder = nullptr;
   static inline DataSet* suite_data = nullptr;
 };
 
@@ -352,7 +352,7 @@ std::int32_t nearest(const std::vector<std::vector<float>>& means,
 
 // A network must be able to learn the classes from random crops; chance is one in ten.
 TEST(DataSet, CanBeLearntByTheSimplestOfClassifiers) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const DataSet data = make_data_set(folder / "set", {.classes = 10,
                                                       .pictures = 160,
                                                       .width = 120,

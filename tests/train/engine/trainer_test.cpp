@@ -1,24 +1,31 @@
-#include "train/trainer.hpp"
-
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 
+#include "core/base/error.hpp"
 #include "tests/backend/comm/unheard_communicator.hpp"
+#include "tests/core/support.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/fixtures.hpp"
 #include "tests/train/engine/worker.hpp"
+#include "train/trainer.hpp"
 
 namespace dlscale::train {
 namespace {
 
 /// The mean gradients of iteration `iterations` on `ranks` ranks, as rank 0 has them.
-Gradients train(const Network& network, int ranks, int batch, Schedule schedule, int iterations) {
+Gradients gradients_of(const Network& network, int ranks, int batch, Schedule schedule,
+                       int iterations) {
   Gradients gradients;
   on_ranks(ranks, [&](backend::Communicator& communicator) {
     Worker worker(network, communicator, batch, with(schedule));
@@ -30,10 +37,10 @@ Gradients train(const Network& network, int ranks, int batch, Schedule schedule,
 
 TEST(Trainer, OnSeveralRanksComputesTheGradientsOfOneWithTheWholeBatch) {
   const Network network = chain_network();
-  const Gradients whole = train(network, 1, 12, Schedule::wait_free, 2);
+  const Gradients whole = gradients_of(network, 1, 12, Schedule::wait_free, 2);
   for (const int ranks : {2, 3, 4}) {
     for (const Schedule schedule : all_schedules) {
-      const Gradients parts = train(network, ranks, 12 / ranks, schedule, 2);
+      const Gradients parts = gradients_of(network, ranks, 12 / ranks, schedule, 2);
       ASSERT_EQ(parts.size(), whole.size());
       for (std::size_t i = 0; i < whole.size(); ++i) {
         EXPECT_LT(relative_difference(parts[i], whole[i]), 1e-5)
@@ -46,9 +53,9 @@ TEST(Trainer, OnSeveralRanksComputesTheGradientsOfOneWithTheWholeBatch) {
 TEST(Trainer, ComputesTheSameGradientsUnderEverySchedule) {
   const Network network = branched_network();
   for (const int ranks : {1, 2, 3}) {
-    const Gradients expected = train(network, ranks, 2, Schedule::sequential, 3);
+    const Gradients expected = gradients_of(network, ranks, 2, Schedule::sequential, 3);
     for (const Schedule schedule : all_schedules) {
-      EXPECT_EQ(train(network, ranks, 2, schedule, 3), expected)
+      EXPECT_EQ(gradients_of(network, ranks, 2, schedule, 3), expected)
           << ranks << " ranks, " << schedule_name(schedule);
     }
   }
@@ -295,6 +302,80 @@ TEST(Trainer, RefusesRanksThatTrainByDifferentOptions) {
       EXPECT_THROW(Worker(chain_network(), communicator, 2, options), ConfigError);
     });
   }
+}
+
+namespace fs = std::filesystem;
+
+Span span(Span::Lane lane, std::string name, double start_s, double duration_s, double bytes = 0) {
+  return {lane, std::move(name), "what", Seconds(start_s), Seconds(duration_s), bytes};
+}
+
+class Trace : public testing::Test {
+ protected:
+  nlohmann::json written(const std::vector<Span>& spans) {
+    write_trace(folder_ / "trace.json", 3, spans);
+    std::ifstream file(folder_ / "trace.json");
+    return nlohmann::json::parse(file);
+  }
+
+ private:
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(Trace, HoldsEverySpanInMicroseconds) {
+  const auto json = written({span(Span::Lane::compute, "conv \"1\"", 0.001, 0.0025),
+                             span(Span::Lane::comm, "fc", 0.002, 0.5, 4096)});
+  std::map<std::string, nlohmann::json> events;
+  for (const auto& event : json.at("traceEvents")) {
+    if (event.at("ph") == "X") events[event.at("name")] = event;
+  }
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events["conv \"1\""].at("ts"), 1000.0);
+  EXPECT_EQ(events["conv \"1\""].at("dur"), 2500.0);
+  EXPECT_EQ(events["conv \"1\""].at("pid"), 3);
+  EXPECT_EQ(events["fc"].at("args").at("bytes"), 4096.0);
+  EXPECT_NE(events["fc"].at("tid"), events["conv \"1\""].at("tid"));
+}
+
+TEST_F(Trace, PutsLoaderThreadsThatWorkAtOnceOnRowsOfTheirOwn) {
+  const auto json =
+      written({span(Span::Lane::loader, "a", 0, 2), span(Span::Lane::loader, "b", 1, 2),
+               span(Span::Lane::loader, "c", 2, 1)});
+  std::map<std::string, int> row;
+  for (const auto& event : json.at("traceEvents")) {
+    if (event.at("ph") == "X") row[event.at("name")] = event.at("tid");
+  }
+  EXPECT_NE(row["a"], row["b"]);
+  EXPECT_EQ(row["a"], row["c"]);
+}
+
+TEST_F(Trace, NamesRankAndRows) {
+  const auto json = written({span(Span::Lane::comm, "fc", 0, 1)});
+  std::vector<std::string> names;
+  for (const auto& event : json.at("traceEvents")) {
+    if (event.at("ph") == "M") names.push_back(event.at("args").at("name"));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"communication", "rank 3"}));
+}
+
+TEST_F(Trace, OfNothingIsStillValid) {
+  EXPECT_EQ(written({}).at("traceEvents").size(), 1U);
+}
+
+TEST(WriteTrace, SaysSoIfTheFileCannotBeWritten) {
+  EXPECT_THROW(write_trace("/nowhere/at/all/trace.json", 0, {}), ConfigError);
+}
+
+TEST(WriteTrace, WaitsForNoReaderOfAPipe) {
+  const test::TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(write_trace(pipe, 0, {}), ConfigError);
+}
+
+TEST(WriteTrace, SaysSoIfTheDiskIsFull) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  EXPECT_THROW(write_trace("/dev/full", 0, {}), ConfigError);
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ TEST(RankGpus, AreRefusedIfARankSeesNone) {
   EXPECT_TRUE(text.starts_with("Rank 1 sees no GPU")) << text;
 }
 
-std::string text(int code, const std::string& detail = "") {
+std::string words_of(int code, const std::string& detail = "") {
   return error_of({"ncclAllReduce", code, "its text", detail, 3}).what();
 }
 
@@ -253,7 +253,7 @@ TEST(NcclErrors, NameCallCodeRankAndWords) {
 TEST(NcclErrors, AdviseDifferentlyOnEachCode) {
   std::set<std::string> advice;
   for (int code = 1; code <= 6; ++code) {
-    std::string said = text(code);
+    std::string said = words_of(code);
     said.erase(0, said.find(").") + 2);
     EXPECT_GT(said.size(), 80U) << said;
     advice.insert(said);
@@ -262,14 +262,15 @@ TEST(NcclErrors, AdviseDifferentlyOnEachCode) {
 }
 
 TEST(NcclErrors, AreOneLineWhateverNcclSays) {
-  const std::string said = text(2, "Call to connect failed :\n  Connection refused.\n");
+  const std::string said = words_of(2, "Call to connect failed :\n  Connection refused.\n");
   EXPECT_EQ(said.find('\n'), std::string::npos);
   EXPECT_NE(said.find("Call to connect failed : Connection refused)."), std::string::npos) << said;
 }
 
 TEST(NcclErrors, OfUnknownCodesStillNameThem) {
-  EXPECT_EQ(text(42).find("ncclAllReduce failed on rank 3 with code 42 (its text). NCCL_DEBUG"), 0U)
-      << text(42);
+  EXPECT_EQ(words_of(42).find("ncclAllReduce failed on rank 3 with code 42 (its text). NCCL_DEBUG"),
+            0U)
+      << words_of(42);
 }
 
 TEST(NcclErrors, ThatLookLikeADeathAreTheSystemsAndTheRemotes) {

@@ -103,7 +103,7 @@ ConvolutionShape three(std::int64_t images, std::int64_t channels, std::int64_t 
   return shape_of(images, channels, height, width, outputs, 3, 3, 1, pad, groups);
 }
 
-std::string words_for(const ConvolutionShape& shape) {
+std::string describe(const ConvolutionShape& shape) {
   return "N " + std::to_string(shape.images) + ", C " + std::to_string(shape.channels) + ", H " +
          std::to_string(shape.height) + ", W " + std::to_string(shape.width) + ", K " +
          std::to_string(shape.outputs) + ", R " + std::to_string(shape.kernel_h) + ", S " +
@@ -115,7 +115,7 @@ void expect_agreement(Way way, const ConvolutionShape& shape) {
   for (const Order order : both_orders) {
     for (const Pass pass : passes) {
       EXPECT_LT(error_of(way, shape, pass, {DType::f32, order}), 2e-5)
-          << pass_name(pass) << ", " << words_for(shape)
+          << pass_name(pass) << ", " << describe(shape)
           << (order == Order::nchw ? " nchw" : " nhwc");
     }
   }

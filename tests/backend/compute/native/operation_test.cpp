@@ -1,4 +1,3 @@
-// Convolutions of the backend as a whole: workspace, repeatability, bias.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,18 +5,26 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "backend/compute/check/operation_memory.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/compute/native/algorithms.hpp"
 #include "backend/compute/native/convolution/operation.hpp"
+#include "backend/compute/native/fft/stages.hpp"
+#include "backend/compute/winograd_matrices.hpp"
 #include "core/base/error.hpp"
+#include "core/convolution/spectra.hpp"
 #include "core/convolution/work.hpp"
 #include "tests/backend/compute/layers.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
+
+// Convolutions of the backend as a whole: workspace, repeatability, bias.
 
 constexpr std::size_t alignment = 64;
 
@@ -103,11 +110,9 @@ TEST(NativeOperation, GivesTheSameAnswerEveryTime) {
       for (const int threads : {2, 4}) {
         const auto made = algorithm->make(shape, pass, threads);
         const std::vector<float> once = result_of(*made, operands);
-        for (int again = 0; again < 3; ++again) {
-          const std::vector<float> more = result_of(*made, operands);
-          EXPECT_EQ(std::memcmp(once.data(), more.data(), once.size() * sizeof(float)), 0)
-              << algorithm->name << " " << pass_name(pass) << ", " << threads << " threads";
-        }
+        const std::vector<float> again = result_of(*made, operands);
+        EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0)
+            << algorithm->name << " " << pass_name(pass) << ", " << threads << " threads";
       }
     }
   }
@@ -166,5 +171,263 @@ TEST(OutputPlanes, AddTheBiasOfTheirChannelAndMask) {
   }
 }
 
+// What core/lowering says of our algorithms, held against the algorithms themselves.
+
+std::vector<ConvolutionShape> work_shapes() {
+  std::vector<ConvolutionShape> all;
+  for (const char* key : {"convolution c3 h33 w31 k7 r3 s3 stride1 pad1 groups1",
+                          "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1",
+                          "convolution c512 h14 w14 k512 r3 s3 stride1 pad1 groups1",
+                          "convolution c512 h7 w7 k512 r3 s3 stride1 pad0 groups1",
+                          "convolution c64 h12 w12 k96 r3 s3 stride1 pad2 groups2",
+                          "convolution c96 h27 w27 k256 r5 s5 stride1 pad2 groups2",
+                          "convolution c3 h227 w227 k96 r11 s11 stride4 pad0 groups1",
+                          "convolution c256 h14 w14 k1024 r1 s1 stride1 pad0 groups1",
+                          "convolution c32 h16 w300 k8 r1 s7 stride1 pad0 groups1",
+                          "convolution c16 h40 w40 k8 r33 s33 stride1 pad0 groups1",
+                          "convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1",
+                          "convolution c1 h28 w28 k256 r3 s3 stride1 pad1 groups1",
+                          "convolution c2048 h7 w7 k2048 r3 s3 stride1 pad1 groups1"}) {
+    for (const int batch : {1, 5, 32}) all.push_back(parse_convolution_key(key, batch)->shape);
+  }
+  return all;
+}
+
+/// Calls visit(shape, pass, algorithm, made; null where it was refused) for all that were built.
+template <class Visit>
+void for_each_pass(int threads, const Visit& visit) {
+  for (const ConvolutionShape& shape : work_shapes()) {
+    for (const Pass pass : convolution_passes) {
+      for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
+        std::unique_ptr<ConvolutionPass> made;
+        try {
+          made = algorithm->make(shape, pass, threads);
+        } catch (const Unsupported&) {  // the visitor sees that there is none
+        }
+        visit(shape, pass, algorithm->name, made.get());
+      }
+    }
+  }
+}
+
+TEST(DeclaredWork, IsOfEveryAlgorithmOfOurs) {
+  std::set<std::string> declared;
+  for (const lowering::Method method : lowering::all_methods()) {
+    const bool ours = method != lowering::Method::direct && !lowering::by_library(method);
+    if (ours) declared.emplace(lowering::method_name(method));
+  }
+  std::set<std::string> made;
+  for (const ConvolutionAlgorithm* algorithm : own_algorithms()) made.insert(algorithm->name);
+  EXPECT_EQ(declared, made);
+}
+
+TEST(DeclaredWork, IsToldFromWhatTheAlgorithmsSayOfThemselves) {
+  for_each_pass(1, [&](const ConvolutionShape& shape, Pass pass, const std::string& name,
+                       const ConvolutionPass* made) {
+    if (made == nullptr) return;
+    EXPECT_EQ(lowering::method_of(made->implementation()), lowering::parse_method(name))
+        << name << " " << pass_name(pass) << " " << describe(shape);
+  });
+}
+
+TEST(DeclaredWork, RefusesWhatTheAlgorithmsRefuse) {
+  for (const int threads : {1, 3}) {
+    for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
+                               const ConvolutionPass* made) {
+      const std::string why =
+          lowering::refusal(lowering::parse_method(name), shape, pass, {.threads = threads});
+      EXPECT_EQ(why.empty(), made != nullptr)
+          << name << " " << pass_name(pass) << " " << describe(shape) << ": " << why;
+    });
+  }
+}
+
+TEST(DeclaredWork, KnowsTheWorkspaceToTheByte) {
+  for (const int threads : {1, 3}) {
+    for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
+                               const ConvolutionPass* made) {
+      if (made == nullptr) return;
+      const lowering::AlgorithmWork work = lowering::algorithm_work(
+          lowering::parse_method(name), shape, pass,
+          {.threads = threads, .vector_floats = lowering::vector_floats(made->implementation())});
+      EXPECT_EQ(work.workspace.si(), static_cast<double>(made->scratch_bytes()))
+          << name << " " << pass_name(pass) << " " << describe(shape);
+    });
+  }
+}
+
+TEST(DeclaredWork, RecognisesTheAlgorithmsByTheirWords) {
+  for_each_pass(1, [](const ConvolutionShape& shape, Pass /*pass*/, std::string_view name,
+                      const ConvolutionPass* made) {
+    if (made == nullptr) return;
+    EXPECT_EQ(lowering::method_of(made->implementation()), lowering::parse_method(name))
+        << made->implementation() << " " << describe(shape);
+  });
+}
+
+/// Operations of Σ row[j] x[j], j = first, first + 2, …: additions, and products with other numbers
+/// than ±1.
+template <std::size_t n>
+int dot(const std::array<float, n>& row, std::size_t first) {
+  int terms = 0, scaled = 0;
+  for (std::size_t j = first; j < n; j += 2) {
+    if (row[j] == 0) continue;
+    ++terms;
+    if (row[j] != 1 && row[j] != -1) ++scaled;
+  }
+  return terms == 0 ? 0 : terms - 1 + scaled;
+}
+
+/// As winograd_transform_inl.hpp goes about it: even and odd terms apart, rows in pairs.
+template <std::size_t rows, std::size_t columns>
+int expand(const std::array<std::array<float, columns>, rows>& matrix) {
+  int sum = dot(matrix[0], 0) + dot(matrix[rows - 1], (columns - 1) % 2);
+  for (std::size_t i = 1; i + 1 < rows; i += 2) sum += dot(matrix[i], 0) + dot(matrix[i], 1) + 2;
+  return sum;
+}
+
+template <std::size_t rows, std::size_t columns>
+int contract(const std::array<std::array<float, columns>, rows>& matrix) {
+  int sum = 2 * (static_cast<int>(columns) / 2 - 1) + 1;
+  for (const auto& row : matrix) sum += dot(row, 1);
+  return sum;
+}
+
+template <int m>
+void expect_counts() {
+  using namespace minimal_filtering;
+  constexpr int alpha = m + 2;
+  const lowering::TransformFlops flops = lowering::our_transform_flops(m);
+  EXPECT_EQ(flops.data, expand(rounded(data_matrix<alpha>())) * 2 * alpha) << m;
+  EXPECT_EQ(flops.filter, (expand(rounded(filter_matrix<m, 3>())) * (alpha + 3))) << m;
+  EXPECT_EQ(flops.output, (contract(rounded(output_matrix<m, 3>())) * (alpha + m))) << m;
+  EXPECT_EQ(flops.gradient, (expand(rounded(filter_matrix<3, m>())) * (alpha + m))) << m;
+  EXPECT_EQ(flops.filter_gradient, (contract(rounded(output_matrix<3, m>())) * (alpha + 3))) << m;
+}
+
+TEST(DeclaredWork, CountsTheOperationsOfTheTransforms) {
+  expect_counts<2>();
+  expect_counts<4>();
+  expect_counts<6>();
+}
+
+TEST(DeclaredWork, CountsTheOperationsOfOurLinesOfFft) {
+  for (const std::int64_t L : {4, 8, 16, 32, 64, 128, 256}) {
+    double flops = 0;
+    for (const spectral::Stage& stage : spectral::make_stages(L)) {
+      // As butterflies_inl.hpp goes about it; where p is 0 all twiddles are 1.
+      const double butterfly = stage.radix == 4 ? 8 * 2 : 2 * 8 * 2 + 8 * 2 + 2 * 4;
+      const std::int64_t of_p = stage.n / stage.radix;
+      flops += static_cast<double>(of_p * stage.s) * butterfly +
+               static_cast<double>((of_p - 1) * stage.s * (stage.radix - 1)) * 6;
+    }
+    EXPECT_EQ(lowering::line_flops(L), flops) << L;
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::backend::native_device
+
+namespace dlscale::backend {
+namespace {
+
+// Filters that a convolution keeps in the form in which it computes with them.
+
+class KeptFilters : public testing::Test {
+ protected:
+  std::unique_ptr<ComputeDevice> device = family<ComputeBackend>().find("native")->open({});
+  OperationSpec spec =
+      plain_spec(*device,
+                 make_layer(Convolution{.out_channels = 17, .kernel_h = 3, .kernel_w = 3, .pad = 1},
+                            {{20, 9, 9}}),
+                 2, DType::f32);
+
+  std::unique_ptr<Operation> operation(const std::string& name) {
+    for (const Algorithm& algorithm : device->algorithms(spec, Pass::forward)) {
+      if (algorithm.name == name) return algorithm.create();
+    }
+    throw std::logic_error("no algorithm " + name);
+  }
+};
+
+std::vector<std::string> names_that_keep(ComputeDevice& device, const OperationSpec& spec,
+                                         Pass pass) {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : device.algorithms(spec, pass)) {
+    if (algorithm.name.ends_with("_kept_filters")) names.push_back(algorithm.name);
+  }
+  return names;
+}
+
+void fill(const Tensor& tensor, float value) {
+  std::fill_n(tensor.as<float>(), tensor.desc.elements(), value);
+}
+
+/// In the middle of an output, where all taps count.
+float middle(const OperationMemory& memory) {
+  return memory.output().as<float>()[4 * 9 + 4];
+}
+
+TEST_F(KeptFilters, AreUsedAgainAsLongAsTheVersionStays) {
+  const auto names = names_that_keep(*device, spec, Pass::forward);
+  ASSERT_GE(names.size(), 8U);
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const auto made = operation(name);
+    ASSERT_GT(made->kept_bytes(), 0U);
+    OperationMemory memory(*device, spec, *made);
+    fill(memory.inputs().front(), 1);
+    fill(memory.parameters().front(), 1);
+    const float products = 20 * 9;
+    const auto run = [&](std::uint64_t version) {
+      made->run(Pass::forward, memory.operands(0, version));
+      return middle(memory);
+    };
+    EXPECT_NEAR(run(1), products, 1e-2);
+    fill(memory.parameters().front(), 2);
+    EXPECT_NEAR(run(1), products, 1e-2);  // what was kept, as the caller said that they stay
+    EXPECT_NEAR(run(2), 2 * products, 1e-2);
+    fill(memory.parameters().front(), 3);
+    EXPECT_NEAR(run(0), 3 * products, 1e-2);  // unknown: made anew, and of no use to the next
+    fill(memory.parameters().front(), 4);
+    EXPECT_NEAR(run(0), 4 * products, 1e-2);
+    EXPECT_NEAR(run(2), 4 * products, 1e-2);
+    Operands without = memory.operands(0, 2);
+    without.kept = nullptr;
+    fill(memory.parameters().front(), 5);
+    made->run(Pass::forward, without);
+    EXPECT_NEAR(middle(memory), 5 * products, 1e-2);
+  }
+}
+
+TEST_F(KeptFilters, AreNotWhatTrainingUses) {
+  EXPECT_EQ(device->create(spec)->kept_bytes(), 0U);
+  EXPECT_EQ(operation("winograd_f4")->kept_bytes(), 0U);
+  for (const Pass pass : {Pass::backward_data, Pass::backward_filter}) {
+    EXPECT_TRUE(names_that_keep(*device, spec, pass).empty()) << pass_name(pass);
+  }
+}
+
+TEST_F(KeptFilters, AreNamedInWhatRan) {
+  const auto made = operation("winograd_f4_kept_filters");
+  EXPECT_TRUE(made->implementation(Pass::forward).starts_with("kept filters+winograd F(4x4,3x3)"))
+      << made->implementation(Pass::forward);
+  EXPECT_TRUE(made->implementation(Pass::backward_data).starts_with("winograd"));
+}
+
+TEST_F(KeptFilters, AreRefusedWhereTheirSpectraAreTooLarge) {
+  spec = plain_spec(
+      *device,
+      make_layer(Convolution{.out_channels = 2048, .kernel_h = 3, .kernel_w = 3, .pad = 1},
+                 {{2048, 6, 6}}),
+      1, DType::f32);
+  try {
+    (void)operation("fft_kept_filters");
+    ADD_FAILURE() << "accepted";
+  } catch (const Unsupported& error) {
+    EXPECT_NE(std::string(error.what()).find("keeps nothing"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::backend

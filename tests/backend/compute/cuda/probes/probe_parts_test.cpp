@@ -1,13 +1,21 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <string>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/banks.hpp"
+#include "backend/compute/cuda/probes/companion.hpp"
 #include "backend/compute/cuda/probes/cycle.hpp"
+#include "backend/compute/device_probes.hpp"
 #include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -179,5 +187,263 @@ TEST(Pattern, LooksLikeNoOtherAndLikeNoPartOfItself) {
   EXPECT_GT(wrong_bytes(shifted, 7), 4000U);
 }
 
+/// A device with a clock that only its work moves on: either it runs what goes on beside a copy
+/// meanwhile, or, as with CUDA_LAUNCH_BLOCKING=1, before it.
+struct Device {
+  bool runs_both = true;
+  Seconds now;
+};
+
+class PlainCompanion : public Companion {
+ public:
+  explicit PlainCompanion(Device& device) : device_(&device) {}
+  void begin(::CUstream_st* /*stream*/) override {
+    end_ = device_->now + duration_;
+    if (!device_->runs_both) device_->now = end_;
+    ++begun;
+  }
+  [[nodiscard]] bool goes_on() const override { return device_->now < end_; }
+  void end() override {
+    if (device_->now < end_) device_->now = end_;
+    ++ended;
+  }
+  [[nodiscard]] Seconds lasted() const override { return duration_; }
+  void lengthen() override { duration_ = 2 * duration_; }
+
+  int begun = 0;
+  int ended = 0;
+
+ private:
+  Device* device_;
+  Seconds duration_ = 500.0_us;
+  Seconds end_;
+};
+
+Seconds time_beside(Device& device, PlainCompanion& companion, Seconds copy) {
+  return cuda::time_beside(companion, nullptr, [&] {
+    device.now = device.now + copy;
+    return copy;
+  });
+}
+
+TEST(TimeBeside, IsThatOfACopyWhichTheCompanionOutlasts) {
+  Device device;
+  PlainCompanion companion(device);
+  EXPECT_EQ(time_beside(device, companion, 100.0_us), 100.0_us);
+  EXPECT_EQ(companion.begun, 1);
+  EXPECT_EQ(time_beside(device, companion, 3.0_ms), 3.0_ms);
+  EXPECT_GT(companion.lasted(), 3.0_ms);
+  const int begun = companion.begun;
+  EXPECT_EQ(time_beside(device, companion, 3.0_ms), 3.0_ms);
+  EXPECT_EQ(companion.begun, begun + 1) << "it stays as long as it was";
+  EXPECT_EQ(companion.ended, companion.begun);
+}
+
+TEST(TimeBeside, WaitsForLongCopies) {
+  Device device;
+  PlainCompanion companion(device);
+  EXPECT_EQ(time_beside(device, companion, Seconds(40)), Seconds(40));
+  EXPECT_GT(companion.lasted(), Seconds(40));
+}
+
+std::string error_without_overlap(Seconds copy, Seconds most) {
+  Device device{.runs_both = false, .now = {}};
+  PlainCompanion companion(device);
+  try {
+    static_cast<void>(time_beside(device, companion, copy));
+  } catch (const Unsupported& error) {
+    EXPECT_EQ(companion.ended, companion.begun);
+    EXPECT_LT(device.now, most);
+    return error.what();
+  }
+  return "";
+}
+
+/// Doubled for as long as it is over too soon, it would go on for hours.
+TEST(TimeBeside, IsRefusedSoonWhereNothingRunsBesideACopy) {
+  const std::string reason = error_without_overlap(10.0_us, Seconds(4));
+  EXPECT_NE(reason.find("CUDA_LAUNCH_BLOCKING=1"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("CUDA_DEVICE_MAX_CONNECTIONS=1"), std::string::npos);
+  EXPECT_NE(reason.find("compute-sanitizer"), std::string::npos);
+  EXPECT_NE(error_without_overlap(Seconds(1), Seconds(4 * 10 + 20)), "");
+}
+
+TEST(TimeBeside, EndsTheCompanionOfACopyThatFails) {
+  Device device;
+  PlainCompanion companion(device);
+  const auto fail = []() -> Seconds { throw std::runtime_error("the copy failed"); };
+  EXPECT_THROW(static_cast<void>(cuda::time_beside(companion, nullptr, fail)), std::runtime_error);
+  EXPECT_EQ(companion.ended, 1);
+}
+
+TEST(TimeBeside, EndsAfterASignal) {
+  Device device{.runs_both = false, .now = {}};
+  PlainCompanion companion(device);
+  const auto interrupted_copy = [] {
+    remember_signal(SIGINT);
+    return 10.0_us;
+  };
+  EXPECT_THROW(static_cast<void>(cuda::time_beside(companion, nullptr, interrupted_copy)),
+               Interrupted);
+  remember_signal(0);
+  EXPECT_EQ(companion.begun, 1);
+  EXPECT_EQ(companion.ended, 1);
+}
+
 }  // namespace
 }  // namespace dlscale::backend::cuda
+
+namespace dlscale::backend {
+namespace {
+
+/// The probes of a device that is really there.
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t mib = 1024 * kib;
+
+class Probes : public testing::Test {
+ protected:
+  void SetUp() override {
+    const ComputeBackend* backend = family<ComputeBackend>().find("cuda");
+    if (backend == nullptr || backend->open_probes == nullptr) {
+      GTEST_SKIP() << "this build has no CUDA";
+    }
+    try {
+      probes_ = backend->open_probes({});
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  [[nodiscard]] DeviceProbes& probes() const { return *probes_; }
+
+ private:
+  std::unique_ptr<DeviceProbes> probes_;
+};
+
+void expect_right(Probe& probe, const std::string& what) {
+  EXPECT_EQ(probe.wrong_elements(), 0U) << what;
+  for (int run = 0; run < 3; ++run) {
+    const Reading reading = probe.run();
+    EXPECT_GT(reading.time.si(), 0) << what;
+    EXPECT_GT(reading.host_time.value_or(Seconds(1)).si(), 0) << what;
+    for (const double cycles : reading.cycles) EXPECT_GT(cycles, 0) << what;
+  }
+  EXPECT_EQ(probe.wrong_elements(), 0U) << what << ", after it ran";
+  EXPECT_FALSE(probe.implementation().empty());
+}
+
+TEST_F(Probes, KnowTheDevice) {
+  EXPECT_FALSE(probes().device().name.empty());
+  EXPECT_FALSE(probes().device().bus_id.empty());
+  EXPECT_GT(probes().device().memory.si(), 0);
+  EXPECT_GT(probes().device().last_level_cache.si(), 0);
+  EXPECT_GT(probes().device().multiprocessors, 0);
+}
+
+TEST_F(Probes, PassOverArraysExactly) {
+  for (const ArrayPass pass :
+       {ArrayPass::copy, ArrayPass::scale, ArrayPass::add, ArrayPass::triad}) {
+    for (const std::size_t bytes : {std::size_t{64}, 64 * kib + 64, 300 * mib}) {
+      expect_right(*probes().arrays({.pass = pass, .bytes = bytes}), std::to_string(bytes));
+    }
+  }
+}
+
+TEST_F(Probes, ChaseThroughTheWholeCycle) {
+  for (const ChasePath path : {ChasePath::all_caches, ChasePath::shared_l2}) {
+    for (const std::size_t bytes : {512 * std::size_t{1}, 64 * kib, 100 * mib}) {
+      expect_right(*probes().chase({.bytes = bytes, .stride = 128, .path = path}),
+                   std::to_string(bytes));
+    }
+  }
+}
+
+double chase_cycles(DeviceProbes& probes, const ChaseSpec& spec) {
+  const auto probe = probes.chase(spec);
+  static_cast<void>(probe->run());
+  return median(probe->run().cycles);
+}
+
+/// No bound on a time: levels of the memory differ by factors, on any device.
+TEST_F(Probes, FindTheLevelsOfTheMemoryInTheirOrder) {
+  const auto beyond =
+      static_cast<std::size_t>(4 * probes().device().last_level_cache.si()) / 128 * 128;
+  const double first =
+      chase_cycles(probes(), {.bytes = 8 * kib, .stride = 128, .path = ChasePath::all_caches});
+  const double second =
+      chase_cycles(probes(), {.bytes = 8 * kib, .stride = 128, .path = ChasePath::shared_l2});
+  const double memory =
+      chase_cycles(probes(), {.bytes = beyond, .stride = 128, .path = ChasePath::all_caches});
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, memory);
+}
+
+TEST_F(Probes, LapsAreLongerThanEmptyOnes) {
+  const auto probe =
+      probes().chase({.bytes = 8 * kib, .stride = 128, .path = ChasePath::all_caches});
+  static_cast<void>(probe->run());
+  const Reading reading = probe->run();
+  EXPECT_LT(median(reading.empty_cycles), median(reading.cycles));
+}
+
+TEST_F(Probes, ReadSharedMemoryByEveryStride) {
+  for (const BankLoad load : {BankLoad::latency, BankLoad::throughput}) {
+    for (int stride = 1; stride <= 64; ++stride) {
+      expect_right(*probes().banks({.load = load, .stride = stride}), std::to_string(stride));
+    }
+  }
+}
+
+TEST_F(Probes, ThirtyTwoThreadsAtOneBankTakeLongerThanAtAll) {
+  for (const BankLoad load : {BankLoad::latency, BankLoad::throughput}) {
+    const auto cycles = [&](int stride) {
+      const auto probe = probes().banks({.load = load, .stride = stride});
+      static_cast<void>(probe->run());
+      return probe->run().cycles.front();
+    };
+    EXPECT_LT(cycles(1), cycles(32));
+  }
+}
+
+TEST_F(Probes, LaunchEveryKernel) {
+  for (const LaunchWay way : {LaunchWay::back_to_back, LaunchWay::synchronised, LaunchWay::graph}) {
+    for (const int kernels : {1, 3, 500}) {
+      expect_right(*probes().launches({.way = way, .kernels = kernels}), std::to_string(kernels));
+    }
+  }
+}
+
+TEST_F(Probes, RefuseMoreLaunchesThanADriverTakesAhead) {
+  EXPECT_THROW(
+      static_cast<void>(probes().launches({.way = LaunchWay::back_to_back, .kernels = 100000})),
+      Unsupported);
+}
+
+TEST_F(Probes, CopyEveryByteInEveryKindOfCompany) {
+  for (const Direction direction :
+       {Direction::host_to_device, Direction::device_to_host, Direction::within_device}) {
+    for (const HostMemory memory :
+         {HostMemory::pageable, HostMemory::pinned, HostMemory::registered}) {
+      for (const Company company : {Company::solo, Company::bidirectional, Company::kernel}) {
+        if (direction == Direction::within_device && company == Company::bidirectional) continue;
+        for (const std::size_t bytes : {std::size_t{1}, 4 * kib + 3, 8 * mib}) {
+          expect_right(
+              *probes().copies(
+                  {.direction = direction, .bytes = bytes, .memory = memory, .company = company}),
+              std::to_string(bytes));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Probes, RefuseTheOtherDirectionWithinTheDevice) {
+  EXPECT_THROW(static_cast<void>(probes().copies({.direction = Direction::within_device,
+                                                  .bytes = 64,
+                                                  .memory = HostMemory::pinned,
+                                                  .company = Company::bidirectional})),
+               Unsupported);
+}
+
+}  // namespace
+}  // namespace dlscale::backend
