@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,8 +46,8 @@ inline double reduced(Reduction op, int ranks, std::size_t i) {
 using Numbers = std::vector<double>;
 
 /// Elements first, first + 1, … of what `at` says.
-inline Numbers numbers(std::size_t count, std::size_t first,
-                       const std::function<double(std::size_t)>& at) {
+template <class At>
+Numbers numbers(std::size_t count, std::size_t first, const At& at) {
   Numbers result(count);
   for (std::size_t i = 0; i < count; ++i) result[i] = at(first + i);
   return result;
@@ -67,16 +66,20 @@ inline Numbers given(const Trial& trial, Rank rank, int ranks) {
   return numbers(trial.block, static_cast<std::size_t>(rank) * trial.block, own);
 }
 
+/// Whether it is defined what a rank has afterwards.
+inline bool has_result(const Trial& trial, Rank rank) {
+  return trial.collective != Collective::reduce || rank == trial.root;
+}
+
 /// What a rank must have afterwards; nothing where that is not defined.
 inline std::optional<Numbers> expected(const Trial& trial, Rank rank, int ranks) {
+  if (!has_result(trial, rank)) return std::nullopt;
   const std::size_t whole = message(trial, ranks);
   const auto sum = [&](std::size_t i) { return reduced(trial.op, ranks, i); };
   const std::size_t own = static_cast<std::size_t>(rank) * trial.block;
   switch (trial.collective) {
     case Collective::all_reduce:
-      return numbers(whole, 0, sum);
     case Collective::reduce:
-      if (rank != trial.root) return std::nullopt;
       return numbers(whole, 0, sum);
     case Collective::broadcast:
       return numbers(whole, 0, [&](std::size_t i) { return number(trial.root, i); });
@@ -140,7 +143,7 @@ class Block {
 
   /// The bytes of what this rank gets; none where that is not defined.
   [[nodiscard]] std::vector<std::byte> result() const {
-    if (!expected(trial_, rank_, ranks_)) return {};
+    if (!has_result(trial_, rank_)) return {};
     return {call_.to.begin(), call_.to.end()};
   }
 

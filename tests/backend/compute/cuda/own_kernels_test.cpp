@@ -29,16 +29,17 @@ namespace {
 
 TEST(Convert, MovesEveryElementBetweenAllOrdersAndPrecisions) {
   for (const Dims& dims : shapes) {
+    const Values values = shuffled(dims[0] * dims[1] * dims[2] * dims[3], 1);
     for (const DType from : all_dtypes) {
       for (const DType to : all_dtypes) {
+        const Values expected = stored(to, stored(from, values));
         for (const Order order : both_orders) {
+          HostTensor source(dims, from, order);
+          source.set(values);
           for (const Order other : both_orders) {
-            HostTensor source(dims, from, order);
             const HostTensor target(dims, to, other);
-            const Values values = shuffled(source.tensor().desc.elements(), 1);
-            source.set(values);
             launch_convert(LoopLauncher(), source.tensor(), target.tensor());
-            ASSERT_EQ(target.get(), stored(to, stored(from, values)))
+            ASSERT_EQ(target.get(), expected)
                 << dtype_name(from) << " to " << dtype_name(to) << " of " << dims[1] << " channels";
           }
         }
