@@ -1,8 +1,8 @@
 #include "report/kernels/algorithm_tables.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -16,6 +16,7 @@
 #include "report/kernels/measured_cases.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/rates.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -89,11 +90,15 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
   return table;
 }
 
-/// A column of a layer's table; left out if it is empty in all rows.
-struct DetailField {
-  Column column;
-  std::function<std::string(const Measurement&)> text;
-};
+/// The rows themselves, not pointers to them.
+auto measured(const Rows& rows) {
+  return rows |
+         std::views::transform([](const Measurement* row) -> const Measurement& { return *row; });
+}
+
+/// Columns of a layer's table.
+using DetailField = Field<Measurement>;
+using DetailFields = Fields<Measurement>;
 
 template <class Value, class Text>
 std::string if_there(const std::optional<Value>& value, Text text) {
@@ -118,28 +123,30 @@ std::string what_ran(const Measurement& measurement) {
   return what + std::string(status_name(measurement.status)) + why;
 }
 
-std::vector<DetailField> axis_fields(const Rows& rows) {
+DetailFields axis_fields(const Rows& rows) {
   std::vector<Axes> all;
   for (const Measurement* row : rows) {
     all.push_back(row->axes);
     for (const char* told : {"pass", "backend", "algorithm"}) all.back().erase(told);
   }
-  std::vector<DetailField> fields;
+  DetailFields fields;
   for (const std::string& name : varying_axes(all)) {
-    DetailField& field = fields.emplace_back();
-    field.column = {name, Align::left};
-    field.text = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
+    fields.push_back(DetailField::table(
+        name, [name](const Measurement& each) { return axis_or_empty(each.axes, name); },
+        Align::left));
   }
   return fields;
 }
 
-std::vector<DetailField> detail_fields(const Rows& rows, const KernelStudy& study) {
-  std::vector<DetailField> fields{
-      {{"algorithm", Align::left}, algorithm_of},
-      {{"pass", Align::left}, [](const Measurement& each) { return axis_or_empty(each, "pass"); }}};
+DetailFields detail_fields(const Rows& rows, const KernelStudy& study) {
+  DetailFields fields{
+      DetailField::table("algorithm", algorithm_of, Align::left),
+      DetailField::table(
+          "pass", [](const Measurement& each) { return axis_or_empty(each, "pass"); },
+          Align::left)};
   for (DetailField& field : axis_fields(rows)) fields.push_back(std::move(field));
   const auto add = [&fields](const char* heading, auto text) {
-    fields.push_back({{heading}, std::move(text)});
+    fields.push_back(DetailField::table(heading, std::move(text)));
   };
   add("ms", [](const Measurement& m) { return is_timed(m) ? milliseconds(time_of(m)) : ""; });
   add("95 %", time_interval);
@@ -154,12 +161,8 @@ std::vector<DetailField> detail_fields(const Rows& rows, const KernelStudy& stud
   add("max error", [](const Measurement& m) { return if_there(m.max_relative_error, scientific); });
   add("mean error",
       [](const Measurement& m) { return if_there(m.mean_relative_error, scientific); });
-  fields.push_back({{"ran", Align::left}, what_ran});
-  std::erase_if(fields, [&rows](const DetailField& field) {
-    return std::ranges::all_of(rows,
-                               [&](const Measurement* row) { return field.text(*row).empty(); });
-  });
-  return fields;
+  fields.push_back(DetailField::table("ran", what_ran, Align::left));
+  return filled(std::move(fields), measured(rows));
 }
 
 /// Sorts by pass, then by the remaining axes, fastest algorithm first.
@@ -185,16 +188,11 @@ std::string layers_text(const Rows& rows) {
 /// All measurements of a kernel.
 Table details(const std::string& title, Rows rows, const KernelStudy& study) {
   sort_rows(rows);
-  const std::vector<DetailField> fields = detail_fields(rows, study);
-  Table table;
+  Table table = table_of(detail_fields(rows, study), measured(rows));
   table.title = title;
-  for (const DetailField& field : fields) table.columns.push_back(field.column);
-  for (const Measurement* row : rows) {
-    std::vector<Cell> cells;
-    cells.reserve(fields.size());
-    const Tone tone = row->status == Status::ok ? Tone::plain : Tone::caution;
-    for (const DetailField& field : fields) cells.push_back({field.text(*row), tone});
-    table.rows.push_back(std::move(cells));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i]->status == Status::ok) continue;
+    for (Cell& cell : table.rows[i]) cell.tone = Tone::caution;
   }
   return table;
 }

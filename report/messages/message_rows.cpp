@@ -136,29 +136,33 @@ std::vector<Axes> axes_of(const MessageRows& rows) {
 }
 
 MessageField axis_field(const std::string& name, Align align) {
-  return {{name, align}, [name](const MessageRow& row) { return axis_or_empty(row.axes, name); }};
+  return MessageField::table(
+      name, [name](const MessageRow& row) { return axis_or_empty(row.axes, name); }, align);
 }
 
 MessageField median_field(const std::string& heading, const std::string& series) {
-  return {{heading}, [series](const MessageRow& row) {
-            const auto found = row.measured->series.find(series);
-            const bool there = found != row.measured->series.end();
-            return there ? summary_text(found->second) : std::string();
-          }};
+  return MessageField::table(heading, [series](const MessageRow& row) {
+    const auto found = row.measured->series.find(series);
+    const bool there = found != row.measured->series.end();
+    return there ? summary_text(found->second) : std::string();
+  });
 }
 
 MessageField interval_field() {
-  return {{"95 %"}, [](const MessageRow& row) {
-            const auto* main = main_series(*row.measured);
-            return main == nullptr ? std::string() : interval_text(main->second.summary);
-          }};
+  return MessageField::table("95 %", [](const MessageRow& row) {
+    const auto* main = main_series(*row.measured);
+    return main == nullptr ? std::string() : interval_text(main->second.summary);
+  });
 }
 
 MessageField status_field() {
-  return {{"status", Align::left}, [](const MessageRow& row) {
-            const Status status = row.measured->status;
-            return status == Status::ok ? std::string() : std::string(status_name(status));
-          }};
+  return MessageField::table(
+      "status",
+      [](const MessageRow& row) {
+        const Status status = row.measured->status;
+        return status == Status::ok ? std::string() : std::string(status_name(status));
+      },
+      Align::left);
 }
 
 void append_telling(MessageFields& fields, const MessageRows& rows,
@@ -177,17 +181,11 @@ std::string constants(const MessageRows& rows, std::initializer_list<std::string
 }
 
 Table table_of(std::string title, const MessageRows& rows, MessageFields fields) {
-  std::erase_if(fields, [&rows](const MessageField& field) {
-    return std::ranges::all_of(rows,
-                               [&field](const MessageRow& row) { return field.text(row).empty(); });
-  });
-  Table table;
+  Table table = table_of(filled(std::move(fields), rows), rows);
   table.title = std::move(title);
-  for (const MessageField& field : fields) table.columns.push_back(field.column);
-  for (const MessageRow& row : rows) {
-    const Tone tone = row.measured->status == Status::ok ? Tone::plain : Tone::caution;
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    for (const MessageField& field : fields) cells.push_back({field.text(row), tone});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].measured->status == Status::ok) continue;
+    for (Cell& cell : table.rows[i]) cell.tone = Tone::caution;
   }
   table.notes = remarks_of(rows);
   return table;

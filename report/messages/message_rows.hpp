@@ -8,6 +8,7 @@
 
 #include "core/results/measurement.hpp"
 #include "report/results/axes.hpp"
+#include "report/table/field_table.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
@@ -32,12 +33,8 @@ MessageRows message_rows(std::span<const ResultFile> results,
 /// Axes of each row, for varying_axes() and constant_axes().
 std::vector<Axes> axes_of(const MessageRows& rows);
 
-/// A column and its text for a row.
-struct MessageField {
-  Column column;
-  std::function<std::string(const MessageRow&)> text;
-};
-using MessageFields = std::vector<MessageField>;
+using MessageField = Field<MessageRow>;
+using MessageFields = Fields<MessageRow>;
 
 MessageField axis_field(const std::string& name, Align align = Align::left);
 /// The median of a series in a suitable unit; empty if a row lacks it.

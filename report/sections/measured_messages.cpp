@@ -23,21 +23,13 @@ namespace {
 /// Rows of messages beyond which a page becomes too long.
 constexpr std::size_t most_rows_on_page = 200;
 
-bool is_of_replay(const Measurement& measurement) {
-  return measurement.axes.contains("message");
-}
-
 bool is_beside_work(const Measurement& measurement) {
   return measurement.axes.contains("beside");
 }
 
 bool is_alone(const Measurement& measurement) {
-  return !is_of_replay(measurement) && !is_beside_work(measurement);
-}
-
-/// Whether the measurement covers whole iterations.
-bool is_of_all_messages(const Measurement& measurement) {
-  return axis_or_empty(measurement, "message") == "all";
+  // Files of earlier versions hold messages that followed each other, with the axis "message".
+  return !measurement.axes.contains("message") && !is_beside_work(measurement);
 }
 
 /// Size of the message; 0 if it has none, as a barrier.
@@ -120,16 +112,15 @@ Table curves_table(std::span<const ResultFile> results) {
                        axis_field("ranks", Align::right), axis_field("nodes", Align::right),
                        axis_field("waiting")};
   append_telling(fields, settings, {"collective", "algorithm", "ranks", "nodes", "waiting"});
-  Table table;
+  Table table = table_of(fields, MessageRows{});
   table.title = "Messages between ranks";
-  for (const MessageField& field : fields) table.columns.push_back(field.column);
   for (const char* heading :
        {"sizes", "smallest", "takes", "largest busbw GB/s", "at", "unstable", "without a time"}) {
     table.columns.push_back({heading});
   }
   for (const SizeCurve& curve : curves) {
-    std::vector<Cell>& row = table.rows.emplace_back();
-    for (const MessageField& field : fields) row.push_back({field.text(curve.any)});
+    add_shown(fields, curve.any, table);
+    std::vector<Cell>& row = table.rows.back();
     row.push_back({std::to_string(curve.sizes.size())});
     std::ranges::move(size_cells(curve), std::back_inserter(row));
     row.push_back({curve.unstable > 0 ? std::to_string(curve.unstable) : "", Tone::caution});
@@ -166,15 +157,14 @@ Table beside_table(std::span<const ResultFile> results) {
         std::pair("overlap efficiency", "overlap_efficiency")}) {
     fields.push_back(median_field(heading, series));
   }
-  fields.push_back({{"95 %"}, [](const MessageRow& row) {
-                      const auto found = row.measured->series.find("overlap_efficiency");
-                      if (found == row.measured->series.end()) return std::string();
-                      const Summary& summary = found->second.summary;
-                      return has_interval(summary)
-                                 ? fmt::format("{:.2f} to {:.2f}", summary.ci95_low,
-                                               summary.ci95_high)
-                                 : std::string("-");
-                    }});
+  fields.push_back(MessageField::table("95 %", [](const MessageRow& row) {
+    const auto found = row.measured->series.find("overlap_efficiency");
+    if (found == row.measured->series.end()) return std::string();
+    const Summary& summary = found->second.summary;
+    return has_interval(summary)
+               ? fmt::format("{:.2f} to {:.2f}", summary.ci95_low, summary.ci95_high)
+               : std::string("-");
+  }));
   fields.push_back(median_field("exposed", "exposed"));
   fields.push_back(status_field());
   Table table = table_of("Messages beside other work", rows, std::move(fields));
@@ -188,68 +178,6 @@ Table beside_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// Measured time over recorded time.
-std::string over_recorded(const MessageRow& row) {
-  const auto time = row.measured->series.find("time");
-  const auto recorded = row.measured->series.find("recorded");
-  const auto end = row.measured->series.end();
-  if (time == end || recorded == end || !(recorded->second.summary.median > 0)) return "";
-  return significant(time->second.summary.median / recorded->second.summary.median, 3);
-}
-
-void append_replayed(MessageFields& fields) {
-  fields.push_back(median_field("recorded", "recorded"));
-  fields.push_back(median_field("replayed", "time"));
-  fields.push_back(interval_field());
-  fields.push_back({{"replayed / recorded"}, over_recorded});
-  fields.push_back(status_field());
-}
-
-Table replays_table(std::span<const ResultFile> results) {
-  const MessageRows rows = message_rows(results, is_of_all_messages);
-  MessageFields fields{axis_field("network"),
-                       axis_field("schedule"),
-                       axis_field("ranks", Align::right),
-                       axis_field("nodes", Align::right),
-                       axis_field("waiting"),
-                       axis_field("gaps")};
-  append_telling(fields, rows, {"network", "schedule", "ranks", "nodes", "waiting", "gaps"});
-  append_replayed(fields);
-  Table table =
-      table_of("Iterations of training, their messages sent again", rows, std::move(fields));
-  table.notes.emplace_back(
-      "recorded: from the beginning of an iteration of training to the end of its last message; "
-      "replayed: the same without computing");
-  return table;
-}
-
-/// The messages of each replay, one table each.
-std::vector<Table> replayed_tables(std::span<const ResultFile> results) {
-  std::map<Axes, MessageRows> replays;
-  for (MessageRow& row : message_rows(results, is_of_replay)) {
-    if (is_of_all_messages(*row.measured)) continue;
-    Axes replay = row.axes;
-    for (const char* of_message : {"message", "collective", "bytes", "root"}) {
-      replay.erase(of_message);
-    }
-    replays[std::move(replay)].push_back(std::move(row));
-  }
-  std::vector<Table> tables;
-  for (auto& [replay, rows] : replays) {
-    // Their positions in the iteration count, not their collectives.
-    std::ranges::stable_sort(
-        rows, in_order, [](const MessageRow& row) { return axis_or_empty(row.axes, "message"); });
-    MessageFields fields{axis_field("message", Align::right), axis_field("collective"),
-                         axis_field("bytes", Align::right), axis_field("root", Align::right)};
-    append_replayed(fields);
-    tables.push_back(
-        table_of(fmt::format("Messages sent again: {}",
-                             constants(rows, {"message", "collective", "bytes", "root"})),
-                 rows, std::move(fields)));
-  }
-  return tables;
-}
-
 /// Sizes of one collective by one algorithm.
 Table sizes_table(const std::string& collective, const std::string& algorithm,
                   const MessageRows& rows) {
@@ -261,8 +189,8 @@ Table sizes_table(const std::string& collective, const std::string& algorithm,
   for (const auto& [heading, rate] :
        {std::pair("algbw GB/s", &Rates::algbw), std::pair("busbw GB/s", &Rates::busbw),
         std::pair("wirebw GB/s", &Rates::wirebw)}) {
-    fields.push_back(
-        {{heading}, [rate = rate](const MessageRow& row) { return rate_text(row, rate); }});
+    fields.push_back(MessageField::table(
+        heading, [rate = rate](const MessageRow& row) { return rate_text(row, rate); }));
   }
   if (std::ranges::any_of(rows, [](const MessageRow& row) {
         return row.measured->series.contains("library_estimate");
@@ -281,7 +209,7 @@ Table sizes_table(const std::string& collective, const std::string& algorithm,
 }  // namespace
 
 std::vector<Table> message_summary(std::span<const ResultFile> results) {
-  std::vector<Table> tables{curves_table(results), beside_table(results), replays_table(results)};
+  std::vector<Table> tables{curves_table(results), beside_table(results)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }
@@ -296,9 +224,6 @@ std::map<std::string, std::vector<Table>> message_details(std::span<const Result
   std::map<std::string, std::vector<Table>> tables;
   for (const auto& [key, rows] : all) {
     tables[key.first].push_back(sizes_table(key.first, key.second, rows));
-  }
-  if (auto replayed = replayed_tables(results); !replayed.empty()) {
-    tables["replay"] = std::move(replayed);
   }
   return tables;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -302,6 +303,16 @@ template <class Row>
 Fields<Row> in_records(Fields<Row> fields) {
   std::erase_if(fields, [](const Field<Row>& field) { return !field.in_records(); });
   for (Field<Row>& field : fields) field.in = Field<Row>::In::records;
+  return fields;
+}
+
+/// The fields that have a text for people in some row.
+template <class Row, std::ranges::input_range Rows>
+Fields<Row> filled(Fields<Row> fields, const Rows& rows) {
+  std::erase_if(fields, [&rows](const Field<Row>& field) {
+    return std::ranges::all_of(rows,
+                               [&field](const Row& row) { return field.shown(row).text.empty(); });
+  });
   return fields;
 }
 

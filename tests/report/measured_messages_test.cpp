@@ -70,24 +70,6 @@ Measurement beside() {
   return row;
 }
 
-Measurement replayed(const std::string& message, double recorded, double time) {
-  Measurement row = samples::timed("comm",
-                                   {{"message", message},
-                                    {"network", "alexnet"},
-                                    {"ranks", "2"},
-                                    {"ranks_on_node", "2"},
-                                    {"schedule", "wait_free"},
-                                    {"waiting", "sleep"},
-                                    {"gaps", "none"}},
-                                   std::vector<double>(6, time));
-  if (message != "all") {
-    row.axes["collective"] = "all_reduce";
-    row.axes["bytes"] = "4096";
-  }
-  row.series["recorded"] = make_series("s", {std::vector<double>(6, recorded)});
-  return row;
-}
-
 bool has_column(const Table& table, const std::string& heading) {
   return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
 }
@@ -168,23 +150,6 @@ TEST(MessageSummary, SaysWhatMessagesAndWorkCostEachOther) {
   EXPECT_EQ(cell(table, 0, "overlap efficiency"), "-0.250");
   EXPECT_EQ(cell(table, 0, "95 %"), "-0.25 to -0.25");
   EXPECT_EQ(cell(table, 0, "exposed"), "200.0 us");
-}
-
-TEST(MessageSummary, PutsReplaysBesideWhatWasRecorded) {
-  const std::vector<ResultFile> files{samples::file(
-      "comm",
-      {replayed("10", 1e-3, 2e-3), replayed("2", 1e-3, 1e-3), replayed("all", 4e-3, 2e-3)})};
-  const std::vector<Table> tables = message_summary(files);
-  ASSERT_EQ(tables.size(), 1U);
-  ASSERT_EQ(tables.front().rows.size(), 1U);
-  EXPECT_EQ(cell(tables.front(), 0, "replayed / recorded"), "0.500");
-  const auto details = message_details(files);
-  ASSERT_EQ(details.size(), 1U);
-  const std::vector<Table>& messages = details.at("replay");
-  ASSERT_EQ(messages.size(), 1U);
-  ASSERT_EQ(messages.front().rows.size(), 2U);
-  EXPECT_EQ(cell(messages.front(), 0, "message"), "2");  // as they follow each other
-  EXPECT_EQ(cell(messages.front(), 1, "replayed / recorded"), "2.00");
 }
 
 TEST(MessageDetails, HaveATableForEachCollectiveAndAlgorithm) {
