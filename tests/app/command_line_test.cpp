@@ -9,6 +9,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/measure/result_files.hpp"
 #include "core/base/error.hpp"
+#include "core/text/name_pattern.hpp"
 
 namespace dlscale::app {
 namespace {

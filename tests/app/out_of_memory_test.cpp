@@ -18,11 +18,11 @@ namespace dlscale::app {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-bool counts = false;
+bool counting = false;
 int allocations = 0;
 
 void count_one(const volatile void* /*memory*/, std::size_t /*bytes*/) {
-  if (counts) ++allocations;
+  if (counting) ++allocations;
 }
 void count_none(const volatile void* /*memory*/) {}
 
@@ -30,9 +30,9 @@ void count_none(const volatile void* /*memory*/) {}
 template <class Say>
 int allocations_of(const Say& say) {
   allocations = 0;
-  counts = true;
+  counting = true;
   say();
-  counts = false;
+  counting = false;
   return allocations;
 }
 

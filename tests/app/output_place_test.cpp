@@ -91,7 +91,7 @@ std::vector<int> counts(const Items& items) {
   return swept_counts("--ranks", items);
 }
 
-std::string refusal(const Items& items) {
+std::string refusal_of(const Items& items) {
   try {
     static_cast<void>(counts(items));
   } catch (const ConfigError& error) {
@@ -101,7 +101,7 @@ std::string refusal(const Items& items) {
 }
 
 void expect_refused(const Items& items, const std::string& part) {
-  const std::string message = refusal(items);
+  const std::string message = refusal_of(items);
   EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_TRUE(message.starts_with("--ranks")) << message;
   EXPECT_TRUE(message.ends_with(".")) << message;
