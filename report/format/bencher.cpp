@@ -51,31 +51,24 @@ constexpr std::array<std::string_view, 9> not_measured{
     "wrong",       "failed", "crashed",          "timeout",     "interrupted",
     "unsupported", "left",   "nothing measured", "not measured"};
 
-/// A heading without its unit, and for an end of an interval the name of the value.
+/// A column of numbers; for an end of an interval also the name of the value.
 struct Heading {
-  std::string stem;
-  std::string_view unit;  ///< full name; empty without a unit
-  std::string of;         ///< empty: not an end of an interval
+  Quantity quantity;
+  std::string of;  ///< empty: not an end of an interval
   bool is_low = false;
 };
 
 Heading parsed(const std::string& heading) {
-  Heading result;
-  const UnitName* unit = unit_of_heading(heading);
-  if (unit != nullptr) result.unit = unit->name;
-  result.stem = heading.substr(0, heading.size() - (unit ? unit->unit.size() : 0));
-  while (result.stem.ends_with('_')) result.stem.pop_back();
+  Heading result{quantity_of(heading), ""};
+  const std::string& stem = result.quantity.stem;
   for (const std::string_view end : {"low", "high"}) {
     const std::string after = fmt::format("_{}", end);
     // A bare end belongs to the interval of a prediction beside a measurement.
-    if (result.stem == end) result.of = "predicted";
-    if (result.stem.ends_with(after)) {
-      result.of = result.stem.substr(0, result.stem.size() - after.size());
-    }
-    if (!result.of.empty()) {
-      result.is_low = end == "low";
-      break;
-    }
+    if (stem == end) result.of = "predicted";
+    if (stem.ends_with(after)) result.of = stem.substr(0, stem.size() - after.size());
+    if (result.of.empty()) continue;
+    result.is_low = end == "low";
+    break;
   }
   return result;
 }
@@ -101,19 +94,12 @@ struct Measure {
   double scale = 1;
 };
 
-Measure in_si(std::string_view text) {
-  const std::string name = slug_of(text);
+Measure measure_of(const std::string& heading, const Quantity& quantity) {
+  const bool is_answer = is_among(answers, heading);
+  if (is_answer && quantity.unit == "seconds") return {"latency", ns_per_s};
+  if (is_answer && quantity.unit == "per_second") return {"throughput", 1};
+  const std::string name = slug_of((is_answer ? "" : quantity.stem + " ") + quantity.unit);
   return {name.empty() ? "value" : name, 1};
-}
-
-Measure measure_of(const std::string& stem, std::string_view unit) {
-  return in_si(fmt::format("{} {}", stem, unit));
-}
-
-Measure answer_in(std::string_view unit) {
-  if (unit == "seconds") return {"latency", ns_per_s};
-  if (unit == "per_second") return {"throughput", 1};
-  return in_si(unit);
 }
 
 /// A column of numbers and, if present, the columns of its interval.
@@ -127,55 +113,36 @@ struct Numbers {
 class Metrics {
  public:
   explicit Metrics(const Table& table) : table_(table) {
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      meanings_.push_back(meaning_of(table, i));
-    }
-    if (std::ranges::count(meanings_, Meaning::value_in_unit) > 0) {
-      unit_ = column_of(table, "unit");
-    }
     for (const std::string_view name : name_headings) {
       if (!name_) name_ = column_of(table, name);
     }
-    if (const auto machine = column_of(table, "machine"); machine && is_of_one(*machine)) {
-      left_out_ = machine;
-    }
+    commit_ = column_of(table, "commit");
+    // A Bencher project has a testbed for the machine.
+    const auto machine = column_of(table, "machine");
+    if (machine && table_.is_constant(*machine)) left_out_ = machine;
     find_numbers();
   }
 
   [[nodiscard]] bool any() const { return !numbers_.empty(); }
 
   void append(json& metrics) {
-    for (std::size_t row = 0; row < table_.rows.size(); ++row) append_row(row, metrics);
+    for (std::size_t row = 0; row < table_.rows(); ++row) append_row(row, metrics);
   }
 
  private:
-  [[nodiscard]] const std::string& text(std::size_t row, std::size_t column) const {
-    return table_.rows[row].at(column).text;
-  }
-  /// Whether a column has a single value. A Bencher project has a testbed for the machine.
-  [[nodiscard]] bool is_of_one(std::size_t column) const {
-    return std::ranges::all_of(table_.rows, [&](const auto& row) {
-      return row.at(column).text == table_.rows.front().at(column).text;
-    });
-  }
-  [[nodiscard]] bool is_number(std::size_t column) const {
-    return meanings_[column] == Meaning::value || meanings_[column] == Meaning::value_in_unit;
-  }
-
   void find_numbers() {
-    std::map<std::pair<std::string, std::string_view>, std::size_t> places;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
     std::vector<std::pair<std::size_t, Heading>> ends;
-    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-      const std::string& name = table_.columns[i].heading;
-      if (!is_number(i) || is_among(beside_the_answer, name)) continue;
-      const Heading heading = parsed(name);
+    for (std::size_t i = 0; i < table_.columns(); ++i) {
+      if (!table_.is_number(i) || is_among(beside_the_answer, table_.heading(i))) continue;
+      const Heading heading = parsed(table_.heading(i));
       if (!heading.of.empty()) ends.emplace_back(i, heading);
-      places.emplace(std::pair(heading.stem, heading.unit), numbers_.size());
+      places.emplace(std::pair(heading.quantity.stem, heading.quantity.unit), numbers_.size());
       numbers_.push_back({i, {}, {}});
     }
     std::set<std::size_t> joined;
     for (const auto& [column, heading] : ends) {
-      const auto whole = places.find({heading.of, heading.unit});
+      const auto whole = places.find({heading.of, heading.quantity.unit});
       if (whole == places.end()) continue;
       Numbers& numbers = numbers_[whole->second];
       (heading.is_low ? numbers.low : numbers.high) = column;
@@ -186,78 +153,56 @@ class Metrics {
 
   /// Whether a row has an answer, according to its state.
   [[nodiscard]] bool has_answer(std::size_t row) const {
-    for (std::size_t i = 0; i < meanings_.size(); ++i) {
-      if (meanings_[i] == Meaning::state && is_among(not_measured, text(row, i))) return false;
+    for (std::size_t i = 0; i < table_.columns(); ++i) {
+      if (table_.is_state(i) && is_among(not_measured, table_.text(row, i))) return false;
     }
     return true;
   }
 
   /// Key columns of a row: "conv batch=8 layer=conv1".
   [[nodiscard]] std::string benchmark(std::size_t row) const {
-    std::string result = name_ ? text(row, *name_) : "";
-    for (std::size_t i = 0; i < meanings_.size(); ++i) {
-      const bool is_said = meanings_[i] == Meaning::key && i != name_ && i != unit_ &&
-                           i != left_out_ && !text(row, i).empty();
-      if (!is_said) continue;
-      result += fmt::format("{}{}={}", result.empty() ? "" : " ", table_.columns[i].heading,
-                            text(row, i));
+    std::string result = name_ ? table_.text(row, *name_) : "";
+    for (std::size_t i = 0; i < table_.columns(); ++i) {
+      const std::string& text = table_.text(row, i);
+      if (!table_.is_key(i) || i == name_ || i == left_out_ || text.empty()) continue;
+      result += fmt::format("{}{}={}", result.empty() ? "" : " ", table_.heading(i), text);
     }
     return valid_utf8(result.empty() ? "all" : result);
-  }
-
-  [[nodiscard]] Measure measure(std::size_t row, std::size_t column) const {
-    const std::string& name = table_.columns[column].heading;
-    if (meanings_[column] == Meaning::value) {
-      const Heading heading = parsed(name);
-      return is_among(answers, name) ? answer_in(heading.unit)
-                                     : measure_of(heading.stem, heading.unit);
-    }
-    EXPECT(unit_.has_value());
-    const std::string& unit = text(row, *unit_);
-    const UnitName* known = unit_of_metric(unit);
-    const std::string_view in_full = known == nullptr ? std::string_view(unit) : known->name;
-    return is_among(answers, name) ? answer_in(in_full) : measure_of(name, in_full);
   }
 
   void append_row(std::size_t row, json& metrics) {
     if (!has_answer(row)) return;
     json measures = json::object();
     for (const Numbers& each : numbers_) {
-      const std::optional<double> value = finite_number(text(row, each.value));
+      const std::optional<double> value = finite_number(table_.text(row, each.value));
       if (!value) continue;
-      const Measure measure = this->measure(row, each.value);
+      const Measure measure =
+          measure_of(table_.heading(each.value), table_.quantity(row, each.value));
       expect_length(measure.name, longest_measure, "measure");
       json& metric = measures[measure.name];
       metric["value"] = *value * measure.scale;
       for (const auto& [key, column] :
            {std::pair{"lower_value", each.low}, std::pair{"upper_value", each.high}}) {
-        const auto end = column ? finite_number(text(row, *column)) : std::nullopt;
+        const auto end = column ? finite_number(table_.text(row, *column)) : std::nullopt;
         if (end) metric[key] = *end * measure.scale;
       }
     }
-    if (measures.empty()) return;
-    add(benchmark(row), measures, metrics);
+    if (!measures.empty()) add(benchmark(row), measures, metrics);
   }
 
   /// Rows of the same question get a number among themselves, so other rows do not change their
   /// names. Rows of several commits are refused.
-  void add(std::string name, json& measures, json& metrics) {
-    const auto has_one = [&](const std::string& benchmark) {
-      if (!metrics.contains(benchmark)) return false;
-      return std::ranges::any_of(measures.items(), [&](const auto& measure) {
-        return metrics[benchmark].contains(measure.key());
-      });
-    };
-    if (has_one(name)) {
-      const auto commit = column_of(table_, "commit");
-      if (commit && !is_of_one(*commit)) {
-        throw ConfigError(fmt::format(
-            "{} is told of several commits, and a report of Bencher is of one. Choose the newest "
-            "alone, or use the format json or csv.",
-            shown_text(name)));
-      }
-      name += fmt::format(" row={}", ++repeated_[name] + 1);
+  void add(std::string name, const json& measures, json& metrics) {
+    const json known = metrics.value(name, json::object());
+    const bool has_one = std::ranges::any_of(
+        measures.items(), [&](const auto& measure) { return known.contains(measure.key()); });
+    if (has_one && commit_ && !table_.is_constant(*commit_)) {
+      throw ConfigError(fmt::format(
+          "{} is told of several commits, and a report of Bencher is of one. Choose the newest "
+          "alone, or use the format json or csv.",
+          shown_text(name)));
     }
+    if (has_one) name += fmt::format(" row={}", ++repeated_[name] + 1);
     expect_length(name, longest_benchmark, "benchmark");
     metrics[name].update(measures);
   }
@@ -270,18 +215,16 @@ class Metrics {
                     what, shown_text(name), name.size(), most));
   }
 
-  const Table& table_;
-  std::vector<Meaning> meanings_;
+  TrackedTable table_;
   std::vector<Numbers> numbers_;
-  std::optional<std::size_t> unit_;
   std::optional<std::size_t> name_;
+  std::optional<std::size_t> commit_;
   std::optional<std::size_t> left_out_;  ///< a key that all rows share
   std::map<std::string, int> repeated_;  ///< number of further rows with the same name
 };
 
 std::string write_bencher(const Document& document, const Terminal&) {
-  const Table& judged = document.verdicts.columns.empty() ? document.records : document.verdicts;
-  Metrics records(judged);
+  Metrics records(tracked_records(document));
   Metrics cells(document.cells);
   if (!records.any() && !cells.any()) {
     throw ConfigError(
@@ -294,44 +237,25 @@ std::string write_bencher(const Document& document, const Terminal&) {
   return metrics.dump(2) + "\n";
 }
 
-/// Tracks the levels: benchmarks, their measures, the numbers of each.
-class Shape : public nlohmann::json_sax<json> {
- public:
-  bool null() override { return false; }
-  bool boolean(bool) override { return false; }
-  bool number_integer(number_integer_t) override { return number(); }
-  bool number_unsigned(number_unsigned_t) override { return number(); }
-  bool number_float(number_float_t, const string_t&) override { return number(); }
-  bool string(string_t&) override { return false; }
-  bool binary(binary_t&) override { return false; }
-  bool start_array(std::size_t) override { return false; }
-  bool end_array() override { return false; }
-  bool start_object(std::size_t) override {
-    is_filled_ = depth_ == 0;  // the outermost object may be empty
-    return ++depth_ <= deepest;
-  }
-  bool key(string_t& name) override {
-    if (depth_ < deepest) return !name.empty();
-    is_filled_ = is_filled_ || name == "value";
-    return name == "value" || name == "lower_value" || name == "upper_value";
-  }
-  bool end_object() override {
-    --depth_;
-    const bool was_filled = is_filled_;
-    is_filled_ = true;  // by the object that ended here
-    return was_filled;
-  }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
-    return false;
-  }
+/// Whether a non-empty object has values that all satisfy `holds(key, value)`.
+template <class Holds>
+bool all_members(const json& object, const Holds& holds) {
+  return object.is_object() && !object.empty() &&
+         std::ranges::all_of(object.items(),
+                             [&](const auto& it) { return holds(it.key(), it.value()); });
+}
 
- private:
-  static constexpr int deepest = 3;
-  [[nodiscard]] bool number() const { return depth_ == deepest; }
+bool is_measure(const std::string& name, const json& measure) {
+  constexpr std::array<std::string_view, 3> keys{"value", "lower_value", "upper_value"};
+  return !name.empty() && measure.contains("value") &&
+         all_members(measure, [&](const std::string& key, const json& number) {
+           return is_among(keys, key) && number.is_number();
+         });
+}
 
-  int depth_ = 0;
-  bool is_filled_ = false;  ///< whether the innermost object has its required members
-};
+bool is_benchmark(const std::string& name, const json& benchmark) {
+  return !name.empty() && all_members(benchmark, is_measure);
+}
 
 }  // namespace
 
@@ -342,8 +266,8 @@ const Format bencher_format{
 bool is_bencher_metrics(std::istream& content) {
   content.clear();
   content.seekg(0);
-  Shape shape;
-  return json::sax_parse(content, &shape);
+  const json metrics = json::parse(content, nullptr, false);
+  return metrics == json::object() || all_members(metrics, is_benchmark);
 }
 
 }  // namespace dlscale::report::format

@@ -5,11 +5,16 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
+
+#include "report/format/format.hpp"
 
 namespace dlscale::report::format {
 namespace {
 
-/// OpenMetrics wants full names of base units. Longest first.
+using UnitName = std::pair<std::string_view, std::string_view>;
+
+/// Full names of units at the end of headings. Longest first.
 constexpr std::array<UnitName, 7> heading_units{{{"bytes_per_s", "bytes_per_second"},
                                                  {"flops_per_s", "flops_per_second"},
                                                  {"images_per_s", "images_per_second"},
@@ -18,7 +23,7 @@ constexpr std::array<UnitName, 7> heading_units{{{"bytes_per_s", "bytes_per_seco
                                                  {"_flops", "flops"},
                                                  {"_s", "seconds"}}};
 
-/// A plain number has an empty name.
+/// Full names of units in the column "unit"; a plain number has an empty one.
 constexpr std::array<UnitName, 7> metric_units{{{"s", "seconds"},
                                                 {"B", "bytes"},
                                                 {"B/s", "bytes_per_second"},
@@ -27,45 +32,62 @@ constexpr std::array<UnitName, 7> metric_units{{{"s", "seconds"},
                                                 {"images/s", "images_per_second"},
                                                 {"1", ""}}};
 
-// Undeclared columns whose headings mean the same in all documents.
-constexpr std::array<std::string_view, 10> plain_values{
-    "ratio",      "ratio_low", "ratio_high", "max_relative_error", "speedup",
-    "efficiency", "error",     "bias",       "median_abs",         "ratio_to_first"};
-constexpr std::array<std::string_view, 2> state_headings{"verdict", "status"};
-constexpr std::array<std::string_view, 1> remarks{"reason"};
-
-/// Whether a column has at least one number, and otherwise only numbers and empty texts.
-bool has_numbers(const Table& table, std::size_t column) {
-  bool any = false;
-  for (const auto& row : table.rows) {
-    if (row.at(column).text.empty()) continue;
-    if (!finite_number(row.at(column).text)) return false;
-    any = true;
-  }
-  return any;
-}
-
 }  // namespace
 
-const UnitName* unit_of_heading(std::string_view heading) {
+Quantity quantity_of(const std::string& heading) {
   const auto* const found = std::ranges::find_if(
-      heading_units, [heading](const UnitName& unit) { return heading.ends_with(unit.unit); });
-  return found == heading_units.end() ? nullptr : found;
+      heading_units, [&](const UnitName& unit) { return heading.ends_with(unit.first); });
+  if (found == heading_units.end()) return {heading, ""};
+  std::string stem = heading.substr(0, heading.size() - found->first.size());
+  while (stem.ends_with('_')) stem.pop_back();
+  return {std::move(stem), std::string(found->second)};
 }
 
-const UnitName* unit_of_metric(std::string_view unit) {
-  const auto* const found = std::ranges::find(metric_units, unit, &UnitName::unit);
-  return found == metric_units.end() ? nullptr : found;
+TrackedTable::TrackedTable(const Table& table) : table_(table) {
+  if (std::ranges::count(table.columns, Meaning::value_in_unit, &Column::meaning) > 0) {
+    unit_ = column_of(table, "unit");
+  }
 }
 
-Meaning meaning_of(const Table& table, std::size_t column) {
-  const Column& it = table.columns.at(column);
-  if (it.meaning != Meaning::by_name) return it.meaning;
-  if (is_among(state_headings, it.heading)) return Meaning::state;
-  if (is_among(remarks, it.heading)) return Meaning::remark;
-  const bool is_value =
-      unit_of_heading(it.heading) != nullptr || is_among(plain_values, it.heading);
-  return is_value && has_numbers(table, column) ? Meaning::value : Meaning::key;
+bool TrackedTable::is_number(std::size_t column) const {
+  const Meaning meaning = table_.columns[column].meaning;
+  return meaning == Meaning::value || meaning == Meaning::value_in_unit;
+}
+
+bool TrackedTable::is_state(std::size_t column) const {
+  return table_.columns[column].meaning == Meaning::state;
+}
+
+bool TrackedTable::is_key(std::size_t column) const {
+  return table_.columns[column].meaning == Meaning::key && column != unit_;
+}
+
+bool TrackedTable::has_numbers() const {
+  for (std::size_t i = 0; i < columns(); ++i) {
+    if (is_number(i)) return true;
+  }
+  return false;
+}
+
+bool TrackedTable::is_constant(std::size_t column) const {
+  return std::ranges::all_of(table_.rows, [&](const auto& row) {
+    return row.at(column).text == table_.rows.front().at(column).text;
+  });
+}
+
+std::string TrackedTable::unit(std::size_t row) const {
+  return unit_ ? text(row, *unit_) : "";
+}
+
+Quantity TrackedTable::quantity(std::size_t row, std::size_t column) const {
+  if (table_.columns[column].meaning == Meaning::value) return quantity_of(heading(column));
+  const std::string of_row = unit(row);
+  const auto* const found = std::ranges::find(metric_units, of_row, &UnitName::first);
+  return {heading(column), found == metric_units.end() ? of_row : std::string(found->second)};
+}
+
+const Table& tracked_records(const Document& document) {
+  return document.verdicts.columns.empty() ? document.records : document.verdicts;
 }
 
 bool is_among(std::span<const std::string_view> words, std::string_view word) {

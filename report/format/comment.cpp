@@ -26,18 +26,6 @@ constexpr std::size_t kept_free = 512;
 constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
-std::string headline(const std::string& lead) {
-  if (width(lead) <= longest_headline) return lead;
-  std::string text;
-  std::size_t characters = 0;
-  for (const char byte : lead) {
-    const bool starts = (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-    if (starts && ++characters == longest_headline) break;
-    text += byte;
-  }
-  return text + "…";
-}
-
 /// Size of the change in a cell such as "+3.2 %"; 0 if it has none.
 double size_of_change(const std::string& text) {
   double value = 0;
@@ -119,7 +107,8 @@ std::string fitted(Table table, std::size_t room) {
 class Comment {
  public:
   explicit Comment(const std::string& lead)
-      : text_(fmt::format("<!-- dlscale -->\n{}\n", escape_markdown(headline(valid_utf8(lead))))) {}
+      : text_(fmt::format("<!-- dlscale -->\n{}\n",
+                          escape_markdown(shortened(valid_utf8(lead), longest_headline)))) {}
 
   void append(const Table& table) { append_within("\n", table, "", kept_for_others); }
 

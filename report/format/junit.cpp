@@ -18,27 +18,12 @@ namespace dlscale::report::format {
 namespace {
 
 std::string escape_xml(std::string_view text) {
+  constexpr std::string_view special = "&<>\"'";
+  constexpr std::array names{"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
   std::string out;
   for (const char character : valid_utf8(text)) {
-    switch (character) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      default:
-        out += character;
-    }
+    const std::size_t found = special.find(character);
+    out += found == special.npos ? std::string(1, character) : names.at(found);
   }
   return out;
 }
@@ -140,30 +125,19 @@ std::string case_text(const Case& one, const std::string& kind) {
       one.seconds.empty() ? "" : fmt::format(" time=\"{}\"", escape_xml(one.seconds));
   std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escape_xml(kind),
                                 escape_xml(one.name), time);
+  if (one.outcome == Outcome::passed) return out + "/>\n";
   const std::string word = escape_xml(one.word);
-  const std::string details = escape_xml(one.details);
-  switch (one.outcome) {
-    case Outcome::passed:
-      return out + "/>\n";
-    case Outcome::failed:
-      return out + fmt::format(
-                       ">\n      <failure message=\"{0}\" type=\"{0}\">{1}</failure>\n"
-                       "    </testcase>\n",
-                       word, details);
-    case Outcome::broken:
-      return out + fmt::format(
-                       ">\n      <error message=\"{0}\" type=\"{0}\">{1}</error>\n"
-                       "    </testcase>\n",
-                       word, details);
-    case Outcome::skipped:
-      return out + fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", word);
-  }
-  return out;
+  const std::string_view element = one.outcome == Outcome::failed ? "failure" : "error";
+  const std::string result = one.outcome == Outcome::skipped
+                                 ? fmt::format("<skipped message=\"{}\"/>", word)
+                                 : fmt::format("<{0} message=\"{1}\" type=\"{1}\">{2}</{0}>",
+                                               element, word, escape_xml(one.details));
+  return out + fmt::format(">\n      {}\n    </testcase>\n", result);
 }
 
 std::string write_junit(const Document& document, const Terminal&) {
   const std::string kind = kind_of(document);
-  const Table& records = document.verdicts.columns.empty() ? document.records : document.verdicts;
+  const Table& records = tracked_records(document);
   if (!outcome_column(records) && !outcome_column(document.cells)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "

@@ -22,17 +22,15 @@ struct MetricFamily {
   std::string name;
   std::string_view type;
   std::string unit;  ///< empty without one
-  std::vector<std::string> samples;
+  std::vector<std::string> samples = {};
 };
 
 std::string plain_name(std::string_view text) {
   std::string name;
   for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||
-      name.starts_with("__")) {
-    return std::string("x").append(name);
-  }
-  return name;
+  const bool valid = !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+                     !name.starts_with("__");
+  return valid ? name : "x" + name;
 }
 
 std::string escape(std::string_view text) {
@@ -44,161 +42,100 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-std::string label(std::string_view name, std::string_view text) {
-  return fmt::format("{}=\"{}\"", name, escape(text));
+void append_label(std::string& labels, std::string_view name, std::string_view text) {
+  labels += fmt::format("{}{}=\"{}\"", labels.empty() ? "" : ",", name, escape(text));
 }
 
-void append_label(std::string& labels, const std::string& one) {
-  labels += (labels.empty() ? "" : ",") + one;
-}
-
-/// A table and its metric families.
+/// A table as metric families. Units of rows go into the names of families.
 class Exposition {
  public:
   Exposition(const Document& document, const Table& table, std::string kind)
       : table_(table), kind_(std::move(kind)) {
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      meanings_.push_back(meaning_of(table, i));
-    }
-    unit_ = column_of(table, "unit").value_or(table.columns.size());
-    const bool has_units = std::ranges::count(meanings_, Meaning::value_in_unit) > 0;
-    if (!has_units) unit_ = table.columns.size();
     name_rows(document);
-    for (std::size_t i = 0; i < table.columns.size(); ++i) append_column(i);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      if (table_.is_number(i)) append_values(i);
+      if (table_.is_state(i)) append_states(i);
+    }
   }
 
   [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
 
  private:
-  [[nodiscard]] bool is_key(std::size_t column) const {
-    return meanings_[column] == Meaning::key && column != unit_;
-  }
-
   /// The labels of each row, from its question. Rows of the same question get a number.
   void name_rows(const Document& document) {
     std::set<std::string> own;
-    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-      if (is_key(i)) own.insert(plain_name(table_.columns[i].heading));
+    for (std::size_t i = 0; i < table_.columns(); ++i) {
+      if (table_.is_key(i)) own.insert(plain_name(table_.heading(i)));
     }
     std::string common;
     for (const auto& [name, text] : document.labels) {
-      if (!own.contains(name) && !text.empty()) append_label(common, label(name, text));
+      if (!own.contains(name) && !text.empty()) append_label(common, name, text);
     }
-    std::set<std::string> met;
-    for (const auto& row : table_.rows) {
+    std::set<std::pair<std::string, std::string>> met;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
       std::string labels = common;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (!is_key(i) || row[i].text.empty()) continue;
-        append_label(labels, label(plain_name(table_.columns[i].heading), row[i].text));
+      for (std::size_t i = 0; i < table_.columns(); ++i) {
+        const std::string& text = table_.text(row, i);
+        if (table_.is_key(i) && !text.empty()) {
+          append_label(labels, plain_name(table_.heading(i)), text);
+        }
       }
-      // Rows of other units belong to other families.
-      const std::string unit = unit_ < row.size() ? row[unit_].text : "";
-      if (!met.insert(labels + '\n' + unit).second) {
-        append_label(labels, label("row", std::to_string(labels_.size())));
+      if (!met.emplace(labels, table_.unit(row)).second) {
+        append_label(labels, "row", std::to_string(row));
       }
       labels_.push_back(std::move(labels));
     }
   }
 
-  void append_column(std::size_t column) {
-    switch (meanings_[column]) {
-      case Meaning::value:
-        append_values(column);
-        return;
-      case Meaning::value_in_unit:
-        append_values_in_units(column);
-        return;
-      case Meaning::state:
-        append_states(column);
-        return;
-      case Meaning::by_name:
-      case Meaning::key:
-      case Meaning::remark:
-        return;
-    }
-  }
-
-  MetricFamily& family(const std::string& stem, std::string_view type, std::string_view unit) {
+  MetricFamily& family(const Quantity& quantity, std::string_view type) {
+    const std::string unit = quantity.unit.empty() ? "" : plain_name(quantity.unit);
     std::string name = kind_;
-    for (const std::string_view part : {std::string_view(stem), unit}) {
-      if (!part.empty()) name.append("_").append(part);
-    }
+    if (!quantity.stem.empty()) name += "_" + plain_name(quantity.stem);
+    if (!unit.empty()) name += "_" + unit;
     const auto found = std::ranges::find(families_, name, &MetricFamily::name);
     if (found != families_.end()) return *found;
-    return families_.emplace_back(MetricFamily{std::move(name), type, std::string(unit), {}});
-  }
-
-  void append_sample(MetricFamily& family, std::size_t row, const std::string& value) const {
-    family.samples.push_back(fmt::format("{}{{{}}} {}", family.name, labels_[row], value));
+    return families_.emplace_back(MetricFamily{std::move(name), type, unit});
   }
 
   void append_values(std::size_t column) {
-    const std::string& heading = table_.columns[column].heading;
-    const UnitName* unit = unit_of_heading(heading);
-    std::string stem = heading.substr(0, heading.size() - (unit ? unit->unit.size() : 0));
-    while (stem.ends_with('_')) stem.pop_back();
-    if (!stem.empty()) stem = plain_name(stem);
-    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      const std::string& text = table_.rows[i].at(column).text;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const std::string& text = table_.text(row, column);
       if (text.empty()) continue;
-      append_sample(family(stem, "gauge", unit ? unit->name : std::string_view()), i, text);
-    }
-  }
-
-  void append_values_in_units(std::size_t column) {
-    EXPECT(unit_ < table_.columns.size());
-    const std::string stem = plain_name(table_.columns[column].heading);
-    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      const std::string& text = table_.rows[i].at(column).text;
-      if (text.empty()) continue;
-      const std::string& unit = table_.rows[i].at(unit_).text;
-      const UnitName* known = unit_of_metric(unit);
-      std::string name(known == nullptr ? "" : known->name);
-      if (known == nullptr && !unit.empty()) name = plain_name(unit);
-      append_sample(family(stem, "gauge", name), i, text);
+      MetricFamily& values = family(table_.quantity(row, column), "gauge");
+      values.samples.push_back(fmt::format("{}{{{}}} {}", values.name, labels_[row], text));
     }
   }
 
   /// One sample for each possible word: 1 for the current state, 0 for all others.
   void append_states(std::size_t column) {
-    std::vector<std::string> words = table_.columns[column].states;
-    for (const auto& row : table_.rows) {
-      const std::string& text = row.at(column).text;
-      if (!text.empty() && std::ranges::find(words, text) == words.end()) words.push_back(text);
+    std::vector<std::string> words = table_.column(column).states;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const std::string& text = table_.text(row, column);
+      if (!text.empty() && std::ranges::count(words, text) == 0) words.push_back(text);
     }
-    const std::string stem = plain_name(table_.columns[column].heading);
-    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      const std::string& text = table_.rows[i].at(column).text;
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const std::string& text = table_.text(row, column);
       if (text.empty()) continue;
-      MetricFamily& states = family(stem, "stateset", "");
+      MetricFamily& states = family({table_.heading(column), ""}, "stateset");
       for (const std::string& word : words) {
-        std::string labels = labels_[i];
-        append_label(labels, label(states.name, word));
+        std::string labels = labels_[row];
+        append_label(labels, states.name, word);
         states.samples.push_back(
             fmt::format("{}{{{}}} {}", states.name, labels, word == text ? 1 : 0));
       }
     }
   }
 
-  const Table& table_;
+  TrackedTable table_;
   std::string kind_;
-  std::vector<Meaning> meanings_;
-  std::size_t unit_ = 0;  ///< column of units; one past the last if there is none
   std::vector<std::string> labels_;
   std::vector<MetricFamily> families_;
 };
 
-std::string family_text(const MetricFamily& family) {
-  std::string out = fmt::format("# TYPE {} {}\n", family.name, family.type);
-  if (!family.unit.empty()) out += fmt::format("# UNIT {} {}\n", family.name, family.unit);
-  for (const std::string& sample : family.samples) out += sample + "\n";
-  return out;
-}
-
 /// Kind of the document. The headline is its help text, since it differs in every run.
 std::string info_text(const Document& document, const std::string& kind) {
   std::string labels;
-  for (const auto& [name, text] : document.labels) append_label(labels, label(name, text));
+  for (const auto& [name, text] : document.labels) append_label(labels, name, text);
   std::string out = fmt::format("# TYPE {} info\n", kind);
   if (!document.lead.empty()) out += fmt::format("# HELP {} {}\n", kind, escape(document.lead));
   return out + fmt::format("{}_info{{{}}} 1\n", kind, labels);
@@ -206,18 +143,20 @@ std::string info_text(const Document& document, const std::string& kind) {
 
 std::string write_openmetrics(const Document& document, const Terminal&) {
   const std::string kind = plain_kind_of(document);
-  // Verdicts cover every item; records may cover changes only.
-  const Table& judged = document.verdicts.columns.empty() ? document.records : document.verdicts;
-  const Exposition records(document, judged, kind);
-  const Exposition cells(document, document.cells, kind + "_cell");
-  if (records.families().empty() && cells.families().empty()) {
+  std::vector<MetricFamily> families =
+      Exposition(document, tracked_records(document), kind).families();
+  std::ranges::copy(Exposition(document, document.cells, kind + "_cell").families(),
+                    std::back_inserter(families));
+  if (families.empty()) {
     throw ConfigError(
         fmt::format("a {} has no numbers that could be metrics. Use the format json or csv.",
                     kind_of(document)));
   }
   std::string out = info_text(document, kind);
-  for (const Exposition* part : {&records, &cells}) {
-    for (const MetricFamily& family : part->families()) out += family_text(family);
+  for (const MetricFamily& family : families) {
+    out += fmt::format("# TYPE {} {}\n", family.name, family.type);
+    if (!family.unit.empty()) out += fmt::format("# UNIT {} {}\n", family.name, family.unit);
+    for (const std::string& sample : family.samples) out += sample + "\n";
   }
   return out + "# EOF\n";
 }

@@ -14,6 +14,7 @@
 #include "report/sections/gate_sections.hpp"
 #include "report/sections/report.hpp"
 #include "report/sections/summary.hpp"
+#include "report/table/field_table.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
@@ -218,8 +219,11 @@ TEST(MachineFormats, TellOfASuiteWithoutAnyMeasurement) {
 
 TEST(OpenMetrics, SpellsUnitsOutAndKeepsRowsApart) {
   Document document = without_verdicts();
-  document.records.columns = {
-      {"name"}, {"time_s"}, {"busbw_bytes_per_s"}, {"moves_per_s"}, {"batch"}};
+  document.records.columns.clear();
+  add_columns(document.records.columns, Meaning::key, {"name"});
+  add_columns(document.records.columns, Meaning::value,
+              {"time_s", "busbw_bytes_per_s", "moves_per_s"});
+  add_columns(document.records.columns, Meaning::key, {"batch"});
   document.records.rows = {{{"a"}, {"0.5"}, {"2e9"}, {"3"}, {"8"}},
                            {{"a"}, {"0.25"}, {""}, {""}, {"8"}}};
   const std::string text = written("openmetrics", document);
