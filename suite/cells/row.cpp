@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
@@ -26,11 +25,16 @@ using nlohmann::ordered_json;
 constexpr std::string_view schema = "dlscale.cell";
 constexpr int version = 1;
 
-constexpr std::array all_statuses{CellStatus::ok,          CellStatus::unstable,
-                                  CellStatus::throttled,   CellStatus::nothing_measured,
-                                  CellStatus::unsupported, CellStatus::wrong,
-                                  CellStatus::failed,      CellStatus::crashed,
-                                  CellStatus::timeout};
+constexpr Words<CellStatus, 9> status_words{{{CellStatus::ok, "ok"},
+                                             {CellStatus::unstable, "unstable"},
+                                             {CellStatus::throttled, "throttled"},
+                                             {CellStatus::nothing_measured, "nothing measured"},
+                                             {CellStatus::unsupported, "unsupported"},
+                                             {CellStatus::wrong, "wrong"},
+                                             {CellStatus::failed, "failed"},
+                                             {CellStatus::crashed, "crashed"},
+                                             {CellStatus::timeout, "timeout"}}};
+static_assert(in_order(status_words));
 
 /// Whether a byte belongs to words, unlike the lines of dashes that launchers print.
 bool is_letter(char byte) {
@@ -177,51 +181,14 @@ Conditions parse_conditions(const ordered_json& value) {
   return conditions;
 }
 
-CellStatus parse_status(std::string_view word) {
-  return parse_word("status of a cell", word, all_statuses, cell_status_name);
-}
-
 }  // namespace
 
 std::string_view cell_status_name(CellStatus status) {
-  switch (status) {
-    case CellStatus::ok:
-      return "ok";
-    case CellStatus::unstable:
-      return "unstable";
-    case CellStatus::throttled:
-      return "throttled";
-    case CellStatus::nothing_measured:
-      return "nothing measured";
-    case CellStatus::unsupported:
-      return "unsupported";
-    case CellStatus::wrong:
-      return "wrong";
-    case CellStatus::failed:
-      return "failed";
-    case CellStatus::crashed:
-      return "crashed";
-    case CellStatus::timeout:
-      return "timeout";
-  }
-  fail_expectation("a status");
+  return name_of(status, status_words);
 }
 
 bool is_fine(CellStatus status) {
-  switch (status) {
-    case CellStatus::ok:
-    case CellStatus::unstable:
-    case CellStatus::throttled:
-    case CellStatus::nothing_measured:
-    case CellStatus::unsupported:
-      return true;
-    case CellStatus::wrong:
-    case CellStatus::failed:
-    case CellStatus::crashed:
-    case CellStatus::timeout:
-      return false;
-  }
-  fail_expectation("a status");
+  return status < CellStatus::wrong;
 }
 
 void judge(CellRow& row, const ChildExit& exit, const fs::path& folder) {
@@ -283,7 +250,7 @@ CellRow parse_row(std::string_view line) {
     }
     CellRow row;
     row.cell = value.at("cell");
-    row.status = parse_status(value.at("status").get<std::string>());
+    row.status = value_of("status of a cell", value.at("status").get<std::string>(), status_words);
     row.reason = value.at("reason");
     row.exit_code = value.at("exit_code");
     row.seconds = value.at("seconds");

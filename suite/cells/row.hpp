@@ -9,7 +9,7 @@
 
 namespace dlscale::suite {
 
-/// The outcome of a cell.
+/// The outcome of a cell; those from `wrong` on are failures.
 enum class CellStatus {
   ok,
   unstable,          ///< some of its measurements did not settle in the time allowed

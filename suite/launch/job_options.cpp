@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 
@@ -14,10 +13,10 @@
 namespace dlscale::suite {
 namespace {
 
-/// An option that dlscale sets itself and relies on.
+/// Options that dlscale sets itself and relies on.
 struct Fixed {
   Scheduler scheduler;
-  std::string_view option;
+  std::vector<std::string_view> options;
   std::string_view reason;
 };
 constexpr std::string_view nodes_reason =
@@ -32,30 +31,23 @@ constexpr std::string_view launch_reason = "each cell says how many ranks it has
 constexpr std::string_view signal_reason =
     "dlscale asks for SIGTERM before the time is over, so that what was measured is kept. Leave it "
     "out";
-constexpr std::array fixed_options{Fixed{Scheduler::slurm, "signal", signal_reason},
-                                   Fixed{Scheduler::slurm, "ntasks", launch_reason},
-                                   Fixed{Scheduler::slurm, "n", launch_reason},
-                                   Fixed{Scheduler::slurm, "open-mode", log_reason},
-                                   Fixed{Scheduler::slurm, "nodes", nodes_reason},
-                                   Fixed{Scheduler::slurm, "N", nodes_reason},
-                                   Fixed{Scheduler::slurm, "partition", partition_reason},
-                                   Fixed{Scheduler::slurm, "p", partition_reason},
-                                   Fixed{Scheduler::slurm, "output", log_reason},
-                                   Fixed{Scheduler::slurm, "o", log_reason},
-                                   Fixed{Scheduler::slurm, "array", copies_reason},
-                                   Fixed{Scheduler::slurm, "a", copies_reason},
-                                   Fixed{Scheduler::flux, "nodes", nodes_reason},
-                                   Fixed{Scheduler::flux, "N", nodes_reason},
-                                   Fixed{Scheduler::flux, "queue", partition_reason},
-                                   Fixed{Scheduler::flux, "q", partition_reason},
-                                   Fixed{Scheduler::flux, "output", log_reason},
-                                   Fixed{Scheduler::flux, "cc", copies_reason},
-                                   Fixed{Scheduler::flux, "bcc", copies_reason},
-                                   Fixed{Scheduler::pbs, "l select", nodes_reason},
-                                   Fixed{Scheduler::pbs, "l nodes", nodes_reason},
-                                   Fixed{Scheduler::pbs, "q", partition_reason},
-                                   Fixed{Scheduler::pbs, "o", log_reason},
-                                   Fixed{Scheduler::pbs, "J", copies_reason}};
+const std::vector<Fixed>& fixed_options() {
+  static const std::vector<Fixed> all{{Scheduler::slurm, {"signal"}, signal_reason},
+                                      {Scheduler::slurm, {"ntasks", "n"}, launch_reason},
+                                      {Scheduler::slurm, {"nodes", "N"}, nodes_reason},
+                                      {Scheduler::slurm, {"partition", "p"}, partition_reason},
+                                      {Scheduler::slurm, {"output", "o", "open-mode"}, log_reason},
+                                      {Scheduler::slurm, {"array", "a"}, copies_reason},
+                                      {Scheduler::flux, {"nodes", "N"}, nodes_reason},
+                                      {Scheduler::flux, {"queue", "q"}, partition_reason},
+                                      {Scheduler::flux, {"output"}, log_reason},
+                                      {Scheduler::flux, {"cc", "bcc"}, copies_reason},
+                                      {Scheduler::pbs, {"l select", "l nodes"}, nodes_reason},
+                                      {Scheduler::pbs, {"q"}, partition_reason},
+                                      {Scheduler::pbs, {"o"}, log_reason},
+                                      {Scheduler::pbs, {"J"}, copies_reason}};
+  return all;
+}
 
 bool is_space(char c) {
   return c == ' ' || c == '\t';
@@ -104,19 +96,21 @@ std::string_view without_mark(Scheduler scheduler, std::string_view line) {
   return line.starts_with(mark) ? line.substr(mark.size()) : line;
 }
 
-/// Whether `name` means the fixed option. Slurm and Flux accept abbreviations of long options
+/// Whether `name` means the option. Slurm and Flux accept abbreviations of long options
 /// (getopt_long, argparse).
-bool is_said_by(const Fixed& fixed, const std::string& name) {
-  const bool shortened = fixed.scheduler != Scheduler::pbs && name.size() > 1;
-  return name == fixed.option || (shortened && fixed.option.starts_with(name));
+bool means(Scheduler scheduler, const std::string& name, std::string_view option) {
+  const bool shortened = scheduler != Scheduler::pbs && name.size() > 1;
+  return name == option || (shortened && option.starts_with(name));
 }
 
 void refuse_fixed(Scheduler scheduler, std::string_view option, std::string_view line) {
   const std::set<std::string> names = options_in(scheduler, without_mark(scheduler, line));
-  for (const Fixed& fixed : fixed_options) {
+  for (const Fixed& fixed : fixed_options()) {
     if (fixed.scheduler != scheduler) continue;
-    const auto says = [&fixed](const std::string& name) { return is_said_by(fixed, name); };
-    if (std::ranges::any_of(names, says)) refuse(option, fixed.reason);
+    for (const std::string& name : names) {
+      const auto is_meant = [&](std::string_view one) { return means(scheduler, name, one); };
+      if (std::ranges::any_of(fixed.options, is_meant)) refuse(option, fixed.reason);
+    }
   }
 }
 
