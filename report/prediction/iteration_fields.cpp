@@ -202,7 +202,8 @@ Fields<Prediction> iteration_fields() {
        {"bound", remark, &Prediction::bound, "bound by", as::words},
        F::json("contention", [all = contention_fields()](
                                  const Prediction& row) { return list_of(all, row.contention); }),
-       {"notes", remark, [](const Prediction& row) { return note_texts(row.notes); }}},
+       F::record("notes", remark, via(&Prediction::notes, note_texts)),
+       F::json("notes", via(&Prediction::notes, notes_object))},
   });
 }
 

@@ -165,7 +165,7 @@ Json layers_object(const Network& network, std::span<const LayerTimes> runs) {
   for (const LayerTimes& times : runs) {
     list.push_back({{"run", object_of(run_fields(), times.run)},
                     {"layers", list_of(fields, rows_of(network, times))},
-                    {"notes", note_texts(times.notes)}});
+                    {"notes", notes_object(times.notes)}});
   }
   return {{"runs", std::move(list)}};
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/sgd_iter/evidence/notes.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 
@@ -16,5 +17,8 @@ std::vector<std::string> note_examples(const model::Note& note);
 std::string note_text(const model::Note& note);
 
 std::vector<std::string> note_texts(const std::vector<model::Note>& notes);
+
+/// Notes for programs: a list of objects with the kind and the text.
+Json notes_object(const std::vector<model::Note>& notes);
 
 }  // namespace dlscale::report

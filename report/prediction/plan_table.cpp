@@ -226,7 +226,7 @@ Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
       part_of<CheckedTraining>(training_fields(plan), &CheckedTraining::simulated),
       {{"closed_form_t_iter_s", value, form, "closed form", closed_form_cell},
        {"bound", remark, &CheckedTraining::bound, "bound by", as::words},
-       F::json("notes", [](const CheckedTraining& one) { return note_texts(one.notes); })},
+       F::json("notes", via(&CheckedTraining::notes, notes_object))},
   });
 }
 

@@ -39,7 +39,7 @@ class LayerTimes(ProgramTest):
             self.assertAlmostEqual(row["images_per_s"] * row["time"]["t_iter_s"], 8 * row["ranks"], delta=1e-9)
             self.assertAlmostEqual(row["speedup"], row["ranks"] * alone / expected, delta=1e-9)
             self.assertEqual(row["bucket_bytes"], 1e9 if messages == 1 else None)
-        self.assertTrue(any("the line was extended" in note for note in rows[0]["notes"]))
+        self.assertTrue(any(note["kind"] == "timed_line_extended" for note in rows[0]["notes"]))
 
     def test_messages_of_a_cluster(self):
         slow, fast = (self.rows("--cluster", "k80x16_10gbe", "--schedule", "merged,horovod",

@@ -259,7 +259,9 @@ TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
   EXPECT_EQ(document.records.rows[4][column(document.records, "notes")].text,
             "of all; of some (16)");
   const ParsedJson json = ParsedJson::parse(document.json());
-  EXPECT_EQ(json.at("predictions").at(4).at("notes"), ParsedJson({"of all", "of some (16)"}));
+  const ParsedJson expected{{{"kind", "remark"}, {"text", "of all"}},
+                            {{"kind", "remark"}, {"text", "of some (16)"}}};
+  EXPECT_EQ(json.at("predictions").at(4).at("notes"), expected);
 }
 
 TEST(PredictionTable, TellsHowFarTheClosedFormIsOffOrWhyThereIsNone) {
