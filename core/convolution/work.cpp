@@ -91,20 +91,6 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
 
 }  // namespace
 
-std::string_view stage_kind_name(StageKind kind) {
-  switch (kind) {
-    case StageKind::product:
-      return "product";
-    case StageKind::direct:
-      return "direct";
-    case StageKind::transform:
-      return "transform";
-    case StageKind::copy:
-      return "copy";
-  }
-  fail_expectation("a known StageKind");
-}
-
 Flops AlgorithmWork::flops() const {
   return std::accumulate(stages.begin(), stages.end(), Flops(),
                          [](Flops sum, const Stage& stage) { return sum + stage.flops; });

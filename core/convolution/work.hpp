@@ -18,7 +18,6 @@ enum class StageKind {
   transform,  ///< transforms tiles or filters to the Winograd or frequency domain, or back
   copy,       ///< moves bytes, with at most one addition per element
 };
-std::string_view stage_kind_name(StageKind kind);
 
 /// Equal matrix products: m × n = m × k · k × n.
 struct Products {

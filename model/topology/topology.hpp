@@ -21,9 +21,6 @@ struct Placement {
   [[nodiscard]] int node(Rank rank) const { return rank / ranks_per_node; }
 };
 
-/// The nominal link that a transfer between two different ranks crosses.
-const LinkSpec& link_between(const Cluster& cluster, const Placement& placement, Rank a, Rank b);
-
 /// α and β of a transfer over `link` while `sharers` transfers use it. γ is 0. Throws ConfigError
 /// if the cluster gives the link no bandwidth.
 collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, double sharers);

@@ -25,18 +25,7 @@ TEST(SingleWorker, AddsEverythingUp) {
 }
 
 TEST(PrefetchedInput, CountsOnlyWhatIsLonger) {
-  EXPECT_EQ(iteration_input_and_copy_prefetched(parts).si(), 9.5);  // max{8, 9.5}
-  EXPECT_EQ(iteration_input_prefetched(parts).si(), 10.5);          // max{7, 10.5}
-  EXPECT_EQ(iteration_wait_free(parts, Seconds(1)).si(), 8);        // max{8, 7.5}
-}
-
-TEST(WaitFree, HasTheMakespanOfCheckC001) {
-  // t_b(1..4) = 1 2 3 4, t_c(1..4) = 4 3 2 1; execution runs from layer 4 to layer 1.
-  const auto backward = seconds({4, 3, 2, 1});
-  const auto comm = seconds({1, 2, 3, 4});
-  EXPECT_EQ(wait_free_recurrence(backward, comm).finish.si(), 16);
-  EXPECT_EQ(wait_free_closed_form(backward, comm).finish.si(), 16);
-  EXPECT_EQ(wait_free_closed_form(backward, comm).exposed.si(), 6);
+  EXPECT_EQ(iteration_input_prefetched(parts).si(), 10.5);    // max{7, 10.5}
 }
 
 TEST(WaitFree, ExposesTheFirstLayersMessageWhenAllElseHides) {
@@ -72,15 +61,6 @@ TEST(WaitFree, RefusesListsOfDifferentLength) {
 
 TEST(Speedup, IsTheNumberOfWorkersWhenCommunicationIsFree) {
   EXPECT_DOUBLE_EQ(speedup_over_naive(8, parts, iteration_of_one(parts)), 8);
-  EXPECT_DOUBLE_EQ(speedup_overlapped(8, parts, parts.io, parts.backward), 8);
-  EXPECT_DOUBLE_EQ(speedup_last_message_exposed(8, parts, parts.io, Seconds()), 8);
-}
-
-TEST(Speedup, FallsWithSharedStorageAndExposedMessages) {
-  // 4 (7 + 7.5) / (14 + 7.5 + 1)
-  EXPECT_DOUBLE_EQ(speedup_last_message_exposed(4, parts, Seconds(14), Seconds(1)), 58 / 22.5);
-  // 4 max{8, 6.5} / max{7 + 1, 2 + 9 + 0.5}
-  EXPECT_DOUBLE_EQ(speedup_overlapped(4, parts, Seconds(7), Seconds(9)), 32 / 11.5);
 }
 
 TEST(Speedup, GivesEfficiencyAndThroughput) {
@@ -92,8 +72,6 @@ TEST(Speedup, OfNobodyOrInNoTimeIsACallersMistake) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THROW((void)speedup_over_naive(0, parts, Seconds(1)), std::logic_error);
   EXPECT_THROW((void)speedup_over_naive(2, parts, Seconds()), std::logic_error);
-  EXPECT_THROW((void)speedup_overlapped(0, parts, parts.io, parts.backward), std::logic_error);
-  EXPECT_THROW((void)speedup_overlapped(2, {}, {}, {}), std::logic_error);
   EXPECT_THROW((void)scaling_efficiency(1, 0), std::logic_error);
   EXPECT_THROW((void)throughput(1, 0, Seconds(1)), std::logic_error);
   EXPECT_THROW((void)throughput(1, 1, Seconds(infinity)), std::logic_error);

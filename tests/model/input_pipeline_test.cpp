@@ -16,6 +16,7 @@
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/what_if/explain.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
@@ -25,16 +26,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// The mean record of ImageNet's TFRecords.
 /// [argonne-lcf/dlio_benchmark and mlcommons/storage, workload files of ResNet-50]
 constexpr Bytes input_pipeline_record(114660.07);
-
-TEST(RequiredRead, IsThatOfPublishedWorkloads) {  // C138
-  EXPECT_NEAR(required_read(64 / 0.195, input_pipeline_record).si() / 1e6, 37.6, 0.1);
-  EXPECT_NEAR(required_read(400 / 0.435, input_pipeline_record).si() / 1e6, 105.4, 0.1);
-  EXPECT_NEAR(required_read(400 / 0.224, input_pipeline_record).si() / 1e6, 204.7, 0.1);
-}
-
-TEST(RequiredRead, OfSummitIsAboutFortyGigabytesASecond) {  // C139
-  EXPECT_NEAR(required_read(347304, input_pipeline_record).si() / 1e9 / 39.8, 1, 0.01);
-}
 
 SampleCost input_pipeline_picture() {
   return {input_pipeline_record, 2.5_ms};
@@ -104,13 +95,13 @@ TEST(InputSentence, NamesTheStageThatBoundsAndWhatWouldBeEnough) {
     return input_sentence(machine, one);
   };
   const std::string disk = told(0.1_GBps, 64);
-  EXPECT_NE(disk.find("storage delivers 909 of the"), std::string::npos) << disk;
-  EXPECT_NE(disk.find("of a node would take"), std::string::npos) << disk;
+  test::expect_contains(disk, "storage delivers 909 of the");
+  test::expect_contains(disk, "of a node would take");
   const std::string decoding = told(100.0_GBps, 2);
-  EXPECT_NE(decoding.find("8 loader threads decode"), std::string::npos) << decoding;
-  EXPECT_NE(decoding.find("for each rank would be enough"), std::string::npos) << decoding;
+  test::expect_contains(decoding, "8 loader threads decode");
+  test::expect_contains(decoding, "for each rank would be enough");
   const std::string cores = told(100.0_GBps, 60);
-  EXPECT_NE(cores.find(" cores decode"), std::string::npos) << cores;
+  test::expect_contains(cores, " cores decode");
   EXPECT_EQ(told(100.0_GBps, 6, 1.0_us), "");  // input bounds nothing
 }
 

@@ -18,8 +18,6 @@ struct Roofline {
   [[nodiscard]] FlopsPerSecond attainable(FlopsPerByte intensity) const {
     return std::min(peak, bandwidth * intensity);
   }
-  /// The intensity above which arithmetic, not memory, is the limit.
-  [[nodiscard]] FlopsPerByte ridge_point() const { return peak / bandwidth; }
   /// t = max(F/π, Q/β)   [MODEL 5.4]. It is a lower bound without caches and launches.
   [[nodiscard]] Seconds time(const Work& work) const {
     return std::max(work.flops / peak, work.bytes / bandwidth);

@@ -16,10 +16,6 @@ Seconds iteration_of_one(const IterationParts& parts) {
   return parts.io + parts.gpu();
 }
 
-Seconds iteration_input_and_copy_prefetched(const IterationParts& parts) {
-  return iteration_wait_free(parts, parts.comm);
-}
-
 Seconds iteration_input_prefetched(const IterationParts& parts) {
   return std::max(parts.io, parts.gpu() + parts.comm);
 }
@@ -27,11 +23,6 @@ Seconds iteration_input_prefetched(const IterationParts& parts) {
 Seconds iteration_copied_ahead(const IterationParts& parts) {
   return std::max(
       {parts.io, parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
-}
-
-Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm) {
-  return std::max(parts.io + parts.h2d,
-                  parts.forward + parts.backward + exposed_comm + parts.update);
 }
 
 BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
@@ -104,21 +95,6 @@ bool is_positive(double value) {
 double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration) {
   EXPECT(workers >= 1 && is_positive(iteration.si()));
   return workers * (iteration_of_one(one) / iteration);
-}
-
-double speedup_last_message_exposed(int workers, const IterationParts& one, Seconds shared_io,
-                                    Seconds last_message) {
-  return speedup_over_naive(workers, one, shared_io + one.gpu() + last_message);
-}
-
-double speedup_overlapped(int workers, const IterationParts& one, Seconds shared_io,
-                          Seconds backward_with_comm) {
-  EXPECT(workers >= 1);
-  const Seconds alone = iteration_wait_free(one, Seconds());
-  const Seconds together =
-      std::max(shared_io + one.h2d, one.forward + backward_with_comm + one.update);
-  EXPECT(is_positive(together.si()));
-  return workers * (alone / together);
 }
 
 double scaling_efficiency(double speedup, int workers) {

@@ -29,12 +29,6 @@ struct IterationParts {
 /// prefetched.
 Seconds iteration_of_one(const IterationParts& parts);
 
-/// (1.3) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c + t_u }: one thread reads and copies in turn,
-/// including an asynchronous copy to the device (page-locked memory). Wrong for copies on the
-/// training thread, see (1.3'), and where reading and copying overlap, see
-/// iteration_copied_ahead().
-Seconds iteration_input_and_copy_prefetched(const IterationParts& parts);
-
 /// (1.3') t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, and the copy is
 /// on the critical path, as in the engine on a processor. Wrong where loader threads take cores
 /// from compute.
@@ -47,10 +41,6 @@ Seconds iteration_input_prefetched(const IterationParts& parts);
 /// communication. [D, derived: the largest cycle of the task graph] Wrong where the host takes
 /// longer to launch work than the device to do it.
 Seconds iteration_copied_ahead(const IterationParts& parts);
-
-/// (1.4) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c^no + t_u }: (1.3) with wait-free backward
-/// propagation (WFBP), which exposes only t_c^no, `exposed_comm`.
-Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm);
 
 /// Backward with overlapped communication. Times run from the start of backward.
 struct BackwardWithComm {
@@ -144,16 +134,6 @@ Seconds least_iteration(Seconds compute, Seconds messages);
 
 /// (1.10) S = N_g (t_io,1 + t_gpu) / t_iter(N_g): weak scaling over one worker without overlap.
 double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration);
-
-/// (1.11) The case of (1.10) where only the communication of layer 1, `last_message`, is exposed,
-/// and n workers share the storage, so that input takes `shared_io`.
-double speedup_last_message_exposed(int workers, const IterationParts& one, Seconds shared_io,
-                                    Seconds last_message);
-
-/// (1.12) S = N_g max{ t_io,1 + t_h2d, t_f + t_b + t_u } / max{ t_io,n + t_h2d, t_f + T_bc + t_u }:
-/// overlap on both sides.
-double speedup_overlapped(int workers, const IterationParts& one, Seconds shared_io,
-                          Seconds backward_with_comm);
 
 /// (1.13) E = S / N_g.
 double scaling_efficiency(double speedup, int workers);

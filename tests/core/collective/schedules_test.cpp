@@ -197,12 +197,6 @@ Seconds chain(const Link& link, int p, int segments, Bytes m) {
       ->cost({link, link}, {.p = p, .segments = segments}, m);
 }
 
-TEST(OptimalChunk, IsThePublishedOne) {
-  EXPECT_NEAR(optimal_chunk(broadcast_link, 8, Bytes(1e8), element).si(), 1290994, 1);  // C056
-  EXPECT_NEAR(optimal_chain_time(broadcast_link, 8, Bytes(1e8)).si() * 1e3, 11.6092,
-              1e-3);  // C057
-}
-
 TEST(OptimalSegments, AreTheFastestOfAllWholeNumbers) {
   for (const int p : {3, 4, 8, 17}) {
     for (const double bytes : {4.0, 64.0, 1e5, 1e7}) {
