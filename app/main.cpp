@@ -100,7 +100,7 @@ ExitCode run(const std::vector<std::string>& words) {
     const auto answered = answer_hidden(words);
     return check_output(answered ? *answered : app::CommandTree().run(words));
   } catch (const Error& error) {
-    return fail(error.code(), error.what());
+    return fail(error.code(), app::sentence_of(error));
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(ExitCode::bad_input,
                 fmt::format("{} cannot be used ({}). Check the path, and what you may read and "

@@ -96,14 +96,14 @@ void check_launch(const Program& program, const TrainOptions& options) {
   if (options.launch == Launch::eager) return;
   if (!program.device().own_memory()) {
     throw ConfigError(fmt::format(
-        "{} computes on the host, where no kernel is launched that a graph could hold. Train with "
-        "--launch eager.",
+        "{} computes on the host, where no kernel is launched that a graph could hold. Launch "
+        "eagerly.",
         program.device().name()));
   }
   if (options.record_spans) {
     throw ConfigError(
-        "a graph runs as a whole, so a trace would hold no layers. Leave out --trace, or train "
-        "with --launch eager.");
+        "a graph runs as a whole, so a trace would hold no layers. Leave out the trace, or "
+        "launch kernels eagerly.");
   }
   check_launch(options.launch, options.schedule);
 }

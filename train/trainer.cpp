@@ -291,9 +291,10 @@ Trainer::~Trainer() = default;
 IterationRecord Trainer::iterate() {
   const IterationRecord record = impl_->iterate();
   if (!std::isfinite(record.loss)) {
-    throw WrongResult(fmt::format(
-        "the loss is {} after iteration {}, not finite (training diverged). Lower --rate.",
-        record.loss, impl_->iteration));
+    throw WrongResult(
+        fmt::format("the loss is {} after iteration {}, not finite (training diverged). Lower the "
+                    "learning rate.",
+                    record.loss, impl_->iteration));
   }
   return record;
 }

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/remedy.hpp"
+#include "core/text/shell_words.hpp"
 #include "core/text/shown_text.hpp"
 
 namespace dlscale::app {
@@ -40,6 +42,20 @@ std::string on_one_line(std::string_view sentence) {
   return line;
 }
 
+std::string sentence_of(const Error& error) {
+  const auto* remediable = dynamic_cast<const RemediableError*>(&error);
+  if (remediable == nullptr) return error.what();
+  const Remedy& remedy = remediable->remedy;
+  if (remedy.job == Job::make_data_set) {
+    return fmt::format("{} Type: dlscale data make --out {}", error.what(),
+                       shell_word(remedy.subject));
+  }
+  std::string command = fmt::format("dlscale bench {}", remedy.subject);
+  if (remedy.ranks > 1) command = fmt::format("mpirun -n {} {}", remedy.ranks, command);
+  for (const auto& [axis, value] : remedy.axes) command += fmt::format(" --{} {}", axis, value);
+  return fmt::format("{} Type: {}", error.what(), command);
+}
+
 void say_for_all_ranks(std::string_view sentence) {
   if (is_first_rank() || !is_ended()) fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence));
 }
@@ -48,7 +64,7 @@ std::optional<ExitCode> refusal(const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {
-    say_for_all_ranks(error.what());
+    say_for_all_ranks(sentence_of(error));
     return error.code();
   }
   return std::nullopt;

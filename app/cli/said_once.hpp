@@ -15,6 +15,9 @@ std::string on_one_line(std::string_view sentence);
 /// Flux (see backend/comm/launch.cpp).
 bool is_first_rank();
 
+/// The message of an error, and the command that carries out its remedy, if it has one.
+std::string sentence_of(const Error& error);
+
 /// Prints an error that all ranks of a launcher have found before they know of each other. Rank 0
 /// prints it at once, and the launcher ends the others when rank 0 leaves. A rank that still runs
 /// seconds later prints it too, since it may be the only one with this error. Without a launcher a

@@ -158,12 +158,10 @@ namespace {
 
 /// Converts advice on batches to global batches, since --batch is refused with --global-batch.
 void advise_global_batches(const Run& run, model::Explanation& explanation) {
-  for (const std::int64_t batch : {std::int64_t{run.batch} / 2, std::int64_t{run.batch} * 2}) {
-    const std::string of_each = fmt::format("--batch {}", batch);
-    for (model::Advice& advice : explanation.advice) {
-      if (advice.change != of_each) continue;
-      advice.change = fmt::format("--global-batch {}", batch * run.ranks);
-    }
+  for (model::Advice& advice : explanation.advice) {
+    if (advice.setting != "batch") continue;
+    advice.setting = "global batch";
+    advice.value = std::to_string(std::stoll(advice.value) * run.ranks);
   }
 }
 

@@ -53,7 +53,7 @@ class PlainCollective : public PreparedCollective {
 [[noreturn]] void refuse_messages_at_once(const Communicator& ranks) {
   throw Unsupported(fmt::format(
       "{}, as dlscale uses it, cannot have several messages under way at once. Measure them over "
-      "MPI: --comm mpi.",
+      "MPI (communicator mpi).",
       ranks.library()));
 }
 
@@ -73,7 +73,8 @@ std::unique_ptr<PreparedCollective> Communicator::prepare(const CollectiveCall& 
   EXPECT(call.place == DataPlace::host);
   if (!is_plain(call, mode, rank())) {
     throw Unsupported(
-        fmt::format("{}, as dlscale uses it, offers no {}. Measure it over MPI: --comm mpi.",
+        fmt::format("{}, as dlscale uses it, offers no {}. Measure it over MPI "
+                    "(communicator mpi).",
                     library(), describe(call, mode, rank())));
   }
   return std::make_unique<PlainCollective>(*this, call);

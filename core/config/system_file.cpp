@@ -54,14 +54,14 @@ std::vector<std::string> lines(const ConfigMap& map, std::string_view key) {
   return texts;
 }
 
-/// Options for lines of a script: "--account=physics", "-A physics".
+/// Options for lines of a script, for example "-A physics".
 std::vector<std::string> script_options(const ConfigMap& map, std::string_view key) {
   std::vector<std::string> texts = lines(map, key);
   for (const std::string& text : texts) {
     if (text.starts_with('-')) continue;
     throw ConfigError(
         fmt::format("{} holds \"{}\", which is not an option. Write each as the "
-                    "scheduler takes it: \"--account=physics\".",
+                    "scheduler takes it, for example \"-A physics\".",
                     map.where(key), text));
   }
   return texts;

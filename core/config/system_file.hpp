@@ -18,14 +18,14 @@ std::string_view launcher_name(Launcher launcher);
 /// Nodes of one kind, as a scheduler or a list of hosts offers them.
 struct Partition {
   std::string name;
-  std::vector<std::string> access;  ///< options for submission: "--account=physics"
+  std::vector<std::string> access;  ///< options for submission: "-A physics"
   int nodes = 1;                    ///< number of nodes
   int cores_per_node = 0;           ///< cores that ranks may use; 0: all cores of the node
   int devices_per_node = 0;         ///< GPUs
   int max_jobs = 0;                 ///< maximum number of submitted jobs; 0: unlimited
   std::string time_limit;  ///< time limit of a job, in the scheduler's format; empty: its default
   std::string hostfile;    ///< list of nodes without a scheduler
-  std::vector<std::string> launcher_options;       ///< options for the launcher: "--mpi=pmix"
+  std::vector<std::string> launcher_options;       ///< options for the launcher: "-n 1"
   std::vector<std::string> prepare;                ///< commands of a job before all others
   std::map<std::string, std::string> environment;  ///< environment variables of all programs there
 };

@@ -55,7 +55,7 @@ bool parse_fusion(std::string_view name) {
   if (name == "relu") return true;
   if (name == "none") return false;
   throw ConfigError(fmt::format(
-      "--fuse is \"{}\" (neither relu nor none). Write relu to make each ReLU a part of "
+      "the fusion is \"{}\" (neither relu nor none). Write relu to make each ReLU a part of "
       "the convolution, batch norm or sum before it.",
       name));
 }

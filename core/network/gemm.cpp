@@ -76,8 +76,8 @@ ConfigMap load_list(std::string_view name) {
   (void)map.text_or("source", "");
   if (map.has("convolutions")) {
     throw ConfigError(map.where() +
-                      " holds convolutions (no matrix products). Measure them by "
-                      "bench conv --list, or name another list.");
+                      " holds convolutions (no matrix products). Measure them as "
+                      "convolutions, or name another list.");
   }
   return map;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/run/run.hpp"
 
 namespace dlscale {
@@ -362,6 +363,10 @@ std::string doubt_of(const ResultFile& file) {
   return fmt::format("{} ends early, so that messages may be missing", file.path.string());
 }
 
+Remedy writing_profile() {
+  return {.subject = "e2e", .axes = {{"profile", "FILE"}}};
+}
+
 }  // namespace
 
 int size_exponent(std::int64_t bytes) {
@@ -401,20 +406,22 @@ std::vector<Measurement> profile_rows(const CommunicationProfile& profile) {
 
 std::vector<CommunicationProfile> read_profiles(const ResultFile& file) {
   if (file.header.benchmark != profile_benchmark) {
-    throw ConfigError(fmt::format(
-        "{} holds results of bench {}, not what a training sent. Write a profile with dlscale "
-        "bench e2e --profile FILE.",
-        file.path.string(), file.header.benchmark));
+    throw RemediableError(
+        fmt::format(
+            "{} holds results of bench {}, not what a training sent. Write the profile of a "
+            "training.",
+            file.path.string(), file.header.benchmark),
+        writing_profile());
   }
   try {
     std::vector<CommunicationProfile> profiles = read_rows(file);
     for (CommunicationProfile& profile : profiles) profile.doubt = doubt_of(file);
     return profiles;
   } catch (const Problem& problem) {
-    throw ConfigError(
-        fmt::format("{}: {}, so it does not tell what a training sent. Write it anew with dlscale "
-                    "bench e2e --profile FILE.",
-                    file.path.string(), problem.text));
+    throw RemediableError(
+        fmt::format("{}: {}, so it does not tell what a training sent. Write it anew.",
+                    file.path.string(), problem.text),
+        writing_profile());
   }
 }
 

@@ -26,7 +26,7 @@ constexpr std::string_view launcher_prefix = "OMPI_MCA_";
 /// Text for a field of the header in a message, if the field is not an option.
 std::string name_in_message(const std::string& name) {
   if (name == "build") return "the program's build id";
-  if (name == "ceilings_hash") return "the content of --ceilings and --cluster";
+  if (name == "ceilings_hash") return "the content of the ceilings and the cluster";
   return "option " + name;
 }
 
@@ -69,7 +69,7 @@ void expect_known_build(const fs::path& path, const ResultHeader& here) {
   throw ConfigError(fmt::format(
       "{} cannot be resumed: this program was built with local changes and has no build "
       "id, so that nobody can tell whether it is the one that began. Commit the "
-      "changes, or link it with --build-id.",
+      "changes, or link it with a build id.",
       path.string()));
 }
 
@@ -78,7 +78,7 @@ void expect_same_benchmark(const fs::path& path, const ResultHeader& there,
   if (there.benchmark == here.benchmark) return;
   throw ConfigError(
       fmt::format("{} cannot be resumed: it has results of bench {}, not of bench {}. Name another "
-                  "file with -o, or leave out --resume to replace it.",
+                  "output file, or replace it without resuming.",
                   path.string(), there.benchmark, here.benchmark));
 }
 
@@ -95,8 +95,8 @@ void expect_same_run(const fs::path& path, const ResultHeader& there, const Resu
     if (before == now) continue;
     throw ConfigError(
         fmt::format("{} cannot be resumed: {} was {} there and is {} now, so that their times do "
-                    "not belong together. Leave out --resume to measure all anew, or name another "
-                    "file with -o.",
+                    "not belong together. Measure all anew without resuming, or name another "
+                    "output file.",
                     path.string(), name, before, now));
   }
 }
@@ -136,8 +136,8 @@ ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) 
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     throw ConfigError(
-        fmt::format("{} is not a file, so it holds nothing to go on with. Leave out "
-                    "--resume, or name a file with -o.",
+        fmt::format("{} is not a file, so it holds nothing to go on with. Do not "
+                    "resume it, or name an output file.",
                     path.string()));
   }
   ResumePoint point;

@@ -132,7 +132,7 @@ void check_launch(Launch launch, Schedule schedule) {
   if (launch == Launch::eager || !overlaps_next_forward(schedule)) return;
   throw ConfigError(
       fmt::format("a graph runs forward as a whole, but under {} each layer waits for its own "
-                  "gradients. Take --launch eager.",
+                  "gradients. Launch kernels eagerly.",
                   schedule_name(schedule)));
 }
 

@@ -31,7 +31,7 @@ int open_output(const std::filesystem::path& path, int flags);
 [[nodiscard]] int try_to_write(const std::filesystem::path& path);
 
 /// Checks a file that is opened several times, first as a test. Throws ConfigError, which starts
-/// with `what` ("--benchmark_out=pipe"), for a pipe or a socket, whose reader would stop at the
+/// with `what` (an option and its value), for a pipe or a socket, whose reader would stop at the
 /// first end. Also throws for the file that standard output already goes to, since each would
 /// overwrite the other. A missing file passes, and so do devices such as /dev/null.
 void refuse_shared_output(const std::filesystem::path& path, std::string_view what);

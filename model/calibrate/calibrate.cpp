@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/results/usable_rows.hpp"
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/graph_launch.hpp"
@@ -50,10 +51,12 @@ ByBenchmark sort_out(std::span<const ResultFile> results) {
     }
   }
   if (sorted.empty()) {
-    throw ConfigError(fmt::format(
-        "no usable result of bench {} among the files given, so there is nothing to fit. Measure "
-        "first: dlscale bench conv.",
-        fmt::join(used_benchmarks, ", ")));
+    throw RemediableError(
+        fmt::format(
+            "no usable result of bench {} among the files given, so there is nothing to fit. "
+            "Measure first.",
+            fmt::join(used_benchmarks, ", ")),
+        {.subject = "conv"});
   }
   return sorted;
 }
@@ -74,13 +77,13 @@ Group with(const Group& group, std::string_view axis, const std::string& value) 
 
 /// The measurements under one of several conditions; empty without any measurement.
 Group in_condition(const Group& group, std::string_view axis, const std::string& wanted,
-                   std::string_view benchmark, std::string_view option) {
+                   std::string_view benchmark, std::string_view setting) {
   Group chosen = with(group, axis, wanted);
   if (chosen.empty() && !group.empty()) {
     throw ConfigError(
-        fmt::format("no result of {} has {} = {} (there are: {}). Measure it or choose "
-                    "another with {}.",
-                    benchmark, axis, wanted, fmt::join(values(group, axis), ", "), option));
+        fmt::format("no result of bench {} has {} = {} (there are: {}). Measure it or choose "
+                    "another {}.",
+                    benchmark, axis, wanted, fmt::join(values(group, axis), ", "), setting));
   }
   return chosen;
 }
@@ -98,7 +101,7 @@ std::string choose_backend(const ByBenchmark& sorted, const std::string& wanted)
   if (there.size() > 1) {
     throw ConfigError(
         fmt::format("the results are of several compute backends ({}), which one machine "
-                    "cannot mix. Choose one with --backend.",
+                    "cannot mix. Choose one backend.",
                     fmt::join(there, ", ")));
   }
   return there.empty() ? "" : *there.begin();
@@ -153,8 +156,8 @@ KernelTime kernel_time(const Group& group) {
   return kernel;
 }
 
-/// Drops the other algorithms of bench conv --algorithms all, the layouts of --layout, and values
-/// that training does not have. Older results have none of these axes.
+/// Drops algorithms and layouts that the user named, and values that training does not have. Older
+/// results have none of these axes.
 Group as_trained(const Group& all) {
   Group kept;
   std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
@@ -179,7 +182,7 @@ Group from_cold_caches(const Group& all) {
 
 std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
   const Group chosen = in_condition(of_backend(as_trained(all), options.backend), "cache",
-                                    options.cache, "bench conv", "--cache");
+                                    options.cache, "conv", "cache");
   std::vector<KernelTime> kernels;
   for (const auto& [key, group] :
        group_by(chosen, {"kernel", "pass", "dtype", "batch", "threads", "ranks_on_node"})) {
@@ -249,8 +252,8 @@ Group of_training(const Group& all) {
 
 std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
   check_one_library(all);
-  const Group chosen = in_condition(of_training(all), "cache", options.message_cache, "bench comm",
-                                    "--message-cache");
+  const Group chosen =
+      in_condition(of_training(all), "cache", options.message_cache, "comm", "message cache");
   std::vector<CollectiveFit> fits;
   for (const auto& [key, group] :
        group_by(chosen, {"collective", "ranks", "ranks_on_node", "waiting"})) {
@@ -272,8 +275,7 @@ std::vector<MessageFamily> families_like_training(const Group& all, const Messag
     return rows.serves_by_any_algorithm(*one.measurement);
   });
   return message_families(
-      in_condition(like_training, "cache", options.message_cache, "bench comm", "--message-cache"),
-      origin);
+      in_condition(like_training, "cache", options.message_cache, "comm", "message cache"), origin);
 }
 
 /// The common properties of all results with messages: the cores of their hosts, and whether the
@@ -310,7 +312,7 @@ std::vector<AlgorithmFit> fit_algorithms(const std::vector<MessageFamily>& famil
 /// Uses the fewest loaders: they disturb each other least, and the time per image does not depend
 /// on their number.
 std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& options) {
-  const Group from = in_condition(all, "source", options.source, "bench io", "--source");
+  const Group from = in_condition(all, "source", options.source, "io", "source");
   std::vector<LoaderFit> fits;
   for (const auto& [key, group] : group_by(from, {"height", "width", "ranks_on_node"})) {
     const auto fewest =

@@ -309,9 +309,9 @@ std::vector<std::string> contention_notes(std::span<const ResultFile> results,
   std::vector<std::string> notes;
   for (const auto& [cache, rows] : others) {
     notes.push_back(
-        fmt::format("{} of bench comm --overlap-with with cache = {} {} left out of what messages "
-                    "and work cost each "
-                    "other, which is of cache = {}. Choose with --message-cache.",
+        fmt::format("{} of messages beside work with cache = {} {} left out of what messages and "
+                    "work cost each "
+                    "other, which is of cache = {}. Choose another message cache to use them.",
                     rows == 1 ? "1 result" : fmt::format("{} results", rows), cache,
                     rows == 1 ? "is" : "are", options.message_cache));
   }

@@ -34,10 +34,9 @@ std::string why_not_kernel(const Measurement& row, const Machine& machine,
                            const CalibrateOptions& options) {
   const std::string algorithm = axis(row, "algorithm");
   if (!algorithm.empty() && algorithm != "chosen") {
-    return "algorithms named by --algorithms (training takes the one chosen)";
+    return "algorithms that were named (training takes the one chosen)";
   }
-  if (row.axes.contains("layout"))
-    return "layouts named by --layout (training takes the one chosen)";
+  if (row.axes.contains("layout")) return "layouts that were named (training takes the one chosen)";
   if (!has_normal_values(row)) return fmt::format("values {}", axis(row, "values"));
   if (std::string why = other_than(row, "backend", machine.measured_on.backend, "chosen:");
       !why.empty()) {
@@ -47,7 +46,7 @@ std::string why_not_kernel(const Measurement& row, const Machine& machine,
 }
 
 std::string why_not_memory(const Measurement& row, const Machine& machine) {
-  if (row.axes.contains("isa")) return "loops of --isa, which training does not run";
+  if (row.axes.contains("isa")) return "loops of one instruction set, which training does not run";
   return other_than(row, "backend", machine.measured_on.backend, "chosen:");
 }
 
@@ -70,8 +69,8 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
   if (!row.axes.contains("bytes")) return "messages without a size";
   if (axis(row, "ranks") == "1") return "1 rank, which sends nothing";
   if (memory_of(row) != gradients) {
-    return fmt::format("memory {} (gradients lie in the {}'s: bench comm --memory {})",
-                       to_string(memory_of(row)), to_string(gradients), to_string(gradients));
+    return fmt::format("memory {} (gradients lie in the {}'s)", to_string(memory_of(row)),
+                       to_string(gradients));
   }
   for (const MessageAxis& known : message_axes) {
     if (known.name == "algorithm") continue;

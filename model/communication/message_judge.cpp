@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 
 namespace dlscale::model {
@@ -99,10 +100,11 @@ MessageJudgement judge_messages(std::span<const MessageFamily> families, int mos
     judgement.families.push_back(std::move(judged));
   }
   if (judgement.families.empty()) {
-    throw ConfigError(fmt::format(
-        "no messages among the results can be judged{}{}. Measure more sizes, and on several "
-        "numbers of ranks: mpirun -n 4 dlscale bench comm -o comm-4.jsonl.",
-        judgement.left_out.empty() ? "" : ": ", fmt::join(judgement.left_out, "; ")));
+    throw RemediableError(
+        fmt::format("no messages among the results can be judged{}{}. Measure more sizes, and on "
+                    "several numbers of ranks.",
+                    judgement.left_out.empty() ? "" : ": ", fmt::join(judgement.left_out, "; ")),
+        {.subject = "comm", .ranks = 4});
   }
   return judgement;
 }

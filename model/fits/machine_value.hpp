@@ -23,8 +23,7 @@ class Value {
   Value(const nlohmann::json& json, std::string place) : json_(&json), place_(std::move(place)) {}
 
   [[noreturn]] void fail(const std::string& problem) const {
-    throw ConfigError(
-        fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
+    throw ConfigError(fmt::format("{} {}. Calibrate the machine again.", place_, problem));
   }
   [[nodiscard]] std::string text() const {
     if (!json_->is_string()) fail("is not text");

@@ -40,7 +40,7 @@ void check_nominal(const Cluster& cluster) {
   const auto missing = [&](std::string_view what) {
     return ConfigError(
         fmt::format("cluster {} gives no {}, so nothing can be predicted from its data "
-                    "sheet. Add it, or measure: dlscale bench, then dlscale calibrate.",
+                    "sheet. Add it, or measure and calibrate.",
                     cluster.name, what));
   };
   if (cluster.device.peak.empty()) throw missing("device peak");

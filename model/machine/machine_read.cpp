@@ -461,8 +461,7 @@ Json parse(std::string_view text, std::string_view where) {
   try {
     return Json::parse(text, watch);
   } catch (const Json::exception& error) {
-    throw ConfigError(fmt::format("{}: {}. Write it again with dlscale calibrate.", where,
-                                  json_problem(error, text)));
+    throw ConfigError(fmt::format("{}: {}. Calibrate it again.", where, json_problem(error, text)));
   }
 }
 
@@ -473,14 +472,12 @@ Machine machine_from_json(std::string_view text, std::string_view where) {
   try {
     return read_machine(Value(json, fmt::format("{}:", where)));
   } catch (const Json::exception& error) {
-    throw ConfigError(fmt::format("{}: {}. Write it again with dlscale calibrate.", where,
-                                  json_problem(error, text)));
+    throw ConfigError(fmt::format("{}: {}. Calibrate it again.", where, json_problem(error, text)));
   }
 }
 
 Machine load_machine(const std::filesystem::path& path) {
-  return machine_from_json(read_input(path, "Make a machine with dlscale calibrate."),
-                           path.string());
+  return machine_from_json(read_input(path, "Calibrate a machine first."), path.string());
 }
 
 }  // namespace dlscale::model

@@ -63,10 +63,11 @@ PlannedTraining* MissedLimits::nearest() {
 std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) const {
   const Seconds limit = question_->limits.time.value();
   return fmt::format(
-      "nothing fits: the quickest training {}takes {} ({}{}), {} --time-limit {}, for which it "
+      "nothing fits: the quickest training {}takes {} ({}{}), {} the time limit of {}, for which "
+      "it "
       "would have to train on {:.4g} images/s, not {:.4g}. Allow more time{}, more ranks or other "
       "batches and schedules.",
-      within_budget ? "within --budget " : "", duration_text(Seconds(nearest.value)),
+      within_budget ? "within the budget " : "", duration_text(Seconds(nearest.value)),
       how(nearest.planned), time_interval(nearest.planned), times(nearest.value, limit.si()),
       duration_text(limit),
       required_rate({.epochs = nearest.planned.epochs, .samples = question_->length.samples},
@@ -77,7 +78,8 @@ std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) c
 std::string MissedLimits::too_dear(const Nearest& nearest) const {
   const double limit = question_->limits.budget.value();
   return fmt::format(
-      "nothing fits: the cheapest training costs {:.4g} ({}{}), {} --budget {:.4g}. Allow more, or "
+      "nothing fits: the cheapest training costs {:.4g} ({}{}), {} the budget of {:.4g}. Allow "
+      "more, or "
       "other ranks, batches and schedules.",
       nearest.value, how(nearest.planned), cost_interval(nearest.planned),
       times(nearest.value, limit), limit);
@@ -100,9 +102,8 @@ std::string MissedLimits::sentence(const std::vector<std::string>& left_out,
   if (!quickest_) {
     const double limit = question_->limits.global_batch.value();
     return fmt::format(
-        "nothing fits: the smallest global batch asked for is {:.0f}, {} --max-global-batch "
-        "{:.0f}. "
-        "Name smaller batches or fewer ranks.",
+        "nothing fits: the smallest global batch asked for is {:.0f}, {} the largest allowed, "
+        "{:.0f}. Name smaller batches or fewer ranks.",
         *smallest_batch_, times(*smallest_batch_, limit), limit);
   }
   const PlanLimits& limits = question_->limits;

@@ -49,7 +49,7 @@ void check_unfolded(const IterationPlan& plan, const Placement& placement,
   if (!why.empty()) {
     throw ConfigError(
         fmt::format("Stragglers cannot be predicted here: {}, which the graph of all ranks leaves "
-                    "out. Leave out --straggler-spread.",
+                    "out. Predict without stragglers.",
                     why));
   }
   const double tasks = unfolded_tasks(plan, placement, counted);

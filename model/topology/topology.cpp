@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/topology/node_paths.hpp"
 
@@ -13,14 +14,14 @@ namespace {
 
 [[noreturn]] void refuse_unknown(const Cluster& cluster, const LinkSpec& link) {
   const bool between_nodes = &link == &cluster.inter_node;
-  throw ConfigError(fmt::format(
-      "cluster {} does not say how fast messages {} are, so nothing can be predicted for several "
-      "workers. Measure it (mpirun -n 2 dlscale bench comm) and calibrate, {}state the link "
-      "between "
-      "nodes (--inter-node-bandwidth 10Gb/s --inter-node-latency 50us), or ask for one worker: "
-      "--ranks 1.",
-      cluster.name, between_nodes ? "between nodes" : "between workers of one node",
-      between_nodes ? "" : "calibrate nodes of one worker (--workers 1) and "));
+  throw RemediableError(
+      fmt::format(
+          "cluster {} does not say how fast messages {} are, so nothing can be predicted for "
+          "several workers. Measure them and calibrate, {}state bandwidth and latency "
+          "between nodes, or ask for one rank.",
+          cluster.name, between_nodes ? "between nodes" : "between workers of one node",
+          between_nodes ? "" : "calibrate nodes of one worker and "),
+      {.subject = "comm", .ranks = 2});
 }
 
 /// A step of a ring over k devices without other traffic.
@@ -49,11 +50,6 @@ int devices_of(const Cluster& cluster, int ranks) {
 }
 
 }  // namespace
-
-const LinkSpec& link_between(const Cluster& cluster, const Placement& placement, Rank a, Rank b) {
-  EXPECT(a != b && std::min(a, b) >= 0 && std::max(a, b) < placement.ranks);
-  return placement.node(a) == placement.node(b) ? cluster.intra_node : cluster.inter_node;
-}
 
 collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, double sharers) {
   if (link.bandwidth.si() <= 0) refuse_unknown(cluster, link);

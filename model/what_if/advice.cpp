@@ -1,8 +1,7 @@
 #include "model/what_if/advice.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "core/text/quantity_text.hpp"
@@ -19,8 +18,8 @@ class Changes {
 
  private:
   template <class Edit>
-  void add(std::string option, const Edit& edit) {
-    Change change{std::move(option), *run_, machine_->all_reduce_asked,
+  void add(std::string_view setting, std::string value, const Edit& edit) {
+    Change change{setting, std::move(value), *run_, machine_->all_reduce_asked,
                   machine_->cluster.all_reduce};
     edit(change);
     changes_.push_back(std::move(change));
@@ -47,11 +46,11 @@ void Changes::add_schedules() {
         !(goes_with_server(schedule) && goes_with_sharding(schedule, run_->settings.sharding))) {
       continue;
     }
-    add(fmt::format("--schedule {}", schedule_name(schedule)),
+    add("schedule", std::string(schedule_name(schedule)),
         [&](Change& change) { change.run.schedule = schedule; });
   }
   if (by_server) {
-    add("--synchronisation all_reduce", [](Change& change) {
+    add("synchronisation", "all_reduce", [](Change& change) {
       change.run.synchronisation = Synchronisation::all_reduce;
       change.run.settings.servers = 0;
       change.run.settings.sharding = Sharding::largest_first;
@@ -65,7 +64,7 @@ void Changes::add_shardings() {
   for (const Sharding sharding : all_shardings) {
     const bool now = sharding == run_->settings.sharding;
     if (now || !goes_with_sharding(run_->schedule, sharding)) continue;
-    add(fmt::format("--sharding {}", sharding_name(sharding)),
+    add("sharding", std::string(sharding_name(sharding)),
         [&](Change& change) { change.run.settings.sharding = sharding; });
   }
 }
@@ -76,16 +75,15 @@ void Changes::add_settings() {
   for (const double factor : {0.5, 2.0}) {
     if (run_->schedule == Schedule::horovod) {
       const Bytes threshold = factor * now.fusion_threshold;
-      add(fmt::format("--fusion-threshold \"{}\"", to_text(threshold)),
+      add("fusion threshold", to_text(threshold),
           [&](Change& change) { change.run.settings.fusion_threshold = threshold; });
       const Seconds cycle = factor * now.cycle;
-      add(fmt::format("--cycle \"{}\"", to_text(cycle)),
-          [&](Change& change) { change.run.settings.cycle = cycle; });
+      add("cycle", to_text(cycle), [&](Change& change) { change.run.settings.cycle = cycle; });
     }
     if (run_->schedule != Schedule::priority) continue;
     const Bytes partition = factor * now.partition;
     if (partition < 4_B) continue;
-    add(fmt::format("--partition \"{}\"", to_text(partition)),
+    add("partition", to_text(partition),
         [&](Change& change) { change.run.settings.partition = partition; });
   }
 }
@@ -103,55 +101,55 @@ void Changes::add_all_reduces() {
       if (rule == cluster.all_reduce || !known || (place.nodes() == 1 && !cluster.nccl)) continue;
       const bool is_part = rule == AllReduceRule::ring || rule == AllReduceRule::hierarchical;
       if (is_part && cluster.all_reduce == AllReduceRule::quickest) continue;  // never faster
-      add(fmt::format("--all-reduce {}", all_reduce_rule_name(rule)),
+      add("all-reduce", std::string(all_reduce_rule_name(rule)),
           [&](Change& change) { change.all_reduce = rule; });
     }
   }
   if (machine_->all_reduce_asked.empty() && machine_->fitted) {
-    add("--all-reduce best", [](Change& change) { change.all_reduce_asked = "best"; });
+    add("all-reduce", "best", [](Change& change) { change.all_reduce_asked = "best"; });
   }
   if (machine_->all_reduce_asked != "sharp" && place.nodes() > 1) {
-    add("--sharp", [](Change& change) { change.all_reduce_asked = "sharp"; });
+    add("all-reduce", "sharp", [](Change& change) { change.all_reduce_asked = "sharp"; });
   }
 }
 
 void Changes::add_input() {
   if (run_->loader_threads <= std::numeric_limits<int>::max() / 2) {
     const int threads = 2 * run_->loader_threads;
-    add(fmt::format("--loader-threads {}", threads),
+    add("loader threads", std::to_string(threads),
         [&](Change& change) { change.run.loader_threads = threads; });
   }
   if (!on_gpu()) return;
   if (run_->input_copy != InputCopy::ahead) {
-    add("--input-copy ahead", [](Change& change) { change.run.input_copy = InputCopy::ahead; });
+    add("input copy", "ahead", [](Change& change) { change.run.input_copy = InputCopy::ahead; });
   }
   if (run_->normalisation != Normalisation::device) {
-    add("--normalize device",
+    add("normalize", "device",
         [](Change& change) { change.run.normalisation = Normalisation::device; });
   }
 }
 
 void Changes::add_compute() {
   if (!run_->fuse_relu) {
-    add("--fuse relu", [](Change& change) { change.run.fuse_relu = true; });
+    add("fuse", "relu", [](Change& change) { change.run.fuse_relu = true; });
   }
   if (on_gpu() && run_->launch != Launch::graph && !overlaps_next_forward(run_->schedule)) {
-    add("--launch graph", [](Change& change) { change.run.launch = Launch::graph; });
+    add("launch", "graph", [](Change& change) { change.run.launch = Launch::graph; });
   }
   for (const DType dtype : all_dtypes) {
     if (dtype == run_->dtype || !machine_->cluster.device.peak.contains(dtype)) continue;
-    add(fmt::format("--dtype {}", dtype_name(dtype)),
+    add("data type", std::string(dtype_name(dtype)),
         [&](Change& change) { change.run.dtype = dtype; });
   }
 }
 
 void Changes::add_batches() {
   if (run_->batch % 2 == 0) {
-    add(fmt::format("--batch {}", run_->batch / 2),
+    add("batch", std::to_string(run_->batch / 2),
         [&](Change& change) { change.run.batch = run_->batch / 2; });
   }
   if (run_->batch > std::numeric_limits<int>::max() / 2) return;
-  add(fmt::format("--batch {}", 2 * run_->batch),
+  add("batch", std::to_string(2 * run_->batch),
       [&](Change& change) { change.run.batch = 2 * run_->batch; });
 }
 

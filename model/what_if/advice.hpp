@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/run/run.hpp"
@@ -9,7 +10,8 @@ namespace dlscale::model {
 
 /// The same training with one changed setting.
 struct Change {
-  std::string option;  ///< of dlscale predict, "--schedule merged"
+  std::string_view setting;  ///< its name, "schedule"
+  std::string value;
   Run run;
   std::string all_reduce_asked;                    ///< as Machine::all_reduce_asked
   AllReduceRule all_reduce = AllReduceRule::ring;  ///< rule of the cluster

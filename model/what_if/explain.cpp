@@ -91,7 +91,7 @@ std::vector<Sensitivity> sensitivities(const Network& network, const Machine& ma
 }
 
 Advice predicted(const Network& network, Machine machine, const Change& change) {
-  Advice advice{change.option, {}, 0, {}};
+  Advice advice{change.setting, change.value, {}, 0, {}};
   machine.all_reduce_asked = change.all_reduce_asked;
   machine.cluster.all_reduce = change.all_reduce;
   try {

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/network/network.hpp"
@@ -21,7 +22,7 @@ struct PartOfIteration {
 
 /// Response of the iteration to one input, by predictions with it changed alone.
 struct Sensitivity {
-  std::string input;  ///< as --set calls it, "inter_node.bandwidth", or in words
+  std::string input;  ///< as stated_input_keys() names it, "inter_node.bandwidth", or in words
   Seconds better;     ///< the iteration with it 10 % better: a rate times 1.1, a time over 1.1
   Seconds worse;      ///< a rate over 1.1, a time times 1.1
 };
@@ -30,7 +31,8 @@ inline constexpr double sensitivity_step = 1.1;
 
 /// An alternative setting with a prediction of its own. Batch and precision change what is trained.
 struct Advice {
-  std::string change;   ///< "--schedule merged"
+  std::string_view setting;  ///< the changed one, "schedule"
+  std::string value;
   Seconds iteration;    ///< 0 where it cannot be predicted
   double images_per_s;  ///< likewise
   std::string why_not;  ///< reason if it cannot be predicted, else empty

@@ -48,22 +48,22 @@ void refuse_unknown(const Machine& machine, const Device& to, DType dtype) {
   const Cluster& cluster = machine.cluster;
   if (cluster.device.kind == DeviceKind::cpu) {
     throw ConfigError(
-        fmt::format("--device {} takes the place of a GPU, and {} computes on its processor ({}). "
+        fmt::format("device {} takes the place of a GPU, and {} computes on its processor ({}). "
                     "Give a cluster of GPUs.",
                     to.name, cluster.name, cluster.device.name));
   }
   if (!machine.fitted) return;
   if (!states(to, dtype)) {
     throw ConfigError(fmt::format(
-        "--device {}: its data sheet gives no peak in {}. Ask for another precision with --dtype, "
-        "or for another device.",
+        "device {}: its data sheet gives no peak in {}. Ask for another precision, or for another "
+        "device.",
         to.name, dtype_name(dtype)));
   }
   if (states(cluster.device, dtype)) return;
   throw ConfigError(fmt::format(
-      "--device {}: machine {} was fitted to measurements of {}, and its cluster states no peak in "
-      "{} and memory bandwidth of it to scale them by. Calibrate with --cluster and a description "
-      "that states them, or predict from data sheets with --cluster.",
+      "device {}: machine {} was fitted to measurements of {}, and its cluster states no peak in "
+      "{} and memory bandwidth of it to scale them by. Calibrate with a cluster that states "
+      "them, or predict from the data sheets of a cluster.",
       to.name, cluster.name, cluster.device.name, dtype_name(dtype)));
 }
 

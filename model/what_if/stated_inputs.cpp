@@ -115,7 +115,7 @@ void state(Cluster& cluster, const Key& key, double si) {
 
 /// The value in SI: a rate ≥ 1 per second, or a time ≥ 0.
 double parse_value(const Key& key, const StatedInput& input) {
-  const std::string where = fmt::format("--set {}", input.key);
+  const std::string where = fmt::format("the stated {}", input.key);
   const Hardware what = *key.what;
   double value = 0;
   if (is_time(what)) {
@@ -138,10 +138,11 @@ int parse_cores(const StatedInput& input) {
   const char* end = input.value.data() + input.value.size();
   const auto [rest, error] = std::from_chars(input.value.data(), end, cores);
   if (error == std::errc() && rest == end && cores >= 1) return cores;
-  throw ConfigError(fmt::format(
-      "--set {} is {}, which is not a whole number of cores from 1 to {}; expected, for example, "
-      "16.",
-      input.key, input.value, std::numeric_limits<int>::max()));
+  throw ConfigError(
+      fmt::format("the stated {} is {}, which is not a whole number of cores from 1 to {}; "
+                  "expected, for example, "
+                  "16.",
+                  input.key, input.value, std::numeric_limits<int>::max()));
 }
 
 std::string text_of(const Key& key, double si) {
@@ -157,8 +158,8 @@ void tell_nccl(Cluster& cluster, const Key& key, double before, double after) {
   const bool latency = what == Hardware::intra_node_latency || what == Hardware::inter_node_latency;
   if (latency && cluster.all_reduce == AllReduceRule::nccl) {
     throw ConfigError(
-        fmt::format("--set {} has no part in NCCL's cost model, which has latencies of its own. "
-                    "Leave it out, or ask for --all-reduce ring or hierarchical.",
+        fmt::format("the stated {} has no part in NCCL's cost model, which has latencies of its "
+                    "own. Leave it out, or ask for an all-reduce by ring or hierarchical.",
                     key.name));
   }
   if (what == Hardware::inter_node_bandwidth) {
@@ -206,9 +207,9 @@ Machine scaled(Machine machine, const Key& key, double value) {
   const double before = now(machine.cluster, key);
   if (before <= 0) {
     throw ConfigError(fmt::format(
-        "--set {} changes nothing: machine {} was fitted to measurements, and its cluster states "
-        "no such figure that they could be scaled from. Calibrate with --cluster and a "
-        "description that states it, or predict from data sheets with --cluster.",
+        "the stated {} changes nothing: machine {} was fitted to measurements, and its cluster "
+        "states no such figure that they could be scaled from. Calibrate with a cluster that "
+        "states it, or predict from the data sheets of a cluster.",
         key.name, machine.cluster.name));
   }
   const double factor = is_time(*key.what) ? before / value : value / before;
@@ -225,8 +226,8 @@ Machine on_fitted(Machine machine, const Key& key, double value) {
   if (what == Hardware::storage_bandwidth) {
     if (!machine.cluster.storage.shared_by_nodes) {
       throw ConfigError(fmt::format(
-          "--set {} changes nothing: the loading that machine {} was fitted to includes the "
-          "storage of its node. Leave it out, or predict from data sheets with --cluster.",
+          "the stated {} changes nothing: the loading that machine {} was fitted to includes the "
+          "storage of its node. Leave it out, or predict from the data sheets of a cluster.",
           key.name, machine.cluster.name));
     }
     state(machine.cluster, key, value);
@@ -241,16 +242,16 @@ const Key& find_key(const std::vector<Key>& keys, const StatedInput& input) {
     if (key.name == input.key) return key;
     names.push_back(key.name);
   }
-  throw ConfigError(fmt::format("--set {}={}: nothing of a machine is called \"{}\". {}", input.key,
-                                input.value, input.key, suggestion(input.key, names)));
+  throw ConfigError(fmt::format("{}={} is stated, but nothing of a machine is called \"{}\". {}",
+                                input.key, input.value, input.key, suggestion(input.key, names)));
 }
 
 void check_link(const Machine& machine) {
   const LinkSpec& link = machine.cluster.inter_node;
   if (!machine.inter_node_stated || link.bandwidth.si() > 0) return;
   throw ConfigError(
-      fmt::format("--set inter_node.latency needs --set inter_node.bandwidth beside it: a link has "
-                  "both, and {} states no bandwidth between nodes.",
+      fmt::format("a stated inter_node.latency needs inter_node.bandwidth beside it: a link "
+                  "has both, and {} states no bandwidth between nodes.",
                   machine.cluster.name));
 }
 
@@ -268,8 +269,8 @@ StatedInput parse_stated_input(std::string_view text) {
     if (!input.key.empty() && !input.value.empty()) return input;
   }
   throw ConfigError(
-      fmt::format("--set {} names no figure and its value; expected, for example, "
-                  "--set inter_node.bandwidth=200Gb/s.",
+      fmt::format("{} is not a figure and its value; expected, for example, "
+                  "inter_node.bandwidth=200Gb/s.",
                   text));
 }
 
@@ -286,7 +287,7 @@ Machine with_stated_inputs(Machine machine, std::span<const StatedInput> inputs,
   for (const StatedInput& input : inputs) {
     const Key& key = find_key(keys, input);
     if (!met.insert(key.name).second) {
-      throw ConfigError(fmt::format("--set names {} twice. Name it once.", key.name));
+      throw ConfigError(fmt::format("{} is stated twice. State it once.", key.name));
     }
     if (!key.what) {
       machine.cluster.host.cores = parse_cores(input);

@@ -8,7 +8,7 @@
 
 namespace dlscale::model {
 
-/// One "inter_node.bandwidth=200Gb/s" of predict --set.
+/// One "inter_node.bandwidth=200Gb/s" of the question "what if".
 struct StatedInput {
   std::string key;
   std::string value;

@@ -84,6 +84,10 @@ bool is_known(const Advice& advice) {
   return advice.why_not.empty();
 }
 
+std::string change_of(const Advice& advice) {
+  return fmt::format("{} {}", advice.setting, advice.value);
+}
+
 Fields<Advice> advice_fields(const Explanation& explanation) {
   using F = Field<Advice>;
   using enum Meaning;
@@ -98,7 +102,7 @@ Fields<Advice> advice_fields(const Explanation& explanation) {
     return Cell{signed_percent(gain), gain > nothing ? Tone::good : Tone::plain};
   };
   return {
-      {"change", key, &Advice::change, "with", as::words},
+      {"change", key, change_of, "with", as::words},
       {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
       {"images_per_s", value, rate, "images/s", as::significant<4>},
       {"why_not", remark, [](const Advice& advice) { return text_or_null(advice.why_not); }},
@@ -147,7 +151,7 @@ Table advice_table(const Explanation& explanation) {
   table.title = explanation_title(explanation, "Other ways to run");
   for (const Advice& advice : explanation.advice) {
     if (is_known(advice)) continue;
-    table.notes.push_back(fmt::format("{}: {}", advice.change, advice.why_not));
+    table.notes.push_back(fmt::format("{}: {}", change_of(advice), advice.why_not));
   }
   table.notes.emplace_back(
       "one choice changed at a time; another batch or precision trains another way, too");
@@ -170,7 +174,7 @@ std::string best_of(const Explanation& explanation) {
     const double gain = gain_of(explanation, advice);
     if (gain >= nothing) {
       text += fmt::format(" Of other ways to run, {} helps most: {} images a second.",
-                          advice.change, signed_percent(gain));
+                          change_of(advice), signed_percent(gain));
     }
   }
   return text;
@@ -232,7 +236,7 @@ void add_rows(const Explanation& explanation, std::vector<Told>& rows) {
     rows.push_back({&explanation, "input", input.input, {}, input.better, input.worse});
   }
   for (const Advice& advice : explanation.advice) {
-    Told& told = rows.emplace_back(&explanation, "advice", advice.change);
+    Told& told = rows.emplace_back(&explanation, "advice", change_of(advice));
     told.why_not = advice.why_not;
     if (!is_known(advice)) continue;
     told.iteration = advice.iteration;

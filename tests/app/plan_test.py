@@ -163,8 +163,8 @@ class Plan(ProgramTest):
 
     def test_nothing_fits(self):
         more = ["--gpus", 16, "--batch", "64", "--epochs", 90]
-        self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "--time-limit 1.000 s")
-        self.assert_refused(run(*self.words, *more, "--cost-per-gpu-hour", 2, "--budget", 0.001), 2, "cheapest", "times --budget")
+        self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "the time limit of 1.000 s")
+        self.assert_refused(run(*self.words, *more, "--cost-per-gpu-hour", 2, "--budget", 0.001), 2, "cheapest", "times the budget")
         self.assert_refused(run(*self.words, *more, "--max-global-batch", 8), 2, "smallest global batch asked for is 64")
         more[3] = "65535"
         self.assert_refused(run(*self.words, *more), 2, "no batch leaves room in the memory")

@@ -95,7 +95,7 @@ class Resume(ProgramTest):
         self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
         before = self.out.read_text()
         refused = self.conv("--max-time", 3, "--resume")
-        self.assert_refused(refused, 2, "max_time was 2 there and is 3 now", "--resume")
+        self.assert_refused(refused, 2, "max_time was 2 there and is 3 now", "without resuming")
         self.assert_refused(self.conv("--check", "no", "--resume"), 2, "option check was yes there")
         self.assertEqual(self.out.read_text(), before)
 
@@ -143,7 +143,7 @@ class Resume(ProgramTest):
             for series in row.get("series", {}).values():
                 series["samples"] = [[time / 2 for time in rank] for rank in series["samples"]]
         ceilings[0].write_text("".join(json.dumps(row) + "\n" for row in changed))
-        self.assert_refused(self.conv(*more, "--resume"), 2, "the content of --ceilings and --cluster was")
+        self.assert_refused(self.conv(*more, "--resume"), 2, "the content of the ceilings and the cluster was")
         changed[0]["environment"]["cpu"] = "a computer of long ago"
         ceilings[0].write_text("".join(json.dumps(row) + "\n" for row in changed))
         self.assert_refused(self.conv(*more), 2, "measured on different hosts")

@@ -42,7 +42,7 @@ class Sweeps(ProgramTest):
         answer = self.sweep("--ranks", "4,6,8", *asked)
         self.assertEqual([one["run"]["ranks"] for one in answer["predictions"]], [4, 8])
         notes = json.dumps(answer["predictions"][0]["notes"])
-        self.assertIn("left out: ranks 6: --all-reduce hierarchical_leaders cannot be predicted here", notes)
+        self.assertIn("left out: ranks 6: all-reduce by hierarchical_leaders cannot be predicted here", notes)
         self.assertIn("as many ranks on each node", notes)
         # None can be: the first reason.
         refused = run(*self.words, "--ranks", "5,6", *asked)

@@ -239,7 +239,7 @@ TEST(Fusion, IsNamedAndRead) {
   EXPECT_TRUE(parse_fusion("relu"));
   EXPECT_FALSE(parse_fusion("none"));
   test::expect_contains(test::config_error([] { (void)parse_fusion("ReLU"); }),
-                        "--fuse is \"ReLU\" (neither relu nor none)");
+                        "the fusion is \"ReLU\" (neither relu nor none)");
   dlscale::Run run;
   EXPECT_EQ(fusion_name(run), "none");
   run.fuse_relu = true;

@@ -118,8 +118,7 @@ TEST(GemmList, JoinsTheListsItNames) {
 }
 
 TEST(GemmList, OfConvolutionsIsRefusedWithWhatMeasuresThem) {
-  expect_contains(test::config_error([] { (void)load_gemm_shapes("convnet"); }),
-                  "bench conv --list");
+  expect_contains(test::config_error([] { (void)load_gemm_shapes("convnet"); }), "as convolutions");
 }
 
 /// First product of DeepBench's training set, and its operations as its table counts them:

@@ -203,7 +203,7 @@ TEST_F(ResultResume, RefusesResultsOfAnotherRun) {
   expect_contains(refusal_of([](auto& h) { h.run["build"] = std::string("cd34"); }),
                   "the program's build id was ab12 there and is cd34 now");
   expect_contains(refusal_of([](auto& h) { h.run["ceilings_hash"] = std::string("0123"); }),
-                  "the content of --ceilings and --cluster was nothing there and is 0123 now");
+                  "the content of the ceilings and the cluster was nothing there and is 0123 now");
   expect_contains(refusal_of([](auto& h) { h.run["ceilings"] = std::string("here.jsonl"); }),
                   "option ceilings was nothing there");
   expect_contains(refusal_of([](auto& h) { h.environment.kernel = "Linux 1.0"; }),

@@ -189,7 +189,7 @@ TEST(ScheduleSettings, RefuseGraphsWhereForwardWaitsLayerByLayer) {
     dlscale::Run run = run_by(schedule);
     run.launch = Launch::graph;
     if (overlaps_next_forward(schedule)) {
-      expect_contains(config_error([&] { check(run); }), "--launch eager");
+      expect_contains(config_error([&] { check(run); }), "eagerly");
     } else {
       EXPECT_NO_THROW(check(run));
     }

@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -121,7 +122,7 @@ TEST_F(Calibrated, PoolsRepeatsByTheMedianOfFiles) {
     EXPECT_NEAR(pooled.kernels[i].time.value.si(), 1.1 * once, 1e-12);
     EXPECT_NEAR(pooled.kernels[i].time.low.si(), once, 1e-12);
     EXPECT_NEAR(pooled.kernels[i].time.high.si(), 3 * once, 1e-12);
-    EXPECT_NE(pooled.kernels[i].source.find("and 2 more"), std::string::npos);
+    test::expect_contains(pooled.kernels[i].source, "and 2 more");
   }
 }
 
@@ -163,7 +164,7 @@ TEST_F(Calibrated, NeverMixesCacheStates) {
             machine_.kernels[0].time.value.si());
   const Machine hot = calibrate(two_workers(), mixed, {.cache = "hot"});
   EXPECT_EQ(hot.kernels[0].time.value.si(), 1e-9);
-  EXPECT_NE(failure(results_, {.cache = "producer"}).find("cold"), std::string::npos);
+  test::expect_contains(failure(results_, {.cache = "producer"}), "cold");
 }
 
 TEST_F(Calibrated, TakesOfSeveralAlgorithmsTheOneThatTrainingUses) {
@@ -275,32 +276,31 @@ TEST_F(Calibrated, NeverMixesBackends) {
     m.axes["backend"] = "reference";
     mixed[0].measurements.push_back(m);
   }
-  EXPECT_NE(failure(mixed).find("onednn, reference"), std::string::npos);
+  test::expect_contains(failure(mixed), "onednn, reference");
   EXPECT_EQ(failure(mixed, {.backend = "onednn"}), "");
-  EXPECT_NE(failure(mixed, {.backend = "cuda"}).find("cuda"), std::string::npos);
+  test::expect_contains(failure(mixed, {.backend = "cuda"}), "cuda");
 }
 
 TEST_F(Calibrated, RefusesEndToEndResults) {
   auto results = results_;
   results.push_back(file("e2e.jsonl", {measured("e2e", {}, 1, "t_iter")}));
-  EXPECT_NE(failure(results).find("e2e.jsonl"), std::string::npos);
+  test::expect_contains(failure(results), "e2e.jsonl");
   results.back() = file("empty.jsonl", {});
   results.back().header.benchmark = "e2e";
-  EXPECT_NE(failure(results).find("empty.jsonl"), std::string::npos);
+  test::expect_contains(failure(results), "empty.jsonl");
 }
 
 TEST_F(Calibrated, RefusesResultsOfTwoProcessors) {
   auto results = results_;
   results[1].header.environment.cpu = "another";
-  EXPECT_NE(failure(results).find("another"), std::string::npos);
+  test::expect_contains(failure(results), "another");
 }
 
 TEST_F(Calibrated, RefusesResultsOfTwoHosts) {
   auto results = results_;
   results[0].header.environment.host_hash = "0123";
   results[1].header.environment.host_hash = "4567";
-  EXPECT_NE(failure(results).find("kernels.jsonl was measured with the host \"0123\""),
-            std::string::npos);
+  test::expect_contains(failure(results), "kernels.jsonl was measured with the host \"0123\"");
 }
 
 /// All-reduces between two hosts of a cluster of scripts/cluster with links of that rate.
@@ -334,7 +334,7 @@ TEST_F(Calibrated, RefusesMessagesOverTwoKindsOfLinks) {
             "slow.jsonl was measured with the links between hosts \"links of 1Gb/s\", fast.jsonl "
             "with \"links of 10Gb/s\": no machine is both. Give the results of one.");
   results.back() = between_hosts("plain.jsonl", "");
-  EXPECT_NE(failure(results).find("plain.jsonl with \"not named\""), std::string::npos);
+  test::expect_contains(failure(results), "plain.jsonl with \"not named\"");
 }
 
 TEST_F(Calibrated, TakesPartsMeasuredWithAnyLinksThatTheyDoNotCross) {
@@ -355,7 +355,7 @@ TEST_F(Calibrated, RefusesResultsOfTwoVersionsOfALibraryUnlessOfAnotherBackend) 
   other.path = "other.jsonl";
   other.header.environment.libraries = {{"oneDNN", "3.1.0"}};
   results.push_back(other);
-  EXPECT_NE(failure(results).find("other.jsonl with \"3.1.0\""), std::string::npos);
+  test::expect_contains(failure(results), "other.jsonl with \"3.1.0\"");
   for (Measurement& m : results.back().measurements) m.axes["backend"] = "reference";
   EXPECT_EQ(failure(results, {.backend = "onednn"}), "");
 }
@@ -377,36 +377,36 @@ TEST_F(Calibrated, RemembersWhatItWasFittedTo) {
 TEST_F(Calibrated, NeverMixesBackendsOfKernelsAndUpdates) {
   auto results = results_;
   for (Measurement& m : results[0].measurements) m.axes["backend"] = "reference";
-  EXPECT_NE(failure(results).find("onednn, reference"), std::string::npos);
+  test::expect_contains(failure(results), "onednn, reference");
 }
 
 TEST_F(Calibrated, RefusesResultsOfTwoLibraries) {
   auto results = results_;
   results[1].measurements.back().axes["library"] = "another MPI";
-  EXPECT_NE(failure(results).find("another MPI"), std::string::npos);
+  test::expect_contains(failure(results), "another MPI");
 }
 
 TEST_F(Calibrated, SaysWhichFileAndKeyIsDamaged) {
   auto results = results_;
   results[0].measurements[3].axes["batch"] = "eight";
   const std::string message = failure(results);
-  EXPECT_NE(message.find("kernels.jsonl"), std::string::npos);
-  EXPECT_NE(message.find("eight"), std::string::npos);
+  test::expect_contains(message, "kernels.jsonl");
+  test::expect_contains(message, "eight");
   results = results_;
   results[0].measurements[3].series.clear();
-  EXPECT_NE(failure(results).find("\"time\" is missing"), std::string::npos);
+  test::expect_contains(failure(results), "\"time\" is missing");
   results = results_;
   results[0].measurements[3].series["time"].unit = "ms";
-  EXPECT_NE(failure(results).find("not in seconds"), std::string::npos);
+  test::expect_contains(failure(results), "not in seconds");
   results = results_;
   results[0].measurements[3].axes.erase("threads");
-  EXPECT_NE(failure(results).find("\"threads\""), std::string::npos);
+  test::expect_contains(failure(results), "\"threads\"");
 }
 
 TEST(Calibrate, RefusesNothing) {
-  EXPECT_NE(failure({}).find("nothing to fit"), std::string::npos);
-  EXPECT_NE(failure({file("overhead.jsonl", {measured("overhead", {}, 1)})}).find("nothing"),
-            std::string::npos);
+  test::expect_contains(failure({}), "nothing to fit");
+  test::expect_contains(failure({file("overhead.jsonl", {measured("overhead", {}, 1)})}),
+                        "nothing");
 }
 
 /// Training updates what has left the caches; `bench update --cache` measures other states, too.
@@ -419,18 +419,17 @@ TEST(Calibrate, TakesUpdatesFromColdCachesAlone) {
   hot["cache"] = "hot";
   const Measurement hot_row = sized("update", hot, 4096, 1e-9);
   const Measurement old_row = sized("update", axes, 1024, 1e-6);
-  EXPECT_NE(failure({file("update.jsonl", {old_row, hot_row})}).find("only one size"),
-            std::string::npos);
-  EXPECT_NE(failure({file("update.jsonl", {sized("update", cold, 1024, 1e-6), hot_row})})
-                .find("only one size"),
-            std::string::npos);
+  test::expect_contains(failure({file("update.jsonl", {old_row, hot_row})}), "only one size");
+  test::expect_contains(
+      failure({file("update.jsonl", {sized("update", cold, 1024, 1e-6), hot_row})}),
+      "only one size");
 }
 
 TEST(Calibrate, RefusesASingleSize) {
   const auto one = sized(
       "update", {{"ranks_on_node", "1"}, {"threads", "1"}, {"backend", "onednn"}, {"dtype", "f32"}},
       1024, 1e-6);
-  EXPECT_NE(failure({file("update.jsonl", {one})}).find("only one size"), std::string::npos);
+  test::expect_contains(failure({file("update.jsonl", {one})}), "only one size");
 }
 
 TEST(Calibrate, TakesMemoryBandwidthFromTheLargestArrays) {

@@ -438,7 +438,7 @@ Stragglers stragglers(std::span<const int> ranks, Schedule schedule) {
           predict(network, machine, run, ranks, {SpreadShape::normal, 0.05, 1})};
 }
 
-TEST(Prediction, OfOneRankOrItsRateIsThatOfTheTimeWithStragglers) {
+TEST(Prediction, HasStragglersOnSeveralRanksOnly) {
   const int ranks[] = {1, 8};
   const auto [even, uneven] = stragglers(ranks, Schedule::wait_free);
   EXPECT_EQ(uneven[0].time.total, even[0].time.total);

@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/calibrate/contention.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -294,12 +295,10 @@ TEST(ContentionFit, SaysWhichCachesItPassesOver) {
   rows[1].axes["cache"] = "reused";
   const auto notes = contention_notes(std::vector{beside_file(rows)}, {});
   ASSERT_EQ(notes.size(), 2U);
-  EXPECT_NE(notes[0].find("2 results of bench comm --overlap-with with cache = hot are left out"),
-            std::string::npos)
-      << notes[0];
-  EXPECT_NE(notes[1].find("1 result of bench comm --overlap-with with cache = reused is left out"),
-            std::string::npos)
-      << notes[1];
+  test::expect_contains(notes[0],
+                        "2 results of messages beside work with cache = hot are left out");
+  test::expect_contains(notes[1],
+                        "1 result of messages beside work with cache = reused is left out");
   CalibrateOptions native;
   native.backend = "native";  // of which there are none
   EXPECT_TRUE(contention_notes(std::vector{beside_file(rows)}, native).empty());
@@ -322,16 +321,14 @@ TEST(ContentionFit, RefusesRowsThatDoNotSayWhatTheyAreOf) {
   const std::vector<Measurement> rows = sweep("conv", {});
   ResultFile unsaid = beside_file(rows);
   unsaid.header.run.clear();
-  EXPECT_NE(contention_fit_failure(unsaid).find("beside.jsonl does not say how many cores"),
-            std::string::npos);
-  EXPECT_NE(contention_fit_failure(beside_file(rows, "many")).find("how many cores"),
-            std::string::npos);
+  test::expect_contains(contention_fit_failure(unsaid), "beside.jsonl does not say how many cores");
+  test::expect_contains(contention_fit_failure(beside_file(rows, "many")), "how many cores");
   ResultFile unknown = beside_file(rows);
   unknown.measurements.front().axes["beside"] = "sort";
-  EXPECT_NE(contention_fit_failure(unknown).find("\"sort\" is not work"), std::string::npos);
+  test::expect_contains(contention_fit_failure(unknown), "\"sort\" is not work");
   ResultFile lacking = beside_file(rows);
   lacking.measurements.front().series.erase("together");
-  EXPECT_NE(contention_fit_failure(lacking).find("no series \"together\""), std::string::npos);
+  test::expect_contains(contention_fit_failure(lacking), "no series \"together\"");
 }
 
 TEST(ContentionFit, SurvivesARoundTripAndIsMissingInOlderFiles) {
@@ -344,14 +341,8 @@ TEST(ContentionFit, SurvivesARoundTripAndIsMissingInOlderFiles) {
   EXPECT_NEAR(read.contention.front().ranges.front().compute.value, 2.5, 1e-9);
   auto json = nlohmann::json::parse(text);
   json["contention"][0]["ranges"][0]["messages_slowdown"]["low"] = 0.5;
-  try {
-    machine_from_json(json.dump(), "m.json");
-    ADD_FAILURE() << "a speed-up was read";
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("/contention/0/ranges/0/messages_slowdown is below 1"),
-              std::string::npos)
-        << error.what();
-  }
+  test::expect_contains(test::config_error([&] { machine_from_json(json.dump(), "m.json"); }),
+                        "/contention/0/ranges/0/messages_slowdown is below 1");
   ASSERT_EQ(json.erase("contention"), 1U);
   EXPECT_TRUE(machine_from_json(json.dump(), "m.json").contention.empty());
 }

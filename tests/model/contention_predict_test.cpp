@@ -55,12 +55,9 @@ class ContentionPredicted : public TwoRanks {
   }
 };
 
-constexpr const char* not_measured = "what computing and messages cost each other was not measured";
-
 TEST_F(ContentionPredicted, IsSaidNotToHaveBeenMeasured) {
   const Prediction p = one();
-  EXPECT_TRUE(mentions(p, not_measured)) << all(p.notes);
-  EXPECT_TRUE(mentions(p, "not counted")) << all(p.notes);
+  EXPECT_TRUE(mentions(p, NoteKind::contention_not_measured)) << all(p.notes);
   EXPECT_TRUE(p.contention.empty());
   share_one_core();
   EXPECT_TRUE(mentions(one(), "only that they share cores is counted")) << all(one().notes);
@@ -69,7 +66,7 @@ TEST_F(ContentionPredicted, IsSaidNotToHaveBeenMeasured) {
 TEST_F(ContentionPredicted, ConcernsNeitherOneRankNorMessagesAfterBackward) {
   run_.schedule = Schedule::sequential;
   const Prediction expected = one();
-  EXPECT_FALSE(mentions(expected, "cost each other"));
+  EXPECT_FALSE(mentions(expected, NoteKind::contention_not_measured));
   measure(3, 2);
   const Prediction sequential = one();
   EXPECT_EQ(sequential.time.total, expected.time.total);
@@ -115,7 +112,7 @@ TEST_F(ContentionPredicted, SaysWhatItUsed) {
   const Prediction p = one();
   EXPECT_TRUE(mentions(p, "factors measured beside all_reduce: conv 2.5 and 1.75, gemm 2.5"))
       << all(p.notes);
-  EXPECT_FALSE(mentions(p, not_measured));
+  EXPECT_FALSE(mentions(p, NoteKind::contention_not_measured));
   ASSERT_EQ(p.contention.size(), work_kinds);
   EXPECT_EQ(p.contention.front().collective, "all_reduce");
   EXPECT_EQ(p.contention.front().range.compute.value, 2.5);
@@ -167,7 +164,7 @@ TEST_F(ContentionPredicted, IsNotTakenFromRanksWithOtherCores) {
   measure(2, 2, 1);  // where both shared one core
   const Prediction p = one();
   EXPECT_TRUE(p.contention.empty());
-  EXPECT_TRUE(mentions(p, "measured on other ranks, links, threads or cores alone"))
+  EXPECT_TRUE(mentions(p, NoteKind::contention_measured_elsewhere))
       << all(p.notes);
   share_one_core();
   measure(2, 2, 8);  // where messages had one of their own
@@ -227,7 +224,7 @@ TEST_F(ContentionPredicted, TakesTheCollectiveOfTheScheduleOrSaysWhichOther) {
     }
   }
   const Prediction measured = one();
-  EXPECT_FALSE(mentions(measured, "taken from")) << all(measured.notes);
+  EXPECT_FALSE(mentions(measured, NoteKind::contention_other_waiting)) << all(measured.notes);
   ASSERT_EQ(measured.contention.size(), 2 * work_kinds);
   for (const UsedContention& used : measured.contention) {
     EXPECT_EQ(used.range.compute.value, 4);

@@ -12,6 +12,7 @@
 #include "model/published/curves/rank_laws.hpp"
 #include "model/published/curves/rank_step.hpp"
 #include "model/published/curves/size_curve.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -219,7 +220,7 @@ TEST(PredictCurves, InterpolatesOnTheRanksGiven) {
 TEST(PredictCurves, SaysWhenSizesLieBeyondThoseGiven) {
   const CasePrediction found = predict_one(asked(4, 4, {line(4, 4, 1e-5, 1e-9)}, {16, 2048, 1e11}));
   EXPECT_EQ(found.status, PredictionStatus::outside_domain);
-  EXPECT_NE(found.reason.find("2 of 3 sizes"), std::string::npos) << found.reason;
+  test::expect_contains(found.reason, "2 of 3 sizes");
   const PredictedValue small = found.values.at(0).value();
   EXPECT_LT(small.low.value(), 1.1024e-5 * 16 / 1024);  // in proportion
   EXPECT_GT(small.high.value(), 1.1024e-5);             // as long as 1 KiB
@@ -243,7 +244,7 @@ TEST(PredictCurves, FarMoreRanksAreOutsideOfTheDomain) {
   EXPECT_EQ(predict_one(asked(16, 16, curves, {1024})).status, PredictionStatus::ok);
   const CasePrediction far = predict_one(asked(17, 17, curves, {1024}));
   EXPECT_EQ(far.status, PredictionStatus::outside_domain);
-  EXPECT_NE(far.reason.find("17 ranks"), std::string::npos) << far.reason;
+  test::expect_contains(far.reason, "17 ranks");
 }
 
 TEST(PredictCurves, RanksThatDoNotForetellEachOtherAreSaidToBeAGuess) {
@@ -251,7 +252,7 @@ TEST(PredictCurves, RanksThatDoNotForetellEachOtherAreSaidToBeAGuess) {
                                      line(8, 8, 1e-4, 1e-8)};
   const CasePrediction found = predict_one(asked(16, 16, wild, {1024, 1e6}));
   EXPECT_EQ(found.status, PredictionStatus::outside_domain);
-  EXPECT_NE(found.reason.find("guess"), std::string::npos) << found.reason;
+  test::expect_contains(found.reason, "guess");
   const std::vector<GivenCurve> calm{line(2, 2, 1e-5, 1e-9), line(4, 4, 2e-5, 1e-9),
                                      line(8, 8, 3e-5, 1e-9)};
   const auto width = [](const PredictedValue& of) {
@@ -276,7 +277,7 @@ TEST(PredictCurves, FromOneNumberOfRanksLatencyGrowsAsATreeAndTheRestAsARing) {
   barrier.collective = "barrier";
   const CasePrediction refused = predict_one(barrier);
   EXPECT_EQ(refused.status, PredictionStatus::not_covered);
-  EXPECT_NE(refused.reason.find("barrier"), std::string::npos) << refused.reason;
+  test::expect_contains(refused.reason, "barrier");
 }
 
 TEST(PredictCurves, CurvesOfOneNodeTellNothingOfSeveral) {
@@ -317,7 +318,7 @@ TEST(PredictCurves, TheStepOverNodesIsToldByTheDataSheet) {
   CurveCase curve = asked(32, 4, {line(4, 1, 1, 1), line(8, 1, 48e-6, 1e-10)}, {1e8});
   const CasePrediction found = predict_one(curve);
   EXPECT_EQ(found.status, PredictionStatus::outside_domain);
-  EXPECT_NE(found.reason.find("data sheet"), std::string::npos) << found.reason;
+  test::expect_contains(found.reason, "data sheet");
   const double latency = 48e-6 + std::sqrt(24.0) * 30e-6;
   EXPECT_NEAR(found.values.at(0).value().value, latency + 1e-2 + 1.5e-2, 1e-9);
   EXPECT_NEAR(found.terms.at(0).time.si(), latency, 1e-9);

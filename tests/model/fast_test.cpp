@@ -13,6 +13,7 @@
 #include "model/plan/cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {
@@ -167,11 +168,11 @@ TEST(BatchedForm, IsAbsentWhereNoClosedFormHolds) {
   Random random(11);
   IterationPlan plan = random_plan(random);
   plan.h2d = Given::step(Seconds(1), Seconds(1));
-  EXPECT_NE(profile_of(plan).beside_absent.find("host takes time"), std::string::npos);
-  EXPECT_NE(profile_of(plan).after_absent.find("host takes time"), std::string::npos);
+  test::expect_contains(profile_of(plan).beside_absent, "host takes time");
+  test::expect_contains(profile_of(plan).after_absent, "host takes time");
   plan = random_plan(random);
   plan.contention.emplace_back();
-  EXPECT_NE(profile_of(plan).beside_absent.find("slow one another"), std::string::npos);
+  test::expect_contains(profile_of(plan).beside_absent, "slow one another");
   EXPECT_EQ(profile_of(plan).after_absent, "");
   const Profile profile = profile_of(plan);
   EXPECT_THROW(BatchedForm(profile, {}, Travel::beside_backward), std::logic_error);

@@ -13,6 +13,7 @@
 #include "core/base/statistics.hpp"
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/fit/split.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -461,17 +462,11 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
   models.models.front().workspaces[{conv(64, 14, 64, 3), 2}] = Bytes(4096);
   const std::string good = kernel_models_json(models);
   const auto refused = [&](const std::string& from, const std::string& to) {
-    std::string text = good;
-    const auto at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-    try {
-      (void)kernel_models_from_json(text, "kernels.json");
-      ADD_FAILURE() << to << " was taken";
-    } catch (const ConfigError& error) {
-      EXPECT_NE(std::string(error.what()).find("kernels.json"), std::string::npos);
-      EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos);
-    }
+    const std::string text = test::replaced(good, from, to);
+    const std::string error =
+        test::config_error([&] { (void)kernel_models_from_json(text, "kernels.json"); });
+    test::expect_contains(error, "kernels.json");
+    EXPECT_EQ(error.find("json.exception"), std::string::npos);
   };
   refused("dlscale.kernels", "dlscale.machine");
   refused("\"version\": 9", "\"version\": 8");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -115,12 +116,8 @@ TEST(KernelSamples, RefuseWhatContradictsItself) {
     measurement.axes[axis] = value;
     const std::vector files{synthetic::file("a.jsonl", {measurement})};
     LeftOut left_out;
-    try {
-      (void)kernel_samples(files, left_out);
-      ADD_FAILURE() << axis << " = " << value << " was taken";
-    } catch (const ConfigError& error) {
-      EXPECT_NE(std::string(error.what()).find("a.jsonl"), std::string::npos) << error.what();
-    }
+    test::expect_contains(test::config_error([&] { (void)kernel_samples(files, left_out); }),
+                          "a.jsonl");
   };
   refused("batch", "0");
   refused("batch", "four");

@@ -11,6 +11,7 @@
 #include "model/calibrate/calibrate.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "tests/core/full_disk.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {
@@ -68,16 +69,15 @@ TEST(MachineJson, RefusesANetworkThatCarriesNothing) {
   ASSERT_NE(at, std::string::npos);
   text.replace(at, stated.size(), "\"efficiency\": 1e-308");
   EXPECT_NO_THROW(machine_from_json(whole, "m.json"));
-  EXPECT_NE(machine_failure(text).find("is out of [0.000001, 1]"), std::string::npos)
-      << machine_failure(text);
+  test::expect_contains(machine_failure(text), "is out of [0.000001, 1]");
 }
 
 TEST(MachineJson, KnowsTheRuleOfAllReduceByItsWord) {
-  EXPECT_NE(machine_failure(machine_with("\"blackwell\"", "\"kepler\"")).find("/cluster/nccl/gpu"),
-            std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\""))
-                .find("hierarchical"),
-            std::string::npos);
+  test::expect_contains(machine_failure(machine_with("\"blackwell\"", "\"kepler\"")),
+                        "/cluster/nccl/gpu");
+  test::expect_contains(
+      machine_failure(machine_with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\"")),
+      "hierarchical");
 }
 
 class TemporaryFolder : public testing::Test {
@@ -137,8 +137,7 @@ TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
   EXPECT_EQ(predict_message(older, eight, Bytes(1e6))->time.value,
             predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.value);
   json["algorithms"][0]["chosen_by"] = "fate";
-  EXPECT_NE(machine_failure(json.dump()).find("m.json: /algorithms/0/chosen_by"),
-            std::string::npos);
+  test::expect_contains(machine_failure(json.dump()), "m.json: /algorithms/0/chosen_by");
   ASSERT_EQ(json.erase("algorithms"), 1U);
   EXPECT_TRUE(machine_from_json(json.dump(), "m.json").algorithms.empty());
 }
@@ -182,8 +181,7 @@ TEST(MachineJson, ReadsSpreadsOfFilesWithoutWhatTravelsBothWays) {
   EXPECT_EQ(predict_message(read, eight, Bytes(1e6))->time.high,
             predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.high);
   json["algorithms"][0]["ranges"][0]["spread_si"].erase(3);
-  EXPECT_NE(machine_failure(json.dump()).find("spread_si has neither 4 nor 5 rows"),
-            std::string::npos);
+  test::expect_contains(machine_failure(json.dump()), "spread_si has neither 4 nor 5 rows");
 }
 
 TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
@@ -206,57 +204,49 @@ TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
   EXPECT_EQ(unknown.backend, "unknown");
   EXPECT_TRUE(unknown.libraries.empty());
   json["measured_on"] = {{"cpu", "a CPU"}};
-  EXPECT_NE(machine_failure(json.dump()).find("m.json: /measured_on"), std::string::npos);
+  test::expect_contains(machine_failure(json.dump()), "m.json: /measured_on");
 }
 
 TEST(MachineJson, HasTheUnitInEveryKey) {
   const std::string text = machine_json(machine_sample());
   for (const char* key : {"\"time_s\"", "\"alpha_s\"", "\"beta_s_per_byte\"", "\"from_bytes\"",
                           "\"memory_bandwidth_bytes_per_s\"", "\"peak_flops_per_s\""}) {
-    EXPECT_NE(text.find(key), std::string::npos) << key;
+    test::expect_contains(text, key);
   }
 }
 
 TEST(MachineJson, NamesTheFileAndThePlaceOfAnError) {
-  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": \"one\""))
-                .find("m.json: /cluster/nodes"),
-            std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 0")).find("out of"),
-            std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 1e400")).find("m.json"),
-            std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"nodes\": 1", "\"nods\": 1")).find("nodes"),
-            std::string::npos);
+  test::expect_contains(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": \"one\"")),
+                        "m.json: /cluster/nodes");
+  test::expect_contains(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 0")), "out of");
+  test::expect_contains(machine_failure(machine_with("\"nodes\": 1", "\"nodes\": 1e400")),
+                        "m.json");
+  test::expect_contains(machine_failure(machine_with("\"nodes\": 1", "\"nods\": 1")), "nodes");
 }
 
 TEST(MachineJson, RefusesUnknownDoubleAndMissingKeys) {
-  EXPECT_NE(
-      machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"x\": 1")).find("\"x\""),
-      std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"fitted\": false"))
-                .find("twice"),
-            std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"fitted\": true,", "")).find("fitted"),
-            std::string::npos);
+  test::expect_contains(
+      machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"x\": 1")), "\"x\"");
+  test::expect_contains(
+      machine_failure(machine_with("\"fitted\": true", "\"fitted\": true, \"fitted\": false")),
+      "twice");
+  test::expect_contains(machine_failure(machine_with("\"fitted\": true,", "")), "fitted");
 }
 
 TEST(MachineJson, RefusesOtherSchemasAndVersions) {
   EXPECT_NE(machine_failure(machine_with("dlscale.machine", "dlscale.result")), "");
-  EXPECT_NE(machine_failure(machine_with("\"version\": 1", "\"version\": 2")).find("version"),
-            std::string::npos);
+  test::expect_contains(machine_failure(machine_with("\"version\": 1", "\"version\": 2")),
+                        "version");
 }
 
 TEST(MachineJson, RefusesImpossibleValues) {
-  EXPECT_NE(machine_failure(machine_with("\"pass\": \"forward\"", "\"pass\": \"sideways\""))
-                .find("sideways"),
-            std::string::npos);
+  test::expect_contains(
+      machine_failure(machine_with("\"pass\": \"forward\"", "\"pass\": \"sideways\"")), "sideways");
   EXPECT_NE(machine_failure(machine_with("\"low\": ", "\"low\": 1e300, \"was\": ")), "");
-  EXPECT_NE(
-      machine_failure(machine_with("\"latency_s\": 0.0", "\"latency_s\": -1.0")).find("latency_s"),
-      std::string::npos);
-  EXPECT_NE(machine_failure(machine_with("\"segments\": [", "\"segments\": [], \"x\": ["))
-                .find("segments"),
-            std::string::npos);
+  test::expect_contains(machine_failure(machine_with("\"latency_s\": 0.0", "\"latency_s\": -1.0")),
+                        "latency_s");
+  test::expect_contains(
+      machine_failure(machine_with("\"segments\": [", "\"segments\": [], \"x\": [")), "segments");
 }
 
 TEST(MachineJson, RefusesWhatIsNotJson) {

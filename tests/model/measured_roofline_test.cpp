@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "model/roofline/kernels/memory_levels.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -251,17 +253,20 @@ TEST(MeasuredRoofline, HasAPeakOfItsOwnInEachPrecision) {
 }
 
 TEST(MeasuredRoofline, SaysWhatIsMissing) {
-  const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& word) {
+  using Axes = std::map<std::string, std::string>;
+  const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& benchmark,
+                        const Axes& axes) {
     try {
       (void)measured_roofline(files, {}, threads);
-      ADD_FAILURE() << word;
-    } catch (const ConfigError& error) {
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+      ADD_FAILURE() << benchmark;
+    } catch (const RemediableError& error) {
+      EXPECT_EQ(error.remedy.subject, benchmark);
+      EXPECT_EQ(Axes(error.remedy.axes.begin(), error.remedy.axes.end()), axes);
     }
   };
-  lacks(two_levels(), 2, "bench memory --threads 2");
-  lacks({two_levels().front()}, 1, "bench peak --dtype f32 --threads 1");
-  lacks({}, 1, "bench memory");
+  lacks(two_levels(), 2, "memory", {{"threads", "2"}});
+  lacks({two_levels().front()}, 1, "peak", {{"dtype", "f32"}, {"threads", "1"}});
+  lacks({}, 1, "memory", {{"threads", "1"}});
 }
 
 TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {

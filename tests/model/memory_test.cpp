@@ -9,6 +9,7 @@
 #include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/notes_of.hpp"
 #include "train/engine/program_plan.hpp"
 
@@ -119,9 +120,8 @@ TEST_F(OnH200, WhatMayNotFitIsNoted) {
 
 TEST_F(OnH200, WhatCannotFitIsRefusedWithWhatDoes) {
   const std::string problem = refusal(2 * largest_);
-  EXPECT_NE(problem.find("parameters and activations alone"), std::string::npos) << problem;
-  EXPECT_NE(problem.find("Ask for --batch " + std::to_string(largest_)), std::string::npos)
-      << problem;
+  test::expect_contains(problem, "parameters and activations alone");
+  test::expect_contains(problem, "Ask for a batch of " + std::to_string(largest_));
   EXPECT_THROW(layer_times(network_, machine_, run_of(2 * largest_)), ConfigError);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {
@@ -137,7 +138,7 @@ TEST(MessageJudge, LeavesOutByNameWhatCannotBeJudged) {
   lonely.samples.resize(1);
   const MessageJudgement judgement = judge_messages(std::vector{rings(), lonely});
   ASSERT_EQ(judgement.left_out.size(), 1U);
-  EXPECT_NE(judgement.left_out.front().find("all_reduce by ring"), std::string::npos);
+  test::expect_contains(judgement.left_out.front(), "all_reduce by ring");
   EXPECT_THROW(judge_messages(std::vector{lonely}), ConfigError);
 }
 
@@ -189,8 +190,8 @@ TEST(MessageFamilies, RefuseMessagesThatNobodySends) {
     return "nothing was thrown";
   };
   const std::string gossip = complaint(message_row("gossip", 2, 2, 64, 1e-6));
-  EXPECT_NE(gossip.find("comm.jsonl: "), std::string::npos) << gossip;
-  EXPECT_NE(gossip.find("collective = \"gossip\", which is none"), std::string::npos) << gossip;
+  test::expect_contains(gossip, "comm.jsonl: ");
+  test::expect_contains(gossip, "collective = \"gossip\", which is none");
   for (const char* known : {"pairs", "bandwidth", "bidirectional", "barrier", "sendrecv"}) {
     EXPECT_EQ(complaint(message_row(known, 2, 2, 64, 1e-6)), "nothing was thrown") << known;
   }

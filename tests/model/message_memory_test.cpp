@@ -10,6 +10,7 @@
 #include "model/calibrate/graph_launch.hpp"
 #include "model/calibrate/left_out.hpp"
 #include "model/calibrate/measured_on.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -94,7 +95,7 @@ TEST_F(MessageMemories, ThatTookTheWayThroughTheHostAreOfTheLibraryThatTrains) {
   // Not to be mixed with the same library that takes memory of GPUs itself.
   results.push_back(of_device_memory(results_));
   for (Measurement& m : results.back().measurements) m.axes["library"] = "Open MPI 4.1.4";
-  EXPECT_NE(refusal_of(of_a_gpu(results)).find("of several libraries"), std::string::npos);
+  test::expect_contains(refusal_of(of_a_gpu(results)), "of several libraries");
 }
 
 TEST_F(MessageMemories, OtherThanThoseOfGradientsAreNoPartOfAMachine) {
@@ -192,8 +193,7 @@ TEST_F(MessageMemories, AreWhatMessagesSayWhereNothingWasComputed) {
   ResultFile host = results_[1];
   std::erase_if(host.measurements, [](const Measurement& m) { return m.benchmark != "comm"; });
   EXPECT_EQ(calibrate(two_workers(), std::vector{host}).collectives.at(0).memory, "host");
-  EXPECT_NE(refusal_of({host, device}).find("nothing tells where its gradients lie"),
-            std::string::npos);
+  test::expect_contains(refusal_of({host, device}), "nothing tells where its gradients lie");
 }
 
 // What giving a graph takes, from the rows of bench device.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/calibrate/calibrate.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
@@ -69,7 +70,7 @@ TEST_F(Messages, TakeAStatedLinkInPlaceOfOneMeasured) {
   EXPECT_EQ(seconds(4, 2, 1e8), 7);  // from the cluster's data sheet, which measuring beats
   machine_.inter_node_stated = true;
   EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);  // as above
-  EXPECT_NE(all(notes_.all()).find("0.1 GB/s, 1000 us"), std::string::npos);
+  test::expect_contains(all(notes_.all()), "0.1 GB/s, 1000 us");
   EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);  // within a node nothing changes
 }
 
@@ -95,7 +96,7 @@ TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   EXPECT_TRUE(notes_.all().empty()) << all(notes_.all());
   machine_.collectives.pop_back();
   EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
-  EXPECT_NE(all(notes_.all()).find("with waiting by spin"), std::string::npos);
+  test::expect_contains(all(notes_.all()), "with waiting by spin");
 }
 
 /// A ring over the links that the all-reduces on 2 ranks cross: as long as those of 2 / p of the
@@ -119,11 +120,9 @@ TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
   for (const double bytes : {8192.0, 1e7}) {
     EXPECT_NEAR(seconds(8, 8, bytes) / ring_seconds_on(8, bytes), 1, 0.02) << bytes;
   }
-  EXPECT_NE(all(notes_.all())
-                .find("all-reduce extrapolated in ranks by the closed form "
-                      "of ring, fitted to 2, 3, 4 ranks"),
-            std::string::npos)
-      << all(notes_.all());
+  test::expect_contains(all(notes_.all()),
+                        "all-reduce extrapolated in ranks by the closed form "
+                        "of ring, fitted to 2, 3, 4 ranks");
   const Placement eight{8, 8};
   EXPECT_EQ(MessageTimes(machine_, eight, schedule_, notes_).source(Bytes(1e6)),
             TimeSource::extrapolated);
@@ -157,7 +156,7 @@ TEST_F(Messages, FollowFromMessagesBetweenTwoRanksWhereNoAllReduceWasMeasured) {
   // and m / 4 … m / 2; few bytes travel whole, twice.
   EXPECT_NEAR(seconds(4, 1, 1e8), 4 * 40e-6 + 1.5 * 1e8 * 0.2e-9, 1e-12);
   EXPECT_NEAR(seconds(4, 1, 64), 2 * (20e-6 + 64 * 0.5e-9), 1e-12);
-  EXPECT_NE(all(notes_.all()).find("adding taken as nothing"), std::string::npos);
+  test::expect_contains(all(notes_.all()), "adding taken as nothing");
   EXPECT_EQ(MessageTimes(machine_, {4, 1}, schedule_, notes_).source(Bytes(64)),
             TimeSource::extrapolated);
   machine_.reduction.emplace();
@@ -199,9 +198,8 @@ TEST_F(Messages, AreAGuessOnMoreRanksWhereFewerDidNotForetellThoseMeasured) {
   machine_ = calibrate(two_workers(), measured);
   EXPECT_GT(seconds(8, 8, 1e7), 0);
   const std::string notes = all(notes_.all());
-  EXPECT_NE(notes.find("all-reduce on more ranks is a guess here"), std::string::npos) << notes;
-  EXPECT_NE(notes.find("fitted to fewer ranks, those on 4 were off by"), std::string::npos)
-      << notes;
+  test::expect_contains(notes, "all-reduce on more ranks is a guess here");
+  test::expect_contains(notes, "fitted to fewer ranks, those on 4 were off by");
 }
 
 TEST_F(Messages, GrowWithRanks) {

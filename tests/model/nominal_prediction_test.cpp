@@ -18,6 +18,7 @@
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/data_sheet_shares.hpp"
 #include "model/topology/nccl.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/notes_of.hpp"
 
 /// Predictions from data sheets.
@@ -63,8 +64,7 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
   EXPECT_EQ(bytes.notes, first.notes);
   EXPECT_EQ(first.bound, "input");
   for (const Prediction& p : predictions) {
-    EXPECT_TRUE(mentions(p, "An estimate and no bound")) << all(p.notes);
-    EXPECT_FALSE(mentions(p, "lower bound")) << all(p.notes);
+    EXPECT_TRUE(mentions(p, NoteKind::data_sheets)) << all(p.notes);
     ASSERT_TRUE(p.closed_form);
     EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
     EXPECT_LE(p.efficiency, 1 + 1e-9);
@@ -159,7 +159,7 @@ TEST(NominalPrediction, TakesTheQuickestAllReduceForEachMessageWhereNoneIsStated
   const std::string said = all(notes.all());
   for (const char* one : {"here double binary trees of nodes", "here rings within nodes and across",
                           "here a ring over the slowest"}) {
-    EXPECT_NE(said.find(one), std::string::npos) << said;
+    test::expect_contains(said, one);
   }
 }
 
@@ -261,16 +261,14 @@ TEST(SheetEvidence, IsNamedWhereAPredictionLeavesIt) {
   EXPECT_EQ(unlike("dgx1", DType::f16, 128), "");
   EXPECT_EQ(unlike("dgx1", DType::f16, 64), "");
   EXPECT_EQ(unlike("dgx_h100", DType::f16, 128), "") << "two sets have H100 in f16";
-  EXPECT_NE(unlike("dgx1", DType::f16, 32).find("batches of 128 and more, not of 32"),
-            std::string::npos);
-  EXPECT_NE(unlike("dgx_a100", DType::f32, 128).find("TF32"), std::string::npos);
-  EXPECT_NE(unlike("dgx_h100", DType::tf32, 256).find("TFLOP/s in tf32, this one 494.7"),
-            std::string::npos);
-  EXPECT_NE(unlike("h200x8", DType::f16, 256).find("GB/s, this one 4800"), std::string::npos);
-  EXPECT_NE(unlike("dgx_h100", DType::bf16, 256).find("none is in bf16"), std::string::npos);
+  test::expect_contains(unlike("dgx1", DType::f16, 32), "batches of 128 and more, not of 32");
+  test::expect_contains(unlike("dgx_a100", DType::f32, 128), "TF32");
+  test::expect_contains(unlike("dgx_h100", DType::tf32, 256), "TFLOP/s in tf32, this one 494.7");
+  test::expect_contains(unlike("h200x8", DType::f16, 256), "GB/s, this one 4800");
+  test::expect_contains(unlike("dgx_h100", DType::bf16, 256), "none is in bf16");
   Cluster processor = load_cluster("p40x16");
   processor.device.kind = DeviceKind::cpu;
-  EXPECT_NE(beyond_evidence(processor, p40_run(32)).find("not of processors"), std::string::npos);
+  test::expect_contains(beyond_evidence(processor, p40_run(32)), "not of processors");
 }
 
 TEST(NominalPrediction, SaysWhereItsIntervalRestsOnOtherTrainings) {
@@ -319,8 +317,7 @@ TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
   };
   const NcclModel nccl(machine.cluster.nccl.value(), {64, 8});
   EXPECT_DOUBLE_EQ(time(64), nccl.choose(1_MiB).time.si());
-  EXPECT_NE(report::note_text(notes.all().front()).find("NCCL's own cost model"),
-            std::string::npos);
+  test::expect_contains(report::note_text(notes.all().front()), "NCCL's own cost model");
   machine.cluster.all_reduce = AllReduceRule::hierarchical;
   const double two_levels = hierarchical_all_reduce(machine.cluster, {64, 8}, 1_MiB).si();
   EXPECT_NEAR(time(64), two_levels, 1e-12 * two_levels);
@@ -346,14 +343,13 @@ TEST(NominalPrediction, TakesEveryCollectiveFromTheModelOfNccl) {
     EXPECT_LT(time.low, time.value);
     EXPECT_GE(time.high, time.value);
     const std::string name(to_string(each));
-    EXPECT_NE(all(notes.all()).find(name + " by NCCL's own cost model (3.9), not measured: ring"),
-              std::string::npos)
-        << all(notes.all());
+    test::expect_contains(all(notes.all()),
+                          name + " by NCCL's own cost model (3.9), not measured: ring");
   }
   machine.cluster.all_reduce = AllReduceRule::hierarchical;
   Notes notes;
   static_cast<void>(seconds(Collective::all_gather, notes));
-  EXPECT_NE(all(notes.all()).find("half of an all-reduce"), std::string::npos);
+  EXPECT_TRUE(mentions(notes.all(), NoteKind::collective_half));
 }
 
 TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {

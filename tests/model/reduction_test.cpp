@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/calibrate/calibrate.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {
@@ -35,7 +36,7 @@ TEST(ReductionByDifference, FindsWhatAByteCosts) {
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->per_byte.value.si(), gamma_of_links, 1e-14);
   EXPECT_LE(found->per_byte.low, found->per_byte.value);
-  EXPECT_NE(found->from.find("reduce less broadcast by binomial"), std::string::npos);
+  test::expect_contains(found->from, "reduce less broadcast by binomial");
 }
 
 TEST(ReductionByDifference, SaysNothingWithoutAPairOrADifference) {
@@ -96,7 +97,7 @@ TEST(Calibrate, TakesReductionFromMessagesBeforeMemory) {
   const Machine by_memory = calibrate(two_workers(), memory);
   ASSERT_TRUE(by_memory.reduction);
   EXPECT_NEAR(by_memory.reduction->per_byte.value.si(), 0.3e-9, 1e-15);
-  EXPECT_NE(by_memory.reduction->from.find("bench memory"), std::string::npos);
+  test::expect_contains(by_memory.reduction->from, "bench memory");
 
   std::vector<Measurement> rows = rows_of(trees(collective::Collective::reduce, gamma_of_links));
   for (Measurement& row : rows_of(trees(collective::Collective::broadcast, gamma_of_links))) {

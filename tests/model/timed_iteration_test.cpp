@@ -179,7 +179,7 @@ TEST(TimedCosts, AreTheLineThroughWhatWasTimed) {
   EXPECT_EQ(notes.all().size(), 1U);
   (void)timed_cost(on_a_line(), 4, Bytes(1e7), notes);
   ASSERT_EQ(notes.all().size(), 2U);
-  expect_contains(report::note_text(notes.all()[1]), "the line was extended");
+  EXPECT_EQ(notes.all()[1].kind, NoteKind::timed_line_extended);
 }
 
 TEST(TimedCosts, OfRanksOrSizesThatWereNotTimedAreRefused) {

@@ -16,6 +16,7 @@
 #include "model/what_if/faster.hpp"
 #include "model/what_if/other_device.hpp"
 #include "model/what_if/stated_inputs.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -76,7 +77,7 @@ std::string refusal(const Machine& machine, const Stated& inputs) {
 
 void expect_refused(const Machine& machine, const Stated& inputs, const std::string& why) {
   const std::string text = refusal(machine, inputs);
-  EXPECT_NE(text.find(why), std::string::npos) << text;
+  test::expect_contains(text, why);
 }
 
 /// What is made faster and slower again is as it was, and faster hardware never takes longer.
@@ -194,10 +195,10 @@ TEST(StatedInputs, AreALinkOfTheirOwnBetweenNodesOfAFittedMachine) {
 
 TEST(StatedInputs, AreRefusedWithAReason) {
   expect_refused(p40(), {{"inter_node.bandwith", "1 GB/s"}}, "inter_node.bandwidth");
-  expect_refused(p40(), {{"inter_node.bandwidth", "1"}}, "--set inter_node.bandwidth");
-  expect_refused(p40(), {{"inter_node.bandwidth", "0 GB/s"}}, "--set inter_node.bandwidth");
-  expect_refused(p40(), {{"inter_node.bandwidth", "-1 GB/s"}}, "--set inter_node.bandwidth");
-  expect_refused(p40(), {{"inter_node.latency", "-1 us"}}, "--set inter_node.latency");
+  expect_refused(p40(), {{"inter_node.bandwidth", "1"}}, "the stated inter_node.bandwidth");
+  expect_refused(p40(), {{"inter_node.bandwidth", "0 GB/s"}}, "the stated inter_node.bandwidth");
+  expect_refused(p40(), {{"inter_node.bandwidth", "-1 GB/s"}}, "the stated inter_node.bandwidth");
+  expect_refused(p40(), {{"inter_node.latency", "-1 us"}}, "the stated inter_node.latency");
   expect_refused(p40(), {{"host.cores", "1.5"}}, "whole number");
   expect_refused(p40(), {{"host.cores", "0"}}, "whole number");
   expect_refused(p40(), {{"host.cores", "2"}, {"host.cores", "3"}}, "twice");

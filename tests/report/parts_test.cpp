@@ -367,7 +367,7 @@ TEST(KernelStudy, GivesTheShareOfTheMeasuredRoofline) {
 
 TEST(KernelStudy, SaysWhyThereIsNoRoofline) {
   const std::vector<ResultFile> alone{samples::algorithms()};
-  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "dlscale bench memory"));
+  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "Measure the memory"));
   std::vector<ResultFile> two_hosts{samples::algorithms(), samples::memory()};
   two_hosts.back().header.environment.host_hash = "another";
   const KernelStudy study(two_hosts);

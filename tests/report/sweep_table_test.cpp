@@ -235,8 +235,8 @@ model::Explanation explained() {
   return {prediction,
           {{"backward", 0.5 * total, 0.6 * total}},
           {{"device.peak", 0.95 * total, 1.06 * total}, {"host.decode", total, total}},
-          {{"--fuse relu", 0.8 * total, 1.25 * prediction.images_per_s, ""},
-           {"--batch 64", {}, 0, "it does not fit."}}};
+          {{"fuse", "relu", 0.8 * total, 1.25 * prediction.images_per_s, ""},
+           {"batch", "64", {}, 0, "it does not fit."}}};
 }
 
 TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
@@ -254,7 +254,7 @@ TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
   EXPECT_EQ(cell(document.tables[2], 0, "gain"), "+25.0 %");
   EXPECT_TRUE(contains(document.tables[2].notes.front(), "it does not fit."));
   EXPECT_TRUE(contains(document.lead, "device.peak counts most: -5.0 %")) << document.lead;
-  EXPECT_TRUE(contains(document.lead, "--fuse relu helps most: +25.0 %")) << document.lead;
+  EXPECT_TRUE(contains(document.lead, "fuse relu helps most: +25.0 %")) << document.lead;
   EXPECT_EQ(document.records.rows.size(), 6U);
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.explanation");

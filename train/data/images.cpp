@@ -10,7 +10,7 @@ void check_normalisation(const backend::ComputeDevice& device, Normalisation nor
   if (normalisation == Normalisation::host || device.own_memory()) return;
   throw ConfigError(fmt::format(
       "{} computes on the host, where the loader threads normalise pictures: bytes would spare no "
-      "copy. Train with --normalize host.",
+      "copy. Normalise them on the host.",
       device.name()));
 }
 

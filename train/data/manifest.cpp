@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
+#include "core/base/remedy.hpp"
 #include "core/text/json_problem.hpp"
 #include "train/data/data.hpp"
 #include "train/data/file.hpp"
@@ -20,10 +21,14 @@ namespace fs = std::filesystem;
 constexpr const char* schema = "dlscale.data_set";
 constexpr int version = 1;
 
+Remedy making(const fs::path& root) {
+  return {.job = Job::make_data_set, .subject = root.string()};
+}
+
 [[noreturn]] void refuse_manifest(const fs::path& path, const std::string& problem) {
-  throw ConfigError(
-      fmt::format("{}: {}. Delete it and make the data set again: dlscale data make --out {}",
-                  path.string(), problem, path.parent_path().string()));
+  throw RemediableError(
+      fmt::format("{}: {}. Delete it and make the data set again.", path.string(), problem),
+      making(path.parent_path()));
 }
 
 json to_json(const DataSetSpec& spec) {
@@ -100,8 +105,8 @@ void check_folder(const fs::path& root) {
     problem = "has no manifest.json, so it is not a (finished) data set";
   }
   if (problem == nullptr) return;
-  throw ConfigError(fmt::format("{} {}. Make a data set: dlscale data make --out {}", root.string(),
-                                problem, root.string()));
+  throw RemediableError(fmt::format("{} {}. Make a data set.", root.string(), problem),
+                        making(root));
 }
 
 void check_picture(const fs::path& root, const DataSet::Picture& picture) {
@@ -112,10 +117,11 @@ void check_picture(const fs::path& root, const DataSet::Picture& picture) {
       error ? fmt::format("cannot be read ({})", error.message())
             : fmt::format("is truncated or was replaced: it has {} bytes, the manifest says {}",
                           bytes, picture.bytes);
-  throw ConfigError(fmt::format(
-      "{} {}. Restore it; in a set that dlscale made, \"dlscale data make --out {}\" with the same "
-      "options writes it again.",
-      picture.path.string(), problem, root.string()));
+  throw RemediableError(
+      fmt::format("{} {}. Restore it; a set that dlscale made can be made again with the same "
+                  "options.",
+                  picture.path.string(), problem),
+      making(root));
 }
 
 }  // namespace
@@ -161,10 +167,10 @@ DataSet open_data_set(const fs::path& root) {
     check_picture(root, data.pictures.back());
   }
   if (data.pictures.empty()) {
-    throw ConfigError(
-        fmt::format("{} names no pictures, so there is nothing to load. Make a data "
-                    "set: dlscale data make --out DIR",
-                    manifest_path(root).string()));
+    throw RemediableError(
+        fmt::format("{} names no pictures, so there is nothing to load. Make the data set again.",
+                    manifest_path(root).string()),
+        making(root));
   }
   return data;
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "train/data/file.hpp"
 
 namespace dlscale::train {
@@ -19,10 +20,11 @@ Seconds thread_time() {
 }
 
 [[noreturn]] void refuse_picture(const DataSet::Picture& picture, const std::string& why) {
-  throw ConfigError(fmt::format(
-      "{} is truncated, damaged or no JPEG ({}). Restore the file; in a set that dlscale made, "
-      "\"dlscale data make --out {}\" writes damaged pictures again.",
-      picture.path.string(), why, picture.path.parent_path().parent_path().string()));
+  throw RemediableError(
+      fmt::format("{} is truncated, damaged or no JPEG ({}). Restore the file; damaged pictures of "
+                  "a set that dlscale made can be made again.",
+                  picture.path.string(), why),
+      {.job = Job::make_data_set, .subject = picture.path.parent_path().parent_path().string()});
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void Replay::run(std::size_t stretch, const std::function<void()>& work) {
     try {
       known.recording = device_->record(work);
     } catch (const Unsupported& error) {
-      throw Unsupported(fmt::format("{} Train with --launch eager.", error.what()));
+      throw Unsupported(fmt::format("{} Launch kernels eagerly.", error.what()));
     }
   }
   known.recording->play();

@@ -93,15 +93,15 @@ class Operator {
 void expect_offer_on_devices(const CollectiveCall& call, Mode mode) {
   if (mode != Mode::blocking) {
     throw Unsupported(
-        fmt::format("MPI's {} calls are not relied on to take memory of GPUs. Use --mode blocking, "
-                    "or --memory host.",
+        fmt::format("MPI's {} calls are not relied on to take memory of GPUs. Use blocking calls, "
+                    "or memory of the host.",
                     to_string(mode)));
   }
   const bool halves = call.type == ElementType::bf16 || call.type == ElementType::f16;
   if (halves && reduces(call.collective)) {
     throw Unsupported(
-        fmt::format("MPI has no {}: dlscale adds it, in memory of the host. Use --comm nccl, or "
-                    "--memory host.",
+        fmt::format("MPI has no {}: dlscale adds it, in memory of the host. Use the communicator "
+                    "nccl, or memory of the host.",
                     to_string(call.type)));
   }
 }
@@ -181,7 +181,7 @@ int make_persistent(Collective collective, const Arguments& a, MPI_Request* requ
 int make_persistent(Collective, const Arguments&, MPI_Request*) {
   throw Unsupported(
       "This MPI has no persistent collectives, which came with MPI 4. Use an Open MPI 4 or newer "
-      "with its extensions, or MPICH 4, or another --mode.");
+      "with its extensions, or MPICH 4, or another mode.");
 }
 #endif
 

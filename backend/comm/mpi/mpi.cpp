@@ -194,8 +194,8 @@ std::unique_ptr<Communicator> connect_cuda() {
   if (!mpi_takes_device_memory()) {
     throw Unsupported(
         "This MPI does not take memory of a GPU: it was built without CUDA, found none, or cannot "
-        "say. Where there are GPUs use --comm nccl or mpi_staged, or an Open MPI or MPICH built "
-        "with CUDA; elsewhere --comm mpi.");
+        "say. Where there are GPUs use the communicator nccl or mpi_staged, or an Open MPI or "
+        "MPICH built with CUDA; elsewhere the communicator mpi.");
   }
   return connect(std::move(session), Takes::device_memory);
 }

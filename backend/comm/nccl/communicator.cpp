@@ -16,8 +16,8 @@
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/exchange.hpp"
 #include "backend/comm/nccl/link.hpp"
-#include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/preconditions.hpp"
+#include "backend/comm/nccl/profile.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
@@ -50,8 +50,8 @@ std::unique_ptr<PreparedCollective> prepare_on(Link& link, const CollectiveCall&
   expect_well_made(call, link.end().rank, link.end().size);
   if (mode != Mode::blocking) {
     throw Unsupported(
-        fmt::format("Calls with a GPU's memory are blocking, not {}. Use --mode blocking, or "
-                    "--memory host.",
+        fmt::format("Calls with a GPU's memory are blocking, not {}. Use blocking calls, or "
+                    "memory of the host.",
                     to_string(mode)));
   }
   return std::make_unique<OnLink>(link, call);

@@ -136,7 +136,7 @@ Exchange exchange_of(const CollectiveCall& call, Rank rank, int ranks) {
   if (in_place && call.collective == backend::Collective::reduce_scatter) {
     throw Unsupported(
         "NCCL leaves the block of a reduce_scatter in place where it lies in the message, not at "
-        "the beginning. Measure it out of place: --in-place no.");
+        "the beginning. Measure it out of place.");
   }
   const std::size_t parts = in_blocks(call.collective) ? static_cast<std::size_t>(ranks) : 1;
   const Element element = broadcasts ? Element::u8 : element_of(call.type);

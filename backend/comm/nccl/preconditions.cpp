@@ -16,7 +16,7 @@ void check_gpus(std::span<const RankGpu> gpus) {
     if (gpus[rank].device < 0) {
       throw Unsupported(fmt::format(
           "Rank {} sees no GPU, and NCCL needs one for each rank. Start the ranks where there are "
-          "GPUs, or choose another communicator (--comm).",
+          "GPUs, or choose another communicator.",
           rank));
     }
     const auto others = gpus.first(rank);
@@ -34,8 +34,8 @@ void expect_queues_for_two_links(int ranks, const char* value) {
   if (ranks == 1 || value == nullptr || std::string_view(value) != "1") return;
   throw ConfigError(
       "CUDA_DEVICE_MAX_CONNECTIONS is 1, so that all that a rank gives its GPU is in one queue: "
-      "messages beside computing could wait for each other for ever. Unset it; a training can also "
-      "do with --schedule sequential.");
+      "messages beside computing could wait for each other for ever. Unset it; the "
+      "schedule sequential needs only one.");
 }
 
 std::string obstacle_on_any(Communicator& over, const std::function<void()>& work) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 #include "model/roofline/fit/beyond_fits.hpp"
 #include "model/roofline/fit/fold_fits.hpp"
@@ -260,24 +261,24 @@ KernelJudgement judge_kernels(std::span<const KernelSample> samples, const Choic
     if (trains) kernels.insert(sample.what.kernel);
   }
   if (training.empty() || judging.empty()) {
-    throw ConfigError(
+    throw RemediableError(
         fmt::format("all {} measured convolutions stand on one side of the split, so that no fit "
-                    "can be judged on what it has not seen. Measure more shapes: dlscale bench "
-                    "conv --network resnet50,googlenet,vgg16,alexnet --algorithms all.",
-                    samples.size()));
+                    "can be judged on what it has not seen. Measure more shapes.",
+                    samples.size()),
+        {.subject = "conv",
+         .axes = {{"network", "resnet50,googlenet,vgg16,alexnet"}, {"algorithms", "all"}}});
   }
   std::vector<std::string> skipped;
   const KernelModels models = fit_kernels(training, skipped);
   Predicted unseen = predicted(judging, models);
   if (unseen.samples.empty()) {
-    throw ConfigError(
+    throw RemediableError(
         unseen.not_told.empty()
             ? "no algorithm was measured at 3 shapes or more of the training half, so that none "
-              "has a model to judge. Measure more layers or networks: dlscale bench conv "
-              "--algorithms all."
+              "has a model to judge. Measure more layers or networks."
             : "no convolution of the judging half is like one of the training half, so that no "
-              "model tells its time. Measure more layers or networks: dlscale bench conv "
-              "--algorithms all.");
+              "model tells its time. Measure more layers or networks.",
+        {.subject = "conv", .axes = {{"algorithms", "all"}}});
   }
   KernelJudgement judgement;
   judgement.training_kernels = static_cast<int>(kernels.size());

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 
 namespace dlscale::model {
 
@@ -22,9 +23,10 @@ HierarchicalRoofline::HierarchicalRoofline(FlopsPerSecond peak, std::vector<Memo
           });
   std::ranges::stable_sort(ceilings_, std::greater{}, &ArithmeticCeiling::rate);
   if (!valid) {
-    throw ConfigError(
+    throw RemediableError(
         "a roofline needs a peak and levels of memory, each larger and no faster than the one "
-        "before. Measure them again: dlscale bench memory.");
+        "before. Measure them again.",
+        {.subject = "memory"});
   }
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
 #include "model/fits/pool.hpp"
@@ -196,10 +197,10 @@ std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, Le
   }
   std::vector<KernelSample> samples = sorter.samples();
   if (samples.empty()) {
-    throw ConfigError(
+    throw RemediableError(
         "these results have no convolution in f32 on a rank alone, in the layout of training, so "
-        "nothing can be modelled. Measure some: dlscale bench conv --algorithms "
-        "all.");
+        "nothing can be modelled. Measure some.",
+        {.subject = "conv", .axes = {{"algorithms", "all"}}});
   }
   return samples;
 }

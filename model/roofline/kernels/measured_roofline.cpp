@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/roofline/kernels/memory_levels.hpp"
@@ -158,15 +159,18 @@ std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
 }
 
 /// The error for a missing ceiling of memory, or of arithmetic.
-ConfigError missing(bool of_memory, int threads, DType dtype) {
-  const std::string what =
-      of_memory ? "passes over memory" : fmt::format("arithmetic in {}", dtype_name(dtype));
-  const std::string bench =
-      of_memory ? "memory" : fmt::format("peak --dtype {}", dtype_name(dtype));
-  return ConfigError(fmt::format(
-      "the results hold no {} with --threads {} on a rank alone, so that the roofline is unknown. "
-      "Measure it on the same machine: dlscale bench {} --threads {}, and give both results.",
-      what, threads, bench, threads));
+RemediableError missing(bool of_memory, int threads, DType dtype) {
+  const std::string type(dtype_name(dtype));
+  Remedy remedy{.subject = of_memory ? "memory" : "peak"};
+  if (!of_memory) remedy.axes.emplace_back("dtype", type);
+  remedy.axes.emplace_back("threads", std::to_string(threads));
+  return {
+      fmt::format("the results hold no {} with {} threads on a rank alone, so that the roofline "
+                  "is unknown. Measure {} with as many threads on the same machine, and give "
+                  "both results.",
+                  of_memory ? "passes over memory" : "arithmetic in " + type, threads,
+                  of_memory ? "the memory" : "a peak of " + type),
+      std::move(remedy)};
 }
 
 }  // namespace

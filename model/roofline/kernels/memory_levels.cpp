@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -141,9 +142,10 @@ MemoryLevel level_over(const Stretch& stretch, std::span<const MeasuredBandwidth
 std::vector<MemoryLevel> levels_of(const std::vector<MeasuredBandwidth>& measured,
                                    std::optional<Bytes> last_cache, double tolerance) {
   if (measured.empty()) {
-    throw ConfigError(
+    throw RemediableError(
         "no bandwidth was measured over a range of working sets, so that the levels of the memory "
-        "are unknown. Measure them: dlscale bench memory.");
+        "are unknown. Measure them.",
+        {.subject = "memory"});
   }
   const Curve highest = highest_at_each_set(measured);
   Curve curve = without_outliers(highest);

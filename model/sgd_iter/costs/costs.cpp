@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/network/step.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/costs/storage_time.hpp"
@@ -41,11 +42,12 @@ Q at(const Estimate<Q>& estimate, Bound bound) {
   fail_expectation("bound is a Bound");
 }
 
-ConfigError missing(std::string_view what, std::string_view command) {
-  return ConfigError(
-      fmt::format("the machine holds no {}, so an iteration cannot be predicted. Measure "
-                  "it and calibrate again: {}.",
-                  what, command));
+RemediableError missing(std::string_view what, std::string benchmark) {
+  return {
+      fmt::format("the machine holds no {}, so an iteration cannot be predicted. Measure it and "
+                  "calibrate again.",
+                  what),
+      {.subject = std::move(benchmark)}};
 }
 
 double apart(int a, int b) {
@@ -287,9 +289,9 @@ void Costs::give_at_once(IterationCosts& costs) const {
 IterationCosts Costs::find() {
   check_device(machine_->cluster, *run_);
   check_memory(*network_, machine_->cluster, *run_, *notes_);
-  if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
-  if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
-  if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");
+  if (machine_->h2d.empty()) throw missing("host-to-device copy", "memory");
+  if (machine_->update.empty()) throw missing("parameter update", "update");
+  if (machine_->loaders.empty()) throw missing("input pipeline", "io");
   IterationCosts costs;
   costs.shape.loader_threads = run_->loader_threads;
   costs.shape.prefetch = run_->prefetch;
@@ -426,17 +428,18 @@ void check_device(const Cluster& cluster, const Run& run) {
   const auto refuse = [&](std::string_view what, std::string_view why, std::string_view instead) {
     throw ConfigError(fmt::format(
         "{} cannot be predicted on cluster {}, whose device is a processor ({}). Ask for {}, or "
-        "calibrate with --cluster and the cluster of the GPUs that were measured.",
+        "calibrate with the cluster of the GPUs that were measured.",
         what, cluster.name, why, instead));
   };
   if (run.input_copy != InputCopy::on_path) {
-    refuse("batches copied ahead", "it has no copy engine", "--input-copy on_path");
+    refuse("batches copied ahead", "it has no copy engine", "copies on the path");
   }
   if (run.normalisation != Normalisation::host) {
-    refuse("pictures normalised on the device", "it reads what the host wrote", "--normalize host");
+    refuse("pictures normalised on the device", "it reads what the host wrote",
+           "pictures normalised on the host");
   }
   if (run.launch != Launch::eager) {
-    refuse("graphs of kernels", "it launches none", "--launch eager");
+    refuse("graphs of kernels", "it launches none", "eager launches");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 #include "model/sgd_iter/kernels/unfused.hpp"
 #include "model/topology/data_sheet_shares.hpp"
@@ -20,7 +21,7 @@ namespace {
 std::string_view lacking(DType dtype) {
   if (dtype == DType::tf32) {
     return "Only devices that state it have units for it, and others compute f32 as f32: ask for "
-           "--dtype f32";
+           "f32";
   }
   return "Choose another precision";
 }
@@ -37,10 +38,10 @@ Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
   const DType units = computed_in(cluster.device, dtype);
   const auto peak = cluster.device.peak.find(units);
   if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
-    throw ConfigError(
-        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure: "
-                    "dlscale bench conv.",
-                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)));
+    throw RemediableError(
+        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure it.",
+                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)),
+        {.subject = "conv"});
   }
   if (units != dtype) {
     notes.add(NoteKind::no_peak,
@@ -101,11 +102,16 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
   }
   keep_comparable();
   if (measured_.empty()) {
-    throw ConfigError(fmt::format(
-        "the machine holds no kernel in {} with {} threads, so compute time is "
-        "unknown. Measure it: dlscale bench conv --network {} --passes all "
-        "--dtype {} --threads {}.",
-        dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
+    throw RemediableError(
+        fmt::format(
+            "the machine holds no kernel in {} with {} threads, so compute time is unknown. "
+            "Measure all passes of {} so.",
+            dtype_name(run.dtype), threads_, network.name()),
+        {.subject = "conv",
+         .axes = {{"network", network.name()},
+                  {"passes", "all"},
+                  {"dtype", std::string(dtype_name(run.dtype))},
+                  {"threads", std::to_string(threads_)}}});
   }
   if (ranks_on_node > 1) find_mean_pressure();
   find_usual_give();
@@ -350,11 +356,11 @@ Estimate<Seconds> KernelTimes::by_efficiency(Step step) const {
     like = "any kind and pass";
   }
   if (efficiency.empty()) {
-    throw ConfigError(
+    throw RemediableError(
         fmt::format("kernel \"{}\", {}, was not measured, and no measured kernel declares its "
-                    "work to judge it by. Measure it: dlscale bench conv --network {} "
-                    "--passes all.",
-                    key, pass_name(step.pass), network_->name()));
+                    "work to judge it by. Measure all passes of {}.",
+                    key, pass_name(step.pass), network_->name()),
+        {.subject = "conv", .axes = {{"network", network_->name()}, {"passes", "all"}}});
   }
   notes_->add(NoteKind::kernels_by_efficiency, {like}, {key});
   note_other_ranks(comparable_.front()->ranks_on_node, key);

@@ -101,7 +101,7 @@ std::string share_obstacle(const Network& network, const Cluster& cluster, const
   const Bytes memory = memory_of_rank(cluster, run);
   const int largest = largest_batch(network, cluster.device.kind, run, memory);
   if (largest == 0) return fmt::format("{}. {}", why, no_batch);
-  return fmt::format("{}. Ask for {} ranks or more, or for a smaller --global-batch.", why,
+  return fmt::format("{}. Ask for {} ranks or more, or for a smaller global batch.", why,
                      (global_batch + largest - 1) / largest);
 }
 
@@ -112,9 +112,9 @@ void check_memory(const Network& network, const Cluster& cluster, const Run& run
   if (need.total() <= memory) return;
   const int largest = largest_batch(network, cluster.device.kind, run, memory);
   if (const std::string why = memory_obstacle(network, cluster, run); !why.empty()) {
-    throw ConfigError(
-        fmt::format("{}. {}", why,
-                    largest > 0 ? fmt::format("Ask for --batch {} or less.", largest) : no_batch));
+    throw ConfigError(fmt::format(
+        "{}. {}", why,
+        largest > 0 ? fmt::format("Ask for a batch of {} or less.", largest) : no_batch));
   }
   const std::string needed = gigabytes(need.total());
   const std::string held = gigabytes(memory);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/remedy.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
@@ -56,10 +57,14 @@ bool is_chooser(std::string_view name) {
   return std::ranges::find(choosers, name) != choosers.end();
 }
 
+std::string refusal(std::string_view name, std::string_view why, std::string_view instead) {
+  const std::string asked = name == adding_switches ? "all-reduce by switches that add"
+                                                    : fmt::format("all-reduce by {}", name);
+  return fmt::format("{} cannot be predicted here: {}. {}", asked, why, instead);
+}
+
 [[noreturn]] void refuse(std::string_view name, std::string_view why, std::string_view instead) {
-  const std::string asked =
-      name == adding_switches ? "--sharp" : fmt::format("--all-reduce {}", name);
-  throw ConfigError(fmt::format("{} cannot be predicted here: {}. {}", asked, why, instead));
+  throw ConfigError(refusal(name, why, instead));
 }
 
 }  // namespace
@@ -79,7 +84,7 @@ void check_asked_all_reduce(std::string_view name) {
   const Algorithm* algorithm = collective::find(Collective::all_reduce, name);
   if (algorithm != nullptr && algorithm->traits.servers) {
     refuse(name, "it needs servers beside the ranks",
-           "Ask for --synchronisation parameter_server.");
+           "Ask for synchronisation by parameter servers.");
   }
   if (algorithm != nullptr && algorithm->traits.switches) {
     refuse(name, "it needs switches that add, of which no machine or cluster tells anything",
@@ -190,13 +195,14 @@ std::shared_ptr<const KnownLink> AskedAllReduce::link(LinkKind kind, Bytes trans
                                                       Bytes m) const {
   if (auto link = known(kind, transfer, m)) return link;
   const bool inter = kind == LinkKind::inter;
-  refuse(name_,
-         fmt::format("machine {} knows no latency and bandwidth {}", machine_->cluster.name,
-                     inter ? "between nodes" : "within a node"),
-         inter ? "Measure it (dlscale bench comm --collectives sendrecv on ranks of two nodes) and "
-                 "calibrate, or state it (--inter-node-bandwidth 10Gb/s)."
-               : "Measure it (dlscale bench comm --collectives sendrecv on ranks of one node) and "
-                 "calibrate.");
+  throw RemediableError(
+      refusal(name_,
+              fmt::format("machine {} knows no latency and bandwidth {}", machine_->cluster.name,
+                          inter ? "between nodes" : "within a node"),
+              inter ? "Measure messages between ranks of two nodes and calibrate, or state the "
+                      "bandwidth between nodes."
+                    : "Measure messages between ranks of one node and calibrate."),
+      {.subject = "comm", .axes = {{"collectives", "sendrecv"}}, .ranks = 2});
 }
 
 const FlatRounds& AskedAllReduce::rounds(const Algorithm& algorithm) const {

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/remedy.hpp"
 #include "core/collective/selection/parameter_servers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/kernels/affine_fits.hpp"
@@ -94,12 +95,14 @@ KnownLink server_link(const Machine& machine, const Run& run, LinkKind kind) {
   constexpr Bytes usual(1e6);  // size of a typical tensor, at which the line of a fit is read
   if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
   const bool inter = kind == LinkKind::inter;
-  throw ConfigError(fmt::format(
-      "--transport {} cannot be predicted here: machine {} knows no latency and bandwidth {}. "
-      "Measure it (dlscale bench comm --collectives sendrecv) and calibrate{}.",
-      transport_name(run.settings.transport), machine.cluster.name,
-      inter ? "between nodes" : "within a node",
-      inter ? ", or state it (--inter-node-bandwidth 10Gb/s)" : ""));
+  throw RemediableError(
+      fmt::format(
+          "transport {} cannot be predicted here: machine {} knows no latency and bandwidth "
+          "{}. Measure messages between two ranks and calibrate{}.",
+          transport_name(run.settings.transport), machine.cluster.name,
+          inter ? "between nodes" : "within a node",
+          inter ? ", or state the bandwidth between nodes" : ""),
+      {.subject = "comm", .axes = {{"collectives", "sendrecv"}}, .ranks = 2});
 }
 
 TimeSource source_of(const KnownLink& link) {
@@ -160,10 +163,10 @@ ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalanc
   const bool by_host = transport_ == Transport::grpc || callers != Callers::ranks;
   if (by_host && machine.cluster.device.kind == DeviceKind::gpu) {
     if (machine.h2d.empty()) {
-      throw ConfigError(
+      throw RemediableError(
           "the machine holds no host-to-device copy, which gradients for servers take, too. "
-          "Measure "
-          "it and calibrate again: dlscale bench memory.");
+          "Measure it and calibrate again.",
+          {.subject = "memory"});
     }
     copy_ = &noted_nearest(machine, machine.h2d, Conditions(run), "the host-to-device copy", notes)
                  .cost;

@@ -182,7 +182,7 @@ TEST_F(E2e, TrainsTheSameWithFusedRelus) {
   EXPECT_EQ(fused.at("loss").samples, apart.at("loss").samples);
   EXPECT_EQ(fused.network, apart.network);  // as it was read
   EXPECT_LT(fused.work->bytes, apart.work->bytes);
-  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 15), "--fuse is \"all\"");
+  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 19), "the fusion is \"all\"");
 }
 
 TEST_F(E2e, TellsRunsApartByTheirSettings) {
@@ -249,7 +249,8 @@ TEST_F(E2e, GivesNoTimesForATrainingThatDiverges) {
   for (const int ranks : {1, 2}) {
     for (const Measurement& m : measure(ranks, {{"rate", "1e30"}, {"iterations", "20"}})) {
       EXPECT_EQ(m.status, Status::wrong);
-      EXPECT_NE(m.reason.find("not finite (training diverged). Lower --rate"), std::string::npos)
+      EXPECT_NE(m.reason.find("not finite (training diverged). Lower the learning rate"),
+                std::string::npos)
           << m.reason;
       EXPECT_TRUE(m.series.empty());
     }
@@ -278,7 +279,7 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
         std::tuple("network", "nosuchnet", "nosuchnet"),
         std::tuple("trace", "/nowhere/at/all", "/nowhere"),
         std::tuple("launch", "graph", "computes on the host"),
-        std::tuple("normalise", "device", "--normalize host"),
+        std::tuple("normalise", "device", "on the host"),
         std::tuple("normalise", "devices", "Did you mean \"device\"?"),
         std::tuple("launch", "graphs", "Did you mean \"graph\"?")}) {
     EXPECT_TRUE(contains(refused({{axis, value}}), said)) << axis;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/published/cases/case_file.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {
@@ -87,7 +88,7 @@ TEST(TrainingFacts, TakeServersForEvenWhereNothingTellsThemApart) {
   const TrainingFacts many = facts(training);
   EXPECT_EQ(many.asked.busiest_server, 1);
   ASSERT_EQ(many.guesses.size(), 1U);
-  EXPECT_NE(many.guesses[0].find("100001 servers"), std::string::npos);
+  dlscale::test::expect_contains(many.guesses[0], "100001 servers");
 }
 
 TEST(TrainingFacts, CountNodesThatAreNotFull) {
@@ -206,12 +207,12 @@ TEST(TrainingFacts, OfGpusWithoutDataSheetAreThoseOfTheMostSimilar) {
   };
   const TrainingFacts a100 = gpu("A100-SXM-80GB");
   ASSERT_EQ(a100.guesses.size(), 1U);
-  EXPECT_NE(a100.guesses[0].find("A100 SXM4 80 GB"), std::string::npos) << a100.guesses[0];
+  dlscale::test::expect_contains(a100.guesses[0], "A100 SXM4 80 GB");
   EXPECT_EQ(gpu("Tesla V100-SXM2-64GB").memory_bandwidth, BytesPerSecond(900e9));
   EXPECT_EQ(gpu("RTX 3080").launched, 2020);
   EXPECT_EQ(gpu("L40S").launched, gpu("L40-PCIe-48GB").launched);
   // A letter in common is not enough.
-  EXPECT_NE(gpu("A10").guesses[0].find("a GPU of 2018"), std::string::npos);
+  dlscale::test::expect_contains(gpu("A10").guesses[0], "a GPU of 2018");
 }
 
 TEST(TrainingFacts, OfGpusAreAsOldAsTheirChip) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/published/scaling/facts/release_date.hpp"
+#include "tests/core/support.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {
@@ -146,7 +147,7 @@ TEST(FrameworkTraits, OfWhatNobodyKnowsAreGuessed) {
   const FrameworkTraits found =
       framework_traits("Something else 18.04", test::sources().frameworks, guesses);
   ASSERT_EQ(guesses.size(), 1U);
-  EXPECT_NE(guesses[0].find("Something else"), std::string::npos) << guesses[0];
+  dlscale::test::expect_contains(guesses[0], "Something else");
   EXPECT_EQ(found.bucket, Bytes(64e6));
   EXPECT_EQ(found.grouping, Grouping::by_bytes);
   EXPECT_TRUE(found.rings_only);

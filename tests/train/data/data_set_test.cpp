@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/remedy.hpp"
 #include "message.hpp"
 #include "small_set.hpp"
 #include "tests/core/support.hpp"
@@ -258,11 +259,18 @@ TEST_F(DataSetDeathTest, StopsOnASignalAndIsFinishedLater) {
   EXPECT_EQ(make_data_set(root(), small_spec()).pictures.size(), 14U);
 }
 
-TEST_F(DataSetFolder, ThatIsMissingNamesTheCommandThatMakesOne) {
-  const std::string command = "dlscale data make --out " + root().string();
-  EXPECT_TRUE(contains(open_refusal(), command));
+TEST_F(DataSetFolder, ThatIsMissingTellsWhereToMakeOne) {
+  const auto remedied = [&] {
+    try {
+      open_data_set(root());
+    } catch (const RemediableError& error) {
+      return error.remedy.job == Job::make_data_set && error.remedy.subject == root().string();
+    }
+    return false;
+  };
+  EXPECT_TRUE(remedied());
   fs::create_directories(root());
-  EXPECT_TRUE(contains(open_refusal(), command));
+  EXPECT_TRUE(remedied());
   EXPECT_TRUE(contains(open_refusal(), "no manifest.json"));
 }
 

@@ -40,7 +40,7 @@ void refuse_in_vain(Seconds lasted, Seconds copy) {
       "{:.3g} "
       "s and was over before its end. CUDA_LAUNCH_BLOCKING=1, CUDA_DEVICE_MAX_CONNECTIONS=1 and "
       "tools that let kernels start one by one (compute-sanitizer, ncu) can do that: leave them "
-      "out, or measure copies with --concurrent-with none.",
+      "out, or measure copies with nothing beside them.",
       copy.si(), lasted.si()));
 }
 

@@ -222,7 +222,7 @@ std::unique_ptr<Probe> make_copy_probe(const Stand& stand, const CopySpec& spec)
   EXPECT(spec.bytes >= 1);
   if (spec.direction == Direction::within_device && spec.company == Company::bidirectional) {
     throw Unsupported(
-        "a copy within the device has no other direction. Choose --concurrent-with none or "
+        "a copy within the device has no other direction. Copy it alone, or beside a "
         "kernel.");
   }
   return std::make_unique<CopyProbe>(stand, spec);

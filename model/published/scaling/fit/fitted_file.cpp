@@ -125,11 +125,10 @@ std::map<std::string, Fit> read_without(const ConfigMap& file,
 void expect_schema(const ConfigMap& file) {
   if (file.text("schema") != "dlscale.scaling") {
     file.refuse("schema", "another kind of file",
-                "Name a model of scaling, as dlscale calibrate --cases writes it.");
+                "Name a model of scaling, calibrated from published cases.");
   }
   if (file.integer("version", {0, most_counted}) != 2) {
-    file.refuse("version", "this program reads 2",
-                "Write the file with dlscale calibrate --cases.");
+    file.refuse("version", "this program reads 2", "Calibrate from published cases again.");
   }
 }
 
@@ -209,9 +208,8 @@ ScalingFile load_scaling(std::string_view name) {
 
 std::string scaling_text(const ScalingFile& file) {
   std::string text = fmt::format(
-      "{}\n# A model of scaling (docs/explanation/scaling.md), fitted by dlscale calibrate "
-      "--cases. Do not "
-      "edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
+      "{}\n# A model of scaling (docs/explanation/scaling.md), calibrated from published "
+      "cases. Do not edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
       first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
   for (const auto& [set, trainings] : file.sets) {
     text += fmt::format("  - {{set: {}, trainings: {}}}\n", quoted(set), trainings);
