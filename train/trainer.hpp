@@ -79,7 +79,7 @@ struct TrainOptions {
   /// Groups of gradients for a merged schedule, instead of those derived from the first iterations.
   Groups groups = {};
   backend::SgdStep sgd;  ///< the trainer sets gradient_scale
-  backend::Waiting waiting = backend::Waiting::sleep;
+  backend::WaitPolicy waiting = backend::WaitPolicy::sleep;
   bool record_spans = false;  ///< needs Timing::phases
   bool record_messages = false;
   Timing timing = Timing::phases;

@@ -162,7 +162,7 @@ void Trainer::Impl::keep_in_step() {
 std::vector<Transfer> Trainer::Impl::exchange_now() {
   program->synchronize();
   const Instant begun = steady_clock::now();
-  communicator->meet(options.waiting);
+  communicator->barrier(options.waiting);
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::span<float> gradients = program->gradients(messages[i].bucket);
@@ -178,7 +178,7 @@ std::vector<Transfer> Trainer::Impl::exchange_now() {
 void Trainer::Impl::hand_out_parameters(std::vector<Transfer>& transfers) {
   program->synchronize();
   const Instant begun = steady_clock::now();
-  communicator->meet(options.waiting);
+  communicator->barrier(options.waiting);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Bucket& bucket = messages[i].bucket;
     transfers.push_back(

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/comm/launch.hpp"
-#include "backend/comm/watchdog/roster.hpp"
+#include "backend/comm/watchdog/rank_table.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
@@ -65,15 +65,15 @@ void announce(const backend::Connection& connection) {
 
 /// Whether the launcher bound each rank to its own cores, as Open MPI does for two ranks. The ranks
 /// of a node then see different cores, and the binding is kept. Other nodes may have other cores.
-bool bound_by_launcher(backend::Communicator& communicator, const backend::Roster& roster,
+bool bound_by_launcher(backend::Communicator& communicator, const backend::RankTable& rank_table,
                        const std::vector<int>& cores) {
   const int first = cores.front();
-  std::vector<int> firsts(roster.size());
+  std::vector<int> firsts(rank_table.size());
   communicator.all_gather(std::as_bytes(std::span(&first, 1)),
                           std::as_writable_bytes(std::span(firsts)));
-  const std::uint64_t node = roster.at(static_cast<std::size_t>(communicator.rank())).node;
-  for (std::size_t i = 0; i < roster.size(); ++i) {
-    if (roster[i].node == node && firsts[i] != first) return true;
+  const std::uint64_t node = rank_table.at(static_cast<std::size_t>(communicator.rank())).node;
+  for (std::size_t i = 0; i < rank_table.size(); ++i) {
+    if (rank_table[i].node == node && firsts[i] != first) return true;
   }
   return false;
 }
@@ -81,9 +81,9 @@ bool bound_by_launcher(backend::Communicator& communicator, const backend::Roste
 /// Throws ConfigError if ranks have different options, as the file of --config may differ among
 /// nodes. Such ranks would wait for messages that others never send.
 void expect_same_options(const std::string& set_elsewhere, backend::Communicator& communicator,
-                         const backend::Roster& roster) {
+                         const backend::RankTable& rank_table) {
   const std::uint64_t hash = fnv1a(set_elsewhere);
-  std::vector<std::uint64_t> hashes(roster.size());
+  std::vector<std::uint64_t> hashes(rank_table.size());
   communicator.all_gather(std::as_bytes(std::span(&hash, 1)),
                           std::as_writable_bytes(std::span(hashes)));
   const auto other = std::ranges::find_if(hashes, [&](auto it) { return it != hashes.front(); });
@@ -93,7 +93,7 @@ void expect_same_options(const std::string& set_elsewhere, backend::Communicator
       "{} has other options from the file of --config than rank 0, and each would measure "
       "something "
       "else. Keep the file where all nodes read it, or write the options on the command line.",
-      backend::describe(roster, rank)));
+      backend::describe(rank_table, rank)));
 }
 
 /// Sets the watchdog so that several heartbeats are due before a rank counts as dead.
@@ -110,10 +110,10 @@ Session::Session(const SessionOptions& options) : connection_(connect(options)) 
   announce(connection_);
   backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
-  const backend::Roster roster = backend::exchange_cards(ranks);
-  expect_same_options(options.set_elsewhere, ranks, roster);
-  ranks_by_host_ = backend::ranks_by_host(roster);
-  const bool bound = bound_by_launcher(ranks, roster, cores);
+  const backend::RankTable rank_table = backend::exchange_rank_info(ranks);
+  expect_same_options(options.set_elsewhere, ranks, rank_table);
+  ranks_by_host_ = backend::ranks_by_host(rank_table);
+  const bool bound = bound_by_launcher(ranks, rank_table, cores);
   const int sharers = bound ? 1 : ranks.node_size();
   const int even_share = std::max(1, static_cast<int>(cores.size()) / sharers);
   cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;

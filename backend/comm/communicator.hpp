@@ -18,7 +18,7 @@ namespace dlscale::backend {
 
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
-enum class Waiting { spin, sleep };
+enum class WaitPolicy { spin, sleep };
 
 /// Facts that a library reports about a call on GPU memory.
 struct CallFacts {
@@ -89,7 +89,7 @@ class Communicator {
   virtual void barrier() = 0;
   /// Barrier that waits as `waiting` says. Before a large all-reduce it keeps an early rank from
   /// spinning on the core that its compute threads need.
-  virtual void meet(Waiting waiting) = 0;
+  virtual void barrier(WaitPolicy waiting) = 0;
   [[nodiscard]] virtual std::unique_ptr<Communicator> duplicate() = 0;
 
  private:

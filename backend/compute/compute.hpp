@@ -204,11 +204,11 @@ class Mark {
 
 /// Copies bytes between host and device, concurrently with the device's work. One thread uses it,
 /// which may differ from the device's.
-class Courier {
+class CopyStream {
  public:
-  virtual ~Courier() = default;
+  virtual ~CopyStream() = default;
   /// Returns when the copy is complete. Either side may be host memory.
-  virtual void carry(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
+  virtual void copy(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
 };
 
 /// Time that some work took.
@@ -314,7 +314,7 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<Mark> mark() = 0;
   /// Times what `work` enqueues, and waits for it.
   [[nodiscard]] virtual Timed time(const std::function<void()>& work) = 0;
-  [[nodiscard]] virtual std::unique_ptr<Courier> courier() = 0;
+  [[nodiscard]] virtual std::unique_ptr<CopyStream> copy_stream() = 0;
 };
 
 class DeviceProbes;  // backend/compute/device_probes.hpp

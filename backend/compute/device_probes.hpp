@@ -74,7 +74,7 @@ struct BankSpec {
   int stride = 1;  ///< words of 4 bytes, 1 … 64
 };
 
-enum class LaunchWay {
+enum class LaunchMethod {
   back_to_back,  ///< one after the other, waiting for the last
   synchronised,  ///< waiting for each
   graph,         ///< as one graph
@@ -84,7 +84,7 @@ enum class LaunchWay {
 /// device's events (synchronised: by the host's clock). `host_time` is the host's time to launch
 /// one; for a synchronised launch it includes the wait.
 struct LaunchSpec {
-  LaunchWay way = LaunchWay::back_to_back;
+  LaunchMethod method = LaunchMethod::back_to_back;
   int kernels = 1;  ///< ≥ 1
 };
 

@@ -27,9 +27,9 @@ class HostMark final : public Mark {
   Clock::time_point passed_ = Clock::now();
 };
 
-class HostCourier final : public Courier {
+class HostCopyStream final : public CopyStream {
  public:
-  void carry(const std::byte* from, std::byte* to, std::size_t bytes) override {
+  void copy(const std::byte* from, std::byte* to, std::size_t bytes) override {
     std::memcpy(to, from, bytes);
   }
 };
@@ -86,8 +86,8 @@ Timed HostDevice::time(const std::function<void()>& work) {
   return {.device = elapsed(start, Clock::now()), .host = Seconds()};
 }
 
-std::unique_ptr<Courier> HostDevice::courier() {
-  return std::make_unique<HostCourier>();
+std::unique_ptr<CopyStream> HostDevice::copy_stream() {
+  return std::make_unique<HostCopyStream>();
 }
 
 }  // namespace dlscale::backend

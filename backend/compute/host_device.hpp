@@ -20,7 +20,7 @@ class HostDevice : public ComputeDevice {
   void synchronize() override {}
   [[nodiscard]] std::unique_ptr<Mark> mark() override;
   [[nodiscard]] Timed time(const std::function<void()>& work) override;
-  [[nodiscard]] std::unique_ptr<Courier> courier() override;
+  [[nodiscard]] std::unique_ptr<CopyStream> copy_stream() override;
 };
 
 }  // namespace dlscale::backend

@@ -159,13 +159,13 @@ Cell make_cell(std::map<std::string, std::string> axes, const Place& place,
   std::erase_if(axes, [](const auto& axis) { return axis.second.empty(); });
   const Message message = message_of(axes);
   if (sends_windows(message.collective)) axes["window"] = std::to_string(window(message.bytes));
-  MessageConditions conditions{
-      .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
-      .rotation = rotation.size,
-      .filled = rotation.filled,
-      .warnings = around.warnings,
-      .device = place.device,
-      .witness = place.witness};
+  MessageConditions conditions{.waiting = axes.at("waiting") == "spin" ? backend::WaitPolicy::spin
+                                                                       : backend::WaitPolicy::sleep,
+                               .rotation = rotation.size,
+                               .filled = rotation.filled,
+                               .warnings = around.warnings,
+                               .device = place.device,
+                               .witness = place.witness};
   conditions.warnings.insert(conditions.warnings.end(), rotation.warnings.begin(),
                              rotation.warnings.end());
   Cell cell;

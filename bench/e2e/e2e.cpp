@@ -37,15 +37,15 @@ Number parse_number(const Context& context, std::string_view axis, std::string_v
                                 option_name(axis), text, example));
 }
 
-backend::Waiting parse_waiting(std::string_view text) {
-  if (text == "sleep") return backend::Waiting::sleep;
-  if (text == "spin") return backend::Waiting::spin;
+backend::WaitPolicy parse_waiting(std::string_view text) {
+  if (text == "sleep") return backend::WaitPolicy::sleep;
+  if (text == "spin") return backend::WaitPolicy::spin;
   throw ConfigError(
       fmt::format("{} is \"{}\". Write sleep or spin.", option_name("waiting"), text));
 }
 
-std::string waiting_name(backend::Waiting waiting) {
-  return waiting == backend::Waiting::sleep ? "sleep" : "spin";
+std::string waiting_name(backend::WaitPolicy waiting) {
+  return waiting == backend::WaitPolicy::sleep ? "sleep" : "spin";
 }
 
 /// Parses the timing; a trace needs phases.

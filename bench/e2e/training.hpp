@@ -30,7 +30,7 @@ struct TrainingSettings {
   std::filesystem::path data;
   float rate = 0.01F;
   std::uint64_t seed = 1;
-  backend::Waiting waiting = backend::Waiting::sleep;
+  backend::WaitPolicy waiting = backend::WaitPolicy::sleep;
   train::Timing timing = train::Timing::phases;  ///< phases if there is a trace
   std::filesystem::path trace;                   ///< prefix of the trace files; empty: none
   std::shared_ptr<ProfileFile> profile = {};     ///< records messages; null: none

@@ -50,7 +50,7 @@ struct StoppingCriterion {
 struct SampleParts {
   std::function<void()> set_up;  ///< flushes caches, fills buffers; may be empty
   /// Wait policy of the barrier before `once`; empty: no barrier.
-  std::optional<backend::Waiting> meeting;
+  std::optional<backend::WaitPolicy> barrier;
   std::function<Seconds()> once;  ///< runs the work and returns the time it took
 };
 
@@ -72,7 +72,7 @@ class Sampler {
   [[nodiscard]] Measurement sample(const SampleParts& parts) const;
   /// Samples without set-up and barrier.
   [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const {
-    return sample({.set_up = {}, .meeting = {}, .once = once});
+    return sample({.set_up = {}, .barrier = {}, .once = once});
   }
   [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] const StoppingCriterion& criterion() const { return criterion_; }

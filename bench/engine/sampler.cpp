@@ -78,7 +78,7 @@ class Rounds {
     for (double& sample : mine) {
       for (int run = 0; run < extra_.runs; ++run) {
         attempt(parts_->set_up);
-        if (parts_->meeting) communicator_->meet(*parts_->meeting);
+        if (parts_->barrier) communicator_->barrier(*parts_->barrier);
         attempt([&] { sample += timed_once(); });
       }
       sample /= extra_.counted;

@@ -64,7 +64,7 @@ class InputCopy {
   [[nodiscard]] std::vector<std::byte> fetch() const {
     workbench_->device().synchronize();
     std::vector<std::byte> bytes(device_.desc.layout.bytes);
-    workbench_->device().courier()->carry(device_.data, bytes.data(), bytes.size());
+    workbench_->device().copy_stream()->copy(device_.data, bytes.data(), bytes.size());
     return bytes;
   }
   [[nodiscard]] double received(std::span<const std::byte> there, std::size_t i) const {

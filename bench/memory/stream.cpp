@@ -103,7 +103,7 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
   Measurement measurement;
   if (wrong == 0) {
     const int passes = passes_for(communicator, [&](int count) { return stream->run(count); });
-    measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
+    measurement = sampler.sample({.set_up = {}, .barrier = backend::WaitPolicy::spin, .once = [&] {
                                     return stream->run(passes);
                                   }});
     measurement.max_relative_error = 0;  // all elements were compared

@@ -133,14 +133,14 @@ class Arrays : public StepRun {
   void fill(const backend::Buffer& to, float sigma) {
     std::vector<float> values(n_);
     workbench_->values().fill(values, sigma);
-    workbench_->device().courier()->carry(reinterpret_cast<const std::byte*>(values.data()),
-                                          to.get(), n_ * sizeof(float));
+    workbench_->device().copy_stream()->copy(reinterpret_cast<const std::byte*>(values.data()),
+                                             to.get(), n_ * sizeof(float));
   }
   template <class T>
   [[nodiscard]] std::vector<T> fetch(const backend::Buffer& from) const {
     std::vector<T> values(n_);
-    workbench_->device().courier()->carry(from.get(), reinterpret_cast<std::byte*>(values.data()),
-                                          n_ * sizeof(T));
+    workbench_->device().copy_stream()->copy(
+        from.get(), reinterpret_cast<std::byte*>(values.data()), n_ * sizeof(T));
     return values;
   }
 

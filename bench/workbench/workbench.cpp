@@ -106,7 +106,7 @@ Measurement Workbench::take_samples(const Sampler& sampler, CacheState state,
                                     std::span<const std::span<std::byte>> produced,
                                     const std::function<void()>& work, std::vector<double>& given) {
   return sampler.sample({.set_up = [&] { set_caches(state, produced); },
-                         .meeting = backend::Waiting::spin,
+                         .barrier = backend::WaitPolicy::spin,
                          .once =
                              [&] {
                                const backend::Timed timed = device_->time(work);

@@ -25,7 +25,7 @@ Instant next_tick(Instant last, Instant::duration period, Instant now) {
 }  // namespace
 
 CycleExchange::CycleExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
-                             backend::Waiting waiting, const Cycle& cycle)
+                             backend::WaitPolicy waiting, const Cycle& cycle)
     : communicator_(std::move(communicator)),
       reducer_(std::move(staging)),
       waiting_(waiting),
@@ -77,7 +77,7 @@ bool CycleExchange::sleep_until_wake(const std::stop_token& stop) {
 
 std::size_t CycleExchange::agree_on_ready() {
   auto ready = static_cast<double>(ready_.ready());
-  communicator_->meet(waiting_);
+  communicator_->barrier(waiting_);
   communicator_->all_reduce(std::span<double>(&ready, 1), backend::Reduction::min);
   return static_cast<std::size_t>(ready);
 }

@@ -31,7 +31,7 @@ struct Cycle {
 class CycleExchange : public Exchange {
  public:
   CycleExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
-                backend::Waiting waiting, const Cycle& cycle);
+                backend::WaitPolicy waiting, const Cycle& cycle);
   /// Finishes the current cycle, if any, and drops the rest.
   ~CycleExchange() override;
 
@@ -47,7 +47,7 @@ class CycleExchange : public Exchange {
 
   std::unique_ptr<backend::Communicator> communicator_;
   AllReduceReducer reducer_;
-  backend::Waiting waiting_;
+  backend::WaitPolicy waiting_;
   Bytes threshold_;
   std::size_t messages_;
   Instant::duration period_;

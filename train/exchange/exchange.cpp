@@ -7,7 +7,7 @@ namespace dlscale::train {
 
 GradientExchange::GradientExchange(std::unique_ptr<backend::Communicator> communicator,
                                    std::unique_ptr<GradientReducer> reducer,
-                                   backend::Waiting waiting)
+                                   backend::WaitPolicy waiting)
     : communicator_(std::move(communicator)),
       reducer_(std::move(reducer)),
       waiting_(waiting),
@@ -61,7 +61,7 @@ void GradientExchange::run(const std::stop_token& stop) {
 
 void GradientExchange::transfer(const Message& message) {
   if (message.ready) message.ready->wait();
-  communicator_->meet(waiting_);
+  communicator_->barrier(waiting_);
   const bool reduces = message.phase == Message::Phase::reduce;
   const std::vector<Transfer> transfers =
       reduces ? reducer_->reduce(*communicator_, message.number, message.gradients)

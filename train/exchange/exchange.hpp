@@ -51,7 +51,7 @@ class Exchange {
 class GradientExchange : public Exchange {
  public:
   GradientExchange(std::unique_ptr<backend::Communicator> communicator,
-                   std::unique_ptr<GradientReducer> reducer, backend::Waiting waiting);
+                   std::unique_ptr<GradientReducer> reducer, backend::WaitPolicy waiting);
   /// Finishes the transfer in flight, if any, and drops those still waiting.
   ~GradientExchange() override;
 
@@ -73,7 +73,7 @@ class GradientExchange : public Exchange {
 
   std::unique_ptr<backend::Communicator> communicator_;
   std::unique_ptr<GradientReducer> reducer_;
-  backend::Waiting waiting_;
+  backend::WaitPolicy waiting_;
   std::mutex mutex_;
   std::condition_variable_any posted_;
   std::deque<Message> queue_;

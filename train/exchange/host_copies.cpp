@@ -5,48 +5,48 @@ namespace dlscale::train {
 Staging::Staging(backend::ComputeDevice& device, const backend::Communicator& communicator,
                  std::size_t largest) {
   if (!device.own_memory() || communicator.takes_device_memory()) return;
-  courier_ = device.courier();
+  copy_stream_ = device.copy_stream();
   host_ = device.allocate_on_host(largest * sizeof(float));
 }
 
 std::span<float> Staging::fetch(std::span<float> elements) {
-  if (!courier_) return elements;
-  courier_->carry(reinterpret_cast<const std::byte*>(elements.data()), host_.get(),
-                  elements.size_bytes());
+  if (!copy_stream_) return elements;
+  copy_stream_->copy(reinterpret_cast<const std::byte*>(elements.data()), host_.get(),
+                     elements.size_bytes());
   return {reinterpret_cast<float*>(host_.get()), elements.size()};
 }
 
 void Staging::store(std::span<float> elements) {
-  if (!courier_) return;
-  courier_->carry(host_.get(), reinterpret_cast<std::byte*>(elements.data()),
-                  elements.size_bytes());
+  if (!copy_stream_) return;
+  copy_stream_->copy(host_.get(), reinterpret_cast<std::byte*>(elements.data()),
+                     elements.size_bytes());
 }
 
 HostMirror::HostMirror(backend::ComputeDevice& device, std::span<float> all) : all_(all.data()) {
   if (!device.own_memory()) return;
-  courier_ = device.courier();
+  copy_stream_ = device.copy_stream();
   copy_ = device.allocate_on_host(all.size_bytes());
 }
 
 std::span<float> HostMirror::on_host(std::span<float> piece) const {
-  if (!courier_) return piece;
+  if (!copy_stream_) return piece;
   return {reinterpret_cast<float*>(copy_.get()) + (piece.data() - all_), piece.size()};
 }
 
 std::span<float> HostMirror::fetch(std::span<float> piece) {
   const std::span<float> host = on_host(piece);
-  if (courier_) {
-    courier_->carry(reinterpret_cast<const std::byte*>(piece.data()),
-                    reinterpret_cast<std::byte*>(host.data()), host.size_bytes());
+  if (copy_stream_) {
+    copy_stream_->copy(reinterpret_cast<const std::byte*>(piece.data()),
+                       reinterpret_cast<std::byte*>(host.data()), host.size_bytes());
   }
   return host;
 }
 
 void HostMirror::store(std::span<float> piece) {
-  if (!courier_) return;
+  if (!copy_stream_) return;
   const std::span<float> host = on_host(piece);
-  courier_->carry(reinterpret_cast<const std::byte*>(host.data()),
-                  reinterpret_cast<std::byte*>(piece.data()), host.size_bytes());
+  copy_stream_->copy(reinterpret_cast<const std::byte*>(host.data()),
+                     reinterpret_cast<std::byte*>(piece.data()), host.size_bytes());
 }
 
 using backend::DataPlace;

@@ -26,7 +26,7 @@ class Staging {
   void store(std::span<float> elements);
 
  private:
-  std::unique_ptr<backend::Courier> courier_;  ///< null: nothing is copied
+  std::unique_ptr<backend::CopyStream> copy_stream_;  ///< null: nothing is copied
   backend::Buffer host_;
 };
 
@@ -48,7 +48,7 @@ class HostMirror {
 
  private:
   const float* all_ = nullptr;
-  std::unique_ptr<backend::Courier> courier_;  ///< null: the array is on the host
+  std::unique_ptr<backend::CopyStream> copy_stream_;  ///< null: the array is on the host
   backend::Buffer copy_;
 };
 

@@ -23,7 +23,7 @@ std::vector<std::vector<std::size_t>> cut(const Partition& partition) {
 }  // namespace
 
 PriorityExchange::PriorityExchange(std::unique_ptr<backend::Communicator> communicator,
-                                   HostMirror gradients, backend::Waiting waiting,
+                                   HostMirror gradients, backend::WaitPolicy waiting,
                                    Partition partition)
     : communicator_(std::move(communicator)),
       mirror_(std::move(gradients)),
@@ -110,7 +110,7 @@ bool PriorityExchange::begin_vote() {
 void PriorityExchange::end_vote() {
   if (!under_way_.empty()) {
     if (!vote_->test()) return;
-  } else if (waiting_ == backend::Waiting::spin) {
+  } else if (waiting_ == backend::WaitPolicy::spin) {
     vote_->wait();
   } else {
     backend::SleepingWait wait;

@@ -33,7 +33,7 @@ struct Partition {
 class PriorityExchange : public Exchange {
  public:
   PriorityExchange(std::unique_ptr<backend::Communicator> communicator, HostMirror gradients,
-                   backend::Waiting waiting, Partition partition);
+                   backend::WaitPolicy waiting, Partition partition);
   /// Finishes the current iteration, if any. All ranks must have posted all of it.
   ~PriorityExchange() override;
 
@@ -62,7 +62,7 @@ class PriorityExchange : public Exchange {
 
   std::unique_ptr<backend::Communicator> communicator_;
   HostMirror mirror_;
-  backend::Waiting waiting_;
+  backend::WaitPolicy waiting_;
   std::size_t credit_;
   std::vector<std::vector<std::size_t>> parts_;  ///< by message: elements of each part
   std::vector<std::size_t> started_;             ///< by message: parts started in this iteration

@@ -101,12 +101,12 @@ class BlockingCollective : public PreparedCollective {
   /// As carry_out_for_all(), but each rank for itself.
   void start() override {
     group_->publish(rank_, to_publish(call_));
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
     Shown all;
     for (Rank from = 0; from < group_->size(); ++from) all.push_back(group_->published(from));
     expect_equal_sizes(call_.collective, all);
     const std::vector<std::byte> result = put_together(call_, rank_, all);
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
     std::ranges::copy(result, call_.to.begin());
   }
   void wait() override {}

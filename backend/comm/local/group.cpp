@@ -20,7 +20,7 @@ std::vector<std::byte> pop(std::deque<std::vector<std::byte>>& box) {
 
 }  // namespace
 
-void Group::meet(Waiting waiting) {
+void Group::barrier(WaitPolicy waiting) {
   std::unique_lock lock(mutex_);
   const unsigned generation = generation_.load();
   if (++arrived_ == size()) {
@@ -29,7 +29,7 @@ void Group::meet(Waiting waiting) {
     changed_.notify_all();
     return;
   }
-  if (waiting == Waiting::sleep) {
+  if (waiting == WaitPolicy::sleep) {
     changed_.wait(lock, [&] { return generation_.load() != generation; });
     return;
   }
@@ -140,9 +140,9 @@ void Group::leave(Begun& begun) {
 
 std::shared_ptr<Group> Group::duplicate(Rank rank) {
   if (rank == 0) child_ = std::make_shared<Group>(size());
-  meet(Waiting::sleep);
+  barrier(WaitPolicy::sleep);
   std::shared_ptr<Group> child = child_;
-  meet(Waiting::sleep);
+  barrier(WaitPolicy::sleep);
   return child;
 }
 

@@ -36,7 +36,7 @@ class Group {
   [[nodiscard]] int size() const { return static_cast<int>(published_.size()); }
 
   /// Returns once all threads have called it.
-  void meet(Waiting waiting);
+  void barrier(WaitPolicy waiting);
 
   /// Makes `data` visible to the other threads; valid between two barriers.
   void publish(Rank rank, std::span<std::byte> data);

@@ -150,7 +150,7 @@ class LocalCommunicator : public Communicator {
     open_exchange("broadcast", data);
     const std::span<std::byte> from = group_->published(root);
     if (rank_ != root) std::copy(from.begin(), from.end(), data.begin());
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
   }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -162,7 +162,7 @@ class LocalCommunicator : public Communicator {
       const std::span<std::byte> part = group_->published(from);
       out = std::copy(part.begin(), part.end(), out);
     }
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
   }
 
   [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
@@ -170,8 +170,8 @@ class LocalCommunicator : public Communicator {
     return prepare_local(group_, rank_, call, mode);
   }
 
-  void barrier() override { group_->meet(Waiting::spin); }
-  void meet(Waiting waiting) override { group_->meet(waiting); }
+  void barrier() override { group_->barrier(WaitPolicy::spin); }
+  void barrier(WaitPolicy waiting) override { group_->barrier(waiting); }
 
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     auto duplicate = std::make_unique<LocalCommunicator>(group_->duplicate(rank_), rank_);
@@ -182,14 +182,14 @@ class LocalCommunicator : public Communicator {
  private:
   void open_exchange(const char* call, std::span<std::byte> data) {
     group_->publish(rank_, data);
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
     group_->expect_equal_sizes(call, rank_);
   }
 
   void reduce_all(std::span<std::byte> data, ElementType type, Reduction op) {
     open_exchange("all_reduce", data);
     reduce_share(*group_, rank_, type, op);
-    group_->meet(Waiting::sleep);
+    group_->barrier(WaitPolicy::sleep);
   }
 
   std::shared_ptr<Group> group_;

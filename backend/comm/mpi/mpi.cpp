@@ -105,8 +105,8 @@ class MpiCommunicator : public Communicator {
 
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
 
-  void meet(Waiting waiting) override {
-    if (waiting == Waiting::spin) return barrier();
+  void barrier(WaitPolicy waiting) override {
+    if (waiting == WaitPolicy::spin) return barrier();
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
     SleepingWait wait;

@@ -41,7 +41,7 @@ class NcclCommunicator : public Communicator {
   [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
                                                             Mode mode) override;
   void barrier() override { host_->barrier(); }
-  void meet(Waiting waiting) override { host_->meet(waiting); }
+  void barrier(WaitPolicy waiting) override { host_->barrier(waiting); }
   /// Collective. Concurrent messages on both links are safe as long as the GPU can run both: NCCL's
   /// kernels wait on the GPU for those of the other ranks. So while one thread waits for a message,
   /// no other thread of the rank may call a function that waits for the whole GPU (cudaMalloc,

@@ -154,7 +154,7 @@ void Link::look_for_errors() {
   if (state != ncclInProgress) check(state, "NCCL's work on the GPU");
 }
 
-void Link::wait(cudaStream_t stream, Waiting waiting) {
+void Link::wait(cudaStream_t stream, WaitPolicy waiting) {
   try {
     wait_for(stream, waiting);
   } catch (...) {
@@ -165,7 +165,7 @@ void Link::wait(cudaStream_t stream, Waiting waiting) {
   }
 }
 
-void Link::wait_for(cudaStream_t stream, Waiting waiting) {
+void Link::wait_for(cudaStream_t stream, WaitPolicy waiting) {
   const Clock::time_point begin = Clock::now();
   Clock::time_point asked = begin;
   std::optional<SleepingWait> nap;
@@ -182,7 +182,7 @@ void Link::wait_for(cudaStream_t stream, Waiting waiting) {
       look_for_errors();
       asked = now;
     }
-    if (waiting == Waiting::sleep || now - begin > spinning) {
+    if (waiting == WaitPolicy::sleep || now - begin > spinning) {
       if (!nap) nap.emplace(longest_nap);
       nap->once();
     } else {

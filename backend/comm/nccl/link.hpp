@@ -48,13 +48,13 @@ class Link {
   void check(ncclResult_t code, const char* call);
   /// Returns when all work on `stream` is done. If NCCL reports a failure, aborts the link, which
   /// cannot be used any more, and throws.
-  void wait(cudaStream_t stream, Waiting waiting = Waiting::spin);
-  void wait(Waiting waiting = Waiting::spin) { wait(stream_, waiting); }
+  void wait(cudaStream_t stream, WaitPolicy waiting = WaitPolicy::spin);
+  void wait(WaitPolicy waiting = WaitPolicy::spin) { wait(stream_, waiting); }
 
  private:
   void connect(const LinkId& id);
   void look_for_errors();
-  void wait_for(cudaStream_t stream, Waiting waiting);
+  void wait_for(cudaStream_t stream, WaitPolicy waiting);
   void break_off();
 
   LinkEnd end_;

@@ -41,7 +41,7 @@ struct Bundle {
 
 class RoundPlanner {
  public:
-  RoundPlanner(const Round& round, const Layout& layout, Rank rank)
+  RoundPlanner(const Round& round, const SlotLayout& layout, Rank rank)
       : round_(&round), layout_(&layout), rank_(rank) {}
 
   RoundPlan plan() {
@@ -132,7 +132,7 @@ class RoundPlanner {
   }
 
   const Round* round_;
-  const Layout* layout_;
+  const SlotLayout* layout_;
   Rank rank_;
   RoundPlan plan_;
   std::size_t staging_ = 0;
@@ -144,8 +144,8 @@ bool is_idle(const RoundPlan& plan) {
 
 }  // namespace
 
-Layout::Layout(const collective::Schedule& schedule, Collective collective, std::size_t message,
-               std::size_t element)
+SlotLayout::SlotLayout(const collective::Schedule& schedule, Collective collective,
+                       std::size_t message, std::size_t element)
     : message_(message),
       element_(element),
       blocks_(in_blocks(collective) ? static_cast<std::size_t>(schedule.ranks) : 1),
@@ -156,7 +156,7 @@ Layout::Layout(const collective::Schedule& schedule, Collective collective, std:
   EXPECT(message % (element * blocks_) == 0);
 }
 
-std::size_t Layout::offset(int slot) const {
+std::size_t SlotLayout::offset(int slot) const {
   EXPECT(slot >= 0 && slot <= slots_);
   const auto index = static_cast<std::size_t>(slot);
   if (are_cut_) {
@@ -169,7 +169,7 @@ std::size_t Layout::offset(int slot) const {
   return (elements + parts - 1) / parts * element_ * index;
 }
 
-Plan plan_rounds(const collective::Schedule& schedule, const Layout& layout, Rank rank) {
+Plan plan_rounds(const collective::Schedule& schedule, const SlotLayout& layout, Rank rank) {
   Plan plan;
   for (const Round& round : schedule.rounds) {
     RoundPlanner planner(round, layout, rank);

@@ -9,12 +9,12 @@
 namespace dlscale::backend {
 
 /// Byte offsets of a schedule's slots in the memory of a rank.
-class Layout {
+class SlotLayout {
  public:
   /// For a message of `message` bytes, which consists of whole elements and, where the collective
   /// has blocks, of equal blocks.
-  Layout(const collective::Schedule& schedule, Collective collective, std::size_t message,
-         std::size_t element);
+  SlotLayout(const collective::Schedule& schedule, Collective collective, std::size_t message,
+             std::size_t element);
 
   /// Whether the slots are parts of the message itself, as equal as whole elements allow. This also
   /// holds where the scratch slots are cut as further messages and slots are copied onto the same
@@ -68,6 +68,6 @@ struct Plan {
 
 /// The complete work of `rank`. Two ranks exchange one message per round. Both ends omit empty
 /// messages.
-Plan plan_rounds(const collective::Schedule& schedule, const Layout& layout, Rank rank);
+Plan plan_rounds(const collective::Schedule& schedule, const SlotLayout& layout, Rank rank);
 
 }  // namespace dlscale::backend

@@ -45,7 +45,7 @@ class RankPart {
   void for_each_block(const collective::Slots& slots, Use use) const;
 
   CollectiveCall call_;
-  Layout layout_;
+  SlotLayout layout_;
   collective::Slots input_;
   collective::Slots output_;
   std::vector<std::byte> own_;

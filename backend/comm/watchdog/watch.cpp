@@ -17,8 +17,8 @@ namespace {
 /// Interval between checks for signals, before and after one arrived.
 constexpr Seconds look_again{0.1};
 constexpr Seconds look_soon{0.02};
-/// Maximum delay of news about a death after the signal that the launcher sends because of it. On
-/// one node the news arrives first; from another node it takes time.
+/// Maximum delay of the message about a death after the signal that the launcher sends because of
+/// it. On one node the message arrives first; from another node it takes time.
 constexpr Seconds news_travel{0.3};
 
 /// Time within which a user's signal reaches all its target ranks. A launcher that signals the
@@ -52,19 +52,19 @@ Watch::Watch(Setting setting, std::vector<Peer> peers)
     : setting_(std::move(setting)),
       wake_(check(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
   const Clock::time_point now = Clock::now();
-  for (Peer& peer : peers) peers_.push_back({std::move(peer), Fate::well, now});
+  for (Peer& peer : peers) peers_.push_back({std::move(peer), RankState::well, now});
   last_beat_ = now;
   const WithoutSignals inherited;
   thread_ = std::jthread([this] { run(); });
 }
 
 Watch::~Watch() {
-  leave(Fate::done);
+  leave(RankState::done);
 }
 
-void Watch::leave(Fate fate) {
+void Watch::leave(RankState state) {
   if (!thread_.joinable()) return;
-  leaving_ = fate;
+  leaving_ = state;
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof(one));
   thread_.join();
@@ -74,7 +74,7 @@ void Watch::run() {
   while (!over_) {
     wait_for_events();
     for (Watched& watched : peers_) listen_to(watched);
-    std::erase_if(peers_, [](const Watched& watched) { return watched.peer.line.ended(); });
+    std::erase_if(peers_, [](const Watched& watched) { return watched.peer.channel.ended(); });
     beat();
     look_at_signals();
     if (signalled_at_ && passed(*signalled_at_, signal_travel)) report_interruption();
@@ -86,7 +86,7 @@ void Watch::run() {
 void Watch::wait_for_events() {
   std::vector<pollfd> events;
   for (const Watched& watched : peers_) {
-    events.push_back({watched.peer.line.descriptor(), POLLIN, 0});
+    events.push_back({watched.peer.channel.descriptor(), POLLIN, 0});
   }
   // While departing, the thread checks only the clock.
   if (!asked_to_leave_at_) events.push_back({wake_.get(), POLLIN, 0});
@@ -96,50 +96,52 @@ void Watch::wait_for_events() {
 }
 
 void Watch::listen_to(Watched& watched) {
-  for (const News& news : watched.peer.line.receive()) {
-    if (news.token == setting_.token && is_possible(news, setting_.roster.size())) {
-      hear(watched, news);
+  for (const StatusMessage& message : watched.peer.channel.receive()) {
+    if (message.token == setting_.token && is_possible(message, setting_.rank_table.size())) {
+      hear(watched, message);
     }
   }
-  const bool unexplained = watched.fate == Fate::well;
-  if (watched.peer.line.ended() && unexplained) return learn(watched.peer.rank, Fate::died);
-  if (watched.peer.line.kind() == Line::Kind::tcp && unexplained &&
+  const bool unexplained = watched.state == RankState::well;
+  if (watched.peer.channel.ended() && unexplained) return learn(watched.peer.rank, RankState::died);
+  if (watched.peer.channel.kind() == Channel::Kind::tcp && unexplained &&
       passed(watched.heard, setting_.options.patience)) {
-    learn(watched.peer.rank, Fate::silent);
+    learn(watched.peer.rank, RankState::silent);
   }
 }
 
-void Watch::hear(Watched& watched, const News& news) {
+void Watch::hear(Watched& watched, const StatusMessage& message) {
   watched.heard = Clock::now();
-  if (news.fate == Fate::well) return;
-  if (news.fate == Fate::signalled) return note_signal(news.rank, static_cast<int>(news.signal));
-  if (news.fate == Fate::interrupted) loss_signal_ = static_cast<int>(news.signal);
-  if (news.rank == watched.peer.rank) watched.fate = news.fate;
-  if (news.fate != Fate::done) learn(news.rank, news.fate);
+  if (message.state == RankState::well) return;
+  if (message.state == RankState::signalled)
+    return note_signal(message.rank, static_cast<int>(message.signal));
+  if (message.state == RankState::interrupted) loss_signal_ = static_cast<int>(message.signal);
+  if (message.rank == watched.peer.rank) watched.state = message.state;
+  if (message.state != RankState::done) learn(message.rank, message.state);
 }
 
 void Watch::beat() {
   if (!passed(last_beat_, setting_.options.heartbeat)) return;
   last_beat_ = Clock::now();
   for (const Watched& watched : peers_) {
-    if (watched.peer.line.kind() == Line::Kind::tcp) {
-      watched.peer.line.send({setting_.token, setting_.me, Fate::well});
+    if (watched.peer.channel.kind() == Channel::Kind::tcp) {
+      watched.peer.channel.send({setting_.token, setting_.me, RankState::well});
     }
   }
 }
 
 /// Records the first failure as the cause. What follows it are consequences: a failure or an
-/// interrupt may follow from a death whose news took longer. A death or failure well after a signal
-/// follows from the signal: the launcher then sends SIGKILL, and ranks miss those that have left.
-void Watch::learn(Rank rank, Fate fate) {
-  if (leaving_ == Fate::done) return;
-  const bool death = fate == Fate::died || fate == Fate::silent;
-  if (loss_ != Fate::well && (!death || passed(lost_at_, news_travel))) return;
-  if (fate != Fate::interrupted && signal_at_ && passed(*signal_at_, news_travel)) return;
+/// interrupt may follow from a death whose message took longer. A death or failure well after a
+/// signal follows from the signal: the launcher then sends SIGKILL, and ranks miss those that have
+/// left.
+void Watch::learn(Rank rank, RankState state) {
+  if (leaving_ == RankState::done) return;
+  const bool death = state == RankState::died || state == RankState::silent;
+  if (loss_ != RankState::well && (!death || passed(lost_at_, news_travel))) return;
+  if (state != RankState::interrupted && signal_at_ && passed(*signal_at_, news_travel)) return;
   lost_ = rank;
-  loss_ = fate;
+  loss_ = state;
   lost_at_ = Clock::now();
-  if (is_hub()) tell_all({setting_.token, rank, fate, loss_signal_});
+  if (is_hub()) tell_all({setting_.token, rank, state, loss_signal_});
   if (!death) return;
   report();
   end_process(static_cast<int>(ExitCode::wrong_result));
@@ -147,12 +149,13 @@ void Watch::learn(Rank rank, Fate fate) {
 
 /// A signal to one rank counts for all: none can continue without it.
 void Watch::note_signal(Rank rank, int signal) {
-  const bool caused = loss_ != Fate::well && loss_ != Fate::interrupted;
+  const bool caused = loss_ != RankState::well && loss_ != RankState::interrupted;
   if (caused || signalled_.contains(rank)) return;
   signalled_.insert(rank);
   if (!signalled_at_) signalled_at_ = Clock::now();
   if (rank != setting_.me) follow_signal(signal);
-  if (is_hub() || rank == setting_.me) tell_all({setting_.token, rank, Fate::signalled, signal});
+  if (is_hub() || rank == setting_.me)
+    tell_all({setting_.token, rank, RankState::signalled, signal});
 }
 
 void Watch::look_at_signals() {
@@ -162,9 +165,9 @@ void Watch::look_at_signals() {
   const int signal = pending_signal();
   if (signal == 0) return;
   if (!signal_at_) signal_at_ = Clock::now();
-  const bool caused_by_failure = loss_ == Fate::failed;
+  const bool caused_by_failure = loss_ == RankState::failed;
   if (caused_by_failure || leaving_at_ || !passed(*signal_at_, setting_.options.grace)) return;
-  tell_all(own_news(Fate::interrupted));
+  tell_all(own_news(RankState::interrupted));
   report_interruption();
   end_process(static_cast<int>(Interrupted(signal).code()));
 }
@@ -172,53 +175,54 @@ void Watch::look_at_signals() {
 /// Another rank left early: this rank does the same, by itself if it can.
 void Watch::follow() {
   if (leaving_at_) return;
-  if (loss_ == Fate::interrupted && passed(lost_at_, news_travel) && pending_signal() == 0) {
+  if (loss_ == RankState::interrupted && passed(lost_at_, news_travel) && pending_signal() == 0) {
     follow_signal(loss_signal_);
   }
-  if (loss_ == Fate::failed && passed(lost_at_, setting_.options.grace)) {
+  if (loss_ == RankState::failed && passed(lost_at_, setting_.options.grace)) {
     report();
     end_process(static_cast<int>(ExitCode::wrong_result));
   }
 }
 
 void Watch::depart() {
-  const Fate fate = leaving_;
-  if (fate == Fate::well) return;
+  const RankState state = leaving_;
+  if (state == RankState::well) return;
   if (!asked_to_leave_at_) asked_to_leave_at_ = Clock::now();
-  // First reports the interrupted ranks: their news may arrive after that of the interruption.
+  // First reports the interrupted ranks: their messages may arrive after that of the interruption.
   if (is_hub() && pending_signal() != 0 && !passed(*asked_to_leave_at_, signal_travel)) return;
   if (!leaving_at_) {
     leaving_at_ = Clock::now();
-    // Rank 0 keeps forwarding news for a while, so it says good-bye last.
-    if (!is_hub() || fate == Fate::done) tell_all(own_news(fate));
+    // Rank 0 keeps forwarding messages for a while, so it says good-bye last.
+    if (!is_hub() || state == RankState::done) tell_all(own_news(state));
   }
-  if (fate != Fate::done && !passed(*leaving_at_, news_travel)) return;
-  if (fate == Fate::interrupted && loss_ == Fate::failed) {
-    if (is_hub()) tell_all(own_news(fate));
+  if (state != RankState::done && !passed(*leaving_at_, news_travel)) return;
+  if (state == RankState::interrupted && loss_ == RankState::failed) {
+    if (is_hub()) tell_all(own_news(state));
     report();
     end_process(static_cast<int>(ExitCode::wrong_result));
   }
-  if (is_hub() && fate != Fate::done) tell_all(own_news(fate));
+  if (is_hub() && state != RankState::done) tell_all(own_news(state));
   over_ = true;
 }
 
-void Watch::tell_all(const News& news) const {
+void Watch::tell_all(const StatusMessage& message) const {
   for (const Watched& watched : peers_) {
-    if (watched.peer.rank != news.rank) watched.peer.line.send(news);
+    if (watched.peer.rank != message.rank) watched.peer.channel.send(message);
   }
 }
 
-News Watch::own_news(Fate fate) const {
-  return {setting_.token, setting_.me, fate, pending_signal()};
+StatusMessage Watch::own_news(RankState state) const {
+  return {setting_.token, setting_.me, state, pending_signal()};
 }
 
 /// Reports once, before a rank has left, because a launcher may then end this one. Rank 0 reports
 /// for all. If every rank received a signal, it does not name any.
 void Watch::report_interruption() {
-  if (reported_ || !is_hub() || (loss_ != Fate::well && loss_ != Fate::interrupted)) return;
-  if (signalled_.empty() || signalled_.size() == setting_.roster.size()) return;
+  if (reported_ || !is_hub() || (loss_ != RankState::well && loss_ != RankState::interrupted))
+    return;
+  if (signalled_.empty() || signalled_.size() == setting_.rank_table.size()) return;
   reported_ = true;
-  const std::string text = interruption_notice(setting_.roster, signalled_) + '\n';
+  const std::string text = interruption_notice(setting_.rank_table, signalled_) + '\n';
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -226,14 +230,14 @@ void Watch::report_interruption() {
 void Watch::report() {
   if (!is_hub() && (lost_ != 0 || !claim_.take(setting_.token))) return;
   const std::string text =
-      notice(setting_.roster, lost_, loss_, setting_.options.patience, setting_.results) + '\n';
+      notice(setting_.rank_table, lost_, loss_, setting_.options.patience, setting_.results) + '\n';
   (void)!::write(STDERR_FILENO, text.data(), text.size());
   // The claim ends with this process: the others must have asked by then.
   if (!is_hub()) std::this_thread::sleep_for(std::chrono::duration<double>(news_travel.si()));
 }
 
 /// Does not call std::exit: its destructors would wait for the hanging threads. Result files are on
-/// disk line by line. The buffer of standard output is flushed unless a thread is using it.
+/// disk channel by channel. The buffer of standard output is flushed unless a thread is using it.
 void Watch::end_process(int code) const {
   if (::ftrylockfile(stdout) == 0) {
     ::fflush_unlocked(stdout);

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/comm/watchdog/roster.hpp"
+#include "backend/comm/watchdog/rank_table.hpp"
 #include "backend/comm/watchdog/watch.hpp"
 #include "core/base/interrupt.hpp"
 
@@ -25,27 +25,27 @@ std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-bool may_use_local_socket(const Roster& roster, Rank rank, const WatchdogOptions& options) {
+bool may_use_local_socket(const RankTable& rank_table, Rank rank, const WatchdogOptions& options) {
   return options.link == WatchdogOptions::Link::automatic &&
-         roster[static_cast<std::size_t>(rank)].node == roster.front().node;
+         rank_table[static_cast<std::size_t>(rank)].node == rank_table.front().node;
 }
 
-std::optional<Line> call(const Invitation& invitation, const Roster& roster, Rank me,
-                         const WatchdogOptions& options) {
-  if (may_use_local_socket(roster, me, options)) return call_local(invitation, me);
-  return call_tcp(invitation, me, connection_time);
+std::optional<Channel> call(const ListenerAddress& address, const RankTable& rank_table, Rank me,
+                            const WatchdogOptions& options) {
+  if (may_use_local_socket(rank_table, me, options)) return call_local(address, me);
+  return call_tcp(address, me, connection_time);
 }
 
 /// Accepts the ranks that have called; `called` marks them.
-std::vector<Watch::Peer> let_in(Door& door, const std::vector<std::uint8_t>& called) {
-  std::vector<std::optional<Line>> lines(called.size());
+std::vector<Watch::Peer> let_in(Listener& listener, const std::vector<std::uint8_t>& called) {
+  std::vector<std::optional<Channel>> lines(called.size());
   auto missing = std::count(called.begin() + 1, called.end(), std::uint8_t{1});
   while (missing > 0) {
-    std::optional<std::pair<Rank, Line>> guest = door.next(connection_time);
-    if (!guest) break;
-    const auto rank = static_cast<std::size_t>(guest->first);
+    std::optional<std::pair<Rank, Channel>> accepted = listener.next(connection_time);
+    if (!accepted) break;
+    const auto rank = static_cast<std::size_t>(accepted->first);
     if (rank >= lines.size() || lines[rank]) continue;
-    lines[rank] = std::move(guest->second);
+    lines[rank] = std::move(accepted->second);
     --missing;
   }
   std::vector<Watch::Peer> peers;
@@ -55,13 +55,13 @@ std::vector<Watch::Peer> let_in(Door& door, const std::vector<std::uint8_t>& cal
   return peers;
 }
 
-void warn_of_strangers(const Roster& roster, const std::vector<std::uint8_t>& admitted) {
+void warn_of_strangers(const RankTable& rank_table, const std::vector<std::uint8_t>& admitted) {
   for (std::size_t rank = 1; rank < admitted.size(); ++rank) {
     if (admitted[rank] != 0) continue;
     fmt::print(stderr,
                "dlscale: warning: {} cannot reach rank 0, so if it dies the others may wait for it "
                "for ever. Allow TCP connections between the nodes.\n",
-               describe(roster, static_cast<Rank>(rank)));
+               describe(rank_table, static_cast<Rank>(rank)));
   }
 }
 
@@ -79,32 +79,32 @@ struct Connected {
   std::vector<Watch::Peer> peers;
 };
 
-Connected connect_all(Communicator& communicator, const Roster& roster,
+Connected connect_all(Communicator& communicator, const RankTable& rank_table,
                       const WatchdogOptions& options) {
   const Rank me = communicator.rank();
-  std::optional<Door> door;
-  if (me == 0) door.emplace(communicator.size());
-  Invitation invitation = door ? door->invitation() : Invitation{};
-  communicator.broadcast(bytes_of(invitation), 0);
+  std::optional<Listener> listener;
+  if (me == 0) listener.emplace(communicator.size());
+  ListenerAddress address = listener ? listener->address() : ListenerAddress{};
+  communicator.broadcast(bytes_of(address), 0);
 
-  std::optional<Line> line;
-  if (me != 0) line = call(invitation, roster, me, options);
-  std::uint8_t reached = line ? 1 : 0;
-  std::vector<std::uint8_t> present(roster.size());
+  std::optional<Channel> channel;
+  if (me != 0) channel = call(address, rank_table, me, options);
+  std::uint8_t reached = channel ? 1 : 0;
+  std::vector<std::uint8_t> present(rank_table.size());
   communicator.all_gather(bytes_of(reached), std::as_writable_bytes(std::span(present)));
 
-  Connected connected{invitation.token, {}};
-  if (door) {
-    connected.peers = let_in(*door, present);
+  Connected connected{address.token, {}};
+  if (listener) {
+    connected.peers = let_in(*listener, present);
     std::fill(present.begin(), present.end(), std::uint8_t{0});
     for (const Watch::Peer& peer : connected.peers)
       present[static_cast<std::size_t>(peer.rank)] = 1;
-    warn_of_strangers(roster, present);
+    warn_of_strangers(rank_table, present);
   }
   communicator.broadcast(std::as_writable_bytes(std::span(present)), 0);
   // A connection that rank 0 does not know leads to another process.
-  if (line && present[static_cast<std::size_t>(me)] != 0) {
-    connected.peers.push_back({0, std::move(*line)});
+  if (channel && present[static_cast<std::size_t>(me)] != 0) {
+    connected.peers.push_back({0, std::move(*channel)});
   }
   return connected;
 }
@@ -123,9 +123,9 @@ Watchdog::Watchdog(Communicator& communicator, std::filesystem::path results,
   impl_->communicator = &communicator;
   if (communicator.size() == 1) return;
   ignore_signal_of_launcher();
-  Roster roster = exchange_cards(communicator);
-  Connected connected = connect_all(communicator, roster, options);
-  impl_->watch.emplace(Watch::Setting{std::move(roster), communicator.rank(), connected.token,
+  RankTable rank_table = exchange_rank_info(communicator);
+  Connected connected = connect_all(communicator, rank_table, options);
+  impl_->watch.emplace(Watch::Setting{std::move(rank_table), communicator.rank(), connected.token,
                                       std::move(results), options},
                        std::move(connected.peers));
 }
@@ -134,9 +134,9 @@ Watchdog::~Watchdog() {
   if (!impl_->watch) return;
   const bool unwinding = std::uncaught_exceptions() > impl_->exceptions_before;
   if (pending_signal() != 0) {
-    impl_->watch->leave(Fate::interrupted);
+    impl_->watch->leave(RankState::interrupted);
   } else {
-    impl_->watch->leave(unwinding ? Fate::failed : Fate::done);
+    impl_->watch->leave(unwinding ? RankState::failed : RankState::done);
   }
 }
 

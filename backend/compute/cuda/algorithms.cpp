@@ -9,8 +9,8 @@
 
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
 #include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
+#include "backend/compute/cuda/cudnn/transform_algorithms.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/cudnn/ways.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"
 
@@ -28,7 +28,8 @@ class Lister {
   std::vector<Algorithm> list() && {
     for (const GraphForm& form : forms_of(problem_, pass_)) add_form(form);
     for (int i = 0; i < legacy_algorithm_count(pass_); ++i) add_legacy(i);
-    for (const transforms::Way& way : transforms::ways()) add_own(way);
+    for (const transforms::TransformAlgorithm& way : transforms::transform_algorithms())
+      add_own(way);
     return std::move(all_);
   }
 
@@ -52,7 +53,7 @@ class Lister {
         });
   }
 
-  void add_own(const transforms::Way& way) {
+  void add_own(const transforms::TransformAlgorithm& way) {
     add(fmt::format("own {}", way.name),
         [context = context_, problem = problem_, pass = pass_, &way] {
           return transforms::make_transform_pass(*context, problem, pass, way);

@@ -11,7 +11,7 @@
 #include "backend/compute/cuda/algorithms.hpp"
 #include "backend/compute/cuda/copier.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_ways.hpp"
+#include "backend/compute/cuda/cudnn_layers/layer_choice.hpp"
 #include "backend/compute/cuda/gemm/product_tuning.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/relayout.hpp"
@@ -137,7 +137,7 @@ class CudaDevice final : public ComputeDevice {
     check(code, "cudaMalloc", fmt::format("{} bytes", bytes));
     Buffer buffer(static_cast<std::byte*>(data), FreeBuffer{free_on_device});
     clear(buffer.get(), bytes);
-    synchronize();  // a courier, which is not ordered with our stream, may write there first
+    synchronize();  // a copy stream, which is not ordered with ours, may write there first
     return buffer;
   }
 
@@ -277,9 +277,9 @@ class CudaDevice final : public ComputeDevice {
     return {.device = time, .host = Seconds(given.count())};
   }
 
-  [[nodiscard]] std::unique_ptr<Courier> courier() override {
+  [[nodiscard]] std::unique_ptr<CopyStream> copy_stream() override {
     select_device(context_.device);
-    return make_courier(context_);
+    return make_copy_stream(context_);
   }
 
  private:
@@ -353,7 +353,7 @@ class CudaDevice final : public ComputeDevice {
 };
 
 /// Facts that are known before a device is opened.
-Situation look_around(int place) {
+Situation probe_situation(int place) {
   Situation situation{.place = place};
   static_cast<void>(cudaDriverGetVersion(&situation.driver_version));
   static_cast<void>(cudaRuntimeGetVersion(&situation.runtime_version));
@@ -385,7 +385,7 @@ void expect_kernels(const Situation& situation) {
 
 std::unique_ptr<ComputeDevice> open(std::string_view name, const ComputeOptions& options,
                                     Order order) {
-  Situation situation = look_around(options.place);
+  Situation situation = probe_situation(options.place);
   describe_gpu(situation);
   const cudaError_t code = cudaSetDevice(situation.place);
   if (code != cudaSuccess) refuse_device(code, situation);

@@ -58,19 +58,19 @@ void MessageThread::run(const std::stop_token& stop) {
 }
 
 Seconds OverlapRounds::compute() {
-  ranks_->meet(backend::Waiting::spin);
+  ranks_->barrier(backend::WaitPolicy::spin);
   return timed([this] { do_work(); });
 }
 
 Seconds OverlapRounds::send() {
-  ranks_->meet(backend::Waiting::spin);
+  ranks_->barrier(backend::WaitPolicy::spin);
   thread_.begin([this] { carry(); });
   thread_.finish();
   return carried_;
 }
 
 OverlapTimes OverlapRounds::both() {
-  ranks_->meet(backend::Waiting::spin);
+  ranks_->barrier(backend::WaitPolicy::spin);
   const Clock::time_point origin = Clock::now();
   thread_.begin([this] { carry(); });
   do_work();
@@ -118,7 +118,7 @@ void OverlapRounds::do_work() {
 }
 
 void OverlapRounds::carry() {
-  carrier_->meet(waiting_);
+  carrier_->barrier(waiting_);
   carried_ = traffic_->once();
 }
 

@@ -76,7 +76,7 @@ class OverlapRounds {
   /// `ranks` is for the calling thread, `carrier` (the same ranks) for the traffic; all must
   /// outlive it. `waiting` is the wait policy of the barrier before the messages.
   OverlapRounds(backend::Communicator& ranks, backend::Communicator& carrier, Traffic& traffic,
-                OverlapWork& work, backend::Waiting waiting)
+                OverlapWork& work, backend::WaitPolicy waiting)
       : ranks_(&ranks), carrier_(&carrier), traffic_(&traffic), work_(&work), waiting_(waiting) {}
 
   /// Sets the runs of the work in each round; once by default.
@@ -106,7 +106,7 @@ class OverlapRounds {
   backend::Communicator* carrier_;
   Traffic* traffic_;
   OverlapWork* work_;
-  backend::Waiting waiting_;
+  backend::WaitPolicy waiting_;
   int runs_ = 1;
   int first_ = 0;  ///< index of the first of the three in the next round
   Seconds carried_;

@@ -57,7 +57,7 @@ class StagedTraffic : public Traffic {
         fetches_(collective != Collective::all_gather),
         stores_(collective != Collective::reduce_scatter &&
                 (collective != Collective::reduce || ranks.rank() == message.root)),
-        courier_(device.courier()),
+        copy_stream_(device.copy_stream()),
         host_(device.allocate_on_host(layout_.size())) {}
 
   [[nodiscard]] std::size_t memory() const override { return layout_.size(); }
@@ -92,12 +92,12 @@ class StagedTraffic : public Traffic {
 
   void fetch() {
     const std::span<std::byte> from = layout_.given(there_);
-    courier_->carry(from.data(), layout_.given(on_host()).data(), from.size());
+    copy_stream_->copy(from.data(), layout_.given(on_host()).data(), from.size());
   }
 
   void store() {
     const std::span<std::byte> to = layout_.taken(there_);
-    courier_->carry(layout_.taken(on_host()).data(), to.data(), to.size());
+    copy_stream_->copy(layout_.taken(on_host()).data(), to.data(), to.size());
   }
 
   Communicator* ranks_;
@@ -105,7 +105,7 @@ class StagedTraffic : public Traffic {
   MessageLayout layout_;
   bool fetches_;
   bool stores_;
-  std::unique_ptr<backend::Courier> courier_;
+  std::unique_ptr<backend::CopyStream> copy_stream_;
   backend::Buffer host_;
   std::span<std::byte> there_;
 };

@@ -102,12 +102,12 @@ Measurement take_samples(Traffic& traffic, const Message& message,
   Communicator& ranks = sampler.communicator();
   StartWatch starts(ranks);
   // Ranks that block use a barrier as in training, where a late wake-up delays the others.
-  const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
-  std::optional<backend::Waiting> meeting = conditions.waiting;
-  if (lines_up) meeting.reset();
+  const bool lines_up = traffic.lines_up() && conditions.waiting == backend::WaitPolicy::spin;
+  std::optional<backend::WaitPolicy> barrier = conditions.waiting;
+  if (lines_up) barrier.reset();
   // Only the communicator and the device throw here, and their failures leave ranks apart.
   Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers.next()); },
-                                            .meeting = meeting,
+                                            .barrier = barrier,
                                             .once =
                                                 [&] {
                                                   if (lines_up) traffic.line_up();

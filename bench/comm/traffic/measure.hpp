@@ -15,7 +15,7 @@ namespace dlscale::bench {
 
 /// Conditions under which a cell of messages is measured.
 struct MessageConditions {
-  backend::Waiting waiting = backend::Waiting::spin;
+  backend::WaitPolicy waiting = backend::WaitPolicy::spin;
   Bytes rotation;  ///< size of the rotated buffers for cold messages; zero for one buffer
   RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
   std::vector<std::string> warnings = {};

@@ -31,16 +31,16 @@ DeviceMemory::DeviceMemory(backend::ComputeDevice& device, std::size_t bytes)
     : device_(&device),
       bytes_(bytes),
       memory_(device.allocate(bytes)),
-      courier_(device.courier()) {}
+      copy_stream_(device.copy_stream()) {}
 
 void DeviceMemory::write(std::span<const std::byte> from) {
   EXPECT(from.size() <= bytes_);
-  courier_->carry(from.data(), memory_.get(), from.size());
+  copy_stream_->copy(from.data(), memory_.get(), from.size());
 }
 
 void DeviceMemory::read(std::span<std::byte> to) {
   EXPECT(to.size() <= bytes_);
-  courier_->carry(memory_.get(), to.data(), to.size());
+  copy_stream_->copy(memory_.get(), to.data(), to.size());
 }
 
 void DeviceMemory::fill(std::span<const std::byte> pattern) {
@@ -54,7 +54,7 @@ void DeviceMemory::fill(std::span<const std::byte> pattern) {
     }
   }
   for (std::size_t at = 0; at < bytes_; at += piece) {
-    courier_->carry(repeated_.get(), memory_.get() + at, std::min(piece, bytes_ - at));
+    copy_stream_->copy(repeated_.get(), memory_.get() + at, std::min(piece, bytes_ - at));
   }
   device_->touch(memory_.get(), bytes_);
   device_->synchronize();

@@ -31,7 +31,7 @@ class DeviceMemory {
   std::size_t bytes_;
   backend::Buffer memory_;
   backend::Buffer repeated_;  ///< host memory: the pattern repeated to the size of one copy
-  std::unique_ptr<backend::Courier> courier_;
+  std::unique_ptr<backend::CopyStream> copy_stream_;
 };
 
 /// Bytes of a cache line.

@@ -19,7 +19,7 @@ using backend::ArrayPass;
 using backend::BankLoad;
 using backend::DeviceProbes;
 using backend::Direction;
-using backend::LaunchWay;
+using backend::LaunchMethod;
 using Axes = std::map<std::string, std::string>;
 using backend::ChasePath;
 using backend::Company;
@@ -119,12 +119,12 @@ void add_banks(Cells& cells, const std::string& operation, const DeviceSelection
   }
 }
 
-template <LaunchWay way>
+template <LaunchMethod method>
 void add_launches(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
   for (const int kernels : selection.kernels) {
     cells.probe({{"operation", operation}, {"kernels", std::to_string(kernels)}}, {},
                 [kernels](DeviceProbes& probes) {
-                  return probes.launches({.way = way, .kernels = kernels});
+                  return probes.launches({.method = method, .kernels = kernels});
                 });
   }
 }
@@ -163,9 +163,9 @@ constexpr std::array operations{
     Named<AddCells>{"levels", add_levels},
     Named<AddCells>{"bank_latency", add_banks<BankLoad::latency>},
     Named<AddCells>{"bank_throughput", add_banks<BankLoad::throughput>},
-    Named<AddCells>{"launch", add_launches<LaunchWay::back_to_back>},
-    Named<AddCells>{"launch_synchronised", add_launches<LaunchWay::synchronised>},
-    Named<AddCells>{"launch_graph", add_launches<LaunchWay::graph>},
+    Named<AddCells>{"launch", add_launches<LaunchMethod::back_to_back>},
+    Named<AddCells>{"launch_synchronised", add_launches<LaunchMethod::synchronised>},
+    Named<AddCells>{"launch_graph", add_launches<LaunchMethod::graph>},
     Named<AddCells>{"h2d", add_copies<Direction::host_to_device>},
     Named<AddCells>{"d2h", add_copies<Direction::device_to_host>},
     Named<AddCells>{"d2d", add_copies<Direction::within_device>}};

@@ -107,7 +107,7 @@ Measurement sample(ProbeContext& probe_context, Probe& probe, const Sampler& sam
       return time;
     };
     Measurement measurement =
-        sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = once});
+        sampler.sample({.set_up = {}, .barrier = backend::WaitPolicy::spin, .once = once});
     add_readings(measurement, readings, sampler.communicator());
     runs = readings.count();
     return measurement;

@@ -131,7 +131,7 @@ Measurement measure_loop(const IntensitySpec& spec, IntensityLoop<Float> loop, i
     measurement.reason = fmt::format("elements differ from the right ones by {:.2g}", error);
   } else {
     const int count = passes_for(communicator, [&](int tried) { return passes->run(tried); });
-    measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
+    measurement = sampler.sample({.set_up = {}, .barrier = backend::WaitPolicy::spin, .once = [&] {
                                     return passes->run(count);
                                   }});
     measurement.max_relative_error = error;

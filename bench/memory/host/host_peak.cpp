@@ -82,7 +82,7 @@ Measurement measure_peak(const PeakKernel& kernel, int threads, const Sampler& s
   if (sum_of_ranks(communicator, chains->wrong()) == 0) {
     const int passes =
         passes_for(communicator, [&](int count) { return chains->run(rounds_of_pass, count); });
-    measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
+    measurement = sampler.sample({.set_up = {}, .barrier = backend::WaitPolicy::spin, .once = [&] {
                                     return chains->run(rounds_of_pass, passes);
                                   }});
     measurement.max_relative_error = error;

@@ -17,11 +17,11 @@ namespace dlscale::bench {
 /// A reusable barrier for threads, like std::barrier, but waiting threads spin for a while before
 /// they block. A wake-up takes some 10 µs, by which threads that spin would be ahead. They yield
 /// the core while they spin.
-class MeetingPoint {
+class SpinBarrier {
  public:
   static constexpr std::chrono::microseconds awake{200};
 
-  explicit MeetingPoint(int threads) : threads_(threads), missing_(threads) {}
+  explicit SpinBarrier(int threads) : threads_(threads), missing_(threads) {}
 
   void arrive_and_wait() {
     const unsigned round = round_.load();
@@ -99,8 +99,8 @@ class Team {
 
   void work_as(int thread);
 
-  MeetingPoint ready_;
-  MeetingPoint done_;
+  SpinBarrier ready_;
+  SpinBarrier done_;
   const std::function<void(int)>* work_ = nullptr;  ///< null: the threads end
   std::vector<int> cores_;                          ///< by thread
   std::vector<Span> spans_;                         ///< by thread, as the system may delay any

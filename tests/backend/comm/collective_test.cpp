@@ -258,7 +258,7 @@ class PlainCommunicator : public Communicator {
     whole_->all_gather(mine, all);
   }
   void barrier() override { whole_->barrier(); }
-  void meet(Waiting waiting) override { whole_->meet(waiting); }
+  void barrier(WaitPolicy waiting) override { whole_->barrier(waiting); }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override { return whole_->duplicate(); }
 
  private:

@@ -175,9 +175,9 @@ TYPED_TEST(CommunicatorTest, ReceivingAMessageOfAnotherSizeFails) {
 /// Nobody leaves before the last has arrived.
 TYPED_TEST(CommunicatorTest, MeetingsWaitForAll) {
   TypeParam::run([](Communicator& ranks) {
-    for (const Waiting waiting : {Waiting::spin, Waiting::sleep}) {
+    for (const WaitPolicy waiting : {WaitPolicy::spin, WaitPolicy::sleep}) {
       for (int round = 0; round < 20; ++round) {
-        ranks.meet(waiting);
+        ranks.barrier(waiting);
         std::vector<double> arrived(1, 1.0);
         ranks.all_reduce(std::span(arrived), Reduction::sum);
         EXPECT_EQ(arrived[0], ranks.size());
@@ -188,14 +188,14 @@ TYPED_TEST(CommunicatorTest, MeetingsWaitForAll) {
 }
 
 TEST(LocalGroup, NobodyLeavesAMeetingBeforeTheLastArrives) {
-  for (const Waiting waiting : {Waiting::spin, Waiting::sleep}) {
+  for (const WaitPolicy waiting : {WaitPolicy::spin, WaitPolicy::sleep}) {
     std::atomic<int> arrived = 0;
     run_on_threads(4, [&](Communicator& ranks) {
       for (int round = 1; round <= 50; ++round) {
         ++arrived;
-        ranks.meet(waiting);
+        ranks.barrier(waiting);
         EXPECT_GE(arrived.load(), 4 * round);
-        ranks.meet(waiting);
+        ranks.barrier(waiting);
       }
     });
   }
@@ -210,7 +210,7 @@ TYPED_TEST(CommunicatorTest, ADuplicateWorksOnAnotherThreadAtTheSameTime) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{100'001}}) {
         for (int round = 0; round < 5; ++round) {
           auto values = values_of<float>(communicator.rank(), count);
-          communicator.meet(round % 2 == 0 ? Waiting::sleep : Waiting::spin);
+          communicator.barrier(round % 2 == 0 ? WaitPolicy::sleep : WaitPolicy::spin);
           communicator.all_reduce(std::span(values), Reduction::sum);
           EXPECT_EQ(values, expected_sum<float>(communicator.size(), count));
         }

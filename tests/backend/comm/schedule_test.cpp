@@ -134,7 +134,7 @@ TEST(RoundPlans, SendAndReceiveWhereTheMessageLies) {
   // A ring of two: each hands its half on.
   const Schedule schedule{
       .ranks = 2, .chunks = 2, .rounds = {{{0, 1, 0, 1, copy}, {1, 0, 1, 1, copy}}}};
-  const Layout layout(schedule, Collective::all_gather, 16, 4);
+  const SlotLayout layout(schedule, Collective::all_gather, 16, 4);
   const Plan plan = plan_rounds(schedule, layout, 0);
   ASSERT_EQ(plan.rounds.size(), 1U);
   EXPECT_EQ(plan.staging, 0U);
@@ -152,7 +152,7 @@ TEST(RoundPlans, StageWhatIsStillToBeSent) {
   // Both overwrite what they send.
   const Schedule schedule{
       .ranks = 2, .chunks = 1, .rounds = {{{0, 1, 0, 1, copy}, {1, 0, 0, 1, copy}}}};
-  const Layout layout(schedule, Collective::all_reduce, 12, 4);
+  const SlotLayout layout(schedule, Collective::all_reduce, 12, 4);
   const Plan plan = plan_rounds(schedule, layout, 1);
   EXPECT_EQ(plan.staging, 12U);
   EXPECT_TRUE(plan.rounds.at(0).in.at(0).staged);
@@ -162,7 +162,7 @@ TEST(RoundPlans, StageWhatIsStillToBeSent) {
 TEST(RoundPlans, SendTransfersOfOnePairAsOneMessage) {
   const Schedule schedule{
       .ranks = 2, .chunks = 4, .rounds = {{{0, 1, 0, 1, add}, {0, 1, 2, 1, copy}}}};
-  const Layout layout(schedule, Collective::all_reduce, 32, 4);
+  const SlotLayout layout(schedule, Collective::all_reduce, 32, 4);
   const Plan sender = plan_rounds(schedule, layout, 0);
   ASSERT_EQ(sender.rounds.at(0).out.size(), 1U);
   EXPECT_EQ(sender.rounds.at(0).out[0].bytes, 16U);
@@ -179,7 +179,7 @@ TEST(RoundPlans, LeaveOutEmptyMessagesAndIdleRounds) {
   // One element in two slots: the first is empty.
   const Schedule schedule{
       .ranks = 3, .chunks = 2, .rounds = {{{0, 1, 0, 1, copy}}, {{0, 1, 1, 1, copy}}}};
-  const Layout layout(schedule, Collective::broadcast, 4, 4);
+  const SlotLayout layout(schedule, Collective::broadcast, 4, 4);
   EXPECT_EQ(plan_rounds(schedule, layout, 0).rounds.size(), 1U);
   EXPECT_EQ(plan_rounds(schedule, layout, 1).rounds.size(), 1U);
   EXPECT_EQ(plan_rounds(schedule, layout, 2).rounds.size(), 0U);
@@ -187,7 +187,7 @@ TEST(RoundPlans, LeaveOutEmptyMessagesAndIdleRounds) {
 
 TEST(Layouts, CutAMessageAsEquallyAsWholeElementsAllow) {
   const Schedule schedule{.ranks = 4, .chunks = 4};
-  const Layout layout(schedule, Collective::all_reduce, 5 * 8, 8);
+  const SlotLayout layout(schedule, Collective::all_reduce, 5 * 8, 8);
   EXPECT_TRUE(layout.is_message());
   EXPECT_EQ(layout.size(), 40U);
   std::size_t most = 0;
@@ -201,7 +201,7 @@ TEST(Layouts, CutAMessageAsEquallyAsWholeElementsAllow) {
 TEST(Layouts, CutScratchAsTheMessageIs) {
   const Schedule schedule{
       .ranks = 2, .chunks = 2, .rounds = {{{0, 1, 0, 1, copy, 2}}}, .scratch = 4};
-  const Layout layout(schedule, Collective::all_reduce, 3 * 4, 4);
+  const SlotLayout layout(schedule, Collective::all_reduce, 3 * 4, 4);
   EXPECT_FALSE(layout.is_message());
   EXPECT_EQ(layout.size(), 36U);
   for (const int slot : {0, 2, 4}) {
@@ -213,7 +213,7 @@ TEST(Layouts, CutScratchAsTheMessageIs) {
 
 TEST(Layouts, FillUpSlotsThatMustBeEquallyLong) {
   const Schedule schedule{.ranks = 2, .chunks = 4, .rounds = {}, .scratch = 2};
-  const Layout layout(schedule, Collective::all_to_all, 2 * 3 * 4, 4);
+  const SlotLayout layout(schedule, Collective::all_to_all, 2 * 3 * 4, 4);
   EXPECT_FALSE(layout.is_message());
   EXPECT_EQ(layout.block_bytes(), 12U);
   EXPECT_EQ(layout.slots_of_block(), 2);

@@ -29,7 +29,7 @@ class UnheardCommunicator : public Communicator {
   void broadcast(std::span<std::byte>, Rank) override { called_(); }
   void all_gather(std::span<const std::byte>, std::span<std::byte>) override { called_(); }
   void barrier() override { called_(); }
-  void meet(Waiting) override { called_(); }
+  void barrier(WaitPolicy) override { called_(); }
   [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall&, Mode) override {
     return std::make_unique<Prepared>(called_);
   }

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 
 #include "backend/comm/watchdog/watchdog.hpp"
-#include "backend/comm/watchdog/line.hpp"
-#include "backend/comm/watchdog/roster.hpp"
+#include "backend/comm/watchdog/channel.hpp"
+#include "backend/comm/watchdog/rank_table.hpp"
 #include "backend/comm/watchdog/watch.hpp"
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
@@ -28,149 +28,149 @@ using testing::Not;
 constexpr Seconds at_once{0.0};
 constexpr Seconds long_enough{10.0};
 
-Card card_on(std::string_view host) {
-  Card card;
-  std::ranges::copy(host, card.host.begin());
-  return card;
+RankInfo card_on(std::string_view host) {
+  RankInfo info;
+  std::ranges::copy(host, info.host.begin());
+  return info;
 }
 
-TEST(Roster, NamesTheRanksOfEachNode) {
+TEST(RankTable, NamesTheRanksOfEachNode) {
   EXPECT_EQ(ranks_by_host({card_on("n1")}), "n1: 0");
   EXPECT_EQ(ranks_by_host({card_on("n1"), card_on("n1"), card_on("n2"), card_on("n1")}),
             "n1: 0-1, 3, n2: 2");
 }
 
 /// Two programs of one job may be built with different standard libraries.
-TEST(Roster, TellsNodesByANumberThatNoLibraryChooses) {
+TEST(RankTable, TellsNodesByANumberThatNoLibraryChooses) {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   const auto space = std::filesystem::read_symlink("/proc/self/ns/net");
-  EXPECT_EQ(own_card().node, fnv1a(boot + ' ' + space.string()));
+  EXPECT_EQ(own_rank_info().node, fnv1a(boot + ' ' + space.string()));
 }
 
-TEST(Door, LetsInRanksThatKnowTheToken) {
-  Door door(3);
-  const std::optional<Line> local = call_local(door.invitation(), 1);
-  const std::optional<Line> tcp = call_tcp(door.invitation(), 2, long_enough);
+TEST(Listener, LetsInRanksThatKnowTheToken) {
+  Listener listener(3);
+  const std::optional<Channel> local = call_local(listener.address(), 1);
+  const std::optional<Channel> tcp = call_tcp(listener.address(), 2, long_enough);
   ASSERT_TRUE(local && tcp);
   std::array<bool, 3> came{};
   for (int guest = 0; guest < 2; ++guest) {
-    const auto next = door.next(long_enough);
+    const auto next = listener.next(long_enough);
     ASSERT_TRUE(next.has_value());
     came.at(static_cast<std::size_t>(next->first)) = true;
-    EXPECT_EQ(next->second.kind(), next->first == 1 ? Line::Kind::local : Line::Kind::tcp);
+    EXPECT_EQ(next->second.kind(), next->first == 1 ? Channel::Kind::local : Channel::Kind::tcp);
   }
   EXPECT_TRUE(came[1] && came[2]);
 }
 
-TEST(Door, TurnsStrangersAway) {
-  Door door(2);
-  Invitation guessed = door.invitation();
+TEST(Listener, TurnsStrangersAway) {
+  Listener listener(2);
+  ListenerAddress guessed = listener.address();
   ++guessed.token;
-  const std::optional<Line> stranger = call_tcp(guessed, 1, long_enough);
+  const std::optional<Channel> stranger = call_tcp(guessed, 1, long_enough);
   ASSERT_TRUE(stranger.has_value());
-  EXPECT_FALSE(door.next(Seconds(0.2)).has_value());
+  EXPECT_FALSE(listener.next(Seconds(0.2)).has_value());
 }
 
-TEST(Door, WaitsForNobodyForEver) {
-  Door door(2);
-  EXPECT_FALSE(door.next(at_once).has_value());
+TEST(Listener, WaitsForNobodyForEver) {
+  Listener listener(2);
+  EXPECT_FALSE(listener.next(at_once).has_value());
 }
 
 TEST(Call, FindsNobodyWhereNoDoorIs) {
-  Invitation invitation;
+  ListenerAddress address;
   {
-    const Door door(2);
-    invitation = door.invitation();
+    const Listener listener(2);
+    address = listener.address();
   }
-  EXPECT_FALSE(call_local(invitation, 1).has_value());
-  EXPECT_FALSE(call_tcp(invitation, 1, long_enough).has_value());
+  EXPECT_FALSE(call_local(address, 1).has_value());
+  EXPECT_FALSE(call_tcp(address, 1, long_enough).has_value());
 }
 
 struct Pair {
-  Line ours;
+  Channel ours;
   Descriptor theirs;
 };
 
 Pair connected_pair() {
   std::array<int, 2> ends{};
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  return {Line(Descriptor(ends[0]), Line::Kind::local), Descriptor(ends[1])};
+  return {Channel(Descriptor(ends[0]), Channel::Kind::local), Descriptor(ends[1])};
 }
 
-TEST(Line, PutsNewsTogetherFromPieces) {
+TEST(Channel, PutsNewsTogetherFromPieces) {
   Pair pair = connected_pair();
-  const std::array<News, 2> sent{News{7, 3, Fate::died}, News{7, 4, Fate::done}};
+  const std::array<StatusMessage, 2> sent{StatusMessage{7, 3, RankState::died}, StatusMessage{7, 4, RankState::done}};
   const auto bytes = std::as_bytes(std::span(sent));
   ASSERT_EQ(send(pair.theirs.get(), bytes.data(), 5, 0), 5);
   EXPECT_TRUE(pair.ours.receive().empty());
   const std::size_t rest = bytes.size() - 5;
   ASSERT_EQ(send(pair.theirs.get(), bytes.data() + 5, rest, 0), static_cast<ssize_t>(rest));
-  const std::vector<News> news = pair.ours.receive();
-  ASSERT_EQ(news.size(), 2U);
-  EXPECT_EQ(news[0].rank, 3);
-  EXPECT_EQ(news[1].fate, Fate::done);
+  const std::vector<StatusMessage> message = pair.ours.receive();
+  ASSERT_EQ(message.size(), 2U);
+  EXPECT_EQ(message[0].rank, 3);
+  EXPECT_EQ(message[1].state, RankState::done);
   EXPECT_FALSE(pair.ours.ended());
 }
 
-TEST(Line, HearsTheLastWordsAndThenTheEnd) {
+TEST(Channel, HearsTheLastWordsAndThenTheEnd) {
   Pair pair = connected_pair();
-  const News last{7, 1, Fate::failed};
+  const StatusMessage last{7, 1, RankState::failed};
   ASSERT_EQ(send(pair.theirs.get(), &last, sizeof(last), 0), static_cast<ssize_t>(sizeof(last)));
   pair.theirs = Descriptor();
   EXPECT_EQ(pair.ours.receive().size(), 1U);
   EXPECT_TRUE(pair.ours.ended());
 }
 
-TEST(Line, SendsToADeadRankWithoutHarm) {
+TEST(Channel, SendsToADeadRankWithoutHarm) {
   Pair pair = connected_pair();
   pair.theirs = Descriptor();
-  pair.ours.send({7, 1, Fate::well});
+  pair.ours.send({7, 1, RankState::well});
   EXPECT_TRUE(pair.ours.receive().empty());
   EXPECT_TRUE(pair.ours.ended());
 }
 
 TEST(ReporterClaim, GoesToTheFirstOnly) {
-  const Door door(2);
-  const std::uint64_t token = door.invitation().token;
+  const Listener listener(2);
+  const std::uint64_t token = listener.address().token;
   ReporterClaim first;
   ReporterClaim second;
   EXPECT_TRUE(first.take(token));
   EXPECT_FALSE(second.take(token));
 }
 
-Roster two_ranks() {
-  Roster roster(2);
-  for (Card& card : roster) {
-    card.process = 4710 + (&card - roster.data());
-    card.host = {'n', '2'};
+RankTable two_ranks() {
+  RankTable rank_table(2);
+  for (RankInfo& info : rank_table) {
+    info.process = 4710 + (&info - rank_table.data());
+    info.host = {'n', '2'};
   }
-  return roster;
+  return rank_table;
 }
 
 TEST(Notice, NamesRankProcessNodeAndResults) {
-  const std::string text = notice(two_ranks(), 1, Fate::died, long_enough, "results/a.jsonl");
+  const std::string text = notice(two_ranks(), 1, RankState::died, long_enough, "results/a.jsonl");
   EXPECT_THAT(text, HasSubstr("rank 1 (process 4711 on node n2) died"));
   EXPECT_THAT(text, HasSubstr("kept in results/a.jsonl."));
   EXPECT_THAT(text, HasSubstr("dmesg"));
 }
 
 TEST(Notice, TellsSilenceAndFailureFromDeath) {
-  EXPECT_THAT(notice(two_ranks(), 0, Fate::silent, Seconds(15), ""),
+  EXPECT_THAT(notice(two_ranks(), 0, RankState::silent, Seconds(15), ""),
               HasSubstr("has not been heard of for 15 s"));
-  const std::string failed = notice(two_ranks(), 0, Fate::failed, long_enough, "");
+  const std::string failed = notice(two_ranks(), 0, RankState::failed, long_enough, "");
   EXPECT_THAT(failed, HasSubstr("the error it printed"));
   EXPECT_THAT(failed, Not(HasSubstr("kept in")));
 }
 
 /// Nothing can be said of a rank or in words that there are not.
-TEST(News, IsOfARankAndAFateThatThereAre) {
-  EXPECT_TRUE(is_possible({7, 0, Fate::well}, 2));
-  EXPECT_TRUE(is_possible({7, 1, Fate::silent}, 2));
-  EXPECT_FALSE(is_possible({7, 2, Fate::failed}, 2));
-  EXPECT_FALSE(is_possible({7, -1, Fate::failed}, 2));
-  EXPECT_FALSE(is_possible({7, 1, static_cast<Fate>(7)}, 2));
-  EXPECT_FALSE(is_possible({7, 1, static_cast<Fate>(0xffffffffU)}, 2));
+TEST(StatusMessage, IsOfARankAndAFateThatThereAre) {
+  EXPECT_TRUE(is_possible({7, 0, RankState::well}, 2));
+  EXPECT_TRUE(is_possible({7, 1, RankState::silent}, 2));
+  EXPECT_FALSE(is_possible({7, 2, RankState::failed}, 2));
+  EXPECT_FALSE(is_possible({7, -1, RankState::failed}, 2));
+  EXPECT_FALSE(is_possible({7, 1, static_cast<RankState>(7)}, 2));
+  EXPECT_FALSE(is_possible({7, 1, static_cast<RankState>(0xffffffffU)}, 2));
 }
 
 /// As long as it lives, this process can open no further file.

@@ -39,7 +39,7 @@ void announce(const std::string& folder, Rank rank) {
 
 void add_once(Communicator& communicator) {
   std::vector<float> values(1000, 1.0F);
-  communicator.meet(Waiting::sleep);
+  communicator.barrier(WaitPolicy::sleep);
   communicator.all_reduce(std::span(values), Reduction::sum);
   if (values.back() != static_cast<float>(communicator.size())) throw WrongResult("wrong sum");
 }

@@ -72,9 +72,9 @@ TEST_P(EveryDevice, CarriesBytesThereAndBack) {
   const Buffer from = device->allocate_on_host(1000);
   for (std::size_t i = 0; i < 1000; ++i) from[i] = static_cast<std::byte>(i * 7 % 251);
   std::vector<std::byte> back(1000);
-  const auto courier = device->courier();
-  courier->carry(from.get(), there.get(), 1000);
-  courier->carry(there.get(), back.data(), 1000);
+  const auto copy_stream = device->copy_stream();
+  copy_stream->copy(from.get(), there.get(), 1000);
+  copy_stream->copy(there.get(), back.data(), 1000);
   EXPECT_TRUE(std::equal(back.begin(), back.end(), from.get()));
 }
 
@@ -173,8 +173,8 @@ TEST_P(EveryDevice, UpdatesAsCaffeAndPyTorchDo) {
   const Values weights_after = read(*device, weights.tensor);
   const Values momentum_after = read(*device, momentum.tensor);
   std::vector<std::uint16_t> low_after(1001);
-  device->courier()->carry(low.get(), reinterpret_cast<std::byte*>(low_after.data()),
-                           1001 * sizeof(std::uint16_t));
+  device->copy_stream()->copy(low.get(), reinterpret_cast<std::byte*>(low_after.data()),
+                              1001 * sizeof(std::uint16_t));
   for (std::size_t i = 0; i < weights_after.size(); ++i) {
     const double g = gradients_before[i] * 0.5 + 0.01 * weights_before[i];
     const double v = 0.9 * momentum_before[i] + g;

@@ -138,9 +138,9 @@ class RemoteMark final : public Mark {
   std::shared_future<Clock::time_point> passed_;
 };
 
-class RemoteCourier final : public Courier {
+class RemoteCopyStream final : public CopyStream {
  public:
-  void carry(const std::byte* from, std::byte* to, std::size_t bytes) override {
+  void copy(const std::byte* from, std::byte* to, std::size_t bytes) override {
     std::memcpy(bring_home(to), bring_home(from), bytes);
   }
 };
@@ -321,8 +321,8 @@ class RemoteDevice final : public ComputeDevice {
     const Seconds host(std::chrono::duration<double>(Clock::now() - giving).count());
     return {.device = mark()->since(*start), .host = host};
   }
-  [[nodiscard]] std::unique_ptr<Courier> courier() override {
-    return std::make_unique<RemoteCourier>();
+  [[nodiscard]] std::unique_ptr<CopyStream> copy_stream() override {
+    return std::make_unique<RemoteCopyStream>();
   }
 
  private:

@@ -356,17 +356,17 @@ TEST(DeviceMessages, LieInBuffersThatAreFilledThere) {
   RotatingBuffers buffers(100, pattern, Bytes(1000), RotatingBuffers::Filled::every_turn,
                           device.get());
   EXPECT_EQ(buffers.count(), 9U);
-  const std::unique_ptr<backend::Courier> courier = device->courier();
+  const std::unique_ptr<backend::CopyStream> copy_stream = device->copy_stream();
   std::vector<std::byte> seen(100);
   std::vector<const std::byte*> places;
   for (int turn = 0; turn < 18; ++turn) {
     const std::span<std::byte> buffer = buffers.next();
     ASSERT_EQ(buffer.size(), 100U);
-    courier->carry(buffer.data(), seen.data(), seen.size());
+    copy_stream->copy(buffer.data(), seen.data(), seen.size());
     const std::size_t begin = static_cast<std::size_t>(turn % 9) * 128;  // in whole lines
     for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], pattern[(begin + i) % 3]) << i;
     std::fill(seen.begin(), seen.end(), std::byte{9});
-    courier->carry(seen.data(), buffer.data(), seen.size());  // filled anew after a turn
+    copy_stream->copy(seen.data(), buffer.data(), seen.size());  // filled anew after a turn
     places.push_back(buffer.data());
   }
   EXPECT_EQ(places[0], places[9]);

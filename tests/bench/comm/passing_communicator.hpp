@@ -49,7 +49,7 @@ class PassingCommunicator : public backend::Communicator {
     return to_->prepare(call, mode);
   }
   void barrier() override { to_->barrier(); }
-  void meet(backend::Waiting waiting) override { to_->meet(waiting); }
+  void barrier(backend::WaitPolicy waiting) override { to_->barrier(waiting); }
   [[nodiscard]] std::unique_ptr<backend::Communicator> duplicate() override {
     return to_->duplicate();
   }

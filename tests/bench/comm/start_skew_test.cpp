@@ -124,9 +124,9 @@ class CountingCommunicator : public PassingCommunicator {
     ++sent[data.size()];
     PassingCommunicator::send(data, to, tag);
   }
-  void meet(backend::Waiting waiting) override {
+  void barrier(backend::WaitPolicy waiting) override {
     ++met;
-    PassingCommunicator::meet(waiting);
+    PassingCommunicator::barrier(waiting);
   }
 
   std::map<std::size_t, std::size_t> sent;
@@ -194,13 +194,14 @@ LateBarriers measure_late_barriers(Communicator& ranks) {
   LateBarriers result;
   StartWatch starts(ranks);
   result.measurement =
-      Sampler(ranks, quick).sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
-                                      come_late(ranks);
-                                      const Seconds time = traffic.once();
-                                      starts.note(traffic.stay());
-                                      result.stays.push_back(traffic.stay());
-                                      return time;
-                                    }});
+      Sampler(ranks, quick)
+          .sample({.set_up = {}, .barrier = backend::WaitPolicy::spin, .once = [&] {
+                     come_late(ranks);
+                     const Seconds time = traffic.once();
+                     starts.note(traffic.stay());
+                     result.stays.push_back(traffic.stay());
+                     return time;
+                   }});
   starts.report(traffic, result.measurement);
   return result;
 }

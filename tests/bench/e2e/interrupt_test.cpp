@@ -34,7 +34,7 @@ class SignallingCommunicator : public backend::Communicator {
     std::ranges::copy(mine, all.begin());
   }
   void barrier() override {}
-  void meet(backend::Waiting) override {}
+  void barrier(backend::WaitPolicy) override {}
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SignallingCommunicator>(0);
   }

@@ -68,7 +68,7 @@ class SpoilingCommunicator : public Communicator {
     right_->all_gather(mine, all);
   }
   void barrier() override { right_->barrier(); }
-  void meet(backend::Waiting waiting) override { right_->meet(waiting); }
+  void barrier(backend::WaitPolicy waiting) override { right_->barrier(waiting); }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SpoilingCommunicator>(right_->duplicate());
   }

@@ -131,7 +131,7 @@ std::vector<Cell> failing_before_samples(Context&) {
 std::vector<Cell> failing_in_a_sample(Context&) {
   std::vector<Cell> cells{fake_cell(1)};
   cells.front().measure = [](const Sampler& sampler) {
-    return sampler.sample({.set_up = {}, .meeting = backend::Waiting::sleep, .once = [] {
+    return sampler.sample({.set_up = {}, .barrier = backend::WaitPolicy::sleep, .once = [] {
                              throw_on_the_last_rank();
                              return Seconds(1);
                            }});

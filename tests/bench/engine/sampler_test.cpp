@@ -178,7 +178,7 @@ TEST(Sampler, KeepsRanksTogetherWhenOnlyOneIsNoisy) {
 struct Failure {
   enum class Part { set_up, once } part;
   int sample;
-  std::optional<backend::Waiting> meeting;
+  std::optional<backend::WaitPolicy> barrier;
 };
 
 /// What each of three ranks throws if rank 1 fails, as exit code and message.
@@ -199,7 +199,7 @@ std::vector<std::pair<ExitCode, std::string>> thrown_by_ranks(const Failure& fai
         static_cast<void>(
             Sampler(*group[i], criterion)
                 .sample({.set_up = [&] { fail(Failure::Part::set_up, rank, ++sample); },
-                         .meeting = failure.meeting,
+                         .barrier = failure.barrier,
                          .once =
                              [&] {
                                fail(Failure::Part::once, rank, sample);
@@ -217,10 +217,10 @@ std::vector<std::pair<ExitCode, std::string>> thrown_by_ranks(const Failure& fai
 TEST(Sampler, StopsAllRanksAtTheFailureOfOneAndTellsItsCause) {
   for (const auto part : {Failure::Part::set_up, Failure::Part::once}) {
     for (const int sample : {1, 2, 3, 5, 20}) {
-      for (const auto meeting :
-           {std::optional<backend::Waiting>(), std::optional(backend::Waiting::spin),
-            std::optional(backend::Waiting::sleep)}) {
-        const auto thrown = thrown_by_ranks({part, sample, meeting});
+      for (const auto barrier :
+           {std::optional<backend::WaitPolicy>(), std::optional(backend::WaitPolicy::spin),
+            std::optional(backend::WaitPolicy::sleep)}) {
+        const auto thrown = thrown_by_ranks({part, sample, barrier});
         EXPECT_EQ(thrown[1], std::pair(ExitCode::bad_input, std::string("x.jpg is truncated")));
         for (const std::size_t other : {0, 2}) {
           EXPECT_EQ(thrown[other],
@@ -242,7 +242,7 @@ TEST(Sampler, MakesNoCallWithTheOthersAfterAFailureOfALibrary) {
       throw LibraryError("cudaStreamQuery failed for rank 0's messages.");
     };
     const SampleParts parts{.set_up = [&] { fail(Failure::Part::set_up); },
-                            .meeting = backend::Waiting::spin,
+                            .barrier = backend::WaitPolicy::spin,
                             .once =
                                 [&] {
                                   fail(Failure::Part::once);

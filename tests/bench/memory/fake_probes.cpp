@@ -58,7 +58,7 @@ class FakeProbes final : public DeviceProbes {
     return make("banks", 1.0_us, {}, {20.0 + spec.stride});
   }
   [[nodiscard]] std::unique_ptr<Probe> launches(const LaunchSpec& spec) override {
-    if (fault_ == ProbeFault::no_graphs && spec.way == LaunchWay::graph) {
+    if (fault_ == ProbeFault::no_graphs && spec.method == LaunchMethod::graph) {
       throw Unsupported("this device has no graphs");
     }
     return make("launches", 2.0_us, 3.0_us);

@@ -33,7 +33,7 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
       std::vector<float> gradients(100, static_cast<float>(communicator.rank() + 1));
       GradientExchange exchange(communicator.duplicate(),
                                 std::make_unique<AllReduceReducer>(Staging()),
-                                backend::Waiting::sleep);
+                                backend::WaitPolicy::sleep);
       for (int round = 0; round < 3; ++round) {
         std::ranges::fill(gradients, static_cast<float>(communicator.rank() + 1));
         exchange.post(0, std::span(gradients).first(60), passed());
@@ -54,14 +54,16 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
 
 TEST(GradientExchange, WithNothingPostedHasNothingToFinish) {
   GradientExchange exchange(std::move(backend::local_group(1).front()),
-                            std::make_unique<AllReduceReducer>(Staging()), backend::Waiting::spin);
+                            std::make_unique<AllReduceReducer>(Staging()),
+                            backend::WaitPolicy::spin);
   EXPECT_TRUE(exchange.finish().empty());
 }
 
 TEST(GradientExchange, BringsAFailureOfItsThreadToTheCaller) {
   std::vector<float> gradients(8);
   GradientExchange exchange(std::make_unique<FailingCommunicator>(1),
-                            std::make_unique<AllReduceReducer>(Staging()), backend::Waiting::sleep);
+                            std::make_unique<AllReduceReducer>(Staging()),
+                            backend::WaitPolicy::sleep);
   for (std::size_t i = 0; i < 3; ++i) exchange.post(i, gradients, passed());
   EXPECT_THROW(exchange.finish(), LibraryError);
   EXPECT_THROW(exchange.finish(), LibraryError);
@@ -72,7 +74,7 @@ TEST(GradientExchange, EndsWithMessagesStillWaiting) {
   for (int i = 0; i < 20; ++i) {
     GradientExchange exchange(std::move(backend::local_group(1).front()),
                               std::make_unique<AllReduceReducer>(Staging()),
-                              backend::Waiting::sleep);
+                              backend::WaitPolicy::sleep);
     for (std::size_t k = 0; k < 10; ++k) exchange.post(k, gradients, passed());
   }
 }
@@ -88,9 +90,9 @@ constexpr int ranks = 3;
 /// A device that copies nothing between its memory and the host's.
 class NoCopies : public backend::NearDevice {
  public:
-  [[nodiscard]] std::unique_ptr<backend::Courier> courier() override {
+  [[nodiscard]] std::unique_ptr<backend::CopyStream> copy_stream() override {
     ADD_FAILURE() << "memory that a communicator takes is not to be copied";
-    return NearDevice::courier();
+    return NearDevice::copy_stream();
   }
 };
 

@@ -20,7 +20,7 @@
 namespace dlscale::train {
 namespace {
 
-using backend::Waiting;
+using backend::WaitPolicy;
 
 /// Messages of odd sizes, one after the other in one array.
 class Messages {
@@ -89,7 +89,7 @@ TEST(CycleExchange, AddsUpEveryMessageWhateverItPacks) {
     for (const Bytes threshold : {0_B, 40_B, 1_MiB}) {
       on_ranks(ranks, [&](backend::Communicator& communicator) {
         Messages messages = some_messages();
-        CycleExchange exchange(communicator.duplicate(), Staging(), Waiting::sleep,
+        CycleExchange exchange(communicator.duplicate(), Staging(), WaitPolicy::sleep,
                                cycle_of(0.2_ms, threshold, 5));
         for (const auto& transfers :
              exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
@@ -114,7 +114,7 @@ TEST(CycleExchange, SendsOnlyWhatAllRanksHave) {
   on_ranks(2, [](backend::Communicator& communicator) {
     Messages messages = some_messages();
     messages.fill(communicator.rank());
-    CycleExchange exchange(communicator.duplicate(), Staging(), Waiting::sleep,
+    CycleExchange exchange(communicator.duplicate(), Staging(), WaitPolicy::sleep,
                            cycle_of(0.2_ms, 1_MiB, 5));
     const bool late = communicator.rank() == 1;
     messages.post(exchange, 0);
@@ -131,7 +131,7 @@ TEST(CycleExchange, PacksWhatCameWithinACycle) {
     Messages messages = some_messages();
     messages.fill(communicator.rank());
     // The clock may tick between two posts, but not twice.
-    CycleExchange exchange(communicator.duplicate(), Staging(), Waiting::sleep,
+    CycleExchange exchange(communicator.duplicate(), Staging(), WaitPolicy::sleep,
                            cycle_of(0.5_s, 1_MiB, 5));
     for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
     EXPECT_LE(exchange.finish().size(), 2U);
@@ -143,7 +143,7 @@ TEST(CycleExchange, EndsWhileItSleeps) {
   const auto start = std::chrono::steady_clock::now();
   {
     Messages messages = some_messages();
-    CycleExchange exchange(std::move(backend::local_group(1).front()), Staging(), Waiting::sleep,
+    CycleExchange exchange(std::move(backend::local_group(1).front()), Staging(), WaitPolicy::sleep,
                            cycle_of(600.0_s, 1_MiB, 5));
     messages.post(exchange, 0);
   }
@@ -152,7 +152,7 @@ TEST(CycleExchange, EndsWhileItSleeps) {
 
 TEST(CycleExchange, BringsAFailureOfItsThreadToTheCaller) {
   Messages messages = some_messages();
-  CycleExchange exchange(std::make_unique<FailingCommunicator>(0), Staging(), Waiting::sleep,
+  CycleExchange exchange(std::make_unique<FailingCommunicator>(0), Staging(), WaitPolicy::sleep,
                          cycle_of(0.1_ms, 1_MiB, 5));
   messages.post(exchange, 0);
   EXPECT_THROW(exchange.await(0), LibraryError);
@@ -174,7 +174,7 @@ TEST(PriorityExchange, AddsUpEveryMessageWhateverItsParts) {
         on_ranks(ranks, [&](backend::Communicator& communicator) {
           Messages messages = some_messages();
           PriorityExchange exchange(communicator.duplicate(), HostMirror(*device, messages.all()),
-                                    Waiting::sleep, partition_of(messages, most, credit));
+                                    WaitPolicy::sleep, partition_of(messages, most, credit));
           for (const auto& transfers :
                exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
             EXPECT_EQ(bytes_by(transfers, backend::Collective::all_reduce),
@@ -225,7 +225,7 @@ class HoldingCommunicator : public FailingCommunicator {
 
 TEST(PriorityExchange, SendsWhatIsNeededFirstFirst) {
   const auto device = open_backend("reference");
-  for (const Waiting waiting : {Waiting::sleep, Waiting::spin}) {
+  for (const WaitPolicy waiting : {WaitPolicy::sleep, WaitPolicy::spin}) {
     on_ranks(2, [&](backend::Communicator& communicator) {
       Messages messages = some_messages();
       messages.fill(communicator.rank());
@@ -284,7 +284,7 @@ TEST(PriorityExchange, BringsWhatIsDoneThoughOlderPartsStillTravel) {
   Messages messages({1, 2});
   std::promise<void> gate;
   PriorityExchange exchange(std::make_unique<DelayingCommunicator>(gate.get_future()),
-                            HostMirror(*device, messages.all()), Waiting::sleep,
+                            HostMirror(*device, messages.all()), WaitPolicy::sleep,
                             partition_of(messages, 8_B, 2));
   messages.post(exchange, 0);
   messages.post(exchange, 1);
@@ -302,7 +302,7 @@ TEST(PriorityExchange, BringsAFailureOfItsThreadToTheCaller) {
   const auto device = open_backend("reference");
   Messages messages = some_messages();
   PriorityExchange exchange(std::make_unique<FailingCommunicator>(-1),
-                            HostMirror(*device, messages.all()), Waiting::sleep,
+                            HostMirror(*device, messages.all()), WaitPolicy::sleep,
                             partition_of(messages, 8_B, 1));
   messages.post(exchange, 0);
   EXPECT_THROW(exchange.await(0), LibraryError);
@@ -334,7 +334,7 @@ TEST(ScatteredSum, TellsWhatIsNoEqualBlocksApart) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages = some_messages();
       GradientExchange exchange(communicator.duplicate(),
-                                scattered_sum(*device, communicator, messages), Waiting::sleep);
+                                scattered_sum(*device, communicator, messages), WaitPolicy::sleep);
       const auto count = static_cast<std::size_t>(ranks);
       Travels expected;
       for (const std::size_t elements : messages.sizes()) {
@@ -366,7 +366,7 @@ TEST(ScatteredSum, IsGatheredLastMessageFirst) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages({12, 24, 12, 36, 12});  // equal blocks on all these ranks
       GradientExchange exchange(communicator.duplicate(),
-                                scattered_sum(*device, communicator, messages), Waiting::sleep);
+                                scattered_sum(*device, communicator, messages), WaitPolicy::sleep);
       for (const auto& transfers :
            exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
         ASSERT_EQ(transfers.size(), 10U);
@@ -394,7 +394,7 @@ TEST(Reduce, GivesEachOwnerItsSum) {
     CollectiveMemory memory(*device, communicator, messages.all());
     GradientExchange exchange(communicator.duplicate(),
                               std::make_unique<ParameterServerReducer>(std::move(memory), owners),
-                              Waiting::sleep);
+                              WaitPolicy::sleep);
     for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
     EXPECT_EQ(bytes_by(exchange.finish(), backend::Collective::reduce),
               messages.all().size_bytes());

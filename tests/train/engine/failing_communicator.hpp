@@ -35,7 +35,7 @@ class FailingCommunicator : public backend::Communicator {
     throw LibraryError("a collective failed on rank 0 with code 5.");
   }
   void barrier() override {}
-  void meet(backend::Waiting) override {}
+  void barrier(backend::WaitPolicy) override {}
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<FailingCommunicator>(*this);
   }

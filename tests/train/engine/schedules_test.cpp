@@ -359,7 +359,7 @@ class Engine {
       : scenario_(&scenario),
         values_(std::accumulate(scenario.parts.begin(), scenario.parts.end(), std::size_t{0})),
         exchange_(std::make_unique<OnLink>(link_), HostMirror(*device_, values_),
-                  backend::Waiting::sleep,
+                  backend::WaitPolicy::sleep,
                   {.most = 4_B, .credit = scenario.credit, .messages = scenario.parts}) {}
 
   Order order() {

@@ -13,14 +13,14 @@ double allowed_difference(DType dtype) {
   return 2 * allowed_error(dtype);
 }
 
-std::string objection(const Ways& ways, const std::vector<std::vector<float>>& got,
+std::string objection(const Candidates& candidates, const std::vector<std::vector<float>>& got,
                       const std::vector<std::vector<float>>& expected, std::size_t plain) {
-  EXPECT(got.size() == ways.written.size() && expected.size() == ways.written.size());
+  EXPECT(got.size() == candidates.written.size() && expected.size() == candidates.written.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = largest_error(got[i], expected[i]);
-    if (error <= allowed_difference(ways.dtype)) continue;
-    return fmt::format("its {} differs by {:.2g} from that of {}", ways.written[i].name, error,
-                       ways.names[plain]);
+    if (error <= allowed_difference(candidates.dtype)) continue;
+    return fmt::format("its {} differs by {:.2g} from that of {}", candidates.written[i].name,
+                       error, candidates.names[plain]);
   }
   return "";
 }
@@ -28,18 +28,18 @@ std::string objection(const Ways& ways, const std::vector<std::vector<float>>& g
 bool Examination::passes(std::size_t way) {
   std::string why;
   try {
-    static_cast<void>(make_recording(*context_, ways_->runs[way]));
+    static_cast<void>(make_recording(*context_, candidates_->runs[way]));
     const Reference& believed = reference();
     if (believed.way != way) {
-      why = objection(*ways_, answer_of(way), believed.answer, believed.way);
+      why = objection(*candidates_, answer_of(way), believed.answer, believed.way);
     }
   } catch (const Error& error) {
     wait();
     why = error.what();
   }
   if (why.empty()) return true;
-  note_ +=
-      fmt::format("{}{} was faster, but {}", note_.empty() ? "" : "; ", ways_->names[way], why);
+  note_ += fmt::format("{}{} was faster, but {}", note_.empty() ? "" : "; ",
+                       candidates_->names[way], why);
   return false;
 }
 
@@ -49,23 +49,23 @@ void Examination::wait() const {
 
 /// Unwritten elements are zero, including gaps between columns.
 Examination::Answer Examination::answer_of(std::size_t way) const {
-  for (const Written& each : ways_->written) {
+  for (const Written& each : candidates_->written) {
     check(
         cudaMemsetAsync(each.data, 0, each.elements * element_bytes(each.dtype), context_->stream),
         "cudaMemsetAsync", "a choice by trial");
   }
-  ways_->runs[way]();
+  candidates_->runs[way]();
   Answer answer;
-  for (const Written& each : ways_->written) {
+  for (const Written& each : candidates_->written) {
     answer.push_back(sample(context_->stream, each.data, each.elements, each.dtype));
   }
   return answer;
 }
 
 const Examination::Reference& Examination::reference() {
-  const std::size_t count = ways_->runs.size();
+  const std::size_t count = candidates_->runs.size();
   for (std::size_t i = 0; !reference_ && i < count; ++i) {
-    const std::size_t way = (ways_->plain + i) % count;
+    const std::size_t way = (candidates_->plain + i) % count;
     try {
       reference_ = Reference{way, answer_of(way)};
     } catch (const Error&) {  // it cannot run, unless the device itself is broken

@@ -18,7 +18,7 @@ struct Written {
 };
 
 /// Algorithms for the same work on the same memory, to choose among.
-struct Ways {
+struct Candidates {
   std::vector<std::function<void()>> runs;  ///< each enqueues its work
   std::vector<std::string> names;
   std::vector<Written> written;
@@ -31,7 +31,7 @@ double allowed_difference(DType dtype);
 
 /// Reason to reject an answer after comparison with another: "output differs by 0.31 from that of
 /// own"; empty if accepted. `got` and `expected` are samples of the tensors that `ways` write.
-std::string objection(const Ways& ways, const std::vector<std::vector<float>>& got,
+std::string objection(const Candidates& candidates, const std::vector<std::vector<float>>& got,
                       const std::vector<std::vector<float>>& expected, std::size_t plain);
 
 /// Examines the fastest algorithm once before it is chosen. It must be recordable as a CUDA graph,
@@ -40,7 +40,8 @@ std::string objection(const Ways& ways, const std::vector<std::vector<float>>& g
 class Examination {
  public:
   /// Both arguments must outlive it.
-  Examination(const Context& context, const Ways& ways) : context_(&context), ways_(&ways) {}
+  Examination(const Context& context, const Candidates& candidates)
+      : context_(&context), candidates_(&candidates) {}
 
   /// Waits. Throws LibraryError if the device itself is broken.
   [[nodiscard]] bool passes(std::size_t way);
@@ -60,7 +61,7 @@ class Examination {
   void wait() const;
 
   const Context* context_;
-  const Ways* ways_;
+  const Candidates* candidates_;
   std::optional<Reference> reference_;
   std::string note_;
 };

@@ -13,8 +13,8 @@
 
 #include "backend/compute/cuda/cudnn/convolution_extras.hpp"
 #include "backend/compute/cuda/cudnn/examination.hpp"
+#include "backend/compute/cuda/cudnn/transform_algorithms.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/cudnn/ways.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/handles.hpp"
@@ -134,18 +134,19 @@ std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
 /// A plan of cuDNN or, if it is null, an algorithm of ours.
 struct Choice {
   std::shared_ptr<const Plan> plan;
-  const transforms::Way* way;
+  const transforms::TransformAlgorithm* algorithm;
 };
 
 std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
                                            const ConvolutionProblem& problem, Pass pass,
                                            const Choice& choice) {
   if (choice.plan != nullptr) return make_graph_pass(context, problem, choice.plan);
-  return transforms::make_transform_pass(context, problem, pass, *choice.way, workspace_limit);
+  return transforms::make_transform_pass(context, problem, pass, *choice.algorithm,
+                                         workspace_limit);
 }
 
 std::string choice_name(const Choice& choice) {
-  if (choice.plan == nullptr) return fmt::format("own {}", choice.way->name);
+  if (choice.plan == nullptr) return fmt::format("own {}", choice.algorithm->name);
   return setting_name(choice.plan->configuration(), choice.plan->graph().form());
 }
 
@@ -153,8 +154,8 @@ std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem
                                 Pass pass) {
   std::vector<Choice> all;
   for (auto& plan : all_candidates(context, problem, pass)) all.push_back({std::move(plan), {}});
-  for (const transforms::Way& way : transforms::ways()) {
-    if (transforms::is_candidate(way, problem, pass)) all.push_back({nullptr, &way});
+  for (const transforms::TransformAlgorithm& algorithm : transforms::transform_algorithms()) {
+    if (transforms::is_candidate(algorithm, problem, pass)) all.push_back({nullptr, &algorithm});
   }
   return all;
 }
@@ -184,14 +185,15 @@ Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem,
   for (const Trial& each : trials) scratch = std::max(scratch, each.pass->scratch_bytes());
   const TrialMemory memory(context, problem, pass, scratch);
   // The first is what cuDNN recommends first, with nothing fused.
-  Ways ways{.runs = {}, .names = {}, .written = memory.written(), .dtype = problem.dtype};
+  Candidates candidates{
+      .runs = {}, .names = {}, .written = memory.written(), .dtype = problem.dtype};
   for (const Trial& each : trials) {
-    ways.runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
-    ways.names.push_back(choice_name(each.choice));
+    candidates.runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
+    candidates.names.push_back(choice_name(each.choice));
   }
-  Examination examination(context, ways);
-  const auto best =
-      fastest(context.stream, ways.runs, [&](std::size_t way) { return examination.passes(way); });
+  Examination examination(context, candidates);
+  const auto best = fastest(context.stream, candidates.runs,
+                            [&](std::size_t candidate) { return examination.passes(candidate); });
   if (!best) {
     throw Unsupported(fmt::format(
         "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB{}{}.",
@@ -254,9 +256,9 @@ std::shared_ptr<const Plan> recall_plan(const std::shared_ptr<const Graph>& grap
 /// Searches only the choices that tune() would try.
 std::optional<Choice> find_choice(const Context& context, const ConvolutionProblem& problem,
                                   Pass pass, const KeptChoice& kept) {
-  for (const transforms::Way& way : transforms::ways()) {
-    const Choice choice{nullptr, &way};
-    if (choice_name(choice) == kept.name && transforms::is_candidate(way, problem, pass))
+  for (const transforms::TransformAlgorithm& algorithm : transforms::transform_algorithms()) {
+    const Choice choice{nullptr, &algorithm};
+    if (choice_name(choice) == kept.name && transforms::is_candidate(algorithm, problem, pass))
       return choice;
   }
   const auto form = form_named(forms_of(problem, pass), kept.name);

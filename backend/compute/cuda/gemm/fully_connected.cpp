@@ -167,23 +167,23 @@ class Tuner {
   [[nodiscard]] Trialled<Choice> tune(Pass pass) const {
     std::string dropped;
     const std::vector<Choice> all = choices(pass, dropped);
-    ProductWays ways;
+    ProductCandidates candidates;
     for (const Choice& choice : all) {
       const auto made = std::make_shared<const ProductPass>(pass_with(pass, choice));
-      ways.trials.push_back({made->name(), made->scratch_bytes(),
-                             [made](const ProductMemory& memory, std::byte* scratch) {
-                               made->run(memory, scratch);
-                             }});
+      candidates.trials.push_back({made->name(), made->scratch_bytes(),
+                                   [made](const ProductMemory& memory, std::byte* scratch) {
+                                     made->run(memory, scratch);
+                                   }});
     }
     const auto plain = std::ranges::find(all, Epilogue::none, &Choice::epilogue);
-    ways.plain = plain == all.end() ? 0 : static_cast<std::size_t>(plain - all.begin());
+    candidates.plain = plain == all.end() ? 0 : static_cast<std::size_t>(plain - all.begin());
     if (has_bias_ && pass == Pass::backward_filter) {
-      ways.bias_sums = static_cast<std::size_t>(sizes_.outputs);
+      candidates.bias_sums = static_cast<std::size_t>(sizes_.outputs);
     }
     const ProductProblem problem =
         product_of(fmt::format("{} {}", describe(spec_), pass_name(pass)), sizes_, spec_.dtype,
                    pass, Epilogue::none);
-    const auto [best, note] = fastest_product(context_, problem, ways);
+    const auto [best, note] = fastest_product(context_, problem, candidates);
     const Choice& chosen = all[best.index];
     const std::string between = note.empty() || dropped.empty() ? "" : "; ";
     return {chosen, name_of(chosen), best.time, {}, dropped + between + note};

@@ -28,15 +28,16 @@ std::size_t bytes_of(const Matrix& matrix, Number number) {
   return static_cast<std::size_t>(matrix.batch * matrix.distance) * element;
 }
 
-ProductWays ways_of(const Product& product, const std::vector<ProductAlgorithm>& algorithms) {
-  ProductWays ways;
+ProductCandidates candidates_of(const Product& product,
+                                const std::vector<ProductAlgorithm>& algorithms) {
+  ProductCandidates candidates;
   for (const ProductAlgorithm& each : algorithms) {
-    ways.trials.push_back({describe(each), each.workspace_bytes,
-                           [&product, each](const ProductMemory& memory, std::byte* scratch) {
-                             product.run(each, memory, scratch);
-                           }});
+    candidates.trials.push_back({describe(each), each.workspace_bytes,
+                                 [&product, each](const ProductMemory& memory, std::byte* scratch) {
+                                   product.run(each, memory, scratch);
+                                 }});
   }
-  return ways;
+  return candidates;
 }
 
 std::string text_of(const Matrix& matrix, Transposed transposed) {
@@ -71,9 +72,9 @@ class TunedProduct final : public MatrixProduct {
 }  // namespace
 
 ProductVerdict fastest_product(const Context& context, const ProductProblem& problem,
-                               const ProductWays& ways) {
+                               const ProductCandidates& candidates) {
   std::size_t scratch_bytes = 0;
-  for (const ProductTrial& each : ways.trials) {
+  for (const ProductTrial& each : candidates.trials) {
     scratch_bytes = std::max(scratch_bytes, each.scratch_bytes);
   }
   std::uint64_t seed = 0;
@@ -90,15 +91,16 @@ ProductVerdict fastest_product(const Context& context, const ProductProblem& pro
   const ProductMemory memory{left.get(), right.get(), result.get(),
                              reinterpret_cast<float*>(bias.get())};
   const DType dtype = problem.result.dtype;
-  Ways timed{.runs = {},
-             .names = {},
-             .written = {{"result", result.get(), result.bytes() / element_bytes(dtype), dtype}},
-             .dtype = problem.left.dtype,
-             .plain = ways.plain};
-  if (ways.bias_sums > 0) {
-    timed.written.push_back({"bias gradient", bias.get(), ways.bias_sums, DType::f32});
+  Candidates timed{
+      .runs = {},
+      .names = {},
+      .written = {{"result", result.get(), result.bytes() / element_bytes(dtype), dtype}},
+      .dtype = problem.left.dtype,
+      .plain = candidates.plain};
+  if (candidates.bias_sums > 0) {
+    timed.written.push_back({"bias gradient", bias.get(), candidates.bias_sums, DType::f32});
   }
-  for (const ProductTrial& each : ways.trials) {
+  for (const ProductTrial& each : candidates.trials) {
     timed.runs.emplace_back([&] { each.run(memory, scratch.get()); });
     timed.names.push_back(each.name);
   }
@@ -122,7 +124,7 @@ Chosen<ProductAlgorithm> fastest_algorithm(const Context& context, const Product
   };
   const auto choose = [&]() -> Trialled<ProductAlgorithm> {
     const std::vector<ProductAlgorithm> all = product.recommended(most);
-    const auto [best, note] = fastest_product(context, problem, ways_of(product, all));
+    const auto [best, note] = fastest_product(context, problem, candidates_of(product, all));
     const ProductAlgorithm& chosen = all[best.index];
     return {chosen, digits_of(chosen), best.time, {}, note};
   };

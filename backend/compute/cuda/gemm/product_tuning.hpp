@@ -20,9 +20,9 @@ struct ProductTrial {
 };
 
 /// The candidates for a product.
-struct ProductWays {
+struct ProductCandidates {
   std::vector<ProductTrial> trials;
-  std::size_t plain = 0;      ///< Ways::plain
+  std::size_t plain = 0;      ///< Candidates::plain
   std::size_t bias_sums = 0;  ///< number of sums they write to the bias; 0: they read it
 };
 
@@ -34,7 +34,7 @@ struct ProductVerdict {
 /// The fastest candidate that passes an Examination, by trial on matrices of `problem` and a bias
 /// as long as the result's longer side. Throws Unsupported if there is none.
 ProductVerdict fastest_product(const Context& context, const ProductProblem& problem,
-                               const ProductWays& ways);
+                               const ProductCandidates& candidates);
 
 /// Number of algorithms recommended by cuBLASLt that a trial of one product compares.
 inline constexpr int most_product_algorithms = 16;

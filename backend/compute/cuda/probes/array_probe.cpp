@@ -6,7 +6,7 @@
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"
 
@@ -15,8 +15,8 @@ namespace {
 
 class ArrayProbe final : public Probe {
  public:
-  ArrayProbe(const Stand& stand, const ArraySpec& spec)
-      : stand_(&stand),
+  ArrayProbe(const ProbeContext& context, const ArraySpec& spec)
+      : context_(&context),
         spec_(spec),
         passes_(passes_for(spec.bytes)),
         a_(spec.bytes),
@@ -32,12 +32,12 @@ class ArrayProbe final : public Probe {
   }
 
   [[nodiscard]] std::size_t wrong_elements() override {
-    select_device(stand_->device);
+    select_device(context_->device);
     constexpr int not_a_number = 0xFF;
-    check(cudaMemsetAsync(out_.get(), not_a_number, spec_.bytes, stand_->stream.get()),
+    check(cudaMemsetAsync(out_.get(), not_a_number, spec_.bytes, context_->stream.get()),
           "cudaMemsetAsync", "the output of a pass over arrays");
     give(1);
-    finish(*stand_);
+    finish(*context_);
     std::vector<double> out(count());
     download(out_.get(), std::as_writable_bytes(std::span(out)));
     std::size_t wrong = 0;
@@ -48,13 +48,13 @@ class ArrayProbe final : public Probe {
   }
 
   [[nodiscard]] Reading run() override {
-    select_device(stand_->device);
-    hold(stand_->stream.get(), short_hold);
-    record(stand_->before, stand_->stream.get());
+    select_device(context_->device);
+    hold(context_->stream.get(), short_hold);
+    record(context_->before, context_->stream.get());
     give(passes_);
-    record(stand_->after, stand_->stream.get());
+    record(context_->after, context_->stream.get());
     Reading reading;
-    reading.time = elapsed(stand_->before, stand_->after) / passes_;
+    reading.time = elapsed(context_->before, context_->after) / passes_;
     return reading;
   }
 
@@ -71,11 +71,11 @@ class ArrayProbe final : public Probe {
   }
 
   void give(int passes) const {
-    run_passes(stand_->stream.get(), spec_, passes, stand_->multiprocessors, doubles(a_),
+    run_passes(context_->stream.get(), spec_, passes, context_->multiprocessors, doubles(a_),
                doubles(b_), doubles(out_));
   }
 
-  const Stand* stand_;
+  const ProbeContext* context_;
   ArraySpec spec_;
   int passes_;
   DeviceMemory a_;
@@ -85,9 +85,9 @@ class ArrayProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_array_probe(const Stand& stand, const ArraySpec& spec) {
+std::unique_ptr<Probe> make_array_probe(const ProbeContext& context, const ArraySpec& spec) {
   EXPECT(spec.bytes >= 64 && spec.bytes % 64 == 0);
-  return std::make_unique<ArrayProbe>(stand, spec);
+  return std::make_unique<ArrayProbe>(context, spec);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -2,7 +2,7 @@
 
 #include "backend/compute/cuda/probes/banks.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -10,8 +10,8 @@ namespace {
 
 class BankProbe final : public Probe {
  public:
-  BankProbe(const Stand& stand, const BankSpec& spec)
-      : stand_(&stand), spec_(spec), result_(sizeof(BankResult)) {}
+  BankProbe(const ProbeContext& context, const BankSpec& spec)
+      : context_(&context), spec_(spec), result_(sizeof(BankResult)) {}
 
   [[nodiscard]] std::string implementation() const override {
     return fmt::format("ld.shared, {} warp(s), {} load(s) in flight each, {} way(s)", warps(),
@@ -46,24 +46,24 @@ class BankProbe final : public Probe {
   [[nodiscard]] std::uint32_t chains() const { return many() ? bank_chains : 1; }
 
   BankResult go() {
-    select_device(stand_->device);
-    run_banks(stand_->stream.get(), spec_, reinterpret_cast<BankResult*>(result_.get()));
-    finish(*stand_);
+    select_device(context_->device);
+    run_banks(context_->stream.get(), spec_, reinterpret_cast<BankResult*>(result_.get()));
+    finish(*context_);
     BankResult result{};
     download(result_.get(), std::as_writable_bytes(std::span(&result, 1)));
     return result;
   }
 
-  const Stand* stand_;
+  const ProbeContext* context_;
   BankSpec spec_;
   DeviceMemory result_;
 };
 
 }  // namespace
 
-std::unique_ptr<Probe> make_bank_probe(const Stand& stand, const BankSpec& spec) {
+std::unique_ptr<Probe> make_bank_probe(const ProbeContext& context, const BankSpec& spec) {
   EXPECT(spec.stride >= 1 && spec.stride <= static_cast<int>(most_bank_stride));
-  return std::make_unique<BankProbe>(stand, spec);
+  return std::make_unique<BankProbe>(context, spec);
 }
 
 }  // namespace dlscale::backend::cuda

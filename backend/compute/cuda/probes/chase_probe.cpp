@@ -7,7 +7,7 @@
 
 #include "backend/compute/cuda/probes/cycle.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::uint64_t cycle_seed = 1;
 
 class ChaseProbe final : public Probe {
  public:
-  ChaseProbe(const Stand& stand, const ChaseSpec& spec)
-      : stand_(&stand),
+  ChaseProbe(const ProbeContext& context, const ChaseSpec& spec)
+      : context_(&context),
         spec_(spec),
         image_(chase_image(spec, cycle_seed)),
         words_(spec.bytes),
@@ -54,18 +54,18 @@ class ChaseProbe final : public Probe {
 
  private:
   ChaseResult go() {
-    select_device(stand_->device);
-    run_chase(stand_->stream.get(), spec_, stand_->multiprocessors,
+    select_device(context_->device);
+    run_chase(context_->stream.get(), spec_, context_->multiprocessors,
               reinterpret_cast<const std::uint32_t*>(words_.get()),
               reinterpret_cast<ChaseResult*>(result_.get()));
-    finish(*stand_);
+    finish(*context_);
     ChaseResult result{};
     download(result_.get(), std::as_writable_bytes(std::span(&result, 1)));
     position_ = result.position;
     return result;
   }
 
-  const Stand* stand_;
+  const ProbeContext* context_;
   ChaseSpec spec_;
   std::vector<std::uint32_t> image_;
   DeviceMemory words_;
@@ -75,8 +75,8 @@ class ChaseProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_chase_probe(const Stand& stand, const ChaseSpec& spec) {
-  return std::make_unique<ChaseProbe>(stand, spec);
+std::unique_ptr<Probe> make_chase_probe(const ProbeContext& context, const ChaseSpec& spec) {
+  return std::make_unique<ChaseProbe>(context, spec);
 }
 
 }  // namespace dlscale::backend::cuda

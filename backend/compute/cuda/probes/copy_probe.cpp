@@ -6,9 +6,9 @@
 
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/companion.hpp"
-#include "backend/compute/cuda/probes/copy_way.hpp"
+#include "backend/compute/cuda/probes/copy_buffers.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"
 
@@ -37,11 +37,12 @@ void wait_for(const Stream& stream) {
 
 class KernelCompanion final : public Companion {
  public:
-  explicit KernelCompanion(const Stand& stand) : stand_(&stand), sink_(sizeof(float)) {}
+  explicit KernelCompanion(const ProbeContext& context)
+      : context_(&context), sink_(sizeof(float)) {}
 
   void begin(cudaStream_t stream) override {
     record(begun_, stream_.get());
-    run_compute(stream_.get(), duration_, stand_->multiprocessors,
+    run_compute(stream_.get(), duration_, context_->multiprocessors,
                 reinterpret_cast<float*>(sink_.get()));
     record(ended_, stream_.get());
     wait_for(begun_, stream);
@@ -52,7 +53,7 @@ class KernelCompanion final : public Companion {
   void lengthen() override { duration_ = 2 * duration_; }
 
  private:
-  const Stand* stand_;
+  const ProbeContext* context_;
   Stream stream_ = make_stream();
   Event begun_ = make_event();
   Event ended_ = make_event();
@@ -62,8 +63,8 @@ class KernelCompanion final : public Companion {
 
 class CopyCompanion final : public Companion {
  public:
-  CopyCompanion(const Stand& stand, const CopySpec& spec)
-      : stand_(&stand), is_pageable_(spec.memory == HostMemory::pageable), way_(spec, 2) {}
+  CopyCompanion(const ProbeContext& context, const CopySpec& spec)
+      : context_(&context), is_pageable_(spec.memory == HostMemory::pageable), buffers_(spec, 2) {}
 
   void begin(cudaStream_t stream) override {
     record(begun_, stream_.get());
@@ -82,8 +83,8 @@ class CopyCompanion final : public Companion {
   }
   [[nodiscard]] Seconds lasted() const override { return elapsed(begun_, ended_); }
   void lengthen() override { copies_ *= 2; }
-  [[nodiscard]] std::size_t wrong_bytes() const override { return way_.wrong_bytes(); }
-  void prepare() override { way_.prepare(); }
+  [[nodiscard]] std::size_t wrong_bytes() const override { return buffers_.wrong_bytes(); }
+  void prepare() override { buffers_.prepare(); }
 
  private:
   void tell_ready() {
@@ -92,10 +93,10 @@ class CopyCompanion final : public Companion {
   }
   void issue() {
     try {
-      select_device(stand_->device);
+      select_device(context_->device);
       if (is_pageable_) tell_ready();  // the first copy may block this thread until it is done
       for (int i = 0; i < copies_; ++i) {
-        way_.go(stream_.get());
+        buffers_.go(stream_.get());
         if (i == 0) tell_ready();
       }
       record(ended_, stream_.get());
@@ -106,9 +107,9 @@ class CopyCompanion final : public Companion {
     has_issued_all_ = true;
   }
 
-  const Stand* stand_;
+  const ProbeContext* context_;
   bool is_pageable_;
-  CopyWay way_;
+  CopyBuffers buffers_;
   Stream stream_ = make_stream();
   Event begun_ = make_event();
   Event ended_ = make_event();
@@ -120,14 +121,14 @@ class CopyCompanion final : public Companion {
 };
 
 /// A kernel on all multiprocessors.
-std::unique_ptr<Companion> make_kernel_companion(const Stand& stand) {
-  return std::make_unique<KernelCompanion>(stand);
+std::unique_ptr<Companion> make_kernel_companion(const ProbeContext& context) {
+  return std::make_unique<KernelCompanion>(context);
 }
 
 /// Issues copies as `spec` says, one after the other, from a thread of its own, because copies of
 /// pageable memory block the thread that issues them.
-std::unique_ptr<Companion> make_copy_companion(const Stand& stand, const CopySpec& spec) {
-  return std::make_unique<CopyCompanion>(stand, spec);
+std::unique_ptr<Companion> make_copy_companion(const ProbeContext& context, const CopySpec& spec) {
+  return std::make_unique<CopyCompanion>(context, spec);
 }
 
 CopySpec opposite(CopySpec spec) {
@@ -136,35 +137,38 @@ CopySpec opposite(CopySpec spec) {
   return spec;
 }
 
-std::unique_ptr<Companion> make_companion(const Stand& stand, const CopySpec& spec) {
+std::unique_ptr<Companion> make_companion(const ProbeContext& context, const CopySpec& spec) {
   switch (spec.company) {
     case Company::solo:
       return {};
     case Company::bidirectional:
-      return make_copy_companion(stand, opposite(spec));
+      return make_copy_companion(context, opposite(spec));
     case Company::kernel:
-      return make_kernel_companion(stand);
+      return make_kernel_companion(context);
   }
   fail_expectation("company is a Company");
 }
 
 class CopyProbe final : public Probe {
  public:
-  CopyProbe(const Stand& stand, const CopySpec& spec)
-      : stand_(&stand), spec_(spec), way_(spec, 1), companion_(make_companion(stand, spec)) {}
+  CopyProbe(const ProbeContext& context, const CopySpec& spec)
+      : context_(&context),
+        spec_(spec),
+        buffers_(spec, 1),
+        companion_(make_companion(context, spec)) {}
 
   [[nodiscard]] std::string implementation() const override { return "cudaMemcpyAsync"; }
 
   [[nodiscard]] std::size_t wrong_elements() override {
-    select_device(stand_->device);
-    way_.prepare();
+    select_device(context_->device);
+    buffers_.prepare();
     if (companion_) companion_->prepare();
     static_cast<void>(run());
-    return way_.wrong_bytes() + (companion_ ? companion_->wrong_bytes() : 0);
+    return buffers_.wrong_bytes() + (companion_ ? companion_->wrong_bytes() : 0);
   }
 
   [[nodiscard]] Reading run() override {
-    select_device(stand_->device);
+    select_device(context_->device);
     return companion_ ? run_accompanied() : run_alone();
   }
 
@@ -175,8 +179,8 @@ class CopyProbe final : public Probe {
   [[nodiscard]] Reading run_alone() const {
     Reading reading;
     const auto start = std::chrono::steady_clock::now();
-    way_.go(stream());
-    finish(*stand_);
+    buffers_.go(stream());
+    finish(*context_);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     reading.host_time = Seconds(passed.count());
     reading.time = timed();
@@ -201,31 +205,31 @@ class CopyProbe final : public Probe {
     const bool is_pageable =
         spec_.direction != Direction::within_device && spec_.memory == HostMemory::pageable;
     if (!is_pageable) hold(stream(), short_hold);
-    record(stand_->before, stream());
-    way_.go(stream());
-    record(stand_->after, stream());
-    return elapsed(stand_->before, stand_->after);
+    record(context_->before, stream());
+    buffers_.go(stream());
+    record(context_->after, stream());
+    return elapsed(context_->before, context_->after);
   }
 
-  [[nodiscard]] cudaStream_t stream() const { return stand_->stream.get(); }
+  [[nodiscard]] cudaStream_t stream() const { return context_->stream.get(); }
 
-  const Stand* stand_;
+  const ProbeContext* context_;
   CopySpec spec_;
-  CopyWay way_;
+  CopyBuffers buffers_;
   std::unique_ptr<Companion> companion_;
   bool had_company_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Probe> make_copy_probe(const Stand& stand, const CopySpec& spec) {
+std::unique_ptr<Probe> make_copy_probe(const ProbeContext& context, const CopySpec& spec) {
   EXPECT(spec.bytes >= 1);
   if (spec.direction == Direction::within_device && spec.company == Company::bidirectional) {
     throw Unsupported(
         "a copy within the device has no other direction. Copy it alone, or beside a "
         "kernel.");
   }
-  return std::make_unique<CopyProbe>(stand, spec);
+  return std::make_unique<CopyProbe>(context, spec);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -6,7 +6,7 @@
 
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/recording.hpp"
 #include "core/base/error.hpp"
@@ -27,15 +27,15 @@ Seconds host_time(const auto& work) {
 
 class LaunchProbe : public Probe {
  public:
-  LaunchProbe(const Stand& stand, const LaunchSpec& spec)
-      : stand_(&stand), spec_(spec), counter_(sizeof(std::uint32_t)) {}
+  LaunchProbe(const ProbeContext& context, const LaunchSpec& spec)
+      : context_(&context), spec_(spec), counter_(sizeof(std::uint32_t)) {}
 
   [[nodiscard]] std::size_t wrong_elements() override {
-    select_device(stand_->device);
+    select_device(context_->device);
     const std::uint32_t none = 0;
     upload(std::as_bytes(std::span(&none, 1)), counter_.get());
     run_counted();
-    finish(*stand_);
+    finish(*context_);
     std::uint32_t counted = 0;
     download(counter_.get(), std::as_writable_bytes(std::span(&counted, 1)));
     const auto wanted = static_cast<std::uint32_t>(spec_.kernels);
@@ -46,8 +46,8 @@ class LaunchProbe : public Probe {
   /// The probe's work with kernels that count themselves.
   virtual void run_counted() = 0;
 
-  [[nodiscard]] const Stand& stand() const { return *stand_; }
-  [[nodiscard]] cudaStream_t stream() const { return stand_->stream.get(); }
+  [[nodiscard]] const ProbeContext& context() const { return *context_; }
+  [[nodiscard]] cudaStream_t stream() const { return context_->stream.get(); }
   [[nodiscard]] int kernels() const { return spec_.kernels; }
   [[nodiscard]] std::uint32_t* counter() const {
     return reinterpret_cast<std::uint32_t*>(counter_.get());
@@ -60,14 +60,14 @@ class LaunchProbe : public Probe {
   template <class Give>
   [[nodiscard]] Seconds held(Seconds given, const Give& give) const {
     hold(stream(), std::min(longest_hold, short_hold + 2 * given));
-    record(stand_->before, stream());
+    record(context_->before, stream());
     give();
-    record(stand_->after, stream());
-    return elapsed(stand_->before, stand_->after);
+    record(context_->after, stream());
+    return elapsed(context_->before, context_->after);
   }
 
  private:
-  const Stand* stand_;
+  const ProbeContext* context_;
   LaunchSpec spec_;
   DeviceMemory counter_;
 };
@@ -79,9 +79,9 @@ class BackToBack final : public LaunchProbe {
     return fmt::format("{} launches of an empty kernel", kernels());
   }
   [[nodiscard]] Reading run() override {
-    select_device(stand().device);
+    select_device(context().device);
     const Seconds given = host_time([this] { launch_all(nullptr); });
-    finish(stand());
+    finish(context());
     Reading reading;
     reading.host_time = given / kernels();
     reading.time = held(given, [this] { launch_all(nullptr); }) / kernels();
@@ -100,7 +100,7 @@ class Synchronised final : public LaunchProbe {
                        kernels());
   }
   [[nodiscard]] Reading run() override {
-    select_device(stand().device);
+    select_device(context().device);
     Reading reading;
     reading.time = host_time([this] { launch_and_wait(nullptr); }) / kernels();
     reading.host_time = reading.time;
@@ -112,23 +112,23 @@ class Synchronised final : public LaunchProbe {
   void launch_and_wait(std::uint32_t* counter) const {
     for (int i = 0; i < kernels(); ++i) {
       run_nothing(stream(), counter);
-      finish(stand());
+      finish(context());
     }
   }
 };
 
 class AsGraph final : public LaunchProbe {
  public:
-  AsGraph(const Stand& stand, const LaunchSpec& spec) : LaunchProbe(stand, spec) {
+  AsGraph(const ProbeContext& context, const LaunchSpec& spec) : LaunchProbe(context, spec) {
     run_ = make_run(nullptr);
     check(cudaGraphUpload(run_.get(), stream()), "cudaGraphUpload", what());
-    finish(stand);
+    finish(context);
   }
   [[nodiscard]] std::string implementation() const override {
     return fmt::format("a graph of {} empty kernels in a row", kernels());
   }
   [[nodiscard]] Reading run() override {
-    select_device(stand().device);
+    select_device(context().device);
     Reading reading;
     const Seconds time = held(given_, [this] { given_ = host_time([this] { launch(run_); }); });
     reading.time = time / kernels();
@@ -141,7 +141,7 @@ class AsGraph final : public LaunchProbe {
   void run_counted() override {
     const GraphExecutable counted = make_run(counter());
     launch(counted);
-    finish(stand());
+    finish(context());
   }
   void launch(const GraphExecutable& run) const {
     check(cudaGraphLaunch(run.get(), stream()), "cudaGraphLaunch", [this] { return what(); });
@@ -156,17 +156,18 @@ class AsGraph final : public LaunchProbe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_launch_probe(const Stand& stand, const LaunchSpec& spec) {
+std::unique_ptr<Probe> make_launch_probe(const ProbeContext& context, const LaunchSpec& spec) {
   EXPECT(spec.kernels >= 1);
-  if (spec.way == LaunchWay::graph) return std::make_unique<AsGraph>(stand, spec);
-  if (spec.way == LaunchWay::synchronised) return std::make_unique<Synchronised>(stand, spec);
+  if (spec.method == LaunchMethod::graph) return std::make_unique<AsGraph>(context, spec);
+  if (spec.method == LaunchMethod::synchronised)
+    return std::make_unique<Synchronised>(context, spec);
   if (spec.kernels > most_held) {
     throw Unsupported(
         fmt::format("{} launches at once (a driver takes about a thousand ahead, so more cannot be "
                     "started together). Choose {} at most, or a graph.",
                     spec.kernels, most_held));
   }
-  return std::make_unique<BackToBack>(stand, spec);
+  return std::make_unique<BackToBack>(context, spec);
 }
 
 }  // namespace dlscale::backend::cuda

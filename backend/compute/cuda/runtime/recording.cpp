@@ -71,12 +71,12 @@ class CudaMark final : public Mark {
   Event event_;
 };
 
-class CudaCourier final : public Courier {
+class CudaCopyStream final : public CopyStream {
  public:
-  explicit CudaCourier(int device) : device_(device), stream_(make_stream()) {}
+  explicit CudaCopyStream(int device) : device_(device), stream_(make_stream()) {}
 
-  void carry(const std::byte* from, std::byte* to, std::size_t bytes) override {
-    const auto what = [bytes] { return fmt::format("a courier with {} bytes", bytes); };
+  void copy(const std::byte* from, std::byte* to, std::size_t bytes) override {
+    const auto what = [bytes] { return fmt::format("a copy of {} bytes", bytes); };
     select_device(device_);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "cudaMemcpyAsync",
           what);
@@ -123,8 +123,8 @@ std::unique_ptr<Mark> make_mark(const Context& context) {
   return std::make_unique<CudaMark>(context.device, context.stream);
 }
 
-std::unique_ptr<Courier> make_courier(const Context& context) {
-  return std::make_unique<CudaCourier>(context.device);
+std::unique_ptr<CopyStream> make_copy_stream(const Context& context) {
+  return std::make_unique<CudaCopyStream>(context.device);
 }
 
 }  // namespace dlscale::backend::cuda

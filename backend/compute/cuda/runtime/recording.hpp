@@ -26,7 +26,7 @@ std::unique_ptr<Recording> make_recording(const Context& context,
 /// A mark in the order of the context's stream: an event with a time.
 std::unique_ptr<Mark> make_mark(const Context& context);
 
-/// A courier with a stream of its own.
-std::unique_ptr<Courier> make_courier(const Context& context);
+/// A copy stream of its own.
+std::unique_ptr<CopyStream> make_copy_stream(const Context& context);
 
 }  // namespace dlscale::backend::cuda

@@ -26,12 +26,12 @@ void require_offered(const ConvolutionShape& shape, Pass pass) {
 }
 
 /// An algorithm by the transforms of a library.
-struct Way {
+struct Method {
   std::string name;
   const FourierLibrary* library;
 };
 
-std::unique_ptr<ConvolutionPass> make_whole(const Way& way, const ConvolutionShape& shape,
+std::unique_ptr<ConvolutionPass> make_whole(const Method& method, const ConvolutionShape& shape,
                                             Pass pass, int threads) {
   require_offered(shape, pass);
   const std::int64_t L = lowering::points_for_whole(shape);
@@ -41,11 +41,11 @@ std::unique_ptr<ConvolutionPass> make_whole(const Way& way, const ConvolutionSha
                       std::to_string(spectral::max_transform_points) +
                       "; fft_tiled takes images of any size, by tiles of 32 x 32");
   }
-  return spectral::make_spectral_convolution(way.name, make_problem(shape, pass, L, Tiling::whole),
-                                             way.library->make(L), threads);
+  return spectral::make_spectral_convolution(
+      method.name, make_problem(shape, pass, L, Tiling::whole), method.library->make(L), threads);
 }
 
-std::unique_ptr<ConvolutionPass> make_tiled(const Way& way, const ConvolutionShape& shape,
+std::unique_ptr<ConvolutionPass> make_tiled(const Method& method, const ConvolutionShape& shape,
                                             Pass pass, int threads) {
   require_offered(shape, pass);
   const lowering::TileChoice tile = lowering::choose_tile(shape, pass);
@@ -53,16 +53,18 @@ std::unique_ptr<ConvolutionPass> make_tiled(const Way& way, const ConvolutionSha
     refuse(shape, "a kernel of " + std::to_string(shape.kernel_h) + " x " +
                       std::to_string(shape.kernel_w) + ": the tiles of fft_tiled are 32 x 32");
   }
-  return spectral::make_spectral_convolution(
-      way.name, make_problem(shape, pass, tile.L, tile.tiling), way.library->make(tile.L), threads);
+  return spectral::make_spectral_convolution(method.name,
+                                             make_problem(shape, pass, tile.L, tile.tiling),
+                                             method.library->make(tile.L), threads);
 }
 
-using Make = std::unique_ptr<ConvolutionPass> (*)(const Way&, const ConvolutionShape&, Pass, int);
+using Make = std::unique_ptr<ConvolutionPass> (*)(const Method&, const ConvolutionShape&, Pass,
+                                                  int);
 
-ConvolutionAlgorithm algorithm(const Way& way, const std::string& doc, Make make) {
-  return {way.name, doc,
-          [way, make](const ConvolutionShape& shape, Pass pass, int threads) {
-            return make(way, shape, pass, threads);
+ConvolutionAlgorithm algorithm(const Method& method, const std::string& doc, Make make) {
+  return {method.name, doc,
+          [method, make](const ConvolutionShape& shape, Pass pass, int threads) {
+            return make(method, shape, pass, threads);
           },
           true};
 }

@@ -197,7 +197,7 @@ TEST_F(NcclTest, SendsMemoryOfTheHostOverTheHostsCommunicator) {
   std::vector<double> doubles(3, 1.5);
   ranks().all_reduce(std::span(doubles), Reduction::sum);
   EXPECT_EQ(doubles[2], 1.5 * ranks().size());
-  ranks().meet(Waiting::sleep);
+  ranks().barrier(WaitPolicy::sleep);
   ranks().barrier();
 }
 

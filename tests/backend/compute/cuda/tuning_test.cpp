@@ -120,7 +120,7 @@ TEST(FourierLibrary, SaysItsVersion) {
 
 /// How the answers of two ways are held against each other, without a device to run them on.
 
-const Ways two_ways{
+const Candidates two_candidates{
     .runs = {},
     .names = {"eng1", "own"},
     .written = {{"output", nullptr, 4, DType::f32}, {"sums", nullptr, 2, DType::f32}},
@@ -128,7 +128,7 @@ const Ways two_ways{
     .plain = 1};
 
 std::string objection_to(const std::vector<float>& output, const std::vector<float>& sums) {
-  return objection(two_ways, {output, sums}, {{1, -2, 3, -4}, {5, 6}}, 1);
+  return objection(two_candidates, {output, sums}, {{1, -2, 3, -4}, {5, 6}}, 1);
 }
 
 TEST(Objection, IsNoneToAnswersThatRoundingTellsApart) {

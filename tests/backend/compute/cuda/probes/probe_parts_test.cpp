@@ -406,17 +406,19 @@ TEST_F(Probes, ThirtyTwoThreadsAtOneBankTakeLongerThanAtAll) {
 }
 
 TEST_F(Probes, LaunchEveryKernel) {
-  for (const LaunchWay way : {LaunchWay::back_to_back, LaunchWay::synchronised, LaunchWay::graph}) {
+  for (const LaunchMethod method :
+       {LaunchMethod::back_to_back, LaunchMethod::synchronised, LaunchMethod::graph}) {
     for (const int kernels : {1, 3, 500}) {
-      expect_right(*probes().launches({.way = way, .kernels = kernels}), std::to_string(kernels));
+      expect_right(*probes().launches({.method = method, .kernels = kernels}),
+                   std::to_string(kernels));
     }
   }
 }
 
 TEST_F(Probes, RefuseMoreLaunchesThanADriverTakesAhead) {
-  EXPECT_THROW(
-      static_cast<void>(probes().launches({.way = LaunchWay::back_to_back, .kernels = 100000})),
-      Unsupported);
+  EXPECT_THROW(static_cast<void>(
+                   probes().launches({.method = LaunchMethod::back_to_back, .kernels = 100000})),
+               Unsupported);
 }
 
 TEST_F(Probes, CopyEveryByteInEveryKindOfCompany) {

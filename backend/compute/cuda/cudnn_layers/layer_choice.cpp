@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/cudnn_layers/layer_ways.hpp"
+#include "backend/compute/cuda/cudnn_layers/layer_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -207,13 +207,13 @@ Verdict compare(const Context& context, const OperationSpec& spec, const Choice&
   try {
     const LayerTrial trial(context, spec, own, {cudnn.state_bytes(), cudnn.scratch_bytes()});
     trial.expect_runs(cudnn);
-    const Ways ways{.runs = {[&] { trial.run(cudnn); }, [&] { trial.run(own); }},
-                    .names = {name_of(theirs), name_of(Choice{})},
-                    .written = trial.written(),
-                    .dtype = spec.dtype,
-                    .plain = 1};
-    Examination examination(context, ways);
-    const auto best = fastest(context.stream, ways.runs,
+    const Candidates candidates{.runs = {[&] { trial.run(cudnn); }, [&] { trial.run(own); }},
+                                .names = {name_of(theirs), name_of(Choice{})},
+                                .written = trial.written(),
+                                .dtype = spec.dtype,
+                                .plain = 1};
+    Examination examination(context, candidates);
+    const auto best = fastest(context.stream, candidates.runs,
                               [&](std::size_t way) { return examination.passes(way); });
     return {best, examination.note()};
   } catch (const Error&) {  // layer_algorithms() reports the reason, unless the device is broken

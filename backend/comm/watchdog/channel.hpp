@@ -18,7 +18,7 @@ namespace dlscale::backend {
 int check(int result, const char* call);
 
 /// State of a rank as reported to the others.
-enum class Fate : std::uint32_t {
+enum class RankState : std::uint32_t {
   well,
   signalled,    ///< received a signal and will leave
   done,         ///< left in good order
@@ -28,41 +28,41 @@ enum class Fate : std::uint32_t {
   silent,       ///< sent nothing for too long
 };
 
-/// Message on a connection: a heartbeat (Fate::well) or the state of a rank. All ranks run the same
-/// program on one kind of machine, so its bytes are sent as they are in memory.
-struct News {
+/// Message on a connection: a heartbeat (RankState::well) or the state of a rank. All ranks run the
+/// same program on one kind of machine, so its bytes are sent as they are in memory.
+struct StatusMessage {
   std::uint64_t token = 0;  ///< token of the job; other processes do not know it
   Rank rank = 0;
-  Fate fate = Fate::well;
-  std::int64_t signal = 0;  ///< for Fate::signalled and interrupted
+  RankState state = RankState::well;
+  std::int64_t signal = 0;  ///< for RankState::signalled and interrupted
 };
 
 /// Whether a job of `ranks` ranks can have sent it; messages are not checked in transit.
-[[nodiscard]] bool is_possible(const News& news, std::size_t ranks);
+[[nodiscard]] bool is_possible(const StatusMessage& message, std::size_t ranks);
 
 /// A connection between two watchdogs. Never blocks.
-class Line {
+class Channel {
  public:
   enum class Kind { local, tcp };
-  Line(Descriptor socket, Kind kind) : socket_(std::move(socket)), kind_(kind) {}
+  Channel(Descriptor socket, Kind kind) : socket_(std::move(socket)), kind_(kind) {}
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// Drops news that does not fit the socket's buffer: the other side has stopped reading.
-  void send(const News& news) const;
-  /// All news that has arrived. Sets ended().
-  std::vector<News> receive();
+  /// Drops a message that does not fit the socket's buffer: the other side has stopped reading.
+  void send(const StatusMessage& message) const;
+  /// All messages that have arrived. Sets ended().
+  std::vector<StatusMessage> receive();
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
   Descriptor socket_;
   Kind kind_;
-  std::array<std::byte, sizeof(News)> partial_{};
+  std::array<std::byte, sizeof(StatusMessage)> partial_{};
   std::size_t filled_ = 0;
   bool ended_ = false;
 };
 
 /// Endpoint of rank 0. A plain type for a broadcast.
-struct Invitation {
+struct ListenerAddress {
   std::uint64_t token = 0;
   std::uint16_t port = 0;
   std::uint16_t address_count = 0;
@@ -70,24 +70,25 @@ struct Invitation {
 };
 
 /// Accepts the connections of the other ranks.
-class Door {
+class Listener {
  public:
   /// Throws LibraryError naming the call that failed.
-  explicit Door(int ranks);
-  [[nodiscard]] const Invitation& invitation() const { return invitation_; }
+  explicit Listener(int ranks);
+  [[nodiscard]] const ListenerAddress& address() const { return address_; }
   /// The next rank that has connected and identified itself, or nothing after `timeout`.
-  std::optional<std::pair<Rank, Line>> next(Seconds timeout);
+  std::optional<std::pair<Rank, Channel>> next(Seconds timeout);
 
  private:
-  std::optional<std::pair<Rank, Line>> greet(const Descriptor& listener, Line::Kind kind) const;
-  Invitation invitation_;
+  std::optional<std::pair<Rank, Channel>> greet(const Descriptor& listener,
+                                                Channel::Kind kind) const;
+  ListenerAddress address_;
   Descriptor local_;
   Descriptor tcp_;
 };
 
 /// Connects to rank 0 and identifies this rank; nothing if rank 0 cannot be reached.
-std::optional<Line> call_local(const Invitation& invitation, Rank me);
-std::optional<Line> call_tcp(const Invitation& invitation, Rank me, Seconds timeout);
+std::optional<Channel> call_local(const ListenerAddress& listener, Rank me);
+std::optional<Channel> call_tcp(const ListenerAddress& listener, Rank me, Seconds timeout);
 
 /// True for the first process on this node that asks, among processes that live at the same time:
 /// that one reports for all.

@@ -11,7 +11,7 @@
 namespace dlscale::backend::cuda {
 
 /// State that the probes of a device share. It outlives them.
-struct Stand {
+struct ProbeContext {
   int device = 0;
   int multiprocessors = 0;
   Stream stream = make_stream();
@@ -23,16 +23,16 @@ struct Stand {
 inline constexpr Seconds short_hold{50e-6};
 
 /// Waits for the work on the stream.
-void finish(const Stand& stand);
+void finish(const ProbeContext& context);
 
 /// Blocking copies.
 void upload(std::span<const std::byte> from, std::byte* to);
 void download(const std::byte* from, std::span<std::byte> to);
 
-std::unique_ptr<Probe> make_array_probe(const Stand& stand, const ArraySpec& spec);
-std::unique_ptr<Probe> make_chase_probe(const Stand& stand, const ChaseSpec& spec);
-std::unique_ptr<Probe> make_bank_probe(const Stand& stand, const BankSpec& spec);
-std::unique_ptr<Probe> make_launch_probe(const Stand& stand, const LaunchSpec& spec);
-std::unique_ptr<Probe> make_copy_probe(const Stand& stand, const CopySpec& spec);
+std::unique_ptr<Probe> make_array_probe(const ProbeContext& context, const ArraySpec& spec);
+std::unique_ptr<Probe> make_chase_probe(const ProbeContext& context, const ChaseSpec& spec);
+std::unique_ptr<Probe> make_bank_probe(const ProbeContext& context, const BankSpec& spec);
+std::unique_ptr<Probe> make_launch_probe(const ProbeContext& context, const LaunchSpec& spec);
+std::unique_ptr<Probe> make_copy_probe(const ProbeContext& context, const CopySpec& spec);
 
 }  // namespace dlscale::backend::cuda

@@ -29,9 +29,9 @@ class HostArea {
 };
 
 /// Memory at both ends of a copy in one direction, with a pattern at the source.
-class CopyWay {
+class CopyBuffers {
  public:
-  CopyWay(const CopySpec& spec, std::uint64_t seed);
+  CopyBuffers(const CopySpec& spec, std::uint64_t seed);
   /// Writes the pattern to the source and zeros to the target.
   void prepare();
   /// Number of bytes at the target that differ from the pattern.

@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/cudnn/ways.hpp"
+#include "backend/compute/cuda/cudnn/transform_algorithms.hpp"
 
 #include <array>
 #include <string>
@@ -29,31 +29,34 @@ double operations_of_fft_tiled(const ConvolutionProblem& problem, Pass pass) {
 }
 
 template <int m>
-std::unique_ptr<const Transforms> make_winograd_way(const Context& context,
-                                                    const ConvolutionProblem& problem, Pass pass) {
+std::unique_ptr<const Transforms> make_winograd_transforms(const Context& context,
+                                                           const ConvolutionProblem& problem,
+                                                           Pass pass) {
   return winograd_on_device<m>(context, problem, pass);
 }
 
 template <Tiling tiling>
-std::unique_ptr<const Transforms> make_fft_way(const Context& context,
-                                               const ConvolutionProblem& problem, Pass pass) {
+std::unique_ptr<const Transforms> make_fft_transforms(const Context& context,
+                                                      const ConvolutionProblem& problem,
+                                                      Pass pass) {
   return spectral_on_device(
       context, problem, pass, tiling,
       [&context](const FourierProblem& fourier) { return make_library_fourier(context, fourier); });
 }
 
-constexpr std::array all_ways{
-    Way{"winograd_f2", operations_of_winograd<2>, make_winograd_way<2>},
-    Way{"winograd_f4", operations_of_winograd<4>, make_winograd_way<4>},
-    Way{"fft", operations_of_fft, make_fft_way<Tiling::whole>},
-    Way{"fft_tiled", operations_of_fft_tiled, make_fft_way<Tiling::overlap_save>}};
+constexpr std::array all_algorithms{
+    TransformAlgorithm{"winograd_f2", operations_of_winograd<2>, make_winograd_transforms<2>},
+    TransformAlgorithm{"winograd_f4", operations_of_winograd<4>, make_winograd_transforms<4>},
+    TransformAlgorithm{"fft", operations_of_fft, make_fft_transforms<Tiling::whole>},
+    TransformAlgorithm{"fft_tiled", operations_of_fft_tiled,
+                       make_fft_transforms<Tiling::overlap_save>}};
 
 class TransformPass final : public ConvolutionPass {
  public:
   TransformPass(const Context& context, const ConvolutionProblem& problem, Pass pass,
-                const Way& way, std::size_t most_scratch)
+                const TransformAlgorithm& algorithm, std::size_t most_scratch)
       : extras_(context, problem, {.pass = pass}),
-        convolution_(problem, pass, way.make(context, problem, pass),
+        convolution_(problem, pass, algorithm.make(context, problem, pass),
                      [&context](const BatchedProblem& products) {
                        return make_library_product(context, products);
                      },
@@ -77,23 +80,25 @@ class TransformPass final : public ConvolutionPass {
 
 }  // namespace
 
-std::span<const Way> ways() {
-  return all_ways;
+std::span<const TransformAlgorithm> transform_algorithms() {
+  return all_algorithms;
 }
 
 std::unique_ptr<ConvolutionPass> make_transform_pass(const Context& context,
                                                      const ConvolutionProblem& problem, Pass pass,
-                                                     const Way& way, std::size_t most_scratch) {
-  return std::make_unique<TransformPass>(context, problem, pass, way, most_scratch);
+                                                     const TransformAlgorithm& algorithm,
+                                                     std::size_t most_scratch) {
+  return std::make_unique<TransformPass>(context, problem, pass, algorithm, most_scratch);
 }
 
-bool is_candidate(const Way& way, const ConvolutionProblem& problem, Pass pass) {
+bool is_candidate(const TransformAlgorithm& algorithm, const ConvolutionProblem& problem,
+                  Pass pass) {
   const auto& [filters, channels, height, width] = problem.weights;
   const auto outputs =
       static_cast<double>(problem.output[0] * problem.output[2] * problem.output[3]);
   const double defined = 2 * outputs * static_cast<double>(filters * channels * height * width);
   try {
-    const double saving = defined / way.operations(problem, pass);
+    const double saving = defined / algorithm.operations(problem, pass);
     return saving > (problem.dtype == DType::f32 ? 1 : 4);
   } catch (const Unsupported&) {
     return false;

@@ -8,7 +8,7 @@
 #include "backend/compute/cuda/cudnn/convolution_extras.hpp"
 #include "backend/compute/cuda/cudnn/graph_convolution.hpp"
 #include "backend/compute/cuda/cudnn/legacy_convolution.hpp"
-#include "backend/compute/cuda/cudnn/ways.hpp"
+#include "backend/compute/cuda/cudnn/transform_algorithms.hpp"
 #include "backend/compute/cuda/relayout.hpp"
 #include "core/base/error.hpp"
 #include "core/convolution/method.hpp"
@@ -107,8 +107,8 @@ TEST(LegacyAlgorithms, HaveDifferentNames) {
 
 std::set<std::string> tried(const ConvolutionProblem& problem) {
   std::set<std::string> names;
-  for (const transforms::Way& way : transforms::ways()) {
-    if (transforms::is_candidate(way, problem, Pass::forward)) names.emplace(way.name);
+  for (const transforms::TransformAlgorithm& algorithm : transforms::transform_algorithms()) {
+    if (transforms::is_candidate(algorithm, problem, Pass::forward)) names.emplace(algorithm.name);
   }
   return names;
 }
@@ -137,10 +137,10 @@ TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
 
 /// So that rows by them tell their work: see core/convolution/method.hpp.
 TEST(OwnAlgorithms, AreKnownByTheirNames) {
-  for (const transforms::Way& way : transforms::ways()) {
-    const std::string ran = "own " + std::string(way.name) + " …";
-    EXPECT_EQ(lowering::method_of(ran), lowering::parse_method(way.name)) << ran;
-    EXPECT_EQ(lowering::method_of("reorder+relu+" + ran), lowering::parse_method(way.name));
+  for (const transforms::TransformAlgorithm& algorithm : transforms::transform_algorithms()) {
+    const std::string ran = "own " + std::string(algorithm.name) + " …";
+    EXPECT_EQ(lowering::method_of(ran), lowering::parse_method(algorithm.name)) << ran;
+    EXPECT_EQ(lowering::method_of("reorder+relu+" + ran), lowering::parse_method(algorithm.name));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "backend/comm/watchdog/line.hpp"
+#include "backend/comm/watchdog/channel.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -158,17 +158,18 @@ int check(int result, const char* call) {
                   errno == EMFILE ? " Allow each process more open files (ulimit -n)." : ""));
 }
 
-bool is_possible(const News& news, std::size_t ranks) {
-  return news.rank >= 0 && static_cast<std::size_t>(news.rank) < ranks && news.fate <= Fate::silent;
+bool is_possible(const StatusMessage& message, std::size_t ranks) {
+  return message.rank >= 0 && static_cast<std::size_t>(message.rank) < ranks &&
+         message.state <= RankState::silent;
 }
 
-void Line::send(const News& news) const {
+void Channel::send(const StatusMessage& message) const {
   // A broken connection is detected when it is read.
-  (void)::send(socket_.get(), &news, sizeof(news), MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)::send(socket_.get(), &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-std::vector<News> Line::receive() {
-  std::vector<News> arrived;
+std::vector<StatusMessage> Channel::receive() {
+  std::vector<StatusMessage> arrived;
   while (!ended_) {
     const ssize_t got =
         ::recv(socket_.get(), partial_.data() + filled_, partial_.size() - filled_, MSG_DONTWAIT);
@@ -180,68 +181,67 @@ std::vector<News> Line::receive() {
     }
     filled_ += static_cast<std::size_t>(got);
     if (filled_ < partial_.size()) continue;
-    News news;
-    std::memcpy(&news, partial_.data(), sizeof(news));
-    arrived.push_back(news);
+    StatusMessage message;
+    std::memcpy(&message, partial_.data(), sizeof(message));
+    arrived.push_back(message);
     filled_ = 0;
   }
   return arrived;
 }
 
-Door::Door(int ranks) {
-  invitation_.token = random_token();
-  local_ = listen_locally(invitation_.token, ranks);
+Listener::Listener(int ranks) {
+  address_.token = random_token();
+  local_ = listen_locally(address_.token, ranks);
   tcp_ = listen_to_network(ranks);
-  invitation_.port = port_of(tcp_);
+  address_.port = port_of(tcp_);
   for (const std::string& address : own_addresses()) {
-    if (invitation_.address_count == invitation_.addresses.size()) break;
-    std::copy(address.begin(), address.end(),
-              invitation_.addresses[invitation_.address_count++].begin());
+    if (address_.address_count == address_.addresses.size()) break;
+    std::copy(address.begin(), address.end(), address_.addresses[address_.address_count++].begin());
   }
 }
 
-std::optional<std::pair<Rank, Line>> Door::next(Seconds timeout) {
-  std::array<pollfd, 2> doors{pollfd{local_.get(), POLLIN, 0}, pollfd{tcp_.get(), POLLIN, 0}};
+std::optional<std::pair<Rank, Channel>> Listener::next(Seconds timeout) {
+  std::array<pollfd, 2> sockets{pollfd{local_.get(), POLLIN, 0}, pollfd{tcp_.get(), POLLIN, 0}};
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout.si());
   for (;;) {
     const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
-    if (::poll(doors.data(), doors.size(), milliseconds(Seconds(left.count()))) <= 0) return {};
-    std::optional<std::pair<Rank, Line>> guest;
-    if (doors[0].revents != 0) guest = greet(local_, Line::Kind::local);
-    if (!guest && doors[1].revents != 0) guest = greet(tcp_, Line::Kind::tcp);
-    if (guest) return guest;
+    if (::poll(sockets.data(), sockets.size(), milliseconds(Seconds(left.count()))) <= 0) return {};
+    std::optional<std::pair<Rank, Channel>> accepted;
+    if (sockets[0].revents != 0) accepted = greet(local_, Channel::Kind::local);
+    if (!accepted && sockets[1].revents != 0) accepted = greet(tcp_, Channel::Kind::tcp);
+    if (accepted) return accepted;
   }
 }
 
-std::optional<std::pair<Rank, Line>> Door::greet(const Descriptor& listener,
-                                                 Line::Kind kind) const {
+std::optional<std::pair<Rank, Channel>> Listener::greet(const Descriptor& listener,
+                                                        Channel::Kind kind) const {
   Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket || !ready(socket.get(), POLLIN, greeting_time)) return {};
-  Line line(std::move(socket), kind);
-  const std::vector<News> hello = line.receive();
-  if (hello.empty() || hello.front().token != invitation_.token) return {};
-  return std::pair(hello.front().rank, std::move(line));
+  Channel channel(std::move(socket), kind);
+  const std::vector<StatusMessage> hello = channel.receive();
+  if (hello.empty() || hello.front().token != address_.token) return {};
+  return std::pair(hello.front().rank, std::move(channel));
 }
 
-std::optional<Line> call_local(const Invitation& invitation, Rank me) {
+std::optional<Channel> call_local(const ListenerAddress& listener, Rank me) {
   Descriptor socket(::socket(AF_UNIX, socket_flags, 0));
-  const LocalAddress address(invitation.token, "door");
+  const LocalAddress address(listener.token, "door");
   if (!socket || ::connect(socket.get(), address.get(), address.length) != 0) return {};
-  Line line(std::move(socket), Line::Kind::local);
-  line.send({invitation.token, me, Fate::well});
-  return line;
+  Channel channel(std::move(socket), Channel::Kind::local);
+  channel.send({listener.token, me, RankState::well});
+  return channel;
 }
 
-std::optional<Line> call_tcp(const Invitation& invitation, Rank me, Seconds timeout) {
-  for (const auto& address : std::span(invitation.addresses).first(invitation.address_count)) {
-    Descriptor socket = connect_to(address.data(), invitation.port);
+std::optional<Channel> call_tcp(const ListenerAddress& listener, Rank me, Seconds timeout) {
+  for (const auto& address : std::span(listener.addresses).first(listener.address_count)) {
+    Descriptor socket = connect_to(address.data(), listener.port);
     if (!connected(socket, timeout)) continue;
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    Line line(std::move(socket), Line::Kind::tcp);
-    line.send({invitation.token, me, Fate::well});
-    return line;
+    Channel channel(std::move(socket), Channel::Kind::tcp);
+    channel.send({listener.token, me, RankState::well});
+    return channel;
   }
   return {};
 }

@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ void move(const std::byte* from, std::byte* to, std::size_t bytes, cudaMemcpyKin
 
 }  // namespace
 
-void finish(const Stand& stand) {
-  check(cudaStreamSynchronize(stand.stream.get()), "cudaStreamSynchronize", "a probe");
+void finish(const ProbeContext& context) {
+  check(cudaStreamSynchronize(context.stream.get()), "cudaStreamSynchronize", "a probe");
 }
 
 void upload(std::span<const std::byte> from, std::byte* to) {

@@ -1,4 +1,4 @@
-#include "backend/comm/watchdog/roster.hpp"
+#include "backend/comm/watchdog/rank_table.hpp"
 
 #include <unistd.h>
 
@@ -26,23 +26,23 @@ std::uint64_t node_key() {
 
 }  // namespace
 
-Card own_card() {
-  Card card;
-  card.process = ::getpid();
-  card.node = node_key();
-  if (::gethostname(card.host.data(), card.host.size() - 1) != 0) card.host[0] = '?';
-  return card;
+RankInfo own_rank_info() {
+  RankInfo info;
+  info.process = ::getpid();
+  info.node = node_key();
+  if (::gethostname(info.host.data(), info.host.size() - 1) != 0) info.host[0] = '?';
+  return info;
 }
 
-Roster exchange_cards(Communicator& communicator) {
-  const Card mine = own_card();
-  Roster roster(static_cast<std::size_t>(communicator.size()));
+RankTable exchange_rank_info(Communicator& communicator) {
+  const RankInfo mine = own_rank_info();
+  RankTable rank_table(static_cast<std::size_t>(communicator.size()));
   communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
-                          std::as_writable_bytes(std::span(roster)));
-  return roster;
+                          std::as_writable_bytes(std::span(rank_table)));
+  return rank_table;
 }
 
-std::string ranks_by_host(const Roster& roster) {
+std::string ranks_by_host(const RankTable& rank_table) {
   struct Host {
     std::string name;
     std::string ranks;
@@ -51,10 +51,10 @@ std::string ranks_by_host(const Roster& roster) {
   const auto range = [](std::size_t first, std::size_t last) {
     return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
   };
-  for (std::size_t rank = 0; rank < roster.size();) {
-    const std::string name = roster[rank].host.data();
+  for (std::size_t rank = 0; rank < rank_table.size();) {
+    const std::string name = rank_table[rank].host.data();
     std::size_t last = rank;
-    while (last + 1 < roster.size() && roster[last + 1].host.data() == name) ++last;
+    while (last + 1 < rank_table.size() && rank_table[last + 1].host.data() == name) ++last;
     auto host = std::ranges::find(hosts, name, &Host::name);
     if (host == hosts.end()) host = hosts.insert(hosts.end(), {name, ""});
     host->ranks += (host->ranks.empty() ? "" : ", ") + range(rank, last);
@@ -65,24 +65,24 @@ std::string ranks_by_host(const Roster& roster) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string describe(const Roster& roster, Rank rank) {
-  const Card& card = roster.at(static_cast<std::size_t>(rank));
-  return fmt::format("rank {} (process {} on node {})", rank, card.process, card.host.data());
+std::string describe(const RankTable& rank_table, Rank rank) {
+  const RankInfo& info = rank_table.at(static_cast<std::size_t>(rank));
+  return fmt::format("rank {} (process {} on node {})", rank, info.process, info.host.data());
 }
 
-std::string interruption_notice(const Roster& roster, const std::set<Rank>& interrupted) {
+std::string interruption_notice(const RankTable& rank_table, const std::set<Rank>& interrupted) {
   std::vector<std::string> ranks;
-  for (const Rank rank : interrupted) ranks.push_back(describe(roster, rank));
+  for (const Rank rank : interrupted) ranks.push_back(describe(rank_table, rank));
   return fmt::format("dlscale: {} {} interrupted; all ranks stop.", fmt::join(ranks, ", "),
                      ranks.size() == 1 ? "was" : "were");
 }
 
-std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,
+std::string notice(const RankTable& rank_table, Rank rank, RankState state, Seconds patience,
                    const std::filesystem::path& results) {
-  std::string text = "dlscale: " + describe(roster, rank);
-  if (fate == Fate::failed) {
+  std::string text = "dlscale: " + describe(rank_table, rank);
+  if (state == RankState::failed) {
     text += " stopped because of the error it printed";
-  } else if (fate == Fate::silent) {
+  } else if (state == RankState::silent) {
     text += fmt::format(" has not been heard of for {:.3g} s and counts as dead", patience.si());
   } else {
     text += " died";
@@ -91,7 +91,7 @@ std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,
   if (!results.empty()) {
     text += fmt::format(" The results so far are kept in {}.", results.string());
   }
-  if (fate == Fate::died) {
+  if (state == RankState::died) {
     text += " If it printed no reason, see dmesg: the system kills a process when memory is short.";
   }
   return text;

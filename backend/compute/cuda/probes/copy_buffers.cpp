@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/probes/copy_way.hpp"
+#include "backend/compute/cuda/probes/copy_buffers.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/compute/cuda/probes/cycle.hpp"
-#include "backend/compute/cuda/probes/stand.hpp"
+#include "backend/compute/cuda/probes/probe_context.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"
 
@@ -62,7 +62,7 @@ HostArea::HostArea(HostMemory kind, std::size_t bytes)
   data_.get_deleter().kind = kind;  // from here on destruction must free it
 }
 
-CopyWay::CopyWay(const CopySpec& spec, std::uint64_t seed)
+CopyBuffers::CopyBuffers(const CopySpec& spec, std::uint64_t seed)
     : direction_(spec.direction),
       bytes_(spec.bytes),
       seed_(seed),
@@ -72,16 +72,16 @@ CopyWay::CopyWay(const CopySpec& spec, std::uint64_t seed)
   prepare();
 }
 
-std::byte* CopyWay::from() const {
+std::byte* CopyBuffers::from() const {
   return direction_ == Direction::host_to_device ? host_->bytes().data() : device_.get();
 }
 
-std::byte* CopyWay::to() const {
+std::byte* CopyBuffers::to() const {
   if (direction_ == Direction::within_device) return other_device_.get();
   return direction_ == Direction::host_to_device ? device_.get() : host_->bytes().data();
 }
 
-void CopyWay::prepare() {
+void CopyBuffers::prepare() {
   std::vector<std::byte> pattern(bytes_);
   if (direction_ == Direction::host_to_device) {
     fill_pattern(host_->bytes(), seed_);
@@ -97,14 +97,14 @@ void CopyWay::prepare() {
   upload(pattern, device_.get());
 }
 
-std::size_t CopyWay::wrong_bytes() const {
+std::size_t CopyBuffers::wrong_bytes() const {
   if (direction_ == Direction::device_to_host) return cuda::wrong_bytes(host_->bytes(), seed_);
   std::vector<std::byte> arrived(bytes_);
   download(to(), arrived);
   return cuda::wrong_bytes(arrived, seed_);
 }
 
-void CopyWay::go(cudaStream_t stream) const {
+void CopyBuffers::go(cudaStream_t stream) const {
   check(cudaMemcpyAsync(to(), from(), bytes_, kind_of(direction_), stream), "cudaMemcpyAsync",
         [this] { return fmt::format("a copy of {} bytes", bytes_); });
 }

@@ -1,4 +1,4 @@
-#include "backend/compute/cuda/cudnn_layers/layer_ways.hpp"
+#include "backend/compute/cuda/cudnn_layers/layer_choice.hpp"
 
 #include <gtest/gtest.h>
 
