@@ -21,12 +21,4 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
 /// The largest and the typical error of each algorithm against double precision, by pass.
 Table answers_table(std::span<const ResultFile> results);
 
-/// Gain from choosing among all algorithms over staying with one backend. One row for each group
-/// measured together; empty if there is only one backend.
-Table backends_table(std::span<const ResultFile> results);
-
-/// The fastest algorithm of each layer and its lead, one column for each pass. One table for each
-/// network, batch and other condition.
-std::vector<Table> fastest_tables(std::span<const ResultFile> results);
-
 }  // namespace dlscale::report

@@ -166,14 +166,14 @@ void KernelStudy::judge(std::span<const ResultFile> results) {
 }
 
 void KernelStudy::find_roofline(std::span<const ResultFile> results) {
-  on_devices_ = static_cast<int>(std::erase_if(samples_, on_device));
+  std::erase_if(samples_, on_device);
   if (samples_.empty()) {
     throw ConfigError(
         "no convolution was measured on the processor, whose ceilings these are. Measure some "
         "by all algorithms of the backend native.");
   }
   const std::vector<model::KernelSample> all = samples_;  // any of these may be the fastest
-  unbounded_ = static_cast<int>(std::erase_if(samples_, is_unbounded));
+  std::erase_if(samples_, is_unbounded);
   if (samples_.empty()) {
     throw ConfigError(
         "all convolutions were measured right behind what wrote their inputs, "
@@ -181,10 +181,9 @@ void KernelStudy::find_roofline(std::span<const ResultFile> results) {
   }
   const int threads = usual_threads(samples_);
   roofline_ = model::measured_roofline(results, all, threads);
-  const auto others = [threads](const model::KernelSample& sample) {
+  std::erase_if(samples_, [threads](const model::KernelSample& sample) {
     return sample.what.way.threads != threads;
-  };
-  other_threads_ = static_cast<int>(std::erase_if(samples_, others));
+  });
   place_all();
 }
 

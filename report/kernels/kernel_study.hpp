@@ -61,11 +61,6 @@ class KernelStudy {
   [[nodiscard]] const std::string& judgement_obstacle() const { return judgement_obstacle_; }
   /// Results that neither the roofline nor the models cover.
   [[nodiscard]] const model::LeftOut& not_modelled() const { return not_modelled_; }
-  /// Kernels that the roofline leaves out: measured with other numbers of threads, on a GPU, or in
-  /// a state of the caches that no ceiling bounds (model::is_bounded).
-  [[nodiscard]] int other_threads() const { return other_threads_; }
-  [[nodiscard]] int on_devices() const { return on_devices_; }
-  [[nodiscard]] int unbounded() const { return unbounded_; }
 
  private:
   void judge(std::span<const ResultFile> results);
@@ -80,9 +75,6 @@ class KernelStudy {
   std::optional<model::KernelJudgement> judgement_;
   std::string judgement_obstacle_;
   model::LeftOut not_modelled_;
-  int other_threads_ = 0;
-  int on_devices_ = 0;
-  int unbounded_ = 0;
 };
 
 }  // namespace dlscale::report

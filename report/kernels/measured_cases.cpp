@@ -1,7 +1,7 @@
 #include "report/kernels/measured_cases.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -46,28 +46,10 @@ Interval interval_of(const Rows& rows, const std::string& algorithm) {
   return interval;
 }
 
-/// All rows of convolutions for which `holds`.
-template <class Holds>
-Rows convolution_rows(std::span<const ResultFile> results, const Holds& holds) {
-  Rows rows;
-  for (const ResultFile& file : results) {
-    for (const Measurement& each : file.measurements) {
-      const bool convolution =
-          each.benchmark == "conv" && axis_or_empty(each, "kernel").starts_with("convolution ");
-      if (convolution && holds(each)) rows.push_back(&each);
-    }
-  }
-  return rows;
-}
-
 }  // namespace
 
 Seconds time_of(const Measurement& measurement) {
   return Seconds(measurement.at("time").summary.median);
-}
-
-std::string our_algorithm(lowering::Method method) {
-  return fmt::format("native {}", lowering::method_name(method));
 }
 
 std::string algorithm_of(const Measurement& measurement) {
@@ -130,7 +112,14 @@ Case case_of(const Measurement& measurement) {
 }
 
 Rows algorithm_rows(std::span<const ResultFile> results) {
-  return convolution_rows(results, names_algorithm);
+  Rows rows;
+  for (const ResultFile& file : results) {
+    for (const Measurement& each : file.measurements) {
+      const bool convolution = axis_or_empty(each, "kernel").starts_with("convolution ");
+      if (convolution && names_algorithm(each)) rows.push_back(&each);
+    }
+  }
+  return rows;
 }
 
 Conditions by_condition(std::span<const ResultFile> results) {
@@ -154,11 +143,6 @@ ByAlgorithm by_algorithm(const Rows& rows) {
   return middle;
 }
 
-const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm) {
-  const auto found = all.find(algorithm);
-  return found != all.end() && is_timed(*found->second) ? found->second : nullptr;
-}
-
 Rows ranking(const ByAlgorithm& all) {
   Rows timed;
   for (const auto& [algorithm, row] : all) {
@@ -166,13 +150,6 @@ Rows ranking(const ByAlgorithm& all) {
   }
   sort_by_time(timed);
   return timed;
-}
-
-bool has_intervals(const Rows& rows, const Measurement& by) {
-  return std::ranges::all_of(rows, [&by](const Measurement* row) {
-    const bool other = !is_timed(*row) || algorithm_of(*row) != algorithm_of(by);
-    return other || has_interval(row->at("time").summary);
-  });
 }
 
 bool tie(const Rows& rows, const Measurement& one, const Measurement& other) {
@@ -192,7 +169,9 @@ Rows leaders(const Rows& rows) {
 std::string tie_text(const Rows& rows) {
   const Rows leading = leaders(rows);
   if (leading.size() < 2) return "";
-  const auto known = [&rows](const Measurement* row) { return has_intervals(rows, *row); };
+  const auto known = [&rows](const Measurement* row) {
+    return std::isfinite(interval_of(rows, algorithm_of(*row)).high);
+  };
   return std::ranges::all_of(leading, known) ? " (tie)" : " (not known)";
 }
 
@@ -207,14 +186,10 @@ std::string none_ran(bool with_kept_filters) {
 }
 
 std::vector<Found> found_cases(std::span<const ResultFile> results) {
-  std::map<std::pair<Axes, Case>, Rows> chosen;
-  for (const Measurement* row : convolution_rows(results, std::not_fn(names_algorithm))) {
-    chosen[{condition_of(*row), case_of(*row)}].push_back(row);
-  }
   std::vector<Found> all;
   for (const auto& [condition, cases] : by_condition(results)) {
     for (const auto& [what, rows] : cases) {
-      all.push_back({condition, what, rows, by_algorithm(rows), chosen[{condition, what}]});
+      all.push_back({condition, what, rows, by_algorithm(rows)});
     }
   }
   return all;

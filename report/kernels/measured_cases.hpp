@@ -27,8 +27,6 @@ Seconds time_of(const Measurement& measurement);
 
 /// "native winograd_f4".
 std::string algorithm_of(const Measurement& measurement);
-/// Name that algorithm_of() gives our convolution on processors by this method.
-std::string our_algorithm(lowering::Method method);
 
 /// The network or list of a convolution: core/network/network.hpp.
 std::string set_of(const Measurement& measurement);
@@ -67,9 +65,6 @@ Conditions by_condition(std::span<const ResultFile> results);
 using ByAlgorithm = std::map<std::string, const Measurement*>;
 ByAlgorithm by_algorithm(const Rows& rows);
 
-/// The row of that algorithm if it has a time, else nullptr.
-const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm);
-
 /// Note under tables with speeds and shares of rooflines.
 inline constexpr std::string_view speed_note =
     "effective counts the operations of a direct convolution; of roofline: the least time that the "
@@ -85,10 +80,6 @@ inline constexpr std::string_view kept_filters_note =
 
 /// Rows with a time that training can reach, fastest first.
 Rows ranking(const ByAlgorithm& all);
-
-/// Whether all timed rows of an algorithm in a case have a 95 % interval, as has_interval()
-/// decides.
-bool has_intervals(const Rows& rows, const Measurement& by);
 
 /// Whether the 95 % intervals of two algorithms overlap, so that the faster one is unknown.
 /// Repeated measurements span from the least to the greatest end; a missing interval may be
@@ -111,10 +102,6 @@ struct Found {
   Case what;
   Rows rows;
   ByAlgorithm by;  ///< by_algorithm(rows)
-  /// Rows of the same case by the backend's own choice, without a named algorithm.
-  Rows chosen = {};
-  /// "vgg16 conv1_2".
-  [[nodiscard]] std::string layer() const { return condition.at("network") + " " + what.layer; }
 };
 std::vector<Found> found_cases(std::span<const ResultFile> results);
 

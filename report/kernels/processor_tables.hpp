@@ -13,11 +13,4 @@ namespace dlscale::report {
 /// intensity, and bandwidth by array size. Tables without a row are left out.
 std::vector<Table> processor_tables(std::span<const ResultFile> results);
 
-/// Spread between runs of levels measured more than once, and the distance of their sizes from
-/// those the system reports.
-Table repeated_levels(std::span<const ResultFile> results);
-
-/// Whether those tables or the latency figure show a measurement of that kind.
-bool is_of_processor(const Measurement& measurement);
-
 }  // namespace dlscale::report

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/results/communication_profile.hpp"
-#include "core/run/schedule_settings.hpp"
 #include "core/text/numbers.hpp"
 #include "report/results/axes.hpp"
 #include "report/sections/sections.hpp"
@@ -146,88 +143,6 @@ Table profiled_runs_table(const Profiles& profiles) {
   return table;
 }
 
-/// Axes that two runs must share to appear side by side.
-Axes without_schedule(const CommunicationProfile& profile) {
-  Axes axes = profile.axes;
-  for (const std::string_view name : schedule_axis_names) axes.erase(std::string(name));
-  return axes;
-}
-
-/// The schedule, and its tuning if other runs have the same schedule.
-std::string name_of(const Sent& sent, const std::vector<Sent>& others) {
-  const auto schedule_of = [](const Sent& each) {
-    return axis_or_empty(each.profile->axes, "schedule");
-  };
-  std::string name = schedule_of(sent);
-  if (std::ranges::count(others, name, schedule_of) < 2) return name;
-  for (const std::string_view axis : schedule_axis_names) {
-    const auto value = sent.profile->axes.find(std::string(axis));
-    if (axis == "schedule" || value == sent.profile->axes.end()) continue;
-    name += fmt::format(", {} {}", axis, value->second);
-  }
-  return name;
-}
-
-using Settings = std::map<Axes, std::vector<Sent>>;
-
-Settings by_setting(const Profiles& profiles) {
-  Settings settings;
-  for (Sent& sent : sent_in(profiles)) {
-    settings[without_schedule(*sent.profile)].push_back(std::move(sent));
-  }
-  return settings;
-}
-
-const SizeBucket* find_bucket(const Sent& sent, const std::string& collective, int exponent) {
-  for (const SizeBucket& bucket : sent.buckets) {
-    if (bucket.collective == collective && bucket.exponent == exponent) return &bucket;
-  }
-  return nullptr;
-}
-
-void append_bucket(std::vector<Cell>& row, const Sent& sent, const SizeBucket* bucket) {
-  if (bucket == nullptr) {
-    for (int i = 0; i < 3; ++i) row.push_back({"–"});
-    return;
-  }
-  row.push_back({counted_text(sent.each(static_cast<double>(bucket->calls)))});
-  row.push_back({milliseconds(Seconds(bucket->call.median))});
-  row.push_back({percent(bucket->share)});
-}
-
-Table side_by_side(const Axes& setting, const std::vector<Sent>& schedules) {
-  Table table;
-  table.title =
-      fmt::format("Messages by schedule: {}, batch {}, {}", axis_or_empty(setting, "network"),
-                  axis_or_empty(setting, "batch"), axis_or_empty(setting, "ranks") + " ranks");
-  table.columns = {{"collective", Align::left}, {"bytes", Align::left}};
-  std::map<std::pair<std::string, int>, std::vector<Cell>> rows;
-  for (const Sent& sent : schedules) {
-    const std::string name = name_of(sent, schedules);
-    for (const char* what : {"calls", "ms a call", "share"}) {
-      table.columns.push_back({fmt::format("{}: {}", name, what)});
-    }
-    for (const SizeBucket& bucket : sent.buckets) {
-      rows.try_emplace({bucket.collective, bucket.exponent});
-    }
-  }
-  for (auto& [key, row] : rows) {
-    row.push_back({key.first});
-    row.push_back({range_text(key.second)});
-    for (const Sent& sent : schedules) {
-      append_bucket(row, sent, find_bucket(sent, key.first, key.second));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  table.notes = {
-      "calls: of an iteration; ms a call: the median; share: of the time of all messages",
-      range_note};
-  for (const Sent& sent : schedules) {
-    std::ranges::move(doubts_of(*sent.profile), std::back_inserter(table.notes));
-  }
-  return table;
-}
-
 Table run_table(const Sent& sent, const std::vector<std::string>& names) {
   Table table;
   table.title = "Messages";
@@ -276,11 +191,7 @@ Table run_table(const Sent& sent, const std::vector<std::string>& names) {
 std::vector<Table> communication_summary(std::span<const ResultFile> results) {
   const Profiles profiles = profiles_of(results);
   if (profiles.empty()) return {};
-  std::vector<Table> tables{profiled_runs_table(profiles)};
-  for (const auto& [setting, schedules] : by_setting(profiles)) {
-    if (schedules.size() > 1) tables.push_back(side_by_side(setting, schedules));
-  }
-  return tables;
+  return {profiled_runs_table(profiles)};
 }
 
 std::vector<Table> communication_details(std::span<const ResultFile> results) {

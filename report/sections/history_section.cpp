@@ -18,7 +18,6 @@ namespace dlscale::report {
 namespace {
 
 using history::MarkKind;
-using history::SeriesCheck;
 using history::SeriesKey;
 using history::Strip;
 
@@ -307,33 +306,6 @@ void append_or_list(Section& section, Table table) {
   }
 }
 
-/// All checked series, most interesting first.
-Table series_table(const HistoryView& view) {
-  Table table;
-  table.title = "The series, as they stand";
-  table.columns = {{"series", Align::left},
-                   {"state", Align::left},
-                   {"commits"},
-                   {"newest", Align::left},
-                   {"value"},
-                   {"level"},
-                   {"id", Align::left}};
-  std::map<std::string, const SeriesCheck*> by_id;
-  for (const SeriesCheck& check : view.report.series) by_id[check.id] = &check;
-  for (const std::string& id : history::by_interest(view.report)) {
-    const SeriesCheck& check = *by_id.at(id);
-    const bool judged = check.judged.history > 0;
-    table.rows.push_back({{check.key.name()},
-                          {std::string(series_state_name(check.state))},
-                          {std::to_string(check.commits)},
-                          {short_commit(check.newest.commit)},
-                          {history_value(check.key, check.newest.value)},
-                          {judged ? history_value(check.key, check.judged.level) : ""},
-                          {check.id}});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::optional<Figure> history_figure(const HistoryView& view) {
@@ -364,7 +336,6 @@ Section history_section(const HistoryView& view) {
   const std::vector<std::string> names = short_names(view.strips);
   append_folded(section, levels_table(view, names));
   append_folded(section, marks_table(view, names));
-  append_folded(section, series_table(view));
   return section;
 }
 

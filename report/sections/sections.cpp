@@ -37,28 +37,6 @@ constexpr std::size_t most_step_rows = 500;
 
 using Curve = std::vector<model::Prediction>;
 
-struct Advice {
-  std::string_view bound;  ///< as in model::Prediction
-  std::string_view text;
-};
-
-constexpr std::array<Advice, 6> all_advice{{
-    {"compute", "A faster device, more cores per rank, or a lower precision shortens it."},
-    {"kernel launches",
-     "A larger batch per rank, fewer and larger kernels, or a faster core for the host shortens "
-     "it."},
-    {"input",
-     "More loader threads (and cores for them), smaller stored pictures or a faster disk "
-     "shorten it; a deeper prefetch only evens it out."},
-    {"communication",
-     "A larger batch per rank, a schedule that overlaps (wait_free, bucketed) or "
-     "faster links shorten it."},
-    {"update", "A larger batch per rank makes it rarer; faster memory shortens it."},
-    {"host-to-device copy",
-     "A faster host link, or copying while the device computes, shortens "
-     "it."},
-}};
-
 std::string headline(const Curve& curve) {
   const model::Prediction& last = curve.back();
   return fmt::format(
@@ -67,21 +45,6 @@ std::string headline(const Curve& curve) {
       last.run.network, counted(last.run.ranks, "worker"),
       counted(last.run.batch, "image") + " each", significant(last.speedup, 3),
       percent(last.efficiency), last.bound);
-}
-
-/// "compute at 1, 2, 4 ranks; communication at 8, 16 ranks".
-std::string bounds_by_ranks(const Curve& curve) {
-  std::vector<std::string> parts;
-  for (auto first = curve.begin(); first != curve.end();) {
-    const auto differs = [first](const model::Prediction& p) { return p.bound != first->bound; };
-    const auto last = std::find_if(first, curve.end(), differs);
-    std::vector<int> ranks;
-    for (auto each = first; each != last; ++each) ranks.push_back(each->run.ranks);
-    parts.push_back(fmt::format("{} at {} {}", first->bound, fmt::join(ranks, ", "),
-                                ranks == std::vector<int>{1} ? "rank" : "ranks"));
-    first = last;
-  }
-  return fmt::format("{}: {}.", curve.front().run.network, fmt::join(parts, "; "));
 }
 
 Table measured_speedups(const Validation& validation) {
@@ -286,26 +249,6 @@ Section speedup_section(const ReportInput& input) {
   return section;
 }
 
-Section bounds_section(const ReportInput& input) {
-  Items bounds;
-  std::set<std::string> met;
-  for (const Curve& curve : input.curves) {
-    if (curve.empty()) continue;
-    bounds.lines.push_back(bounds_by_ranks(curve));
-    for (const model::Prediction& prediction : curve) met.insert(prediction.bound);
-  }
-  Items advice;
-  for (const Advice& each : all_advice) {
-    if (met.contains(std::string(each.bound))) {
-      advice.lines.push_back(fmt::format("Bound by {}: {}", each.bound, each.text));
-    }
-  }
-  if (bounds.lines.empty()) bounds.lines.emplace_back("No prediction beyond the runs measured.");
-  Section section{"bounds", "What bounds it", {bounds}};
-  if (!advice.lines.empty()) section.blocks.emplace_back(std::move(advice));
-  return section;
-}
-
 Section environment_section(const ReportInput& input) {
   Section section{"environment", "Environment and how it was made", {}};
   if (Table differences = differences_table(input.results); !differences.rows.empty()) {
@@ -323,7 +266,7 @@ Section environment_section(const ReportInput& input) {
 }
 
 Section warnings_section(const ReportInput& input) {
-  Items items;
+  Items items{input.left_out};
   for (const std::string& note : input.validation.notes) items.lines.push_back(note);
   std::map<std::string, std::vector<Measurement>> benchmarks;
   const std::vector<std::string> shown = shown_names(input.results);
@@ -385,9 +328,8 @@ std::vector<Section> first_sections(const ReportInput& input) {
 std::vector<Section> report_sections(const ReportInput& input) {
   std::vector<Section> sections = first_sections(input);
   if (input.trained) {
-    for (Section& section :
-         std::array{steps_section(input), validation_section(input), speedup_section(input),
-                    bounds_section(input), machine_section(input.machine)}) {
+    for (Section& section : std::array{steps_section(input), validation_section(input),
+                                       speedup_section(input), machine_section(input.machine)}) {
       sections.push_back(std::move(section));
     }
   } else if (has_benchmark(input.results, {"e2e"})) {
@@ -401,14 +343,12 @@ std::vector<Section> report_sections(const ReportInput& input) {
   }
   if (input.kernels) {
     sections.push_back(convolution_section(input));
-    sections.push_back(ratio_section(input));
     sections.push_back(model_section(input));
   }
   const bool memory_alone = !input.trained && has_benchmark(input.results, {"memory"});
   if (input.kernels || memory_alone || has_benchmark(input.results, {"latency", "peak"})) {
     sections.push_back(processor_section(input));
   }
-  sections.push_back(left_out_section(input));
   sections.push_back(environment_section(input));
   sections.push_back(warnings_section(input));
   sections.push_back(raw_section(input));

@@ -79,16 +79,13 @@ Section side_by_side_section(const ReportInput& input);  ///< requires two colum
 Section raw_section(const ReportInput& input);
 Section validation_section(const ReportInput& input);
 Section speedup_section(const ReportInput& input);
-Section bounds_section(const ReportInput& input);
 Section machine_section(const model::Machine& machine);
 Section convolution_section(const ReportInput& input);  ///< requires input.kernels
-Section ratio_section(const ReportInput& input);        ///< likewise
 Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
 Section messages_section(const ReportInput& input);
 Section communication_section(const ReportInput& input);
 Section suite_section(const ReportInput& input);  ///< requires input.suites
-Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input);
 
@@ -96,9 +93,8 @@ Section warnings_section(const ReportInput& input);
 std::vector<Section> side_by_side_sections(const ReportInput& input);
 inline constexpr std::string_view side_by_side_title = "dlscale: side by side";
 
-// Tables that are also printed on the screen; these two require input.kernels.
+// Tables that are also printed on the screen. Requires input.kernels.
 std::vector<Table> convolution_summary(const ReportInput& input);
-std::vector<Table> ratio_tables(const ReportInput& input);
 
 /// "quick, 20 cells: 17 ok, 1 crashed, 2 left"; empty without suites.
 std::string suites_sentence(const ReportInput& input);

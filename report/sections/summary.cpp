@@ -230,7 +230,6 @@ Document parts_document(const ReportInput& input) {
   if (input.kernels) {
     document.lead = fastest_sentence(input.results);
     document.tables = convolution_summary(input);
-    std::ranges::move(ratio_tables(input), std::back_inserter(document.tables));
     std::erase_if(document.tables,
                   [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
   }

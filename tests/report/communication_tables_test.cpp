@@ -64,37 +64,6 @@ TEST(CommunicationTables, AddUpAnIterationOfEachRun) {
   EXPECT_EQ(cell(runs, 0, "MB"), "1.058");
 }
 
-TEST(CommunicationTables, PutSchedulesOfOneSettingSideBySide) {
-  const std::vector<Table> tables = communication_summary(profiled_results());
-  ASSERT_EQ(tables.size(), 2U);
-  const Table& sides = tables[1];
-  expect_well_made(sides);
-  EXPECT_THAT(sides.title, HasSubstr("alexnet, batch 32, 2 ranks"));
-  ASSERT_EQ(sides.rows.size(), 2U);
-  EXPECT_EQ(cell(sides, 0, "bytes"), "4 KiB – 8 KiB");
-  EXPECT_EQ(cell(sides, 0, "wait_free: calls"), "2");
-  EXPECT_EQ(cell(sides, 0, "wait_free: share"), percent(0.5));
-  EXPECT_EQ(cell(sides, 0, "bucketed: calls"), "–");
-  EXPECT_EQ(cell(sides, 1, "bytes"), "1 MiB – 2 MiB");
-  EXPECT_EQ(cell(sides, 1, "wait_free: ms a call"), "4.000");
-  EXPECT_EQ(cell(sides, 1, "bucketed: ms a call"), "6.000");
-}
-
-TEST(CommunicationTables, TellRunsOfOneScheduleApartByItsSettings) {
-  std::vector<ResultFile> files = profiled_results();
-  for (const char* cycle : {"0.001 s", "0.005 s"}) {
-    CommunicationProfile packed = profile("horovod", {message(8192, 0.002)});
-    packed.axes["cycle"] = cycle;
-    for (Measurement& row : profile_rows(packed)) {
-      files.front().measurements.push_back(std::move(row));
-    }
-  }
-  const std::vector<Table> tables = communication_summary(files);
-  ASSERT_EQ(tables.size(), 2U);
-  EXPECT_EQ(cell(tables[1], 1, "horovod, cycle 0.005 s: ms a call"), "2.000");
-  EXPECT_EQ(cell(tables[1], 0, "wait_free: calls"), "2");
-}
-
 TEST(CommunicationTables, HaveAllThatIsKnownOfEachRun) {
   const std::vector<Table> tables = communication_details(profiled_results());
   ASSERT_EQ(tables.size(), 2U);
@@ -127,7 +96,7 @@ TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   const std::vector<Section> sections = report_sections(input);
   const auto found = std::ranges::find(sections, "communication", &Section::id);
   ASSERT_NE(found, sections.end());
-  EXPECT_EQ(found->blocks.size(), 4U);
+  EXPECT_EQ(found->blocks.size(), 3U);
   for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
 }
 
@@ -142,7 +111,7 @@ TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
   std::vector<ResultFile> torn = whole;
   torn.front().complete = false;
   for (const auto tables : {communication_summary, communication_details}) {
-    ASSERT_EQ(tables(torn).size(), 2U);
+    ASSERT_FALSE(tables(torn).empty());
     for (const Table& table : tables(torn)) EXPECT_TRUE(notes(table, "ends early")) << table.title;
     for (const Table& table : tables(whole)) EXPECT_FALSE(notes(table, "ends early"));
   }

@@ -160,9 +160,6 @@ TEST(FastestSentence, CountsTiesApart) {
   EXPECT_EQ(cell(table, 0, "tied at"), "1");
   EXPECT_EQ(cell(table, 1, "fastest at"), "1");
   EXPECT_EQ(cell(table, 1, "tied at"), "1");
-  const Table fastest = fastest_tables(files).front();
-  EXPECT_EQ(cell(fastest, 0, "forward"), "native im2col, 1.09 × (tie)");
-  EXPECT_EQ(cell(fastest, 1, "forward"), "native im2col, 1.45 ×");
   EXPECT_EQ(cell(time_tables(files, KernelStudy(files)).front(), 0, "second / fastest"),
             "1.09 (tie)");
 }
@@ -189,17 +186,6 @@ TEST(TimeTables, SayWhereOnlyKeptFiltersRan) {
   EXPECT_EQ(cell(time_tables(files, KernelStudy(files)).front(), 0, "fastest"),
             "only with kept filters");
   EXPECT_TRUE(contains(fastest_sentence(files), "only with kept filters"));
-}
-
-TEST(FastestTables, HaveARowALayerAndAColumnAPass) {
-  const auto tables = fastest_tables(std::vector{samples::algorithms()});
-  ASSERT_EQ(tables.size(), 1);
-  const Table& table = tables.front();
-  ASSERT_EQ(table.rows.size(), 1);
-  EXPECT_EQ(cell(table, 0, "layer"), "conv1_2");
-  EXPECT_EQ(cell(table, 0, "forward"), "native winograd_f4, 2.00 ×");
-  EXPECT_EQ(cell(table, 0, "backward_data"), "native winograd_f4, 2.00 ×");
-  EXPECT_FALSE(has_column(table, "backward_filter"));
 }
 
 TEST(AlgorithmsTable, CountsWhereEachRanWonAndWasRefused) {
@@ -237,38 +223,6 @@ TEST(AnswersTable, HasTheLargestErrorAndTheMedianOfMeans) {
   ASSERT_EQ(table.rows.size(), 1);
   EXPECT_EQ(cell(table, 0, "forward largest"), "5.0e-05");
   EXPECT_EQ(cell(table, 0, "forward mean"), "2.0e-06");
-}
-
-TEST(BackendsTable, SaysWhatOneBackendAloneTakes) {
-  const Table table = backends_table(std::vector{samples::algorithms()});
-  ASSERT_EQ(table.rows.size(), 1);
-  EXPECT_EQ(cell(table, 0, "cases"), "2");
-  EXPECT_EQ(cell(table, 0, "fastest of all ms"), "200.0");
-  EXPECT_EQ(cell(table, 0, "onednn / all"), "2.00");
-  EXPECT_EQ(cell(table, 0, "native / all"), "1.00");
-  EXPECT_EQ(cell(table, 0, "onednn behind at"), "2");
-  EXPECT_EQ(cell(table, 0, "native behind at"), "0");
-  const std::vector<ResultFile> alone{samples::file("conv", {samples::algorithm({})})};
-  EXPECT_TRUE(backends_table(alone).rows.empty());
-}
-
-TEST(BackendsTable, LetsNobodyLoseWithinTheIntervals) {
-  Measurement other = spread("direct", 1.1, 1.3);
-  other.axes["backend"] = "onednn";
-  std::vector<Measurement> rows{spread("im2col", 1.0, 1.2), other};
-  const Table tied = backends_table(std::vector{samples::file("conv", rows)});
-  EXPECT_EQ(cell(tied, 0, "onednn / all"), "1.09 (tie)");
-  EXPECT_EQ(cell(tied, 0, "onednn behind at"), "0");
-  EXPECT_EQ(cell(tied, 0, "native / all"), "1.00");
-  for (Measurement& row : rows) row.axes["layer"] = "another";
-  rows.front() = spread("im2col", 0.5, 0.6);
-  rows.front().axes["layer"] = "another";
-  rows.push_back(spread("im2col", 1.0, 1.2));
-  rows.push_back(other);
-  const Table behind = backends_table(std::vector{samples::file("conv", rows)});
-  EXPECT_EQ(cell(behind, 0, "cases"), "2");
-  EXPECT_EQ(cell(behind, 0, "onednn behind at"), "1");
-  EXPECT_FALSE(contains(cell(behind, 0, "onednn / all"), "tie"));
 }
 
 TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
@@ -434,33 +388,6 @@ TEST(PartsReport, NamesPagesByLettersThatNeedNoQuoting) {
   EXPECT_EQ(markdown(input, {}).at(1).file, "layers/my-net--x-.md");
 }
 
-TEST(PartsReport, SaysWhatIsLeftOut) {
-  ReportInput input = samples::parts_input();
-  Measurement relu = samples::algorithm({});
-  relu.axes["kernel"] = "relu c64 h224 w224";
-  relu.axes.erase("algorithm");
-  Measurement rearranged = samples::algorithm({});
-  rearranged.axes["layout"] = "nhwc";
-  Measurement zeros = samples::algorithm({});
-  zeros.axes["values"] = "zeros";
-  Measurement gemm = samples::timed("gemm", {{"kernel", "gemm m8 n8 k8 ta0 tb0"}}, {1.0});
-  input.results.push_back(samples::file("conv", {relu, rearranged, zeros}));
-  input.results.push_back(samples::file("gemm", {gemm}));
-  input.results.back().header.run["check"] = "no";
-  input.results.back().path = "folder/gemm.jsonl";
-  input.kernels = std::make_shared<KernelStudy>(input.results);
-  const std::string page = html(input, {});
-  EXPECT_TRUE(contains(page, "gemm (1)"));
-  EXPECT_TRUE(contains(page, "the answers of gemm.jsonl were not checked"));
-  EXPECT_TRUE(contains(page, "conv, other layers (1)"));
-  EXPECT_TRUE(contains(page, "conv, what training runs by itself (2)"));
-  EXPECT_TRUE(contains(page, "2 measurements refused"));
-  EXPECT_TRUE(contains(page, "1 measurement neither on the roofline nor modelled: in a layout"));
-  EXPECT_TRUE(
-      contains(page, "1 measurement neither on the roofline nor modelled: of other values"));
-  EXPECT_TRUE(contains(page, "No model was judged: 1 shape measured"));
-}
-
 TEST(PartsReport, SaysWhatARooflineNeeds) {
   ReportInput input = samples::parts_input();
   input.results = {samples::algorithms()};
@@ -479,7 +406,7 @@ TEST(PartsReport, IsForAlgorithmsLatenciesAndPeaks) {
 
 TEST(PartsReport, TellsTheSameOnTheScreen) {
   const Document document = parts_document(samples::parts_input());
-  EXPECT_EQ(document.tables.size(), 6);  // algorithms, answers, backends, and of the processor
+  EXPECT_EQ(document.tables.size(), 5);  // algorithms, answers, and of the processor
   EXPECT_TRUE(contains(document.json(), "dlscale.result_summary"));
 }
 

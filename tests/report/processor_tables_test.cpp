@@ -40,7 +40,6 @@ TEST(ProcessorTables, HaveLinesAndTheReachOfPages) {
   EXPECT_EQ(cell(tables[1], 0, "latency ns"), "1.00");
   EXPECT_EQ(cell(tables[1], 1, "reach"), "beyond 8.00 MiB");
   EXPECT_TRUE(contains(tables[1].notes.front(), "pages of 4.00 KiB"));
-  for (const Measurement& each : files.front().measurements) EXPECT_TRUE(is_of_processor(each));
   ResultFile silent = samples::lines();
   silent.measurements.pop_back();
   silent.measurements.front().series.erase("line");
@@ -61,7 +60,6 @@ TEST(ProcessorTables, HaveArithmeticOverArraysByIntensity) {
       row.axes["intensity"] = intensity < 1 ? std::string("0.0625") : std::string("64");
       row.work = Work{Flops(1e9 * intensity), Bytes(1e9)};
       rows.push_back(row);
-      EXPECT_TRUE(is_of_processor(row));
     }
   }
   rows.pop_back();
@@ -73,25 +71,6 @@ TEST(ProcessorTables, HaveArithmeticOverArraysByIntensity) {
   EXPECT_EQ(cell(tables[0], 0, "64"), "64.00");
   EXPECT_EQ(cell(tables[0], 1, "0.0625"), "0.06250");
   EXPECT_EQ(cell(tables[0], 1, "64"), "");
-}
-
-TEST(ProcessorTables, CompareLevelsThatWereMeasuredTwice) {
-  EXPECT_TRUE(repeated_levels(std::vector{samples::latency()}).rows.empty());
-  ResultFile again = samples::latency();
-  again.measurements.front().series["level_capacity"] = make_series("B", {{43008.0, 262144.0}});
-  again.measurements.front().series["level_latency"] = make_series("s", {{1.5e-9, 9e-9}});
-  const Table table = repeated_levels(std::vector{samples::latency(), again});
-  ASSERT_EQ(table.rows.size(), 2);
-  EXPECT_EQ(cell(table, 0, "runs"), "2");
-  EXPECT_EQ(cell(table, 0, "capacity"), "42.0 KiB – 46.0 KiB");
-  EXPECT_EQ(cell(table, 0, "system says"), "48.0 KiB");
-  EXPECT_EQ(cell(table, 0, "farthest from that"), "12.5 %");
-  EXPECT_EQ(cell(table, 0, "latency ns"), "1.25 – 1.50");
-  EXPECT_EQ(cell(table, 0, "greatest over least"), "20.0 %");
-  EXPECT_EQ(cell(table, 1, "system says"), "–");
-  EXPECT_EQ(cell(table, 1, "greatest over least"), "0.0 %");
-  again.measurements.front().axes["pages"] = "huge";
-  EXPECT_TRUE(repeated_levels(std::vector{samples::latency(), again}).rows.empty());
 }
 
 TEST(ProcessorTables, TakeTheMiddleOfRepeatedBandwidths) {
