@@ -99,8 +99,8 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Exit code 2: no plan is within the limits.\n"
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9\n"
-      "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --gpus 64 --epochs 90 "
-      "--cost-per-gpu-hour 2.5 --budget 500");
+      "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --epochs 90 --time-limit "
+      "7d");
   verb.callback([options, &result] { result = plan(*options); });
 }
 
