@@ -50,7 +50,7 @@ struct GateOptions {
   std::string suite;
   std::vector<std::string> words;  ///< the command after --
   std::string measure = "auto";
-  report::GateRule rule;
+  regression::GateRule rule;
   int rounds = 40;
   std::optional<double> time_budget_s;
   std::optional<double> timeout_s;
@@ -70,8 +70,8 @@ struct GateOptions {
 /// Both versions, and the facts that identify this gate.
 struct Versions {
   std::vector<Arm> arms;
-  report::GateSide base;
-  report::GateSide changed;
+  regression::GateSide base;
+  regression::GateSide changed;
   std::string fingerprints;
   bool same_program = false;  ///< whether both builds are byte-identical
 };
@@ -193,14 +193,14 @@ double seconds_of(const std::vector<Round>& rounds) {
   return seconds;
 }
 
-report::GateReport measured(const Versions& versions, const GateOptions& options) {
+regression::GateReport measured(const Versions& versions, const GateOptions& options) {
   InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
                            gate_question(versions, options), options.folder.start());
   ProgressLine progress(ProgressLine::kind_for(options.quiet));
   const auto start = Clock::now();
   const std::size_t kept = rounds.rounds().size();
   for (;;) {
-    report::GateReport report = judge_rounds(rounds.rounds(), options.rule, options.ranks);
+    regression::GateReport report = judge_rounds(rounds.rounds(), options.rule, options.ranks);
     const double spent = std::chrono::duration<double>(Clock::now() - start).count();
     const bool late = options.time_budget_s && spent >= *options.time_budget_s;
     if (is_decided(report) || late) {
@@ -239,22 +239,22 @@ std::string machine_text() {
 }
 
 void refuse_too_few(int rounds) {
-  if (rounds >= report::least_rounds()) return;
+  if (rounds >= regression::least_rounds()) return;
   throw ConfigError(
       fmt::format("--rounds {} can decide nothing: even if all of them agree, chance does that "
                   "with {:.3g}, and "
                   "a verdict takes 0.05. Allow {} or more, which suffice for one metric.",
-                  rounds, std::ldexp(1.0, -rounds), report::least_rounds()));
+                  rounds, std::ldexp(1.0, -rounds), regression::least_rounds()));
 }
 
 /// A document with the gate's columns and one empty metric, to validate --format early.
 report::Document document_like_a_gates() {
-  report::GateReport report;
+  regression::GateReport report;
   report.metrics.emplace_back();
   return report::gate_document(report);
 }
 
-void write_further(const report::GateReport& report, const report::Document& document,
+void write_further(const regression::GateReport& report, const report::Document& document,
                    GateOptions& options) {
   if (report.metrics.empty() && report.missing.empty()) {
     if (options.further.any()) {
@@ -278,7 +278,7 @@ ExitCode gate(GateOptions& options) {
   const auto& format = report::format::find_format(options.format);
   options.further.check(document_like_a_gates());
   refuse_too_few(options.rounds);
-  options.rule.looks = report::looks_up_to(options.rounds);
+  options.rule.looks = regression::looks_up_to(options.rounds);
   Versions versions = versions_of(options);
   if (options.canary) {
     versions.arms.push_back(versions.arms.front());
@@ -286,7 +286,7 @@ ExitCode gate(GateOptions& options) {
   }
   for (Arm& arm : versions.arms) arm.timeout_s = options.timeout_s;
   options.folder.open("gate");
-  report::GateReport report;
+  regression::GateReport report;
   try {
     report = measured(versions, options);
   } catch (const Error&) {
@@ -309,7 +309,7 @@ ExitCode gate(GateOptions& options) {
   }
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
-  document.missing_fails = options.fail_on_missing && report::is_trusted(report);
+  document.missing_fails = options.fail_on_missing && regression::is_trusted(report);
   write_output("-", format.write(document, terminal_of_output(options.colour)));
   write_further(report, document, options);
   return exit_code(report, exits_of(options));

@@ -26,7 +26,7 @@
 namespace dlscale::app {
 namespace {
 
-namespace history = report::history;
+namespace history = regression::history;
 
 /// The time in seconds since 1970.
 std::int64_t now() {

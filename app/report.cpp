@@ -168,7 +168,7 @@ report::HistoryCommands history_commands(const std::string& store) {
 std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& options,
                                                      const std::vector<ResultFile>& results) {
   if (options.history.store.empty()) return nullptr;
-  report::history::Store store = options.history.open();
+  regression::history::Store store = options.history.open();
   auto view = std::make_shared<report::HistoryView>(report::look_at_history(
       store, history_commands(options.history.store), options.history.wanted(),
       options.rules.chosen(), report::reported_values(results)));
@@ -259,7 +259,7 @@ ExitCode write_gate_report(const ReportOptions& options) {
         "a gate's result was named beside other files, and a page tells of one gate. Name it "
         "alone.");
   }
-  const report::GateReport gate = report::read_gate_report(options.results.front());
+  const regression::GateReport gate = regression::read_gate_report(options.results.front());
   const report::Figures figures = report::gate_figures(gate);
   const std::vector<report::Section> sections = report::gate_sections(gate);
   const std::string title = report::gate_title(gate);

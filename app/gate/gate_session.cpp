@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using report::GateMetric;
+using regression::GateMetric;
 
 bool is_open(const GateMetric& metric) {
-  return metric.verdict == report::Verdict::inconclusive;
+  return metric.verdict == regression::Verdict::inconclusive;
 }
 
 /// The end of a metric's key, which distinguishes metrics better than its beginning.
@@ -46,7 +46,7 @@ std::string effect_of(const GateMetric& metric) {
   return fmt::format("{} ±{:.1f}", effect, half * 100);
 }
 
-std::string worst_open(const report::GateReport& report) {
+std::string worst_open(const regression::GateReport& report) {
   const GateMetric* worst = nullptr;
   for (const GateMetric& metric : report.metrics) {
     if (is_open(metric) && (worst == nullptr || metric.ratio > worst->ratio)) worst = &metric;
@@ -110,7 +110,7 @@ void SessionFolder::keep() {
   temporary_.clear();
 }
 
-std::string gate_progress(const report::GateReport& report, double round_s,
+std::string gate_progress(const regression::GateReport& report, double round_s,
                           const std::optional<double>& budget_s) {
   const int most = report.looks.empty() ? report.rounds : report.looks.back().rounds;
   const auto open = std::ranges::count_if(report.metrics, is_open);

@@ -17,10 +17,10 @@
 namespace dlscale::app {
 namespace {
 
-using report::GateMetric;
-using report::GatePair;
-using report::GateReport;
-using report::Verdict;
+using regression::GateMetric;
+using regression::GatePair;
+using regression::GateReport;
+using regression::Verdict;
 
 /// The minimum of fewer repetitions is not reliable.
 constexpr int enough_repetitions = 10;
@@ -61,12 +61,12 @@ void add_pair(const Round& round, const std::string& changed, const RunValue& a,
   metric.statistic = a.statistic;
   metric.pairs.push_back({.round = round.number,
                           .first = ran_first(round, base_arm, changed)
-                                       ? report::GateSideName::base
-                                       : report::GateSideName::changed,
+                                       ? regression::GateSideName::base
+                                       : regression::GateSideName::changed,
                           .base = a.value,
                           .changed = b.value});
   const bool few = std::min(a.samples, b.samples) < enough_repetitions;
-  if (few && a.statistic == report::RunStatistic::minimum) {
+  if (few && a.statistic == regression::RunStatistic::minimum) {
     metric.note = fmt::format("only {} repetitions a run (10 or more have a steadier minimum)",
                               std::min(a.samples, b.samples));
   }
@@ -91,7 +91,7 @@ Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
 /// Keeps metrics that all rounds have, and notes where the others are missing. `missing` receives
 /// those that the base measured in every round.
 void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes,
-                   std::vector<report::GateMissing>& missing) {
+                   std::vector<regression::GateMissing>& missing) {
   std::set<Name> all;
   for (const auto& [name, count] : pairs.of_base) all.insert(name);
   for (const auto& [name, count] : pairs.of_changed) all.insert(name);
@@ -114,7 +114,7 @@ std::optional<double> maybe_ratio(const std::optional<double>& bound) {
   return std::exp(*bound);
 }
 
-void fill(const report::GateDecision& decision, GateMetric& metric) {
+void fill(const regression::GateDecision& decision, GateMetric& metric) {
   std::vector<double> base;
   std::vector<double> changed;
   // The change refers to the rounds of the decision, even if later rounds followed.
@@ -139,14 +139,14 @@ void fill(const report::GateDecision& decision, GateMetric& metric) {
   }
 }
 
-std::vector<GateMetric> judge(Pairs& pairs, const report::GateRule& rule) {
+std::vector<GateMetric> judge(Pairs& pairs, const regression::GateRule& rule) {
   std::vector<GateMetric> metrics;
   std::vector<std::vector<double>> differences;
   for (auto& [name, metric] : pairs.metrics) {
-    differences.push_back(report::differences_of(metric.pairs, metric.direction));
+    differences.push_back(regression::differences_of(metric.pairs, metric.direction));
     metrics.push_back(std::move(metric));
   }
-  const std::vector<report::GateDecision> decisions = report::judge_gate(differences, rule);
+  const std::vector<regression::GateDecision> decisions = regression::judge_gate(differences, rule);
   for (std::size_t i = 0; i < metrics.size(); ++i) fill(decisions[i], metrics[i]);
   return metrics;
 }
@@ -277,19 +277,20 @@ void tell_load(std::span<const Round> rounds, GateReport& report) {
   }
 }
 
-void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, GateReport& report) {
+void judge_canary(std::span<const Round> rounds, const regression::GateRule& rule,
+                  GateReport& report) {
   if (rounds.empty() || !rounds.front().runs.contains(canary_arm)) return;
   Pairs pairs = pair_up(rounds, canary_arm);
   std::vector<std::string> notes;
-  std::vector<report::GateMissing> missing;
+  std::vector<regression::GateMissing> missing;
   keep_complete(rounds.size(), pairs, notes, missing);
   report.canary_metrics = judge(pairs, rule);
-  report.canary = report::GateCanary::quiet;
+  report.canary = regression::GateCanary::quiet;
   for (const GateMetric& metric : report.canary_metrics) {
     if (metric.verdict != Verdict::regressed && metric.verdict != Verdict::improved) {
       continue;
     }
-    report.canary = report::GateCanary::alarmed;
+    report.canary = regression::GateCanary::alarmed;
     report.notes.push_back(fmt::format(
         "{} {} of the base differs from itself by {:+.1f} %, so this session tells nothing: the "
         "machine is not steady",
@@ -297,7 +298,8 @@ void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, G
   }
 }
 
-void judge_kept(std::span<const Round> rounds, const report::GateRule& rule, GateReport& report) {
+void judge_kept(std::span<const Round> rounds, const regression::GateRule& rule,
+                GateReport& report) {
   if (rounds.empty()) return;
   Pairs pairs = pair_up(rounds, changed_arm);
   keep_complete(rounds.size(), pairs, report.notes, report.missing);
@@ -316,7 +318,7 @@ std::string disturbance_in(const Round& round) {
 
 }  // namespace
 
-GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule, int ranks) {
+GateReport judge_rounds(std::span<const Round> all, const regression::GateRule& rule, int ranks) {
   GateReport report;
   report.margin = rule.margin;
   report.looks = rule.looks;
@@ -338,18 +340,18 @@ GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule
     withdraw("the rounds are not valid", report);
   } else if (report.unsteady) {
     withdraw("the machine was slowed or held back too often", report);
-  } else if (report.canary == report::GateCanary::alarmed) {
+  } else if (report.canary == regression::GateCanary::alarmed) {
     withdraw("the canary alarmed: the base differs from itself", report);
   }
   report.base.environment = all.back().runs.at(base_arm).program;
   report.changed.environment = all.back().runs.at(changed_arm).program;
   report.date = all.back().date;
-  report.verdict = report::overall_verdict(report);
+  report.verdict = regression::overall_verdict(report);
   return report;
 }
 
 bool is_decided(const GateReport& report) {
-  if (!report::is_trusted(report)) return true;
+  if (!regression::is_trusted(report)) return true;
   if (report.looks.empty() || report.rounds >= report.looks.back().rounds) return true;
   if (report.metrics.empty()) return report.rounds > 0;
   return std::ranges::none_of(report.metrics, [](const GateMetric& metric) {
@@ -359,7 +361,7 @@ bool is_decided(const GateReport& report) {
 
 ExitCode exit_code(const GateReport& report, const GateExit& exits) {
   if (report.invalid) return ExitCode::wrong_result;
-  const bool is_judged = report.rounds > 0 && report::is_trusted(report);
+  const bool is_judged = report.rounds > 0 && regression::is_trusted(report);
   if (is_judged && !report.missing.empty() && exits.missing == GateExit::Missing::fails) {
     return ExitCode::regression;
   }
@@ -373,7 +375,7 @@ ExitCode exit_code(const GateReport& report, const GateExit& exits) {
   if (report.verdict == Verdict::improved && exits.improvement == GateExit::Improvement::fails) {
     return ExitCode::regression;
   }
-  return report::exit_code(report.verdict);
+  return regression::exit_code(report.verdict);
 }
 
 bool Undisturbed::is_unsteady() const {

@@ -21,11 +21,11 @@ inline constexpr const char* canary_arm = "canary";
 /// machines or numbers of ranks, the session is invalid. All metrics are then inconclusive and say
 /// why; so they are if more rounds are discarded than kept, or if the canary alarms. Fills in all
 /// of the report except commands, machine and seed.
-report::GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule,
-                                int ranks);
+regression::GateReport judge_rounds(std::span<const Round> rounds, const regression::GateRule& rule,
+                                    int ranks);
 
 /// Whether further rounds cannot change a verdict, or the session cannot yield one.
-bool is_decided(const report::GateReport& report);
+bool is_decided(const regression::GateReport& report);
 
 /// The options that exit codes depend on, besides the verdict.
 struct GateExit {
@@ -34,7 +34,7 @@ struct GateExit {
   /// Metrics that the base measured and the new version did not.
   enum class Missing { passes, fails } missing = Missing::passes;
 };
-ExitCode exit_code(const report::GateReport& report, const GateExit& exits);
+ExitCode exit_code(const regression::GateReport& report, const GateExit& exits);
 
 /// The rounds without a disturbance(), in order, and notes on the discarded ones.
 struct Undisturbed {

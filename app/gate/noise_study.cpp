@@ -13,8 +13,8 @@
 namespace dlscale::app {
 namespace {
 
-using report::GateRule;
-using report::Verdict;
+using regression::GateRule;
+using regression::Verdict;
 
 constexpr double mad_of_normal = 1.4826;
 constexpr double wanted_power = 0.8;
@@ -87,7 +87,7 @@ Shares shares(const std::vector<double>& d, const GateRule& rule) {
     const auto from = d.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<std::vector<double>> window{
         std::vector(from, from + static_cast<std::ptrdiff_t>(length))};
-    const Verdict verdict = report::judge_gate(window, rule).front().verdict;
+    const Verdict verdict = regression::judge_gate(window, rule).front().verdict;
     regressed += verdict == Verdict::regressed ? 1 : 0;
     cleared += verdict == Verdict::not_regressed || verdict == Verdict::improved ? 1 : 0;
   }

@@ -13,8 +13,8 @@ namespace dlscale::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using report::Direction;
-using report::RunStatistic;
+using regression::Direction;
+using regression::RunStatistic;
 
 constexpr std::string_view schema = "dlscale.rounds";
 
@@ -42,8 +42,8 @@ Json fields(const RunOutcome& run) {
     values.push_back({{"key", value.key},
                       {"series", value.series},
                       {"unit", value.unit},
-                      {"direction", report::direction_name(value.direction)},
-                      {"statistic", report::run_statistic_name(value.statistic)},
+                      {"direction", regression::direction_name(value.direction)},
+                      {"statistic", regression::run_statistic_name(value.statistic)},
                       {"value", value.value},
                       {"samples", value.samples},
                       {"spread", value.spread}});
@@ -75,10 +75,10 @@ RunValue parsed_value(const Json& json) {
   value.key = json.at("key").get<std::string>();
   value.series = json.at("series").get<std::string>();
   value.unit = json.at("unit").get<std::string>();
-  value.direction = named(json, "direction", report::direction_name,
+  value.direction = named(json, "direction", regression::direction_name,
                           std::array{Direction::smaller_is_better, Direction::larger_is_better});
   value.statistic =
-      named(json, "statistic", report::run_statistic_name,
+      named(json, "statistic", regression::run_statistic_name,
             std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
   value.value = json.at("value").get<double>();
   value.samples = json.at("samples").get<int>();

@@ -27,8 +27,8 @@ namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-namespace history = report::history;
-using report::RunStatistic;
+namespace history = regression::history;
+using regression::RunStatistic;
 
 constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
 
@@ -73,7 +73,7 @@ RunOutcome outcome_of(const Metrics& metrics) {
     outcome.values.push_back({.key = name.first,
                               .series = name.second,
                               .unit = metric.unit,
-                              .direction = report::Direction::smaller_is_better,
+                              .direction = regression::Direction::smaller_is_better,
                               .statistic = metric.statistic,
                               .value = value,
                               .samples = static_cast<int>(metric.samples.size()),
@@ -249,7 +249,7 @@ RunOutcome wall_outcome(Seconds wall) {
   outcome.values.push_back({.key = "command",
                             .series = "wall",
                             .unit = "s",
-                            .direction = report::Direction::smaller_is_better,
+                            .direction = regression::Direction::smaller_is_better,
                             .statistic = RunStatistic::single,
                             .value = wall.si(),
                             .samples = 1,

@@ -16,8 +16,8 @@ struct RunValue {
   std::string key;  ///< "gemm kernel=…", without the parts that only distinguish runs of one case
   std::string series;  ///< "time", "t_iter"; "real_time" of Google Benchmark; "wall"
   std::string unit;
-  report::Direction direction = report::Direction::smaller_is_better;
-  report::RunStatistic statistic = report::RunStatistic::single;
+  regression::Direction direction = regression::Direction::smaller_is_better;
+  regression::RunStatistic statistic = regression::RunStatistic::single;
   double value = 0;
   int samples = 1;    ///< number of samples behind the value
   double spread = 0;  ///< 1.4826 · MAD / median of the samples; 0 for one

@@ -23,7 +23,7 @@ namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-namespace history = report::history;
+namespace history = regression::history;
 
 struct AddOptions {
   HistoryOptions history;

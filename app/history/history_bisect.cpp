@@ -30,7 +30,7 @@ namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-namespace history = report::history;
+namespace history = regression::history;
 
 struct BisectOptions {
   HistoryOptions history;
@@ -45,7 +45,7 @@ struct BisectOptions {
 const history::AlertMetric& worst(const history::Alert& alert) {
   const auto badness = [](const history::AlertMetric& metric) {
     const double change = std::max(metric.ratio, 1 / metric.ratio);
-    const bool counts = metric.movement != report::Verdict::improved && !metric.key.is_detail();
+    const bool counts = metric.movement != regression::Verdict::improved && !metric.key.is_detail();
     return counts ? change : -1 / change;
   };
   return *std::ranges::max_element(alert.metrics, {}, badness);
@@ -201,7 +201,7 @@ ExitCode bisect(const BisectOptions& options) {
   const history::CheckReport report = history::check(store, options.history.wanted(), rules);
   const history::Alert& alert = history::find_alert(report, options.commit);
   const history::AlertMetric& moved = worst(alert);
-  if (moved.movement == report::Verdict::improved) {
+  if (moved.movement == regression::Verdict::improved) {
     throw ConfigError(fmt::format(
         "nothing became slower with {}, and the gate tells git which commits are "
         "slower. Name an alert of a regression, or compare two commits by dlscale gate.",

@@ -41,7 +41,7 @@ void HistoryOptions::declare_selection(CLI::App& command) {
   command.add_option("--exclude", exclude, "No series whose name this one is found in");
 }
 
-report::history::Store HistoryOptions::open() const {
+regression::history::Store HistoryOptions::open() const {
   // Earlier versions used such a word for a branch; it is hardly meant as a folder.
   if (store.starts_with("git:")) {
     throw ConfigError(
@@ -49,14 +49,14 @@ report::history::Store HistoryOptions::open() const {
                     "worktree add FOLDER BRANCH, and name that folder.",
                     shown_text(store)));
   }
-  return report::history::Store(store);
+  return regression::history::Store(store);
 }
 
-std::function<bool(const report::history::SeriesKey&)> HistoryOptions::wanted() const {
+std::function<bool(const regression::history::SeriesKey&)> HistoryOptions::wanted() const {
   const auto in = pattern(name, "--name");
   const auto out = pattern(exclude, "--exclude");
-  if (!in && !out) return [](const report::history::SeriesKey&) { return true; };
-  return [in, out](const report::history::SeriesKey& key) {
+  if (!in && !out) return [](const regression::history::SeriesKey&) { return true; };
+  return [in, out](const regression::history::SeriesKey& key) {
     const std::string text = key.name();
     return (!in || in->is_in(text)) && !(out && out->is_in(text));
   };
@@ -73,8 +73,8 @@ void HistoryRules::declare(CLI::App& command) {
                    "Find smaller changes of level, and more that are none");
 }
 
-report::history::CheckRules HistoryRules::chosen() const {
-  report::history::CheckRules rules;
+regression::history::CheckRules HistoryRules::chosen() const {
+  regression::history::CheckRules rules;
   rules.newest.margin = margin;
   rules.changes.margin = margin / 2;
   if (sensitive) rules.changes.beta = 2;
@@ -83,7 +83,7 @@ report::history::CheckRules HistoryRules::chosen() const {
 
 namespace {
 
-namespace history = report::history;
+namespace history = regression::history;
 
 /// The training of a series among those of two runs.
 const report::Attribution* find_training(const std::vector<report::Attribution>& all,

@@ -18,9 +18,9 @@ struct HistoryOptions {
   std::string exclude;  ///< likewise; empty: none
   void declare_store(CLI::App& command);
   void declare_selection(CLI::App& command);
-  [[nodiscard]] report::history::Store open() const;
+  [[nodiscard]] regression::history::Store open() const;
   /// A predicate of the selected series. Throws ConfigError for an invalid regular expression.
-  [[nodiscard]] std::function<bool(const report::history::SeriesKey&)> wanted() const;
+  [[nodiscard]] std::function<bool(const regression::history::SeriesKey&)> wanted() const;
 };
 
 /// --margin, --low-threshold: the rules by which a history is judged.
@@ -28,7 +28,7 @@ struct HistoryRules {
   bool sensitive = false;
   double margin = 0.02;
   void declare(CLI::App& command);
-  [[nodiscard]] report::history::CheckRules chosen() const;
+  [[nodiscard]] regression::history::CheckRules chosen() const;
 };
 
 /// Subcommands with their own source files.
@@ -38,6 +38,6 @@ void declare_history_bisect(CLI::App& verb, ExitCode& result);
 /// Fills in the explanations of alerts: which phases of a changed iteration changed, from one run
 /// at either level. If the file of such a run is lost, the alert stays without one and the report
 /// says why.
-void explain_alerts(report::history::Store& store, report::history::CheckReport& report);
+void explain_alerts(regression::history::Store& store, regression::history::CheckReport& report);
 
 }  // namespace dlscale::app

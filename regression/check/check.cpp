@@ -12,7 +12,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/check/series_judge.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// One environment in which a question was measured.
@@ -239,4 +239,4 @@ const Alert& find_alert(const CheckReport& report, std::string_view commit) {
                                 found.size(), shown_text(commit)));
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

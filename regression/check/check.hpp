@@ -16,7 +16,7 @@
 #include "regression/statistics/metric.hpp"
 #include "regression/statistics/new_point.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// The two rules that judge a history. `newest` judges the newest commit alone and reports a change
 /// at once. `changes` finds changes of level among the last commits; it is more reliable but five
@@ -129,4 +129,4 @@ ExitCode exit_code(const CheckReport& report);
 /// match.
 const Alert& find_alert(const CheckReport& report, std::string_view commit);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// Number of commits before the newest that may belong to the same change. With one more, a change
@@ -202,4 +202,4 @@ Judgement judge_series(const SeriesKey& key, std::span<const CommitPoint> commit
   return SeriesJudge(key, commits, annotations, rules).judge();
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

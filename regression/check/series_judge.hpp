@@ -6,7 +6,7 @@
 
 #include "regression/check/check.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// The annotations of a history, by commit.
 class Annotations {
@@ -45,4 +45,4 @@ struct Judgement {
 Judgement judge_series(const SeriesKey& key, std::span<const CommitPoint> commits,
                        const Annotations& annotations, const CheckRules& rules);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -13,7 +13,7 @@
 
 #include "regression/check/series_judge.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// Maximum changes of a fact within a strip that are still marked one by one.
@@ -301,4 +301,4 @@ std::vector<Strip> make_strips(Store& store, const CheckReport& report, const Ch
   return strips;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -10,7 +10,7 @@
 #include "regression/history/store.hpp"
 #include "regression/statistics/change_points.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Kinds of marks in a strip, besides its points.
 enum class MarkKind {
@@ -50,4 +50,4 @@ std::vector<Strip> make_strips(Store& store, const CheckReport& report, const Ch
 /// Ids of the checked series, in that order.
 std::vector<std::string> by_interest(const CheckReport& report);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

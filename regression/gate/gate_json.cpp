@@ -10,7 +10,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/gate/gate_report.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -276,4 +276,4 @@ GateReport read_gate_report(const std::filesystem::path& path) {
                         path.string());
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -8,7 +8,7 @@
 #include "regression/gate/paired_gate.hpp"
 #include "regression/statistics/student_t.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 constexpr double mad_of_normal = 1.4826;
@@ -95,4 +95,4 @@ std::vector<GateKind> gate_kinds(const GateReport& gate) {
   return kinds;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

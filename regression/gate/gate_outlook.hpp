@@ -5,7 +5,7 @@
 
 #include "regression/gate/gate_report.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Further rounds that an inconclusive metric may need until its interval, shrinking by √n, ends at
 /// the margin. Assumes that further rounds resemble those so far. Absent for other metrics, if that
@@ -45,4 +45,4 @@ struct GateKind {
 /// One summary for each kind of metric, in the order of first appearance.
 std::vector<GateKind> gate_kinds(const GateReport& gate);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -6,7 +6,7 @@
 
 #include "core/text/shown_text.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 constexpr std::size_t longest_headline = 140;
@@ -129,4 +129,4 @@ Verdict overall_verdict(const GateReport& report) {
   return Verdict::not_regressed;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

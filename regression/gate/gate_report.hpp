@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "regression/statistics/metric.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// The two versions that a gate compares.
 enum class GateSideName { base, changed };
@@ -129,4 +129,4 @@ GateReport read_gate_report(const std::filesystem::path& path);
 /// The same from text; error messages show `name`.
 GateReport gate_report_of(std::string_view text, const std::string& name);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

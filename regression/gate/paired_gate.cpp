@@ -10,7 +10,7 @@
 #include "regression/statistics/sign_test.hpp"
 #include "regression/statistics/signed_rank.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// From this number of rounds on, the sign test is as powerful as the signed rank.
@@ -202,4 +202,4 @@ std::vector<double> differences_of(std::span<const GatePair> pairs, Direction di
   return differences;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

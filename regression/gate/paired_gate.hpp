@@ -5,7 +5,7 @@
 
 #include "regression/gate/gate_report.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// The gate of two versions by interleaved pairs against a margin.
 ///
@@ -87,4 +87,4 @@ std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differ
 /// Differences d_r of the pairs, in the order of rounds. Requires positive values.
 std::vector<double> differences_of(std::span<const GatePair> pairs, Direction direction);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -9,7 +9,7 @@
 #include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 using nlohmann::json;
 
@@ -69,4 +69,4 @@ Annotation parse_annotation(std::string_view line) {
   }
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

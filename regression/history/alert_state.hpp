@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// State of an alert, set by people. An alert is raised as new; a regression that is acknowledged,
 /// expected, fixed or invalid no longer fails the check.
@@ -40,4 +40,4 @@ struct Annotation {
 std::string annotation_line(const Annotation& annotation);
 Annotation parse_annotation(std::string_view line);  ///< throws ConfigError without the place
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -7,7 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/text/shown_text.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// Git does not prompt, it speaks English, and it ignores the repository variables that a hook
@@ -50,4 +50,4 @@ std::string GitCommand::expect(const std::vector<std::string>& words) const {
   return answer.text;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

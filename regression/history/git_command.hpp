@@ -5,7 +5,7 @@
 
 #include "core/system/process.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Runs git in a repository, without a shell, a terminal or prompts.
 class GitCommand {
@@ -24,4 +24,4 @@ class GitCommand {
   std::filesystem::path folder_;
 };
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

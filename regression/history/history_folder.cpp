@@ -14,7 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/system/output_file.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ void HistoryFolder::update(const std::function<Changes()>& plan) const {
   appending.keep();
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Changes that one update makes. Existing lines of a history are never changed.
 struct Changes {
@@ -46,4 +46,4 @@ class HistoryFolder {
   std::filesystem::path folder_;
 };
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

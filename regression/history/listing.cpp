@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 #include "regression/statistics/change_points.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 std::optional<double> level_of(const std::vector<CommitPoint>& commits) {
@@ -58,4 +58,4 @@ std::vector<ListedSeries> list(Store& store, const Selection& selection) {
   return rows;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -10,7 +10,7 @@
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Selects series and points.
 struct Selection {
@@ -35,4 +35,4 @@ struct ListedSeries {
 /// Sorted by name. Throws Error (nothing_measured) if no series is wanted.
 std::vector<ListedSeries> list(Store& store, const Selection& selection);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -20,7 +20,7 @@
 #include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -192,4 +192,4 @@ std::vector<CommitPoint> by_commit(std::span<const Point> points) {
   return commits;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -7,7 +7,7 @@
 
 #include "core/base/statistics.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// One series as measured by one run (one launch).
 struct Point {
@@ -43,4 +43,4 @@ struct CommitPoint {
 /// The commits of a series in the order of time; commits of equal time stay in the order added.
 std::vector<CommitPoint> by_commit(std::span<const Point> points);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

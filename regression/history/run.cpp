@@ -4,7 +4,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 void overlay(Facts& facts, const Facts& stated) {
@@ -51,4 +51,4 @@ void number_parts(ImportedRun& run) {
   for (KeyedPoint& point : run.points) point.point.part = seen[point.key.text()]++;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

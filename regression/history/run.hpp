@@ -7,7 +7,7 @@
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// A point and the series it belongs to. The store fills in `point.run`.
 struct KeyedPoint {
@@ -51,4 +51,4 @@ void number_parts(ImportedRun& run);
 /// names file and line for an unknown format, damage, or a missing commit or time.
 ImportedRun read_run(const std::string& path, const RunOptions& options);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -14,7 +14,7 @@
 #include "core/text/json_problem.hpp"
 #include "core/text/shown_text.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -177,4 +177,4 @@ std::string sha256(std::string_view content) {
   return fmt::format("{:02x}", fmt::join(std::span(digest).first(length), ""));
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

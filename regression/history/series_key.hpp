@@ -5,7 +5,7 @@
 
 #include "regression/statistics/metric.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// A direction as written in keys of series: "smaller", "larger", "steady". parse_better() throws
 /// ConfigError for any other word.
@@ -65,4 +65,4 @@ std::string differences(const Facts& before, const Facts& after);
 /// SHA-256 [FIPS 180-4] as 64 hexadecimal digits, which identifies the content.
 std::string sha256(std::string_view content);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

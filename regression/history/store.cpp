@@ -15,7 +15,7 @@
 #include "core/text/time_text.hpp"
 #include "regression/history/series_key.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -387,4 +387,4 @@ std::string Store::content(const RunRecord& run) {
                   file, folder_.name(), run.file));
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -15,7 +15,7 @@
 #include "regression/history/run.hpp"
 #include "regression/history/series_key.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// A line of runs.jsonl: a run that was added completely.
 struct RunRecord {
@@ -98,4 +98,4 @@ class Store {
   HistoryFolder folder_;
 };
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -13,7 +13,7 @@
 
 #include "core/system/input_file.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -136,4 +136,4 @@ ContentKind kind_of_file(const std::filesystem::path& path) {
   return kind_of_content(content);
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

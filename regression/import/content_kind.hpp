@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <iosfwd>
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Kind of a file of measurements. Only its content decides, and only here.
 enum class ContentKind {
@@ -23,4 +23,4 @@ ContentKind kind_of_content(std::istream& content);
 /// if that is damaged.
 ContentKind kind_of_file(const std::filesystem::path& path);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

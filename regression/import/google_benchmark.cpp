@@ -11,7 +11,7 @@
 #include "regression/import/google_file.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// Samples by benchmark name and metric, in the order of the file.
@@ -143,4 +143,4 @@ Origin add_google_benchmark(ImportedRun& run) {
   return {"", said(file.context, "date")};
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

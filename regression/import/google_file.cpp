@@ -15,7 +15,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ std::string strict_json(std::string_view text) {
   return out;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

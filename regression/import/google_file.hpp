@@ -8,7 +8,7 @@
 
 #include "regression/history/series_key.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// A metric that Google Benchmark defines, and its unit.
 struct GoogleMetric {
@@ -54,4 +54,4 @@ std::string impossible(const GoogleMetric& metric, double value);
 /// Strings and line numbers stay as they are.
 std::string strict_json(std::string_view text);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

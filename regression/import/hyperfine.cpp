@@ -10,7 +10,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -65,4 +65,4 @@ Origin add_hyperfine(ImportedRun& run) {
   return {};
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

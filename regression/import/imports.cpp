@@ -14,7 +14,7 @@
 #include "regression/import/content_kind.hpp"
 #include "regression/import/result_run.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 constexpr const char* known_formats =
@@ -90,4 +90,4 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   return run;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -5,7 +5,7 @@
 
 #include "regression/history/run.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 // Importers of other programs' results. Each function parses `run.content` and adds points to the
 // run. It throws ConfigError without the name of the file, with the line where there is one.
@@ -44,4 +44,4 @@ Origin add_mllog(ImportedRun& run);
 /// system.
 Origin add_validation(ImportedRun& run);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

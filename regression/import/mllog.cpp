@@ -14,7 +14,7 @@
 #include "core/text/time_text.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -84,4 +84,4 @@ Origin add_mllog(ImportedRun& run) {
   return origin;
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -13,7 +13,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 std::vector<std::string> words_of(std::string_view line) {
@@ -285,4 +285,4 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   return {};
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -15,7 +15,7 @@
 #include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// Axes that describe the launch of a run, not its question.
@@ -193,4 +193,4 @@ void add_points(ImportedRun& run, const ResultFile& file) {
   run.facts.merge(run_facts(file.header));
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

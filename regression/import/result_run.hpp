@@ -5,7 +5,7 @@
 #include "core/results/measurement.hpp"
 #include "regression/history/run.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 
 /// Adds one point for each measurement and series of times of a dlscale result file. "e2e" yields
 /// the iteration and its phases; "comm" and replays yield "time"; others yield all times except the
@@ -25,4 +25,4 @@ Facts run_facts(const ResultHeader& header);
 /// The measured commit, with "-dirty" for local changes; empty if unknown.
 std::string measured_commit(const Environment& environment);
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -10,7 +10,7 @@
 #include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ Origin add_validation(ImportedRun& run) {
   return {};
 }
 
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 std::vector<double> benjamini_hochberg(std::span<const double> p) {
   EXPECT(std::ranges::all_of(p, [](double value) { return value >= 0 && value <= 1; }));
@@ -23,4 +23,4 @@ std::vector<double> benjamini_hochberg(std::span<const double> p) {
   return adjusted;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Adjusted p-values that control the false discovery rate [Benjamini & Hochberg 1995]: sorted
 /// ascending, p_(i) becomes min over k ≥ i of min(1, M p_(k) / k). Calling every adjusted value ≤ q
@@ -11,4 +11,4 @@ namespace dlscale::report {
 /// lie in [0, 1].
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -10,7 +10,7 @@
 #include "regression/statistics/hodges_lehmann.hpp"
 #include "regression/statistics/segment_costs.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// Ends of the segments; the last end is n, so {n} is one level.
@@ -338,4 +338,4 @@ ChangePoints find_change_points(std::span<const HistoryPoint> points, const Chan
   return result;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// l1seg: the levels of a history of one metric, and where they change.
 ///
@@ -94,4 +94,4 @@ ChangePoints find_change_points(std::span<const double> values, const ChangePoin
 ChangePoints find_change_points(std::span<const HistoryPoint> points,
                                 const ChangePointRule& rule = {});
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

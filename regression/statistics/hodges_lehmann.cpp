@@ -5,7 +5,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 double hodges_lehmann(std::span<const double> averages) {
   EXPECT(!averages.empty());
@@ -23,4 +23,4 @@ double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b
   return median(differences);
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Estimates of location and shift [Hodges & Lehmann 1963]: robust against 29 % outliers, nearly as
 /// efficient as a mean on normal data.
@@ -12,4 +12,4 @@ double hodges_lehmann(std::span<const double> averages);
 /// Two samples: median of all b_j − a_i. Requires ≥ 1 value in each; uses n · m of memory.
 double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -1,6 +1,6 @@
 #include "regression/statistics/metric.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 std::string_view direction_name(Direction direction) {
   switch (direction) {
@@ -67,4 +67,4 @@ ExitCode exit_code(Verdict verdict) {
   return ExitCode::inconclusive;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -3,7 +3,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// The better direction of a metric. Declared where a metric is defined, never guessed from
 /// numbers.
@@ -40,4 +40,4 @@ std::string_view verdict_name(Verdict verdict);
 
 ExitCode exit_code(Verdict verdict);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -8,7 +8,7 @@
 #include "core/base/statistics.hpp"
 #include "regression/statistics/student_t.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// Logarithms of the usable values.
@@ -95,4 +95,4 @@ NewPoint judge_new_point(std::span<const double> history, std::span<const double
   return result;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

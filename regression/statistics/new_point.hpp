@@ -5,7 +5,7 @@
 
 #include "regression/statistics/metric.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Judges one new point against the history of its level.
 ///
@@ -50,4 +50,4 @@ struct NewPoint {
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,
                          Direction direction, const NewPointRule& rule = {});
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// The sorted points from one start on; the last in time is removed next.
@@ -84,4 +84,4 @@ SegmentCosts::SegmentCosts(std::span<const double> values)
   }
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

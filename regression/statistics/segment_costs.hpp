@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Σ |x_t − median| of every segment of a sequence, in O(n²). For each start, the later points
 /// leave a sorted linked list from the end, and the median moves at most one place each time.
@@ -21,4 +21,4 @@ class SegmentCosts {
   std::vector<double> costs_;  ///< costs of one end lie next to each other, as a search reads them
 };
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 double coin_at_least(std::size_t n, std::size_t s) {
   EXPECT(n <= 1000);
@@ -39,4 +39,4 @@ double sign_test_p_below(std::span<const double> sorted, double value) {
   return coin_at_least(sorted.size(), static_cast<std::size_t>(below));
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

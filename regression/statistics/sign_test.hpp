@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// One-sided confidence bounds of a location, each at the level 1 − α; both together hold with 1 −
 /// 2α. Absent if there are too few values for a bound at that level.
@@ -32,4 +32,4 @@ double sign_test_p_above(std::span<const double> sorted, double value);
 /// p of "the median is at least `value`" against "it is below".
 double sign_test_p_below(std::span<const double> sorted, double value);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// P(W = w) for n = 0, 1, … by the recursion, each step halved.
@@ -83,4 +83,4 @@ double signed_rank_p_below(std::span<const double> averages,
   return distribution.at_least(count_below(averages, value));
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

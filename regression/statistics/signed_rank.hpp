@@ -5,7 +5,7 @@
 
 #include "regression/statistics/sign_test.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Wilcoxon's signed rank for one sample [Wilcoxon 1945; Hollander & Wolfe, Nonparametric
 /// Statistical Methods, 3.1–3.3], exact:
@@ -51,4 +51,4 @@ double signed_rank_p_above(std::span<const double> averages,
 double signed_rank_p_below(std::span<const double> averages,
                            const SignedRankDistribution& distribution, double value);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

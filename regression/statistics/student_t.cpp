@@ -4,7 +4,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// The m-th coefficient of the continued fraction, m ≥ 1.
@@ -66,4 +66,4 @@ double student_t_quantile(double p, double freedom) {
   return (low + high) / 2;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

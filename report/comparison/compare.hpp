@@ -34,7 +34,7 @@ struct Comparison {
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
-  Verdict verdict = Verdict::inconclusive;
+  regression::Verdict verdict = regression::Verdict::inconclusive;
   Role role = Role::judged;
   std::string method;
   int launches = 0;  ///< repeats on the side with fewer
@@ -45,8 +45,8 @@ struct Comparison {
 /// A key that both sides have, but whose times cannot be compared.
 struct NotCompared {
   std::string key;
-  std::string why;                          ///< "A is ok, B is wrong (differs from reference)"
-  Verdict verdict = Verdict::inconclusive;  ///< or wrong
+  std::string why;  ///< "A is ok, B is wrong (differs from reference)"
+  regression::Verdict verdict = regression::Verdict::inconclusive;  ///< or wrong
 };
 
 struct ComparisonReport {
@@ -64,7 +64,7 @@ struct ComparisonReport {
   /// wrong if an answer of B is wrong. Else, over the judged rows: regressed if any is;
   /// inconclusive if any is, or if a key could not be compared. Else improved if any is; else
   /// unchanged.
-  Verdict verdict = Verdict::inconclusive;
+  regression::Verdict verdict = regression::Verdict::inconclusive;
 };
 
 /// Whether times from other classes of machines, or from other launches, are judged. Such

@@ -48,7 +48,7 @@ struct StripRow {
   std::string unit;
   std::vector<double> values;
   std::vector<std::string> labels;  ///< commits of the points; as many as values, or none
-  ChangePoints found;
+  regression::ChangePoints found;
   std::string remark = {};            ///< shown beside the unit: "smaller is better"
   std::vector<StripNote> notes = {};  ///< in the order of the values
   /// A value that no history holds yet; drawn after the last point.

@@ -17,11 +17,11 @@ namespace dlscale::report {
 /// A reported series of a history: the median that the results have.
 struct ReportedValue {
   std::string series;  ///< id
-  history::SeriesKey key;
+  regression::history::SeriesKey key;
   double value = 0;  ///< in the metric's unit; median of several measurements
   std::string commit;
   /// State of the same series in the history; absent if the history lacks it.
-  std::optional<history::SeriesCheck> kept;
+  std::optional<regression::history::SeriesCheck> kept;
   /// Difference from the environment of the latest series of the same question in the history
   /// ("oneDNN: 2.6 → 3.0"). Empty if there is none, or if `kept` is set.
   std::string differs;
@@ -37,8 +37,8 @@ struct HistoryCommands {
 /// A history as a page shows it.
 struct HistoryView {
   HistoryCommands commands;
-  history::CheckReport report;
-  std::vector<history::Strip> strips;
+  regression::history::CheckReport report;
+  std::vector<regression::history::Strip> strips;
   std::vector<ReportedValue> reported;  ///< by name; empty on a page of a history alone
 };
 
@@ -48,8 +48,9 @@ std::vector<ReportedValue> reported_values(std::span<const ResultFile> results);
 /// View of the series that are `wanted` and, if `reported` is not empty, are reported. Empty if the
 /// history has none of the reported ones. Throws Error (nothing_measured) if no series is wanted at
 /// all.
-HistoryView look_at_history(history::Store& store, HistoryCommands commands,
-                            const std::function<bool(const history::SeriesKey&)>& wanted,
-                            const history::CheckRules& rules, std::vector<ReportedValue> reported);
+HistoryView look_at_history(
+    regression::history::Store& store, HistoryCommands commands,
+    const std::function<bool(const regression::history::SeriesKey&)>& wanted,
+    const regression::history::CheckRules& rules, std::vector<ReportedValue> reported);
 
 }  // namespace dlscale::report

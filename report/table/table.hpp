@@ -4,7 +4,12 @@
 #include <utility>
 #include <vector>
 
+namespace dlscale::regression {}
+
 namespace dlscale::report {
+
+/// A report shows what the library of regressions finds, whose names need no prefix here.
+using namespace regression;
 
 /// Alignment of the cells of a column.
 enum class Align { left, right };

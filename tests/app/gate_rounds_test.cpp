@@ -55,8 +55,8 @@ namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-using report::GateReport;
-using report::Verdict;
+using regression::GateReport;
+using regression::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -65,8 +65,8 @@ RunOutcome run_of(double seconds) {
   run.values = {{.key = "gemm",
                  .series = "time",
                  .unit = "s",
-                 .direction = report::Direction::smaller_is_better,
-                 .statistic = report::RunStatistic::minimum,
+                 .direction = regression::Direction::smaller_is_better,
+                 .statistic = regression::RunStatistic::minimum,
                  .value = seconds,
                  .samples = 10,
                  .spread = 0}};
@@ -102,11 +102,11 @@ TEST(GateCanary, AnAlarmLeavesNoMetricAVerdictInAnyForm) {
     round.runs[canary_arm] = run_of(1.2);
   }
   const GateReport report = judge_rounds(rounds, {}, 0);
-  EXPECT_EQ(report.canary, report::GateCanary::alarmed);
+  EXPECT_EQ(report.canary, regression::GateCanary::alarmed);
   EXPECT_EQ(report.metrics.at(0).verdict, Verdict::inconclusive);
   EXPECT_THAT(report.metrics.at(0).note, HasSubstr("the canary alarmed"));
   EXPECT_NEAR(report.metrics.at(0).ratio, 1.1, 1e-9);
-  EXPECT_THAT(report::gate_headline(report), HasSubstr("1 inconclusive of 1"));
+  EXPECT_THAT(regression::gate_headline(report), HasSubstr("1 inconclusive of 1"));
   EXPECT_THAT(written("junit", report), HasSubstr("failures=\"0\""));
   EXPECT_THAT(written("openmetrics", report), HasSubstr("dlscale_gate_verdict=\"regressed\"} 0"));
   EXPECT_THAT(written("comment", report), testing::Not(HasSubstr("What changed")));
@@ -138,7 +138,7 @@ TEST(GateSession, OfTwoPlacesOrProgramsEndsAtOnce) {
 
 TEST(GateReport, IsInvalidInItsFileToo) {
   const GateReport report = judge_rounds(rounds_of(1, 1, 1), {}, 4);
-  EXPECT_TRUE(report::gate_report_of(report::to_json(report), "x").invalid);
+  EXPECT_TRUE(regression::gate_report_of(regression::to_json(report), "x").invalid);
 }
 
 TEST(GateMetrics, ShowBaseAndNewOfTheRoundsThatDecided) {
@@ -290,7 +290,7 @@ TEST(SetAside, RoundsInWhichTheGpuWasHotAreMeasuredAgainAndMakeNoRegression) {
   report = judge_rounds(rounds, {}, 0);
   EXPECT_EQ(report.metrics.at(0).verdict, Verdict::not_regressed);
   EXPECT_EQ(report.metrics.at(0).rounds, 10);
-  EXPECT_EQ(report::gate_report_of(report::to_json(report), "x").set_aside, 2);
+  EXPECT_EQ(regression::gate_report_of(regression::to_json(report), "x").set_aside, 2);
 }
 
 TEST(SetAside, ASessionThatIsMostlySoEndsInconclusive) {

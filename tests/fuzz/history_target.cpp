@@ -7,7 +7,7 @@
 
 namespace dlscale::fuzz {
 
-namespace history = report::history;
+namespace history = regression::history;
 
 std::vector<std::string> history_seeds() {
   return {

@@ -12,7 +12,7 @@
 #include "histories.hpp"
 #include "regression/history/listing.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using samples::commit_name;
@@ -400,4 +400,4 @@ TEST(AlertStates, GoForwardAndAreOpenedAgain) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

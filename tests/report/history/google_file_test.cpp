@@ -13,7 +13,7 @@
 #include "histories.hpp"
 #include "regression/history/run.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 /// As Google Benchmark writes it, with counters and aggregates that are no numbers.
@@ -75,4 +75,4 @@ TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

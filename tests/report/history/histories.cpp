@@ -15,7 +15,7 @@
 
 #include "core/base/statistics.hpp"
 
-namespace dlscale::report::history::samples {
+namespace dlscale::regression::history::samples {
 
 namespace fs = std::filesystem;
 
@@ -91,4 +91,4 @@ void write_text(const fs::path& file, std::string_view text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-}  // namespace dlscale::report::history::samples
+}  // namespace dlscale::regression::history::samples

@@ -8,7 +8,7 @@
 #include "regression/history/run.hpp"
 #include "regression/history/store.hpp"
 
-namespace dlscale::report::history::samples {
+namespace dlscale::regression::history::samples {
 
 /// A folder that goes with the object.
 class TemporaryFolder {
@@ -44,4 +44,4 @@ std::vector<Series> all_series(Store& store);
 std::string read_text(const std::filesystem::path& file);
 void write_text(const std::filesystem::path& file, std::string_view text);
 
-}  // namespace dlscale::report::history::samples
+}  // namespace dlscale::regression::history::samples

@@ -19,7 +19,7 @@
 #include "regression/history/run.hpp"
 #include "regression/history/store.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 constexpr std::size_t runs_at_once = 100;
@@ -109,11 +109,11 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history
 
 int main(int count, char** words) {
   try {
-    return dlscale::report::history::run({words + 1, words + count});
+    return dlscale::regression::history::run({words + 1, words + count});
   } catch (const std::exception& error) {
     fmt::print(stderr, "dlscale_history_speed: {}\n", error.what());
     return 2;

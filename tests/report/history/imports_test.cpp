@@ -20,7 +20,7 @@
 #include "regression/import/imports.hpp"
 #include "regression/import/result_run.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using samples::TemporaryFolder;
@@ -444,4 +444,4 @@ TEST(StrictJson, ChangesNothingThatIsJson) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -16,7 +16,7 @@
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 Point sample() {
@@ -225,4 +225,4 @@ TEST(SeriesKey, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -15,7 +15,7 @@
 #include "core/base/error.hpp"
 #include "histories.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 namespace fs = std::filesystem;
@@ -344,4 +344,4 @@ TEST(FolderStore, IsAsItWasAfterAFullDisk) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -12,7 +12,7 @@
 #include "histories.hpp"
 #include "regression/check/check.hpp"
 
-namespace dlscale::report::history {
+namespace dlscale::regression::history {
 namespace {
 
 using samples::commit_name;
@@ -144,4 +144,4 @@ TEST_F(Strips, ShowWhatChangedMostFirstAndNoMoreThanAreWanted) {
 }
 
 }  // namespace
-}  // namespace dlscale::report::history
+}  // namespace dlscale::regression::history

@@ -11,7 +11,7 @@
 #include "noise_models.hpp"
 #include "regression/statistics/segment_costs.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 std::vector<std::size_t> places(const ChangePoints& found) {
@@ -171,4 +171,4 @@ TEST(ChangePoints, OfPointsThatJumpExcuseNoStepToAThirdLevel) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -14,7 +14,7 @@
 #include "regression/statistics/signed_rank.hpp"
 #include "regression/statistics/student_t.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 TEST(SignedRank, HasTheDistributionThatAHandCanCount) {
@@ -240,4 +240,4 @@ TEST(NewPoint, AlarmsRarelyWithoutAChangeAndMostlyWithOne) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

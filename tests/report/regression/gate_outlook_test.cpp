@@ -7,7 +7,7 @@
 
 #include "regression/gate/paired_gate.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 GateMetric open_metric(double ratio, double low, double high) {
@@ -97,4 +97,4 @@ TEST(GateKinds, AreGeometricMeansOfMetricsOfABenchmarkAndSeries) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 GateReport sample() {
@@ -158,4 +158,4 @@ TEST(GateReport, SaysWhatIsWrongWithAFile) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 /// P(X = k) of a binomial distribution.
@@ -110,4 +110,4 @@ std::size_t least_of(std::size_t n, double p) {
   return n - most_of(n, 1 - p);
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

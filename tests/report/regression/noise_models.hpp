@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Noise of a metric around a level of 100, as synthetic histories of the studies have it.
 enum class Noise {
@@ -41,4 +41,4 @@ std::size_t most_of(std::size_t n, double p);
 /// How often it must happen at least.
 std::size_t least_of(std::size_t n, double p);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

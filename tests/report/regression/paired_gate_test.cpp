@@ -7,7 +7,7 @@
 
 #include "noise_models.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 using Differences = std::vector<std::vector<double>>;
@@ -158,4 +158,4 @@ TEST(PairedGate, CanDecideWithFiveRoundsAtLeastByEitherMethod) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -14,7 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 const std::string folder = DLSCALE_SHARED_DATA "/validation/regression/";
@@ -111,4 +111,4 @@ std::vector<LabelledHistory> read_talos() {
   return all;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

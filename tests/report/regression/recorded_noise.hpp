@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// The recording "aa_noisy_shared_cpu": 2,364 rounds on a shared virtual machine with two
 /// processors, in each of which 11 fresh processes ran in random order; arms A and A2 are the same
@@ -29,4 +29,4 @@ struct LabelledHistory {
 };
 std::vector<LabelledHistory> read_talos();  ///< empty where the shared data are not there
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

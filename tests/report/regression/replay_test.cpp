@@ -8,7 +8,7 @@
 
 #include "studies.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 constexpr std::size_t draws = 300;
@@ -150,4 +150,4 @@ TEST(Talos, AHistoryOfTwoLevelsRaisesAlarmsInFewWindows) {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

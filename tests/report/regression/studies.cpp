@@ -8,7 +8,7 @@
 #include "core/base/error.hpp"
 #include "regression/statistics/new_point.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 std::vector<double> logarithms_of_ratio(std::span<const double> a, std::span<const double> b) {
@@ -185,4 +185,4 @@ LabelScore score_labels(const std::vector<LabelledHistory>& histories,
   return score;
 }
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

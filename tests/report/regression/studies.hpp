@@ -9,7 +9,7 @@
 #include "regression/gate/paired_gate.hpp"
 #include "regression/statistics/change_points.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 
 /// Shares of draws that ended so.
 struct GateRates {
@@ -61,4 +61,4 @@ struct LabelScore {
 };
 LabelScore score_labels(const std::vector<LabelledHistory>& histories, const ChangePointRule& rule);
 
-}  // namespace dlscale::report
+}  // namespace dlscale::regression

@@ -7,7 +7,7 @@
 
 #include "studies.hpp"
 
-namespace dlscale::report {
+namespace dlscale::regression {
 namespace {
 
 constexpr std::size_t draws = 1500;
@@ -127,19 +127,19 @@ void print_labels() {
 }
 
 }  // namespace
-}  // namespace dlscale::report
+}  // namespace dlscale::regression
 
 int main() {
-  const auto noise = dlscale::report::read_recorded_noise();
+  const auto noise = dlscale::regression::read_recorded_noise();
   if (!noise) {
     fmt::print(stderr,
                "the recordings are not here: configure with -DDLSCALE_SHARED_DATA=FOLDER\n");
     return 2;
   }
-  dlscale::report::print_one_look(*noise);
-  dlscale::report::print_sequential(*noise);
-  dlscale::report::print_broken(*noise);
-  dlscale::report::print_changes();
-  dlscale::report::print_drift();
-  dlscale::report::print_labels();
+  dlscale::regression::print_one_look(*noise);
+  dlscale::regression::print_sequential(*noise);
+  dlscale::regression::print_broken(*noise);
+  dlscale::regression::print_changes();
+  dlscale::regression::print_drift();
+  dlscale::regression::print_labels();
 }
