@@ -100,7 +100,7 @@ class Checker {
       if (report_.incomplete > 0) throw none_whole(store_.name(), report_.incomplete);
       throw Error(ExitCode::nothing_measured,
                   fmt::format("no series of {} is looked for (there are {}), so nothing was "
-                              "checked. See dlscale history list.",
+                              "checked. List the history to see its series.",
                               store_.name(), all.series));
     }
     Collector collector(annotations_);

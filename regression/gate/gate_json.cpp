@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "dlscale.gate";
 constexpr int version = 1;
+constexpr const char* advice = "Name a file with the JSON of a gate.";
 
 Json number(double value) {
   EXPECT(std::isfinite(value));
@@ -259,7 +260,6 @@ std::string to_json(const GateReport& report) {
 }
 
 GateReport gate_report_of(std::string_view text, const std::string& name) {
-  constexpr std::string_view advice = "Name a file that dlscale gate --format json wrote.";
   try {
     return report_of(Json::parse(text));
   } catch (const ConfigError& error) {
@@ -272,8 +272,7 @@ GateReport gate_report_of(std::string_view text, const std::string& name) {
 }
 
 GateReport read_gate_report(const std::filesystem::path& path) {
-  return gate_report_of(read_input(path, "Name a file that dlscale gate --format json wrote."),
-                        path.string());
+  return gate_report_of(read_input(path, advice), path.string());
 }
 
 }  // namespace dlscale::regression

@@ -22,8 +22,8 @@ GitCommand::GitCommand(std::filesystem::path folder) : folder_(std::move(folder)
   const ProgramOutput found = run({"rev-parse", "--git-dir"});
   if (found.code == 0) return;
   throw ConfigError(
-      fmt::format("{} is not in a git repository that can be used ({}). Name one with "
-                  "--repository.",
+      fmt::format("{} is not in a git repository that can be used ({}). Name another "
+                  "repository.",
                   folder_.string(), shown_text(found.errors)));
 }
 
@@ -42,8 +42,8 @@ std::string GitCommand::expect(const std::vector<std::string>& words) const {
   ProgramOutput answer = run(words);
   if (answer.code != 0) {
     throw ConfigError(
-        fmt::format("git {} failed in {} ({}). Repair the repository, or name another with "
-                    "--repository.",
+        fmt::format("git {} failed in {} ({}). Repair the repository, or name "
+                    "another one.",
                     words.front(), folder_.string(), shown_text(answer.errors)));
   }
   if (answer.text.ends_with('\n')) answer.text.pop_back();

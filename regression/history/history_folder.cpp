@@ -26,7 +26,7 @@ Descriptor opened(const fs::path& path, int flags) {
 [[noreturn]] void refuse(const fs::path& path, int error) {
   throw ConfigError(
       fmt::format("{} cannot be written ({}), so nothing was added to the history. Free space, or "
-                  "name a place you may write with --store.",
+                  "name a store that you may write to.",
                   path.string(), std::strerror(error)));
 }
 
@@ -142,8 +142,8 @@ bool is_hidden(const fs::path& path) {
 HistoryFolder::HistoryFolder(fs::path folder) : folder_(std::move(folder)) {
   std::error_code unknown;
   if (fs::exists(folder_, unknown) && !fs::is_directory(folder_, unknown)) {
-    throw ConfigError(fmt::format(
-        "{} is not a folder, and a history is one. Name a folder with --store.", folder_.string()));
+    throw ConfigError(fmt::format("{} is not a folder, and a history is one. Name another store.",
+                                  folder_.string()));
   }
 }
 

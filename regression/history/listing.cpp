@@ -48,11 +48,10 @@ std::vector<ListedSeries> list(Store& store, const Selection& selection) {
   });
   if (incomplete > 0 && !any_whole) throw none_whole(store.name(), incomplete);
   if (rows.empty()) {
-    throw Error(
-        ExitCode::nothing_measured,
-        fmt::format("no series of {} is looked for (there are {}). Choose another --name or "
-                    "--since.",
-                    store.name(), all.series));
+    throw Error(ExitCode::nothing_measured,
+                fmt::format("no series of {} is looked for (there are {}). Choose another name or "
+                            "time.",
+                            store.name(), all.series));
   }
   std::ranges::stable_sort(rows, {}, [](const ListedSeries& row) { return row.key.name(); });
   return rows;

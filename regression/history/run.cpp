@@ -19,14 +19,14 @@ void set_origin(ImportedRun& run, const RunOptions& options, const std::string& 
   if (run.commit.empty()) {
     throw ConfigError(
         fmt::format("{} does not say which commit was measured, and a history is one of commits. "
-                    "Name it with --commit.",
+                    "Name its commit.",
                     run.file));
   }
   if (options.time) time = options.time;
   if (!time) {
     throw ConfigError(
         fmt::format("{} does not say when it was measured, and a history is ordered "
-                    "by time. Say it with --time 2026-01-31T12:00:00Z.",
+                    "by time. Give its time, as 2026-01-31T12:00:00Z.",
                     run.file));
   }
   run.time = *time;

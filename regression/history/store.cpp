@@ -260,7 +260,7 @@ bool Store::is_there() {
     for (const std::string& file : folder_.files("")) {
       throw ConfigError(
           fmt::format("{} holds something else ({}), so no history is made there. "
-                      "Name another place with --store.",
+                      "Name another store.",
                       folder_.name(), shown_text(file)));
     }
     return false;
@@ -279,8 +279,8 @@ bool Store::is_there() {
 void Store::expect_history() {
   if (is_there()) return;
   throw ConfigError(
-      fmt::format("{} is empty: nothing was added yet. Add results with dlscale "
-                  "history add, or name another place with --store.",
+      fmt::format("{} is empty: nothing was added yet. Add results first, "
+                  "or name another store.",
                   folder_.name()));
 }
 

@@ -18,7 +18,7 @@ namespace dlscale::regression::history {
 namespace {
 
 constexpr const char* known_formats =
-    "result files (*.jsonl) and JSON of dlscale validate, JSON of Google Benchmark "
+    "result files (*.jsonl) and JSON of validations by dlscale, JSON of Google Benchmark "
     "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests, logs of MLPerf "
     "(:::MLLOG)";
 

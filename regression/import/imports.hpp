@@ -39,7 +39,7 @@ Origin add_hyperfine(ImportedRun& run);
 /// succeeded.
 Origin add_mllog(ImportedRun& run);
 
-/// JSON "dlscale.validation" of dlscale validate: predicted over measured iteration time of each
+/// JSON "dlscale.validation": predicted over measured iteration time of each
 /// run. Each is a series of its own; with an unchanged model, its shifts reveal changes of the
 /// system.
 Origin add_validation(ImportedRun& run);

@@ -202,8 +202,8 @@ class NcclReader {
     }
     if (!key_.axes.contains("collective") && !options_.axes.contains("collective")) {
       throw ConfigError(
-          "it does not name the collective, as nccl-tests before 2.13 do not. Say it "
-          "with --axis collective=all_reduce");
+          "it does not name the collective, as nccl-tests before 2.13 do not. Give "
+          "the axis collective=all_reduce");
     }
     SeriesKey key = key_;
     for (std::size_t i = 0; i < columns_.headings.size(); ++i) {

@@ -83,7 +83,7 @@ class History(ProgramTest):
 class Check(History):
     def test_exit_codes_tell_what_was_found(self):
         result = self.history("check")
-        self.assert_refused(result, 2, "is empty", "dlscale history add")
+        self.assert_refused(result, 2, "is empty", "Add results first")
         self.add_level(range(0, 12), 1.0)
         result, report = self.check()
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -269,8 +269,8 @@ class Add(History):
                                ('{"schema":"dlscale.result","version":1}\n', "bad:1")]:
             self.assert_refused(self.history("add", self.write("bad", text), *words), 2, fragment, "bad")
         file = self.write("a.json", google(1.0))
-        self.assert_refused(self.history("add", file, "--time", "2026-01-01"), 2, "--commit")
-        self.assert_refused(self.history("add", file, "--commit", "c1"), 2, "--time")
+        self.assert_refused(self.history("add", file, "--time", "2026-01-01"), 2, "Name its commit")
+        self.assert_refused(self.history("add", file, "--commit", "c1"), 2, "Give its time")
         self.assert_refused(self.history("add", file, *words, "--machine", "GPU"), 2, "NAME=VALUE")
         self.assert_refused(self.history("add", self.folder / "none", *words), 2, "none")
         empty = self.write("e.json", json.dumps({"context": {}, "benchmarks": []}))

@@ -189,7 +189,7 @@ TEST(NcclTests, TakesOlderTextAndLaunchersPrefixes) {
     text += "[1,0]<stdout>:" + std::string(line) + "\n";
   }
   EXPECT_NE(refusal(text).find("line 4"), std::string::npos);
-  EXPECT_NE(refusal(text).find("--axis collective="), std::string::npos);
+  EXPECT_NE(refusal(text).find("Give the axis collective="), std::string::npos);
   RunOptions options;
   options.axes["collective"] = "all_gather";
   EXPECT_EQ(read_text(text, options).points.size(), 6U);
