@@ -6,37 +6,35 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
-#include "app/gate/gate_builds.hpp"
 #include "app/gate/gate_session.hpp"
-#include "app/gate/gate_verdict.hpp"
-#include "app/gate/interleaved.hpp"
+#include "backend/host/host.hpp"
 #include "core/base/error.hpp"
-#include "core/base/interrupt.hpp"
-#include "core/system/environment.hpp"
-#include "core/system/output.hpp"
 #include "core/system/process.hpp"
-#include "core/text/numbers.hpp"
-#include "core/text/progress_line.hpp"
 #include "core/text/shown_text.hpp"
-#include "report/format/format.hpp"
+#include "regression/gate/gate.hpp"
+#include "regression/rounds/commit_builds.hpp"
+#include "regression/rounds/interleaved_rounds.hpp"
 #include "report/sections/gate_sections.hpp"
 
 namespace dlscale::app {
 namespace {
 
-namespace fs = std::filesystem;
+using regression::Arm;
+using regression::base_arm;
+using regression::BuiltProgram;
+using regression::canary_arm;
+using regression::changed_arm;
+using regression::GateExit;
+using regression::Measure;
 using Clock = std::chrono::steady_clock;
 
 struct GateOptions {
@@ -46,7 +44,7 @@ struct GateOptions {
   std::string changed_build;
   std::string base_commit;
   std::string changed_commit;
-  CommitBuilds builds;
+  regression::CommitBuilds builds{.jobs = 0};
   std::string suite;
   std::vector<std::string> words;  ///< the command after --
   std::string measure = "auto";
@@ -54,17 +52,12 @@ struct GateOptions {
   int rounds = 40;
   std::optional<double> time_budget_s;
   std::optional<double> timeout_s;
-  std::uint64_t seed = 1;
   std::string inconclusive = "fail";
   bool fail_on_improvement = false;
   bool fail_on_missing = false;
   bool canary = false;
   int ranks = 0;
-  bool quiet = false;
-  SessionFolder folder;
-  std::string format = "table";
-  FurtherForms further;
-  std::string colour = "auto";
+  RoundsSession session{"gate"};
 };
 
 /// Both versions, and the facts that identify this gate.
@@ -75,6 +68,17 @@ struct Versions {
   std::string fingerprints;
   bool same_program = false;  ///< whether both builds are byte-identical
 };
+
+Measure parse_measure(std::string_view word) {
+  if (word == "auto") return Measure::automatic;
+  if (word == "results") return Measure::results;
+  if (word == "google") return Measure::google;
+  if (word == "wall") return Measure::wall;
+  throw ConfigError(fmt::format(
+      "--measure is \"{}\". Write results (result files of dlscale), google (JSON of Google "
+      "Benchmark), wall (the time of the process) or auto.",
+      shown_text(word)));
+}
 
 bool writes_out(const std::vector<std::string>& command) {
   return std::ranges::any_of(
@@ -94,7 +98,7 @@ Measure measure_of(const GateOptions& options, const std::vector<std::string>& c
 }
 
 Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
-  const std::vector<std::string> command = shell_command(text);
+  const std::vector<std::string> command = regression::shell_command(text);
   return {name, command, {}, measure_of(options, command), Arm::Kind::foreign};
 }
 
@@ -163,12 +167,15 @@ Versions versions_of(const GateOptions& options) {
         "--new-build DIR or --base-commit REV --new-commit REV.");
   }
   if (!options.base_build.empty()) {
-    return of_builds(program_in(options.base_build), program_in(options.changed_build), options);
+    return of_builds(regression::program_in(options.base_build),
+                     regression::program_in(options.changed_build), options);
   }
   if (!options.base_commit.empty()) {
     own_words(options);  // check the words before an hour of building
-    const BuiltProgram base = program_of_commit(options.base_commit, options.builds);
-    return of_builds(base, program_of_commit(options.changed_commit, options.builds), options);
+    regression::CommitBuilds builds = options.builds;
+    if (builds.jobs == 0) builds.jobs = static_cast<int>(backend::usable_cores().size());
+    const BuiltProgram base = program_of_commit(options.base_commit, builds);
+    return of_builds(base, program_of_commit(options.changed_commit, builds), options);
   }
   refuse_words(options);
   Versions versions;
@@ -177,52 +184,43 @@ Versions versions_of(const GateOptions& options) {
   return versions;
 }
 
-std::string gate_question(const Versions& versions, const GateOptions& options) {
-  nlohmann::ordered_json question;
-  question["verb"] = "gate";
-  for (const Arm& arm : versions.arms) question["commands"][arm.name] = arm.command;
-  question["programs"] = versions.fingerprints;
-  question["measure"] = options.measure;
-  question["seed"] = options.seed;
-  return question.dump();
-}
+/// Adds rounds to the gate until it wants no more or the time budget is spent.
+class GateTask final : public RoundsTask {
+ public:
+  explicit GateTask(const GateOptions& options)
+      : gate_(options.rule, options.ranks), budget_s_(options.time_budget_s) {}
 
-double seconds_of(const std::vector<Round>& rounds) {
-  double seconds = 0;
-  for (const Round& round : rounds) seconds += round.seconds;
-  return seconds;
-}
-
-regression::GateReport measured(const Versions& versions, const GateOptions& options) {
-  InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
-                           gate_question(versions, options), options.folder.start());
-  ProgressLine progress(ProgressLine::kind_for(options.quiet));
-  const auto start = Clock::now();
-  const std::size_t kept = rounds.rounds().size();
-  for (;;) {
-    regression::GateReport report = judge_rounds(rounds.rounds(), options.rule, options.ranks);
-    const double spent = std::chrono::duration<double>(Clock::now() - start).count();
-    const bool late = options.time_budget_s && spent >= *options.time_budget_s;
-    if (is_decided(report) || late) {
-      if (late && !is_decided(report)) {
-        report.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
-                                           *options.time_budget_s, report.rounds));
-      }
-      if (rounds.rounds().size() == kept && kept > 0 && !options.quiet) {
-        fmt::print(stderr, "all rounds were there: nothing was run\n");
-      }
-      return report;
-    }
-    if (const std::size_t done = rounds.rounds().size(); done > kept) {
-      const std::optional<double> budget =
-          options.time_budget_s ? std::optional(*options.time_budget_s - spent) : std::nullopt;
-      const double round_s = seconds_of(rounds.rounds()) / static_cast<double>(done);
-      progress.show(gate_progress(report, round_s, budget));
-    }
-    throw_if_interrupted();
-    rounds.run_next();
+  void add(const regression::Round& round) override {
+    gate_.add(round);
+    round_s_ += (round.seconds - round_s_) / ++rounds_;
   }
-}
+  [[nodiscard]] bool wants_more() const override { return gate_.wants_more() && !is_late(); }
+  [[nodiscard]] std::string progress() const override {
+    const std::optional<double> left =
+        budget_s_ ? std::optional(*budget_s_ - spent_s()) : std::nullopt;
+    return gate_progress(gate_.verdict(), round_s_, left);
+  }
+  [[nodiscard]] regression::GateReport verdict() const {
+    regression::GateReport verdict = gate_.verdict();
+    if (gate_.wants_more()) {
+      verdict.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
+                                          budget_s_.value_or(0), verdict.rounds));
+    }
+    return verdict;
+  }
+
+ private:
+  [[nodiscard]] double spent_s() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  [[nodiscard]] bool is_late() const { return budget_s_ && spent_s() >= *budget_s_; }
+
+  regression::Gate gate_;
+  std::optional<double> budget_s_;
+  double round_s_ = 0;  ///< mean time of a round
+  int rounds_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
 
 GateExit exits_of(const GateOptions& options) {
   return {
@@ -231,11 +229,6 @@ GateExit exits_of(const GateOptions& options) {
       .improvement = options.fail_on_improvement ? GateExit::Improvement::fails
                                                  : GateExit::Improvement::passes,
       .missing = options.fail_on_missing ? GateExit::Missing::fails : GateExit::Missing::passes};
-}
-
-std::string machine_text() {
-  const Environment environment = capture_environment();
-  return fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
 }
 
 void refuse_too_few(int rounds) {
@@ -254,20 +247,23 @@ report::Document document_like_a_gates() {
   return report::gate_document(report);
 }
 
-void write_further(const regression::GateReport& report, const report::Document& document,
-                   GateOptions& options) {
-  if (report.metrics.empty() && report.missing.empty()) {
-    if (options.further.any()) {
-      fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
-    }
-    return;
+/// Adds what the gate knows besides the rounds.
+void describe(const Versions& versions, const GateOptions& options,
+              regression::GateReport& report) {
+  if (versions.same_program) {
+    report.notes.push_back(
+        "both builds hold the same program, byte for byte: only configurations and chance can "
+        "differ");
   }
-  try {
-    options.further.write(document);
-  } catch (const Error&) {
-    options.folder.keep();  // a failed write does not invalidate the rounds
-    throw;
+  if (report.invalid && options.session.is_kept()) {
+    report.notes.push_back("--restart discards the rounds of the folder");
   }
+  report.seed = options.session.seed();
+  report.machine = machine_text();
+  report.base.command = versions.arms[0].command;
+  report.base.commit = versions.base.commit;
+  report.changed.command = versions.arms[1].command;
+  report.changed.commit = versions.changed.commit;
 }
 
 ExitCode gate(GateOptions& options) {
@@ -275,8 +271,7 @@ ExitCode gate(GateOptions& options) {
     throw ConfigError(fmt::format("--inconclusive is \"{}\". Write pass or fail.",
                                   shown_text(options.inconclusive)));
   }
-  const auto& format = report::format::find_format(options.format);
-  options.further.check(document_like_a_gates());
+  options.session.check(document_like_a_gates());
   refuse_too_few(options.rounds);
   options.rule.looks = regression::looks_up_to(options.rounds);
   Versions versions = versions_of(options);
@@ -285,33 +280,15 @@ ExitCode gate(GateOptions& options) {
     versions.arms.back().name = canary_arm;
   }
   for (Arm& arm : versions.arms) arm.timeout_s = options.timeout_s;
-  options.folder.open("gate");
-  regression::GateReport report;
-  try {
-    report = measured(versions, options);
-  } catch (const Error&) {
-    options.folder.keep();
-    throw;
-  }
-  if (versions.same_program) {
-    report.notes.push_back(
-        "both builds hold the same program, byte for byte: only configurations and chance can "
-        "differ");
-  }
-  report.seed = options.seed;
-  report.machine = machine_text();
-  report.base.command = versions.arms[0].command;
-  report.base.commit = versions.base.commit;
-  report.changed.command = versions.arms[1].command;
-  report.changed.commit = versions.changed.commit;
-  if (options.folder.is_kept()) {
-    write_output((fs::path(options.folder.path()) / "gate.json").string(), to_json(report));
-  }
+  GateTask task(options);
+  options.session.measure(
+      versions.arms, {{"programs", versions.fingerprints}, {"measure", options.measure}}, task);
+  regression::GateReport report = task.verdict();
+  describe(versions, options, report);
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
   document.missing_fails = options.fail_on_missing && regression::is_trusted(report);
-  write_output("-", format.write(document, terminal_of_output(options.colour)));
-  write_further(report, document, options);
+  options.session.write(document);
   return exit_code(report, exits_of(options));
 }
 
@@ -373,10 +350,6 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
   verb.add_option("--timeout", options.timeout_s,
                   "Seconds after which a run is ended; the gate then fails with exit code 4")
       ->check(positive_seconds());
-  verb.add_option("--seed", options.seed, "Of the order within rounds")
-      ->check(seed())
-      ->capture_default_str()
-      ->envname("DLSCALE_SEED");
   verb.add_option("--ranks", options.ranks, "Ranks that each run must have had")
       ->check(positive_count());
 }
@@ -409,11 +382,7 @@ void declare_gate(CLI::App& verb, ExitCode& result) {
                 "Exit code 1 for an improvement, too: the baseline is stale");
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
                 "Exit code 1 if the new version did not measure what the base did");
-  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
-  options->folder.declare(verb);
-  declare_format(verb, options->format);
-  options->further.declare(verb);
-  declare_colour(verb, options->colour);
+  options->session.declare(verb);
   group_gate_options(verb);
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "

@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,41 +12,51 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/document_output.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_session.hpp"
-#include "app/gate/interleaved.hpp"
-#include "app/gate/noise_study.hpp"
 #include "core/base/error.hpp"
-#include "core/base/interrupt.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/environment.hpp"
-#include "core/system/output.hpp"
 #include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
-#include "core/text/numbers.hpp"
-#include "core/text/progress_line.hpp"
 #include "core/text/suggest.hpp"
-#include "report/format/format.hpp"
+#include "regression/gate/noise_study.hpp"
+#include "regression/rounds/interleaved_rounds.hpp"
 
 namespace dlscale::app {
 namespace {
 
-namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
+using regression::Arm;
+using regression::KernelNoise;
+using regression::Measure;
+using regression::noise_arm;
+using regression::noise_twin;
+using regression::NoiseStudy;
+using regression::Round;
+using regression::RuleRates;
+
+/// A kernel of a study, and the arguments of `dlscale bench` that measure it.
+struct NoiseKernel {
+  std::string name;
+  std::vector<std::string> words;
+};
+
+/// Each takes some milliseconds for a sample.
+std::vector<NoiseKernel> noise_kernels() {
+  return {{"gemm", {"gemm", "--sizes", "96x96x96", "--cache", "hot", "--check", "no"}},
+          {"triad", {"memory", "--operations", "triad", "--sizes", "512 KiB"}},
+          {"convolution",
+           {"conv", "--network", "resnet50", "--batch", "1", "--layers", "res2a_branch2a",
+            "--passes", "forward", "--cache", "hot", "--check", "no"}},
+          {"update", {"update", "--sizes", "256 KiB", "--cache", "hot"}}};
+}
 
 struct NoiseOptions {
   double minutes = 10;
   std::vector<std::string> kernels{"gemm", "triad", "update"};
   std::vector<int> percents{1, 2, 5, 10};
   double margin = 0.01;
-  std::uint64_t seed = 1;
-  bool quiet = false;
-  SessionFolder folder;
-  std::string format = "table";
-  FurtherForms further;
-  std::string colour = "auto";
+  RoundsSession session{"noise"};
 };
 
 std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
@@ -107,29 +115,26 @@ void check_effects(const NoiseOptions& options) {
   }
 }
 
-std::string noise_question(const std::vector<Arm>& arms, const NoiseOptions& options) {
-  nlohmann::ordered_json question;
-  question["verb"] = "noise";
-  for (const Arm& arm : arms) question["commands"][arm.name] = arm.command;
-  question["build"] = build_id();
-  question["seed"] = options.seed;
-  return question.dump();
-}
-
-/// The time limit includes rounds that the folder already holds, so an interrupted study ends after
-/// the same time.
-void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
-  ProgressLine progress(ProgressLine::kind_for(options.quiet));
-  double spent = 0;
-  for (const Round& round : rounds.rounds()) spent += round.seconds;
-  const double budget = options.minutes * 60;
-  while (spent < budget) {
-    throw_if_interrupted();
-    rounds.run_next();
-    spent += rounds.rounds().back().seconds;
-    progress.show(noise_progress(rounds.rounds().back().number, spent, budget));
+/// Collects rounds until the time is spent. It includes rounds that the folder already holds, so an
+/// interrupted study ends after the same time.
+class NoiseTask final : public RoundsTask {
+ public:
+  explicit NoiseTask(double minutes) : budget_s_(minutes * 60) {}
+  void add(const Round& round) override {
+    rounds_.push_back(round);
+    spent_s_ += round.seconds;
   }
-}
+  [[nodiscard]] bool wants_more() const override { return spent_s_ < budget_s_; }
+  [[nodiscard]] std::string progress() const override {
+    return noise_progress(static_cast<int>(rounds_.size()), spent_s_, budget_s_);
+  }
+  [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
+
+ private:
+  double budget_s_;
+  double spent_s_ = 0;
+  std::vector<Round> rounds_;
+};
 
 /// A document with the study's columns, one kernel and one rule, to validate formats early.
 report::Document document_like_a_studys() {
@@ -144,29 +149,14 @@ report::Document document_like_a_studys() {
 
 ExitCode noise(NoiseOptions& options) {
   check_effects(options);
-  const auto& format = report::format::find_format(options.format);
-  options.further.check(document_like_a_studys());
-  const std::vector<NoiseKernel> kernels = chosen(options);
-  const std::vector<Arm> arms = arms_of(kernels, options);
-  options.folder.open("noise");
-  NoiseStudy study;
-  try {
-    InterleavedRounds rounds(options.folder.path(), arms, options.seed,
-                             noise_question(arms, options), options.folder.start());
-    measure(rounds, options);
-    study = study_noise(rounds.rounds(), kernels, options.percents, options.margin);
-  } catch (const Error&) {
-    options.folder.keep();
-    throw;
-  }
-  const Environment environment = capture_environment();
-  study.machine = fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
-  const report::Document document = noise_document(study);
-  if (options.folder.is_kept()) {
-    write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json());
-  }
-  write_output("-", format.write(document, terminal_of_output(options.colour)));
-  options.further.write(document);
+  options.session.check(document_like_a_studys());
+  NoiseTask task(options.minutes);
+  options.session.measure(arms_of(chosen(options), options), {{"build", build_id()}}, task);
+  NoiseStudy study = options.session.keep_on_failure([&] {
+    return study_noise(task.rounds(), options.kernels, options.percents, options.margin);
+  });
+  study.machine = machine_text();
+  options.session.write(noise_document(study));
   return ExitCode::ok;
 }
 
@@ -184,15 +174,7 @@ void declare_noise(CLI::App& verb, ExitCode& result) {
   verb.add_option("--margin", options->margin, "That of the gate whose power is wanted")
       ->check(margin_fraction())
       ->capture_default_str();
-  verb.add_option("--seed", options->seed, "Of the order within rounds")
-      ->check(seed())
-      ->capture_default_str()
-      ->envname("DLSCALE_SEED");
-  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
-  options->folder.declare(verb);
-  declare_format(verb, options->format);
-  options->further.declare(verb);
-  declare_colour(verb, options->colour);
+  options->session.declare(verb);
   verb.footer(
       "Example: dlscale noise --minutes 10 -o results/local/noise\nInterrupt it at any time; the "
       "same command goes on.");

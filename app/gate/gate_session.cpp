@@ -11,12 +11,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
+#include "core/base/interrupt.hpp"
+#include "core/system/environment.hpp"
+#include "core/system/output.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
 #include "core/text/shown_text.hpp"
+#include "report/format/format.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -26,7 +32,7 @@ namespace fs = std::filesystem;
 using regression::GateMetric;
 
 bool is_open(const GateMetric& metric) {
-  return metric.verdict == regression::Verdict::inconclusive;
+  return !metric.is_decided();
 }
 
 /// The end of a metric's key, which distinguishes metrics better than its beginning.
@@ -69,21 +75,35 @@ bool holds_output(std::string_view word) {
 
 }  // namespace
 
-SessionFolder::~SessionFolder() {
+RoundsSession::~RoundsSession() {
   if (temporary_.empty()) return;
   std::error_code error;
   fs::remove_all(temporary_, error);
 }
 
-void SessionFolder::declare(CLI::App& verb) {
-  verb.add_option("-o,--output", path_,
+void RoundsSession::declare(CLI::App& command) {
+  command.add_option("--seed", seed_, "Of the order within rounds")
+      ->check(app::seed())
+      ->capture_default_str()
+      ->envname("DLSCALE_SEED");
+  command.add_flag("--quiet", quiet_, "Say nothing but what is wrong while it measures");
+  command
+      .add_option("-o,--output", path_,
                   "Folder that keeps the rounds: the same command goes on there. Without it only "
                   "what failed or was interrupted is kept, in a temporary folder that is named")
       ->type_name("FOLDER");
-  verb.add_flag("--restart", fresh_, "Discard the rounds that are in the folder");
+  command.add_flag("--restart", fresh_, "Discard the rounds that are in the folder");
+  declare_format(command, format_);
+  further_.declare(command);
+  declare_colour(command, colour_);
 }
 
-void SessionFolder::open(const std::string& kind) {
+void RoundsSession::check(const report::Document& like) const {
+  static_cast<void>(report::format::find_format(format_));
+  further_.check(like);
+}
+
+void RoundsSession::open() {
   if (!path_.empty()) {
     std::error_code error;
     if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
@@ -95,7 +115,7 @@ void SessionFolder::open(const std::string& kind) {
   if (fresh_) {
     throw ConfigError("--restart has no effect without -o FOLDER: nothing is kept. Leave it out.");
   }
-  std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", kind)).string();
+  std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", verb_)).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw ConfigError(fmt::format("no folder can be made in {} ({}). Name one with -o.",
                                   fs::temp_directory_path().string(), std::strerror(errno)));
@@ -103,11 +123,57 @@ void SessionFolder::open(const std::string& kind) {
   temporary_ = path_ = name;
 }
 
-void SessionFolder::keep() {
+void RoundsSession::keep() {
   if (temporary_.empty()) return;
   fmt::print(stderr, "the rounds so far are in {0}: the same command goes on with -o {0}\n",
              temporary_);
   temporary_.clear();
+}
+
+void RoundsSession::measure(const std::vector<regression::Arm>& arms,
+                            const nlohmann::ordered_json& facts, RoundsTask& task) {
+  open();
+  nlohmann::ordered_json question{{"verb", verb_}};
+  for (const regression::Arm& arm : arms) question["commands"][arm.name] = arm.command;
+  question.update(facts);
+  question["seed"] = seed_;
+  keep_on_failure([&] {
+    regression::InterleavedRounds rounds(path_, arms, seed_, question.dump(),
+                                         fresh_ ? regression::InterleavedRounds::Start::fresh
+                                                : regression::InterleavedRounds::Start::go_on);
+    const std::size_t kept = rounds.rounds().size();
+    for (const regression::Round& round : rounds.rounds()) task.add(round);
+    ProgressLine progress(ProgressLine::kind_for(quiet_));
+    while (task.wants_more()) {
+      throw_if_interrupted();
+      rounds.run_next();
+      task.add(rounds.rounds().back());
+      progress.show(task.progress());
+    }
+    if (rounds.rounds().size() == kept && kept > 0 && !quiet_) {
+      fmt::print(stderr, "all rounds were there: nothing was run\n");
+    }
+  });
+}
+
+void RoundsSession::write(const report::Document& document) {
+  if (is_kept()) {
+    write_output((fs::path(path_) / (verb_ + ".json")).string(), document.json());
+  }
+  write_output("-",
+               report::format::find_format(format_).write(document, terminal_of_output(colour_)));
+  if (document.records.rows.empty()) {
+    if (further_.any()) {
+      fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
+    }
+    return;
+  }
+  keep_on_failure([&] { further_.write(document); });
+}
+
+std::string machine_text() {
+  const Environment environment = capture_environment();
+  return fmt::format("{}, {}", environment.cpu, counted(environment.cores, "core"));
 }
 
 std::string gate_progress(const regression::GateReport& report, double round_s,

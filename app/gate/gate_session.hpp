@@ -1,10 +1,17 @@
 #pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "app/gate/interleaved.hpp"
+#include "app/cli/document_output.hpp"
+#include "core/base/error.hpp"
 #include "regression/gate/gate_report.hpp"
+#include "regression/gate/noise_study.hpp"
+#include "regression/rounds/interleaved_rounds.hpp"
+#include "report/table/table.hpp"
 
 namespace CLI {
 class App;
@@ -12,32 +19,74 @@ class App;
 
 namespace dlscale::app {
 
-/// The folder of a session of rounds: that of -o, where a second call resumes, or a temporary
-/// folder that this object deletes at its end.
-class SessionFolder {
+/// Receives the rounds of a session: a gate, or a study of noise.
+class RoundsTask {
  public:
-  SessionFolder() = default;
-  ~SessionFolder();
-  SessionFolder(const SessionFolder&) = delete;
-  SessionFolder& operator=(const SessionFolder&) = delete;
+  RoundsTask() = default;
+  virtual ~RoundsTask() = default;
+  RoundsTask(const RoundsTask&) = delete;
+  RoundsTask& operator=(const RoundsTask&) = delete;
 
-  /// Adds the options -o and --restart.
-  void declare(CLI::App& verb);
-  /// Creates the folder. Throws ConfigError.
-  void open(const std::string& kind);
-  /// Keeps a temporary folder after a failure, and prints its path on standard error.
-  void keep();
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool is_kept() const { return temporary_.empty(); }
-  [[nodiscard]] InterleavedRounds::Start start() const {
-    return fresh_ ? InterleavedRounds::Start::fresh : InterleavedRounds::Start::go_on;
+  virtual void add(const regression::Round& round) = 0;
+  [[nodiscard]] virtual bool wants_more() const = 0;
+  /// The line of progress after a round.
+  [[nodiscard]] virtual std::string progress() const = 0;
+};
+
+/// The session of a verb that measures in rounds: its options, its folder and its answer. The
+/// folder is that of -o, where a second call resumes, or a temporary folder that this object
+/// deletes at its end.
+class RoundsSession {
+ public:
+  explicit RoundsSession(std::string verb) : verb_(std::move(verb)) {}
+  ~RoundsSession();
+  RoundsSession(const RoundsSession&) = delete;
+  RoundsSession& operator=(const RoundsSession&) = delete;
+
+  /// Adds the options of every such verb: seed, folder, formats, progress.
+  void declare(CLI::App& command);
+  /// Checks the formats before anything runs; `like` is a document with the columns of the answer.
+  /// Throws ConfigError.
+  void check(const report::Document& like) const;
+  /// Measures until the task wants no more, after the rounds that the folder already has. These are
+  /// refused if they have other commands, another seed or other `facts` (a JSON object). Keeps the
+  /// rounds if a run fails.
+  void measure(const std::vector<regression::Arm>& arms, const nlohmann::ordered_json& facts,
+               RoundsTask& task);
+  /// Prints the answer, and writes it into the folder and in the further formats.
+  void write(const report::Document& document);
+  /// Runs `work`, and keeps the rounds of a temporary folder if it fails, naming the folder on
+  /// standard error.
+  template <class Work>
+  auto keep_on_failure(Work work) {
+    try {
+      return work();
+    } catch (const Error&) {
+      keep();
+      throw;
+    }
   }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// Whether rounds of an earlier call may be discarded by an option.
+  [[nodiscard]] bool is_kept() const { return temporary_.empty(); }
 
  private:
+  void open();
+  void keep();
+
+  std::string verb_;
   std::string path_;
   std::string temporary_;
   bool fresh_ = false;
+  std::uint64_t seed_ = 1;
+  bool quiet_ = false;
+  std::string format_ = "table";
+  FurtherForms further_;
+  std::string colour_ = "auto";
 };
+
+/// "Sample CPU, 2 cores".
+std::string machine_text();
 
 /// "[12/40 rounds] 2 of 8 metrics open, gemm kernel=64x64x64 +0.4 % ±0.9 (at most 3 min left)". The
 /// effect is that of the worst open metric, with half its interval. `round_s` is the time of a
@@ -47,6 +96,9 @@ std::string gate_progress(const regression::GateReport& report, double round_s,
 
 /// "[3 rounds, 1.5 of 10.0 min] (about 9 min left)".
 std::string noise_progress(int rounds, double spent_s, double budget_s);
+
+/// The study as {"schema": "dlscale.noise", "version": 1, …}.
+report::Document noise_document(const regression::NoiseStudy& study);
 
 /// Whether a dlscale command names its output file, in any spelling of -o,--output: "-o FILE",
 /// "-oFILE", "--output FILE", "--output=FILE"; or --out of `data make`.

@@ -11,20 +11,18 @@
 namespace dlscale::regression {
 namespace {
 
-constexpr double mad_of_normal = 1.4826;
 constexpr std::size_t enough_rounds = 3;
-constexpr double wanted_power = 0.8;
 
 double normal_quantile(double p) {
   constexpr double as_good_as_normal = 1e6;
   return student_t_quantile(p, as_good_as_normal);
 }
 
-/// Efficiency of the test that paired_gate.cpp uses at this look.
+/// Efficiency of the test that judges this look.
 double efficiency(const GateLook& look, double margin) {
-  constexpr int sign_test_from = 20;
-  const bool ranks = look.rounds < sign_test_from && margin > 0;
-  return (ranks ? 3 : 2) / std::numbers::pi;
+  const GateMethod method =
+      method_for(static_cast<std::size_t>(look.rounds), margin, GateRule::Method::by_rounds);
+  return (method == GateMethod::signed_rank ? 3 : 2) / std::numbers::pi;
 }
 
 std::string kind_name(const GateMetric& metric) {
@@ -50,6 +48,11 @@ GateKind finished(GateKind kind) {
 
 }  // namespace
 
+double robust_deviation(std::span<const double> values) {
+  constexpr double mad_of_normal = 1.4826;
+  return mad_of_normal * summarize(values).mad;
+}
+
 std::optional<int> more_rounds(const GateMetric& metric, double margin) {
   constexpr double most = 1000;
   if (metric.verdict != Verdict::inconclusive || metric.rounds == 0) return std::nullopt;
@@ -68,14 +71,12 @@ std::optional<double> noise_of_base(const GateMetric& metric) {
   if (metric.pairs.size() < enough_rounds) return std::nullopt;
   std::vector<double> base;
   for (const GatePair& pair : metric.pairs) base.push_back(pair.base);
-  const Summary summary = summarize(base);
-  return mad_of_normal * summary.mad / summary.median;
+  return robust_deviation(base) / median(base);
 }
 
 std::optional<double> smallest_seen(const GateMetric& metric, double margin, const GateLook& last) {
   if (metric.pairs.size() < enough_rounds) return std::nullopt;
-  const double sigma =
-      mad_of_normal * summarize(differences_of(metric.pairs, metric.direction)).mad;
+  const double sigma = robust_deviation(differences_of(metric.pairs, metric.direction));
   const double width = normal_quantile(1 - last.alpha) + normal_quantile(wanted_power);
   return std::expm1(std::log1p(margin) +
                     width * sigma / std::sqrt(efficiency(last, margin) * last.rounds));

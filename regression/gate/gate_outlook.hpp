@@ -1,11 +1,18 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "regression/gate/gate_report.hpp"
 
 namespace dlscale::regression {
+
+/// The power at which a change counts as detectable.
+inline constexpr double wanted_power = 0.8;
+
+/// 1.4826 · MAD: the standard deviation of normal values, which outliers do not move.
+double robust_deviation(std::span<const double> values);
 
 /// Further rounds that an inconclusive metric may need until its interval, shrinking by √n, ends at
 /// the margin. Assumes that further rounds resemble those so far. Absent for other metrics, if that

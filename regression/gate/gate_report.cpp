@@ -120,13 +120,4 @@ bool is_trusted(const GateReport& report) {
   return !report.invalid && !report.unsteady && report.canary != GateCanary::alarmed;
 }
 
-Verdict overall_verdict(const GateReport& report) {
-  const auto any = [&report](Verdict verdict) { return count_of(report.metrics, verdict) > 0; };
-  if (!is_trusted(report) || report.metrics.empty()) return Verdict::inconclusive;
-  for (const Verdict verdict : {Verdict::regressed, Verdict::inconclusive, Verdict::improved}) {
-    if (any(verdict)) return verdict;
-  }
-  return Verdict::not_regressed;
-}
-
 }  // namespace dlscale::regression

@@ -53,6 +53,8 @@ struct GateMetric {
   Verdict verdict = Verdict::inconclusive;
   std::string note;             ///< why the verdict is missing, or how to read it
   std::vector<GatePair> pairs;  ///< all rounds, including those after the verdict
+
+  [[nodiscard]] bool is_decided() const { return verdict != Verdict::inconclusive; }
 };
 
 /// A metric that the base measured in every round and the new version did not.
@@ -103,6 +105,8 @@ struct GateReport {
   std::vector<GateMetric> canary_metrics;  ///< metrics of the A/A control; empty if it was not run
   std::vector<GateMissing> missing;
   std::vector<std::string> notes;  ///< missing and invalid measurements, one sentence each
+  /// Inconclusive if the session is not reliable or has no metric. Else the first of regressed,
+  /// inconclusive and improved that any metric has; else not regressed.
   Verdict verdict = Verdict::inconclusive;
   double duration = 0;  ///< s, total of all processes
   std::string date;     ///< date of the last round, ISO 8601, UTC
@@ -116,10 +120,6 @@ std::string gate_headline(const GateReport& report);
 /// Whether the session is reliable: its rounds are valid, the A/A control is quiet, and the machine
 /// was steady.
 bool is_trusted(const GateReport& report);
-
-/// Inconclusive if the session is not reliable or has no metric. Else the first of regressed,
-/// inconclusive and improved that any metric has; else not regressed.
-Verdict overall_verdict(const GateReport& report);
 
 /// Text of the file, ending in one newline. Throws std::logic_error for a number that is not
 /// finite.

@@ -16,12 +16,6 @@ namespace {
 /// From this number of rounds on, the sign test is as powerful as the signed rank.
 constexpr std::size_t sign_test_from = 20;
 
-GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method) {
-  if (method == GateRule::Method::signed_rank) return GateMethod::signed_rank;
-  if (method == GateRule::Method::sign_test) return GateMethod::sign_test;
-  return rounds < sign_test_from && margin > 0 ? GateMethod::signed_rank : GateMethod::sign_test;
-}
-
 GateEstimate by_signed_rank(std::span<const double> differences, double limit, double alpha) {
   const std::vector<double> averages = walsh_averages(differences);
   const SignedRankDistribution distribution(differences.size());
@@ -164,6 +158,12 @@ int least_rounds() {
   int rounds = 2;
   while (!can_decide(looks_up_to(rounds))) ++rounds;
   return rounds;
+}
+
+GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method) {
+  if (method == GateRule::Method::signed_rank) return GateMethod::signed_rank;
+  if (method == GateRule::Method::sign_test) return GateMethod::sign_test;
+  return rounds < sign_test_from && margin > 0 ? GateMethod::signed_rank : GateMethod::sign_test;
 }
 
 GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,

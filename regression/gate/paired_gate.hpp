@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -48,6 +49,9 @@ std::vector<GateLook> looks_up_to(int most);
 bool can_decide(const std::vector<GateLook>& looks);
 /// Fewest rounds with which looks_up_to() can decide a metric.
 int least_rounds();
+
+/// The method by which the rule judges so many rounds.
+GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method);
 
 /// θ and its bounds at one look.
 struct GateEstimate {

@@ -11,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/results/row_keys.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "report/table/run_words.hpp"

@@ -13,13 +13,11 @@
 
 #include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
-#include "core/results/communication_profile.hpp"
 #include "core/results/usable_rows.hpp"
 #include "regression/import/result_run.hpp"
 #include "regression/statistics/benjamini_hochberg.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/results/environment_rows.hpp"
-#include "report/validation/measured_runs.hpp"
 
 namespace dlscale::report {
 
@@ -179,7 +177,7 @@ void hold(Comparison& row, Comparison::Held why) {
 std::vector<double> adjusted(const std::vector<JudgedRow>& rows, double JudgedRow::*side) {
   std::vector<double> p;
   for (const JudgedRow& judged : rows) {
-    if (judged.row.role == Role::judged) p.push_back(judged.*side);
+    if (judged.row.role == SeriesRole::judged) p.push_back(judged.*side);
   }
   return benjamini_hochberg(p);
 }
@@ -191,7 +189,7 @@ void allow_for_many(std::vector<JudgedRow>& rows) {
   const std::vector<double> better = adjusted(rows, &JudgedRow::p_better);
   std::size_t at = 0;
   for (JudgedRow& judged : rows) {
-    if (judged.row.role != Role::judged) continue;
+    if (judged.row.role != SeriesRole::judged) continue;
     const bool may_be_chance = (judged.row.verdict == Verdict::regressed && worse[at] > q) ||
                                (judged.row.verdict == Verdict::improved && better[at] > q);
     if (may_be_chance) hold(judged.row, Comparison::Held::by_family);
@@ -235,14 +233,14 @@ void compare_cells(Making& making, const std::string& key, const MeasuredCell& a
   ComparisonReport& report = making.report;
   const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
   for (const auto& [name, repeats] : a.series) {
-    const Role role = role_of(a.benchmark, name).value();
+    const SeriesRole role = role_of(a.benchmark, name).value();
     const auto other = b.series.find(name);
     if (other == b.series.end()) {
-      if (role == Role::judged) add_missing(report, key + ": " + name);
+      if (role == SeriesRole::judged) add_missing(report, key + ": " + name);
       continue;
     }
     if (const std::string why = why_no_ratio(repeats, other->second); !why.empty()) {
-      if (role == Role::judged) {
+      if (role == SeriesRole::judged) {
         report.not_compared.push_back({key, name + " " + why, Verdict::inconclusive});
       }
       continue;
@@ -308,7 +306,7 @@ std::vector<std::string> differences(std::span<const ResultFile> a, std::span<co
 Verdict overall(const ComparisonReport& report) {
   const auto any = [&report](Verdict verdict) {
     return std::ranges::any_of(report.rows, [verdict](const Comparison& row) {
-      return row.role == Role::judged && row.verdict == verdict;
+      return row.role == SeriesRole::judged && row.verdict == verdict;
     });
   };
   if (std::ranges::count(report.not_compared, Verdict::wrong, &NotCompared::verdict) > 0) {
@@ -320,16 +318,6 @@ Verdict overall(const ComparisonReport& report) {
 }
 
 }  // namespace
-
-std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
-  if (series == "witness") return std::nullopt;
-  if (series == "real_time") return Role::judged;  // another program may call its benchmark "comm"
-  if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
-  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
-  if (benchmark != "comm") return Role::judged;
-  if (series.starts_with("start_skew") || series.starts_with("clock_")) return std::nullopt;
-  return series == "time" ? Role::judged : Role::detail;
-}
 
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
                          double margin, AcrossPlaces across) {

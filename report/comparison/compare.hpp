@@ -8,19 +8,12 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
+#include "core/results/row_keys.hpp"
 #include "regression/statistics/metric.hpp"
 #include "report/comparison/attribution.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
-
-/// Whether a row decides the verdict of the whole comparison. Phases of a training run are details:
-/// they explain a change of its iteration time and do not count by themselves.
-enum class Role { judged, detail };
-
-/// Role of a benchmark's series: it decides whether the benchmark got slower, or explains it.
-/// Absent for series that do not measure speed: start times of ranks, clock readings, and the time
-/// of the fixed work for --wait-quiet, which describes the machine.
-std::optional<Role> role_of(const std::string& benchmark, std::string_view series);
 
 /// Two measurements of the same key (without `repeat`) and series. `ratio` = B / A with a 95 %
 /// interval; `method` says how the interval was found (see report/comparison/ratio.hpp).
@@ -34,8 +27,8 @@ struct Comparison {
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
-  regression::Verdict verdict = regression::Verdict::inconclusive;
-  Role role = Role::judged;
+  Verdict verdict = Verdict::inconclusive;
+  SeriesRole role = SeriesRole::judged;
   std::string method;
   int launches = 0;  ///< repeats on the side with fewer
   /// Why the verdict is withheld, although the interval may support one.
@@ -46,7 +39,7 @@ struct Comparison {
 struct NotCompared {
   std::string key;
   std::string why;  ///< "A is ok, B is wrong (differs from reference)"
-  regression::Verdict verdict = regression::Verdict::inconclusive;  ///< or wrong
+  Verdict verdict = Verdict::inconclusive;  ///< or wrong
 };
 
 struct ComparisonReport {
@@ -64,7 +57,7 @@ struct ComparisonReport {
   /// wrong if an answer of B is wrong. Else, over the judged rows: regressed if any is;
   /// inconclusive if any is, or if a key could not be compared. Else improved if any is; else
   /// unchanged.
-  regression::Verdict verdict = regression::Verdict::inconclusive;
+  Verdict verdict = Verdict::inconclusive;
 };
 
 /// Whether times from other classes of machines, or from other launches, are judged. Such

@@ -45,7 +45,7 @@ std::string row_name(const Comparison& row, const std::vector<std::string>& vary
 }
 
 std::string_view role_name(const Comparison& row) {
-  return row.role == Role::judged ? "judged" : "detail";
+  return row.role == SeriesRole::judged ? "judged" : "detail";
 }
 
 std::vector<std::string> verdict_words() {
@@ -64,7 +64,7 @@ Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {
   using enum Meaning;
   const auto name = [varying](const Comparison& row) { return row_name(row, varying); };
   const auto series = [](const Comparison& row) {
-    return row.role == Role::judged ? row.series : row.series + " (detail)";
+    return row.role == SeriesRole::judged ? row.series : row.series + " (detail)";
   };
   const auto time = [](double Comparison::*which) {
     return [which](const Comparison& row) { return to_text(Seconds(row.*which)); };
@@ -184,7 +184,7 @@ Table attribution_table(const ComparisonReport& report) {
 
 long long count_rows(const ComparisonReport& report, Verdict verdict) {
   return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
-    return row.role == Role::judged && row.verdict == verdict;
+    return row.role == SeriesRole::judged && row.verdict == verdict;
   });
 }
 
@@ -203,7 +203,7 @@ std::string left_out(const ComparisonReport& report) {
 
 long long held(const ComparisonReport& report, Comparison::Held why) {
   return std::ranges::count_if(report.rows, [why](const Comparison& row) {
-    return row.role == Role::judged && row.held == why;
+    return row.role == SeriesRole::judged && row.held == why;
   });
 }
 
@@ -228,7 +228,7 @@ std::string trust(const ComparisonReport& report) {
   long long rows = 0;
   long long single = 0;
   for (const Comparison& row : report.rows) {
-    if (row.role != Role::judged) continue;
+    if (row.role != SeriesRole::judged) continue;
     ++rows;
     single += row.launches == 1 ? 1 : 0;
   }

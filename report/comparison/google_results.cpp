@@ -20,10 +20,11 @@
 namespace dlscale::report {
 namespace {
 
-using history::GoogleRow;
+using regression::history::GoogleRow;
 
 /// The compared metric: of the others one repeats it and one covers the processor only.
-constexpr const history::GoogleMetric& real_time = history::google_metrics.front();
+constexpr const regression::history::GoogleMetric& real_time =
+    regression::history::google_metrics.front();
 
 /// Contents of the rows of one benchmark.
 struct Benchmark {
@@ -57,7 +58,7 @@ Measurement measured(Benchmark benchmark) {
   if (benchmark.status != Status::ok || times.empty()) return measurement;
   bool all_numbers = true;
   for (const double time : times) {
-    const std::string problem = history::impossible(real_time, time);
+    const std::string problem = regression::history::impossible(real_time, time);
     if (std::isnan(time)) {
       all_numbers = false;
     } else if (!problem.empty()) {
@@ -71,7 +72,7 @@ Measurement measured(Benchmark benchmark) {
   return measurement;
 }
 
-Environment google_environment(const history::Facts& context) {
+Environment google_environment(const regression::history::Facts& context) {
   Environment environment;
   for (const auto& [name, value] : context) {
     if (name == "date") environment.date = value;
@@ -88,7 +89,7 @@ Environment google_environment(const history::Facts& context) {
   return environment;
 }
 
-ResultFile results_of(const history::GoogleFile& file) {
+ResultFile results_of(const regression::history::GoogleFile& file) {
   std::vector<Benchmark> benchmarks;
   std::map<std::string_view, std::size_t> places;  // indices of these, by name
   for (const GoogleRow& row : file.rows) {
@@ -109,13 +110,14 @@ ResultFile results_of(const history::GoogleFile& file) {
 }  // namespace
 
 bool is_google_benchmark(const std::filesystem::path& path) {
-  return history::kind_of_file(path) == history::ContentKind::google_benchmark;
+  return regression::history::kind_of_file(path) ==
+         regression::history::ContentKind::google_benchmark;
 }
 
 ResultFile google_results(const std::filesystem::path& path) {
   const std::string text = read_input(path, "Check the path.");
   try {
-    ResultFile results = results_of(history::read_google_file(text));
+    ResultFile results = results_of(regression::history::read_google_file(text));
     results.path = path;
     return results;
   } catch (const ConfigError& error) {

@@ -7,6 +7,7 @@
 
 #include "regression/statistics/change_points.hpp"
 #include "report/figure/figures.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report::figure {
 

@@ -11,6 +11,7 @@
 #include "regression/check/strip.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::report {
 

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/network/fuse.hpp"
+#include "core/results/row_keys.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/fits/fit.hpp"
@@ -18,27 +19,6 @@
 
 namespace dlscale::report {
 namespace {
-
-/// Adds axes that older files lack: the defaults of training then, on every device.
-void add_older(std::map<std::string, std::string>& axes) {
-  axes.try_emplace("waiting", "sleep");
-  axes.try_emplace("input_copy", "on_path");
-  axes.try_emplace("launch", "eager");
-  axes.try_emplace("fuse", "none");
-  axes.try_emplace("normalise", "host");
-  axes.try_emplace("phases", "yes");
-}
-
-/// The same for messages of the kinds that existed then, all-reduces and ping-pongs.
-void add_older_messages(std::map<std::string, std::string>& axes) {
-  const auto collective = axes.find("collective");
-  if (collective == axes.end()) return;
-  const bool pair = collective->second == "sendrecv";
-  if (!pair && collective->second != "all_reduce") return;
-  for (const auto& [name, then] : message_axes) {
-    if (!pair || name == "dtype") axes.try_emplace(std::string(name), then);
-  }
-}
 
 int integer_axis(const Measurement& measurement, std::string_view name) {
   const std::string& text = measurement.axis(name);
@@ -146,7 +126,7 @@ MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
   joined.key = key_without(first, repeat_axis);
   joined.axes = first.axes;
   joined.axes.erase("repeat");
-  add_older(joined.axes);
+  add_older_axes(joined.axes);
   joined.links = links;
   joined.run = run_of(first);
   join_iterations(joined, repeats);
@@ -195,22 +175,6 @@ void check_complete(MeasuredRuns& collected, const ResultFile& file) {
 }
 
 }  // namespace
-
-std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes) {
-  Measurement bare;
-  bare.benchmark = measurement.benchmark;
-  bare.axes = measurement.axes;
-  if (measurement.benchmark == "e2e") add_older(bare.axes);
-  if (measurement.benchmark == "comm") add_older_messages(bare.axes);
-  if (measurement.benchmark == "conv") {
-    bare.axes.try_emplace("fuse", "none");
-    bare.axes.try_emplace("values", normal_values);
-  }
-  if (measurement.benchmark == "gemm") bare.axes.try_emplace("values", normal_values);
-  if (measurement.benchmark == "update") bare.axes.try_emplace("cache", "cold");
-  for (const std::string_view name : axes) bare.axes.erase(std::string(name));
-  return bare.key();
-}
 
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection) {
   std::map<std::pair<std::string, std::string>, Repeats> groups;  // by key and links

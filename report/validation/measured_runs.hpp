@@ -46,10 +46,4 @@ using Objection = std::function<std::string(const ResultFile& file, const Measur
 /// if an axis or a series is missing or not a number.
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection = {});
 
-/// The key of a measurement without the named axes. Axes missing from older files get the only
-/// value that existed then.
-std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);
-/// The axis by which the launches of one measurement differ.
-inline constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
-
 }  // namespace dlscale::report

@@ -127,7 +127,7 @@ class Verdicts(GateTest):
     def test_ranks_are_asked_for_where_something_tells_them(self):
         done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "--ranks", 4)
         self.assertEqual(done.returncode, 4, done.stdout)
-        self.assertIn("tells no number of ranks, which --ranks 4 asks for", done.stdout)
+        self.assertIn("has no number of ranks, and 4 are required", done.stdout)
         self.assertIn("1 round ", done.stdout.splitlines()[0], "no further round could mend that")
 
     def test_another_number_of_ranks_ends_it_after_a_round(self):
@@ -226,7 +226,7 @@ class Failures(GateTest):
         done = self.gate(self.command("1.00"), "echo waiting; sleep 1000", "--timeout", 0.5, "-o", self.folder / "kept",
                          "--measure", "wall")
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("was not done after the 0.5 s of --timeout and was ended (\"waiting\")", done.stderr)
+        self.assertIn("was not done after its timeout of 0.5 s and was ended (\"waiting\")", done.stderr)
         self.assertLess(time.monotonic() - before, 60)
 
     def test_what_is_no_result_is_refused(self):

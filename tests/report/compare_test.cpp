@@ -272,7 +272,7 @@ TEST(Compare, JudgesATrainingRunByItsIterationAndComparesNoLoss) {
   bool forward_regressed = false;
   for (const Comparison& row : report.rows) {
     EXPECT_NE(row.series, "loss");
-    EXPECT_EQ(row.role, row.series == "t_iter" ? Role::judged : Role::detail);
+    EXPECT_EQ(row.role, row.series == "t_iter" ? SeriesRole::judged : SeriesRole::detail);
     forward_regressed |= row.series == "t_f" && row.verdict == Verdict::regressed;
   }
   EXPECT_TRUE(forward_regressed);
@@ -290,7 +290,7 @@ TEST(Compare, JudgesMessagesByTheirTimesAlone) {
     const ComparisonReport report = compare(files, files, 0.02);
     EXPECT_EQ(report.rows.size(), 2U);
     for (const Comparison& each : report.rows) {
-      EXPECT_EQ(each.role, each.series == "time" ? Role::judged : Role::detail) << each.series;
+      EXPECT_EQ(each.role, each.series == "time" ? SeriesRole::judged : SeriesRole::detail) << each.series;
     }
   }
 }
@@ -310,7 +310,7 @@ TEST(Compare, JudgesMessagesByTheirTimeAndNotByWhenRanksBegan) {
   ASSERT_EQ(report.rows.size(), 2U);
   for (const Comparison& row : report.rows) {
     EXPECT_TRUE(row.series == "time" || row.series == "last_entry_to_last_exit") << row.series;
-    EXPECT_EQ(row.role, row.series == "time" ? Role::judged : Role::detail);
+    EXPECT_EQ(row.role, row.series == "time" ? SeriesRole::judged : SeriesRole::detail);
   }
 }
 

@@ -277,8 +277,8 @@ TEST(GoogleResults, HaveRepetitionsAsSamplesAndAreJudgedWhateverTheyAreCalled) {
   EXPECT_EQ(file.measurements[0].at("real_time").samples,
             (std::vector<std::vector<double>>{{2, 4}}));
   EXPECT_EQ(file.header.environment.cores, 4);
-  EXPECT_EQ(role_of("comm", "real_time"), Role::judged);
-  EXPECT_EQ(role_of("e2e", "real_time"), Role::judged);
+  EXPECT_EQ(role_of("comm", "real_time"), SeriesRole::judged);
+  EXPECT_EQ(role_of("e2e", "real_time"), SeriesRole::judged);
 }
 
 TEST(GoogleResults, OfAggregatesAloneHaveTheMedian) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/results/row_keys.hpp"
 #include "report/validation/measured_runs.hpp"
 #include "report/validation/run_networks.hpp"
 #include "report/validation/validation_table.hpp"

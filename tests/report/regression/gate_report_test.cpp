@@ -97,28 +97,6 @@ TEST(GateReport, NamesTheMachineInItsHeadlineWhereThereIsRoom) {
             "nothing was measured · 20 rounds · " + std::string(39, 'm') + "… · canary quiet");
 }
 
-TEST(GateReport, IsAsBadAsItsWorstMetricUnlessTheCanaryAlarms) {
-  GateReport report = sample();
-  EXPECT_EQ(overall_verdict(report), Verdict::regressed);
-  report.canary = GateCanary::alarmed;
-  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
-  report.canary = GateCanary::not_run;
-  report.metrics[0].verdict = Verdict::improved;
-  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
-  report.metrics[1].verdict = Verdict::not_regressed;
-  EXPECT_EQ(overall_verdict(report), Verdict::improved);
-  report.metrics[0].verdict = Verdict::not_regressed;
-  EXPECT_EQ(overall_verdict(report), Verdict::not_regressed);
-  report.invalid = true;
-  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
-  report.invalid = false;
-  report.unsteady = true;
-  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
-  report.unsteady = false;
-  report.metrics.clear();
-  EXPECT_EQ(overall_verdict(report), Verdict::inconclusive);
-}
-
 TEST(GateReport, WritesNoNumberThatIsNone) {
   GateReport report = sample();
   report.metrics[0].ratio = std::numeric_limits<double>::quiet_NaN();

@@ -1,4 +1,4 @@
-#include "app/gate/noise_study.hpp"
+#include "regression/gate/noise_study.hpp"
 
 #include <fmt/format.h>
 
@@ -6,22 +6,14 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/gate/gate_verdict.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "regression/gate/gate_outlook.hpp"
+#include "regression/gate/paired_gate.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 namespace {
 
-using regression::GateRule;
-using regression::Verdict;
-
-constexpr double mad_of_normal = 1.4826;
-constexpr double wanted_power = 0.8;
-
-double robust_spread(const std::vector<double>& values) {
-  return mad_of_normal * summarize(values).mad;
-}
 
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
@@ -87,7 +79,7 @@ Shares shares(const std::vector<double>& d, const GateRule& rule) {
     const auto from = d.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<std::vector<double>> window{
         std::vector(from, from + static_cast<std::ptrdiff_t>(length))};
-    const Verdict verdict = regression::judge_gate(window, rule).front().verdict;
+    const Verdict verdict = judge_gate(window, rule).front().verdict;
     regressed += verdict == Verdict::regressed ? 1 : 0;
     cleared += verdict == Verdict::not_regressed || verdict == Verdict::improved ? 1 : 0;
   }
@@ -150,7 +142,7 @@ KernelNoise study_kernel(std::span<const Round> rounds, const std::string& kerne
   noise.rounds = rounds.size();
   noise.key = single_value(rounds.front(), noise_arm(kernel, 0)).key;
   const std::vector<double> base = single_values(rounds, noise_arm(kernel, 0));
-  noise.between_runs = robust_spread(base) / median(base);
+  noise.between_runs = robust_deviation(base) / median(base);
   std::vector<double> within;
   for (const Round& round : rounds)
     within.push_back(single_value(round, noise_arm(kernel, 0)).spread);
@@ -158,7 +150,7 @@ KernelNoise study_kernel(std::span<const Round> rounds, const std::string& kerne
   noise.autocorrelation = neighbours_likeness(base);
   Recorded recorded;
   recorded.twins = differences(base, single_values(rounds, noise_twin(kernel)));
-  noise.paired = robust_spread(recorded.twins);
+  noise.paired = robust_deviation(recorded.twins);
   for (const int percent : percents) {
     const std::vector<double> slower = single_values(rounds, noise_arm(kernel, percent));
     noise.injected.push_back({percent, std::exp(median(differences(base, slower)))});
@@ -188,40 +180,31 @@ void conclude(NoiseStudy& study) {
 
 }  // namespace
 
-std::vector<NoiseKernel> noise_kernels() {
-  return {{"gemm", {"gemm", "--sizes", "96x96x96", "--cache", "hot", "--check", "no"}},
-          {"triad", {"memory", "--operations", "triad", "--sizes", "512 KiB"}},
-          {"convolution",
-           {"conv", "--network", "resnet50", "--batch", "1", "--layers", "res2a_branch2a",
-            "--passes", "forward", "--cache", "hot", "--check", "no"}},
-          {"update", {"update", "--sizes", "256 KiB", "--cache", "hot"}}};
-}
-
 std::string noise_arm(const std::string& kernel, int percent) {
   return percent == 0 ? kernel + "-a" : fmt::format("{}-p{}", kernel, percent);
 }
 
-NoiseStudy study_noise(std::span<const Round> all, const std::vector<NoiseKernel>& kernels,
+NoiseStudy study_noise(std::span<const Round> all, const std::vector<std::string>& kernels,
                        const std::vector<int>& percents, double margin) {
   if (all.empty()) {
     throw Error(ExitCode::nothing_measured,
-                "no round was finished, so there is nothing to study. Give it more --minutes.");
+                "no round was finished, so there is nothing to study. Measure for more minutes.");
   }
-  const Undisturbed found = undisturbed(all);
+  const SteadyRounds found = steady_rounds(all);
   const std::vector<Round>& rounds = found.kept;
   if (rounds.empty()) {
     throw Error(ExitCode::nothing_measured,
                 fmt::format("no round is left to study: {}. Cool the machine or lower its power, "
-                            "and discard these rounds (--restart).",
+                            "and discard these rounds.",
                             found.notes.front()));
   }
   NoiseStudy study;
   study.margin = margin;
-  study.set_aside = found.set_aside;
+  study.set_aside = found.discarded;
   study.unsteady = found.is_unsteady();
   study.notes = found.notes;
-  for (const NoiseKernel& kernel : kernels) {
-    study.kernels.push_back(study_kernel(rounds, kernel.name, percents, margin));
+  for (const std::string& kernel : kernels) {
+    study.kernels.push_back(study_kernel(rounds, kernel, percents, margin));
   }
   for (const Round& round : all) study.seconds += round.seconds;
   study.date = all.back().date;
@@ -229,4 +212,4 @@ NoiseStudy study_noise(std::span<const Round> all, const std::vector<NoiseKernel
   return study;
 }
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -1,17 +1,17 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/gate/run_values.hpp"
 #include "core/system/output_file.hpp"
+#include "regression/gate/round.hpp"
+#include "regression/rounds/run_values.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 
 /// One of the alternatives that take turns: a version of a program, or a kernel with more work.
 struct Arm {
@@ -21,15 +21,6 @@ struct Arm {
   Measure measure = Measure::automatic;
   enum class Kind { own, foreign } kind = Kind::foreign;  ///< whether its exit codes are dlscale's
   std::optional<double> timeout_s = {};  ///< time limit of a run, which then ends as failed
-};
-
-/// One round: every arm once, each in a fresh process, in random order.
-struct Round {
-  int number = 0;                  ///< from 1
-  std::vector<std::string> order;  ///< names of the arms
-  std::map<std::string, RunOutcome> runs;
-  double seconds = 0;  ///< time of all its processes
-  std::string date;    ///< at its end, ISO 8601, UTC
 };
 
 /// Rounds and the folder that keeps them. rounds.jsonl has one line for each round, written to disk
@@ -75,4 +66,4 @@ std::vector<std::string> order_of_round(const std::vector<Arm>& arms, std::uint6
 /// The command of an arm that runs a command line in a shell.
 std::vector<std::string> shell_command(const std::string& text);
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

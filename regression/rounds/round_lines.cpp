@@ -1,4 +1,4 @@
-#include "app/gate/round_lines.hpp"
+#include "regression/rounds/round_lines.hpp"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,10 @@
 #include "core/base/error.hpp"
 #include "core/text/json_problem.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using regression::Direction;
-using regression::RunStatistic;
 
 constexpr std::string_view schema = "dlscale.rounds";
 
@@ -42,8 +40,8 @@ Json fields(const RunOutcome& run) {
     values.push_back({{"key", value.key},
                       {"series", value.series},
                       {"unit", value.unit},
-                      {"direction", regression::direction_name(value.direction)},
-                      {"statistic", regression::run_statistic_name(value.statistic)},
+                      {"direction", direction_name(value.direction)},
+                      {"statistic", run_statistic_name(value.statistic)},
                       {"value", value.value},
                       {"samples", value.samples},
                       {"spread", value.spread}});
@@ -75,10 +73,10 @@ RunValue parsed_value(const Json& json) {
   value.key = json.at("key").get<std::string>();
   value.series = json.at("series").get<std::string>();
   value.unit = json.at("unit").get<std::string>();
-  value.direction = named(json, "direction", regression::direction_name,
+  value.direction = named(json, "direction", direction_name,
                           std::array{Direction::smaller_is_better, Direction::larger_is_better});
   value.statistic =
-      named(json, "statistic", regression::run_statistic_name,
+      named(json, "statistic", run_statistic_name,
             std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
   value.value = json.at("value").get<double>();
   value.samples = json.at("samples").get<int>();
@@ -180,8 +178,7 @@ RoundLines parse_round_lines(std::string_view text, const std::string& name) {
     if (!problem.empty()) {
       throw ConfigError(
           fmt::format("{}, line {}: {}. It is not a file of rounds, or was changed by "
-                      "hand. Name another folder with -o, or discard it with "
-                      "--restart.",
+                      "hand. Name another folder, or discard its rounds.",
                       name, number, problem));
     }
     lines.whole_bytes = end + 1;
@@ -205,4 +202,4 @@ std::string round_line(const Round& round) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gate/noise_study.hpp"
+#include "app/gate/gate_session.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/table/field_table.hpp"
@@ -14,6 +14,11 @@ namespace dlscale::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using regression::Injected;
+using regression::KernelNoise;
+using regression::NoiseStudy;
+using regression::PowerPoint;
+using regression::RuleRates;
 using report::Align;
 using report::Cell;
 using report::Table;
@@ -159,12 +164,8 @@ Table records(const NoiseStudy& study) {
     for (const RuleRates& rule : kernel.rules) {
       if (rule.windows == 0) continue;
       const std::string windows = std::to_string(rule.windows);
-      table.rows.push_back({{kernel.kernel},
-                            {rule.name},
-                            {windows},
-                            {"0"},
-                            {"1"},
-                            {exact(rule.false_alarms)}});
+      table.rows.push_back(
+          {{kernel.kernel}, {rule.name}, {windows}, {"0"}, {"1"}, {exact(rule.false_alarms)}});
       for (std::size_t i = 0; i < rule.power.size(); ++i) {
         table.rows.push_back({{kernel.kernel},
                               {rule.name},

@@ -1,4 +1,4 @@
-#include "app/gate/interleaved.hpp"
+#include "regression/rounds/interleaved_rounds.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,29 +7,25 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <system_error>
 
-#include "app/gate/round_lines.hpp"
 #include "core/base/error.hpp"
-#include "core/base/interrupt.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
+#include "regression/rounds/round_lines.hpp"
 #include "suite/job/job.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-using suite::Conditions;
 
 /// The last line of a run's log, for a message.
 std::string last_line(const fs::path& log) {
@@ -44,7 +40,7 @@ std::string last_line(const fs::path& log) {
 [[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
   const std::string said = last_line(log);
   throw Error(ExitCode::wrong_result,
-              fmt::format("the run of {} in round {} was not done after the {} s of --timeout and "
+              fmt::format("the run of {} in round {} was not done after its timeout of {} s and "
                           "was ended{}. All it said is in {}. Give it more time, or find out what "
                           "it waits for: the rounds so far are kept.",
                           arm.name, round, arm.timeout_s.value_or(0),
@@ -56,11 +52,12 @@ std::string last_line(const fs::path& log) {
   // A dlscale run that ends as "regression" or "inconclusive" has nothing to compare.
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
   const std::string said = last_line(log);
-  throw Error(judged ? ExitCode::wrong_result : code,
-              fmt::format("the run of {} in round {} {}{}. All it said is in {}. Mend it and start "
-                          "again: the rounds so far are kept.",
-                          arm.name, round, describe(exit),
-                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+  throw Error(
+      judged ? ExitCode::wrong_result : code,
+      fmt::format("the run of {} in round {} {}{}. All it said is in {}. Repair it and start "
+                  "again: the rounds so far are kept.",
+                  arm.name, round, describe(exit),
+                  said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
 }
 
 /// Whether the output of a run is truncated: every format that is read here ends in a brace.
@@ -102,14 +99,15 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
 }
 
 /// The load average of the last minute, from /proc/loadavg.
-std::optional<double> load_of(const Conditions& conditions) {
+std::optional<double> load_of(const suite::Conditions& conditions) {
   std::istringstream text(conditions.load);
   double load = 0;
   if (text >> load) return load;
   return std::nullopt;
 }
 
-void tell_host(const Conditions& before, const Conditions& after, RunConditions& of_run) {
+void add_host(const suite::Conditions& before, const suite::Conditions& after,
+              RunConditions& of_run) {
   of_run.load = load_of(before);
   if (before.throttled && after.throttled) {
     of_run.slowed_by_heat = *after.throttled - *before.throttled;
@@ -140,12 +138,12 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
   std::error_code error;
   fs::create_directories(folder_ / "runs", error);
   if (error) {
-    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with -o.",
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder.",
                                   (folder_ / "runs").string(), error.message()));
   }
   lock();
   if (start == Start::fresh && ftruncate(file_.get(), 0) != 0) {
-    throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder with -o.",
+    throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder.",
                                   (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
   }
   read(question);
@@ -156,8 +154,8 @@ void InterleavedRounds::lock() {
   const fs::path path = folder_ / "rounds.jsonl";
   file_ = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_) {
-    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
-                                  path.string(), std::strerror(errno)));
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder.", path.string(),
+                                  std::strerror(errno)));
   }
   // Without locks, appended lines stay complete as well.
   const Descriptor::Lock lock = file_.try_lock();
@@ -165,7 +163,7 @@ void InterleavedRounds::lock() {
   if (lock != Descriptor::Lock::held_by_another) return;
   throw ConfigError(
       fmt::format("another dlscale is at work in {}. Wait for it, or name another "
-                  "folder with -o.",
+                  "folder.",
                   folder_.string()));
 }
 
@@ -191,20 +189,19 @@ void InterleavedRounds::read(const std::string& question) {
     throw ConfigError(fmt::format(
         "{} has rounds of another question (other commands, programs or options), and rounds of "
         "two "
-        "questions are no answer to either. Add --restart to discard them, or name another folder "
-        "with -o.",
+        "questions are no answer to either. Discard them, or name another folder.",
         folder_.string()));
   }
   rounds_ = lines.rounds;
   if (ftruncate(file_.get(), static_cast<off_t>(lines.whole_bytes)) != 0) {
-    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
-                                  path.string(), std::strerror(errno)));
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder.", path.string(),
+                                  std::strerror(errno)));
   }
 }
 
 void InterleavedRounds::begin(const std::string& question) {
   if (ftruncate(file_.get(), 0) != 0) {
-    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder.",
                                   folder_.string(), std::strerror(errno)));
   }
   append(question_line(question));
@@ -228,27 +225,22 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const fs::path log = folder_ / "runs" / (stem + ".log");
   fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
-  ChildOptions options;
-  options.variables = {{suite::place_variable, place_of_run(stem)}};
-  options.log = log;
-  options.timeout_s = arm.timeout_s;
-  options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
-                                               : ChildOptions::Signals::to_group;
-  std::vector<std::string> command;
+  suite::Job job{.command = {},
+                 .place = place_of_run(stem),
+                 .defaults = arm.variables,
+                 .log = log,
+                 .timeout_s = arm.timeout_s,
+                 .signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
+                                                       : ChildOptions::Signals::to_group};
   for (const std::string& word : arm.command) {
-    command.push_back(replaced(word, "{out}", out.string()));
+    job.command.push_back(replaced(word, "{out}", out.string()));
   }
-  const Conditions before = suite::look_at_machine();
-  const auto start = Clock::now();
-  const ChildExit exit = run_child(command, arm.variables, options);
-  const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
-  throw_if_interrupted();
-  if (exit.timed_out) fail_slow_run(arm, round, log);
-  if (exit.code != 0) fail_run(arm, round, exit, log);
-  seconds += wall.si();
-  const Conditions after = suite::look_at_machine();
-  RunOutcome outcome = read_run_of(arm, round, out, log, wall);
-  tell_host(before, after, outcome.conditions);
+  const suite::JobEnd end = suite::run_job(job);
+  if (end.exit.timed_out) fail_slow_run(arm, round, log);
+  if (end.exit.code != 0) fail_run(arm, round, end.exit, log);
+  seconds += end.wall.si();
+  RunOutcome outcome = read_run_of(arm, round, out, log, end.wall);
+  add_host(end.before, end.after, outcome.conditions);
   return outcome;
 }
 
@@ -265,4 +257,4 @@ void InterleavedRounds::run_next() {
   rounds_.push_back(std::move(round));
 }
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -5,19 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "app/gate/interleaved.hpp"
-#include "regression/gate/paired_gate.hpp"
-#include "report/table/table.hpp"
+#include "regression/gate/round.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 
-/// A kernel of a study, and the arguments of `dlscale bench` that measure it.
-struct NoiseKernel {
-  std::string name;
-  std::vector<std::string> words;
-};
-/// The default kernels; each takes some milliseconds for a sample.
-std::vector<NoiseKernel> noise_kernels();
+// A study of noise is an A/A test: kernels run against themselves, and against themselves with more
+// work, in the rounds and by the rule of a gate.
 
 /// The names of a kernel's arms: "gemm-a" and "gemm-b", which are alike, and "gemm-p5", with 5 %
 /// more work.
@@ -73,7 +66,7 @@ struct NoiseStudy {
   /// longest single look that the rounds allow. Absent if it detects none on some kernel.
   std::optional<double> sees;
   std::string by_rule;
-  std::size_t set_aside = 0;       ///< discarded rounds (disturbance())
+  std::size_t set_aside = 0;       ///< discarded rounds
   bool unsteady = false;           ///< so many are discarded that no rule applies
   std::vector<std::string> notes;  ///< the reasons for discarding rounds
   double seconds = 0;              ///< time of all processes
@@ -85,10 +78,7 @@ struct NoiseStudy {
 /// discarded, a gate decides nothing, so no effect is detected. `percents`: the injected sizes.
 /// Throws Error (nothing_measured) if a kernel lacks a row in some round, or if all rounds are
 /// discarded.
-NoiseStudy study_noise(std::span<const Round> rounds, const std::vector<NoiseKernel>& kernels,
+NoiseStudy study_noise(std::span<const Round> rounds, const std::vector<std::string>& kernels,
                        const std::vector<int>& percents, double margin);
 
-/// The study as {"schema": "dlscale.noise", "version": 1, …}.
-report::Document noise_document(const NoiseStudy& study);
-
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -1,4 +1,4 @@
-#include "app/gate/gate_builds.hpp"
+#include "regression/rounds/commit_builds.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 #include "core/base/interrupt.hpp"
@@ -20,7 +19,7 @@
 #include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,14 +43,14 @@ fs::path cache_folder(const fs::path& wanted) {
   }
   throw ConfigError(
       "the commits need a folder to be built in, and neither HOME nor XDG_CACHE_HOME is set. Name "
-      "one with --cache.");
+      "a cache folder.");
 }
 
 /// The lock of a file that one process holds at a time; others wait.
 Descriptor locked(const fs::path& path) {
   Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file) {
-    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another cache folder.",
                                   path.string(), std::strerror(errno)));
   }
   // A file system without locks returns another error; retrying would never end.
@@ -78,7 +77,7 @@ std::string resolved(const std::string& commit, const CommitBuilds& builds, cons
   if (exit.code != 0 || name.size() < 40) {
     throw ConfigError(
         fmt::format("\"{}\" is not a commit of the git repository {}. Write a branch, a "
-                    "tag or a hash that it has, or name it with --repository.",
+                    "tag or a hash that it has, or name its repository.",
                     commit, fs::absolute(builds.repository).string()));
   }
   return name;
@@ -88,10 +87,11 @@ void build_step(const std::vector<std::string>& command, const std::string& what
                 const fs::path& log) {
   const ChildExit exit = run_logged(command, log);
   if (exit.code == 0) return;
-  throw Error(ExitCode::wrong_result,
-              fmt::format("{} failed: {} {}. All it said is in {}. Mend the commit, or gate two "
-                          "build trees with --base-build and --new-build.",
-                          what, command.front(), describe(exit), log.string()));
+  throw Error(
+      ExitCode::wrong_result,
+      fmt::format("{} failed: {} {}. All it said is in {}. Repair the commit, or compare two "
+                  "build trees.",
+                  what, command.front(), describe(exit), log.string()));
 }
 
 bool on_path(const char* program) {
@@ -111,7 +111,7 @@ std::vector<std::string> generator_options(const fs::path& folder) {
   if (on_path("make") || on_path("gmake")) return {};
   throw ConfigError(
       "commits cannot be built: neither ninja nor make is on the PATH. Install ninja-build, set "
-      "CMAKE_GENERATOR, or gate two build trees with --base-build and --new-build.");
+      "CMAKE_GENERATOR, or compare two build trees.");
 }
 
 /// Distinguishes compilers, since CMake would reuse the folder of another one. The build itself
@@ -135,9 +135,8 @@ void build(const std::string& hash, const fs::path& tree, const CommitBuilds& bu
   std::vector<std::string> configure{"cmake", "-S", tree.string(), "--preset", builds.preset};
   std::ranges::copy(generator_options(folder), std::back_inserter(configure));
   build_step(configure, "the configuration of " + hash, stem + ".configure.log");
-  const int jobs = builds.jobs > 0 ? builds.jobs : static_cast<int>(backend::usable_cores().size());
   build_step({"cmake", "--build", folder.string(), "--target", "dlscale", "--parallel",
-              std::to_string(jobs)},
+              std::to_string(builds.jobs)},
              "the build of " + hash, stem + ".build.log");
 }
 
@@ -166,7 +165,7 @@ BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& bu
   std::error_code error;
   fs::create_directories(cache, error);
   if (error) {
-    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with --cache.",
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another cache folder.",
                                   cache.string(), error.message()));
   }
   const fs::path log = cache / fmt::format("resolve-{}.log", getpid());
@@ -183,4 +182,4 @@ BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& bu
   return built;
 }
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gate/interleaved.hpp"
+#include "regression/gate/round.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 
 /// The file of rounds: {"schema": "dlscale.rounds", "version": 1, "question": …}, then a line for
 /// each round.
@@ -25,4 +25,4 @@ RoundLines parse_round_lines(std::string_view text, const std::string& name);
 std::string question_line(const std::string& question);
 std::string round_line(const Round& round);
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

@@ -1,10 +1,12 @@
-#include "app/gate/run_values.hpp"
+#include "regression/rounds/run_values.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,20 +17,18 @@
 #include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 #include "core/results/measurement.hpp"
+#include "core/results/row_keys.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/shown_text.hpp"
+#include "regression/gate/gate_outlook.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google_file.hpp"
-#include "report/comparison/compare.hpp"
-#include "report/validation/measured_runs.hpp"
 
-namespace dlscale::app {
+namespace dlscale::regression {
 namespace {
 
 namespace fs = std::filesystem;
-namespace history = regression::history;
-using regression::RunStatistic;
 
 constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
 
@@ -38,9 +38,8 @@ bool is_training(const std::string& benchmark) {
 
 /// The robust coefficient of variation.
 double spread_of(const std::vector<double>& samples) {
-  constexpr double mad_of_normal = 1.4826;
-  const Summary summary = summarize(samples);
-  return summary.median > 0 ? mad_of_normal * summary.mad / summary.median : 0;
+  const double middle = median(samples);
+  return middle > 0 ? robust_deviation(samples) / middle : 0;
 }
 
 double statistic_of(const std::vector<double>& samples, RunStatistic statistic) {
@@ -73,7 +72,7 @@ RunOutcome outcome_of(const Metrics& metrics) {
     outcome.values.push_back({.key = name.first,
                               .series = name.second,
                               .unit = metric.unit,
-                              .direction = regression::Direction::smaller_is_better,
+                              .direction = Direction::smaller_is_better,
                               .statistic = metric.statistic,
                               .value = value,
                               .samples = static_cast<int>(metric.samples.size()),
@@ -85,13 +84,61 @@ RunOutcome outcome_of(const Metrics& metrics) {
 void add(const Measurement& row, const std::string& key, Metrics& metrics) {
   for (const auto& [name, series] : row.series) {
     if (series.unit != "s" || series.samples.empty() || series.samples.front().empty()) continue;
-    if (report::role_of(row.benchmark, name) != report::Role::judged) continue;
+    if (role_of(row.benchmark, name) != SeriesRole::judged) continue;
     Collected& metric = metrics[{key, name}];
     metric.unit = series.unit;
     metric.statistic = is_training(row.benchmark) ? RunStatistic::median : RunStatistic::minimum;
     const std::vector<double> samples = slowest_rank(series.samples);
     metric.samples.insert(metric.samples.end(), samples.begin(), samples.end());
   }
+}
+
+/// NVML's nvmlClocksEventReasonSwPowerCap.
+constexpr std::uint64_t power_limit = 0x04;
+
+/// The readings of all ranks that are valid integers.
+std::vector<double> readings_of(const Measurement& row, const char* series) {
+  constexpr double most = 9007199254740992.0;  // a double holds every integer up to it
+  std::vector<double> readings;
+  const auto found = row.series.find(series);
+  if (found == row.series.end()) return readings;
+  for (const std::vector<double>& rank : found->second.samples) {
+    std::ranges::copy_if(rank, std::back_inserter(readings),
+                         [](double value) { return value >= 0 && value < most; });
+  }
+  return readings;
+}
+
+void add_reasons(const std::vector<double>& readings, GpuConditions& gpu) {
+  std::uint64_t reasons = 0;
+  std::size_t limited = 0;
+  for (const double reading : readings) {
+    const auto bits = static_cast<std::uint64_t>(reading);
+    reasons |= bits & ~power_limit;
+    limited += (bits & power_limit) != 0 ? 1 : 0;
+  }
+  for (const std::string& name : throttle_names(reasons)) {
+    if (std::ranges::find(gpu.slowed_by, name) == gpu.slowed_by.end()) {
+      gpu.slowed_by.push_back(name);
+    }
+  }
+  const double share = static_cast<double>(limited) / static_cast<double>(readings.size());
+  gpu.power_limited = std::max(gpu.power_limited, share);
+}
+
+void add_clock(double clock, GpuConditions& gpu) {
+  gpu.clock_hz = gpu.clock_hz > 0 ? std::min(gpu.clock_hz, clock) : clock;
+}
+
+/// Adds the conditions that a row reports.
+void add_conditions(const Measurement& row, const std::string& key, RunConditions& conditions) {
+  if (row.status == Status::unstable) conditions.unsettled.push_back(key);
+  const std::vector<double> reasons = readings_of(row, "throttle_reasons");
+  const std::vector<double> clocks = readings_of(row, "processor_clock");
+  if (reasons.empty() && clocks.empty()) return;
+  GpuConditions& gpu = conditions.gpus[key];
+  if (!reasons.empty()) add_reasons(reasons, gpu);
+  if (!clocks.empty()) add_clock(median(clocks), gpu);
 }
 
 using Facts = std::map<std::string, std::string>;
@@ -161,7 +208,7 @@ RunOutcome read_own(const fs::path& out) {
   RunConditions conditions;
   for (const ResultFile& file : files) {
     for (const Measurement& row : file.measurements) {
-      const std::string key = report::key_without(row, axes_of_runs);
+      const std::string key = key_without(row, axes_of_runs);
       if (row.status == Status::wrong) {
         throw WrongResult(
             fmt::format("{} gave a wrong answer ({}), and of what is wrong no speed "
@@ -220,7 +267,7 @@ RunOutcome google_outcome(const history::GoogleFile& file) {
   return outcome;
 }
 
-/// `asked`: whether --measure chose this format; else the file is just not a result file of
+/// `asked`: whether the caller chose this format; else the file is just not a result file of
 /// dlscale.
 RunOutcome read_google(const fs::path& out, bool asked) {
   const std::string text =
@@ -234,7 +281,7 @@ RunOutcome read_google(const fs::path& out, bool asked) {
     }
     return ConfigError(
         fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
-                    "--benchmark_out_format=json, or say with --measure what the command writes.",
+                    "--benchmark_out_format=json, or say what the command writes.",
                     out.string(), asked ? "is not" : "is neither results of dlscale nor", problem));
   };
   try {
@@ -249,7 +296,7 @@ RunOutcome wall_outcome(Seconds wall) {
   outcome.values.push_back({.key = "command",
                             .series = "wall",
                             .unit = "s",
-                            .direction = regression::Direction::smaller_is_better,
+                            .direction = Direction::smaller_is_better,
                             .statistic = RunStatistic::single,
                             .value = wall.si(),
                             .samples = 1,
@@ -266,27 +313,16 @@ Measure found_in(const fs::path& out) {
 
 }  // namespace
 
-Measure parse_measure(std::string_view word) {
-  if (word == "auto") return Measure::automatic;
-  if (word == "results") return Measure::results;
-  if (word == "google") return Measure::google;
-  if (word == "wall") return Measure::wall;
-  throw ConfigError(fmt::format(
-      "--measure is \"{}\". Write results (result files of dlscale), google (JSON of Google "
-      "Benchmark), wall (the time of the process) or auto.",
-      shown_text(word)));
-}
-
 RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
   if (measure == Measure::wall) return wall_outcome(wall);
   if (!fs::exists(out)) {
     throw ConfigError(
         fmt::format("the command wrote nothing to {}, which {{out}} stands for in it. Let it write "
-                    "there, as in \"dlscale bench gemm -o {{out}}\", or add --measure wall.",
+                    "there, or measure the wall time.",
                     out.string()));
   }
   const Measure kind = measure == Measure::automatic ? found_in(out) : measure;
   return kind == Measure::results ? read_own(out) : read_google(out, measure == Measure::google);
 }
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression

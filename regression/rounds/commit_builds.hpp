@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlscale::app {
+namespace dlscale::regression {
 
 /// A dlscale program in a build tree.
 struct BuiltProgram {
@@ -27,7 +27,7 @@ struct CommitBuilds {
   std::filesystem::path repository = ".";
   std::string preset = "release";  ///< preset in CMakePresets.json of each commit
   std::filesystem::path cache;     ///< empty: $XDG_CACHE_HOME/dlscale/gate or ~/.cache/dlscale/gate
-  int jobs = 0;                    ///< 0: as many as this process has cores
+  int jobs = 1;                    ///< compilers at once
 };
 
 /// The program of a commit, built by the preset in its own git worktree in the cache, one for each
@@ -36,4 +36,4 @@ struct CommitBuilds {
 /// the log, if the build fails.
 BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds);
 
-}  // namespace dlscale::app
+}  // namespace dlscale::regression
