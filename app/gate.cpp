@@ -44,7 +44,8 @@ struct GateOptions {
   std::string changed_build;
   std::string base_commit;
   std::string changed_commit;
-  regression::CommitBuilds builds{.jobs = 0};
+  regression::CommitBuilds builds;
+  int jobs = 0;  ///< compilers at once; 0: one a core
   std::string suite;
   std::vector<std::string> words;  ///< the command after --
   std::string measure = "auto";
@@ -173,7 +174,8 @@ Versions versions_of(const GateOptions& options) {
   if (!options.base_commit.empty()) {
     own_words(options);  // check the words before an hour of building
     regression::CommitBuilds builds = options.builds;
-    if (builds.jobs == 0) builds.jobs = static_cast<int>(backend::usable_cores().size());
+    builds.jobs =
+        options.jobs > 0 ? options.jobs : static_cast<int>(backend::usable_cores().size());
     const BuiltProgram base = program_of_commit(options.base_commit, builds);
     return of_builds(base, program_of_commit(options.changed_commit, builds), options);
   }
@@ -312,7 +314,7 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
                   "Folder of their worktrees (default: dlscale/gate in the user's cache)")
       ->type_name("FOLDER")
       ->envname("DLSCALE_GATE_CACHE");
-  verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
+  verb.add_option("--jobs", options.jobs, "Compilers at once (default: one a core)")
       ->check(positive_count())
       ->envname("DLSCALE_JOBS");
   verb.add_option("--suite", options.suite, "What two builds or commits run: a suite")
