@@ -88,12 +88,12 @@ void Assembly::add_parameter(ParameterRole role, Dims dims, const Desc& value) {
 }
 
 Endpoint Assembly::add_state(const Desc& desc) {
-  const Place place{Role::state, state_bytes_};
+  const OperandPlace place{Role::state, state_bytes_};
   state_bytes_ += aligned_bytes(desc);
   return {place, desc};
 }
 
-Plan& Assembly::plan(Pass pass) {
+PassPlan& Assembly::plan(Pass pass) {
   return plans_[index_of(pass)].emplace(*context_);
 }
 

@@ -8,7 +8,7 @@
 #include "backend/compute/compute.hpp"
 #include "backend/compute/onednn/compat.hpp"
 #include "backend/compute/onednn/layout.hpp"
-#include "backend/compute/onednn/plan.hpp"
+#include "backend/compute/onednn/pass_plan.hpp"
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend::onednn_device {
@@ -30,7 +30,7 @@ class Assembly {
   void add_parameter(ParameterRole role, Dims dims, const Desc& value);
   Endpoint add_state(const Desc& desc);
   /// Starts a pass. The reference stays valid.
-  Plan& plan(Pass pass);
+  PassPlan& plan(Pass pass);
 
   [[nodiscard]] Endpoint input(std::size_t i = 0) const;
   [[nodiscard]] Endpoint input_gradient(std::size_t i = 0) const;
@@ -48,7 +48,7 @@ class Assembly {
   TensorDesc output_;
   std::vector<Parameter> parameters_;
   std::size_t state_bytes_ = 0;
-  std::array<std::optional<Plan>, 3> plans_;
+  std::array<std::optional<PassPlan>, 3> plans_;
 };
 
 // Assemblers of the kinds of layers. All throw dnnl::error.
@@ -72,7 +72,7 @@ void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind);
 /// Appends the backward pass of a ReLU to `plan`. It writes the output's gradient, set to zero
 /// where the output is not positive, into `gradient`, which may be the output's own. Call
 /// set_output() before.
-void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient);
+void add_relu_backward(Assembly& assembly, PassPlan& plan, const Endpoint& gradient);
 
 /// Whether `primitive` is a slow implementation on which the library falls back.
 bool is_fallback(const dnnl::primitive_desc_base& primitive);

@@ -148,7 +148,7 @@ class ConvolutionAssembler {
     if (kind_.bias) {
       arguments.push_back(writes(DNNL_ARG_DIFF_BIAS, assembly_.parameter_gradient(1)));
     }
-    Plan& plan = assembly_.plan(Pass::backward_filter);
+    PassPlan& plan = assembly_.plan(Pass::backward_filter);
     if (assembly_.then() == Then::relu) {
       add_relu_backward(assembly_, plan, assembly_.output_gradient());
     }

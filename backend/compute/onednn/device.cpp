@@ -9,7 +9,7 @@
 #include "backend/compute/onednn/assembly.hpp"
 #include "backend/compute/onednn/elementwise.hpp"
 #include "backend/compute/onednn/layout.hpp"
-#include "backend/compute/onednn/plan.hpp"
+#include "backend/compute/onednn/pass_plan.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend {
@@ -66,7 +66,7 @@ class PrimitiveProduct final : public MatrixProduct {
  private:
   int threads_;
   std::string what_;
-  Plan plan_;
+  PassPlan plan_;
 };
 
 /// The library's primitive matmul on the matrices in place: a transposed operand has other strides.
@@ -112,7 +112,7 @@ class Copier {
 
  private:
   struct Copy {
-    Plan plan;
+    PassPlan plan;
     Buffer scratch;
   };
 
@@ -120,7 +120,7 @@ class Copier {
     const std::string key = key_of(from) + " to " + key_of(to);
     const auto known = copies_.find(key);
     if (known != copies_.end()) return known->second;
-    Plan plan(*context_);
+    PassPlan plan(*context_);
     const auto [source, target] = in_common_dims(desc_of(from), desc_of(to));
     plan.add_reorder({{Role::input}, source}, {{Role::output}, target});
     return copies_.emplace(key, Copy{std::move(plan), nullptr}).first->second;

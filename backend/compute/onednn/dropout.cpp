@@ -22,7 +22,7 @@ class DropoutLoop {
         offsets_(std::make_shared<const Offsets>(desc)),
         probability_(probability) {}
 
-  void operator()(const Plan::Addresses& addresses, const Operands& operands) const {
+  void operator()(const PassPlan::Addresses& addresses, const Operands& operands) const {
     const DropoutMask mask(probability_, operands.seed);
     if (type_ == DataType::f32) {
       apply(mask, reinterpret_cast<const float*>(addresses[0]),

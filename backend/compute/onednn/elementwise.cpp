@@ -38,7 +38,7 @@ std::vector<Desc> joinable(const std::vector<Desc>& inputs) {
 
 /// Each input's gradient is a slice of the channels of the output's.
 void add_slices(Assembly& assembly, const std::vector<Desc>& pieces, const Desc& whole) {
-  Plan& plan = assembly.plan(Pass::backward_data);
+  PassPlan& plan = assembly.plan(Pass::backward_data);
   std::int64_t first_channel = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const MemoryDims dims = dims_of(pieces[i]);
@@ -123,7 +123,7 @@ void assemble_relu(Assembly& assembly) {
 }
 
 /// Uses the output in place of the ReLU's input: both are positive at the same elements.
-void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient) {
+void add_relu_backward(Assembly& assembly, PassPlan& plan, const Endpoint& gradient) {
   const Desc y = assembly.output().desc;
   plan.add(
       relu_backward(assembly.engine(), y, relu_forward(assembly.engine(), y)),
@@ -156,7 +156,7 @@ void assemble_sum_relu(Assembly& assembly) {
   const DType dtype = assembly.spec().dtype;
   const std::size_t elements = y.get_size() / element_bytes(dtype);
   assembly.plan(Pass::forward)
-      .add_loop(arguments, [=](const Plan::Addresses& tensors, const Operands& /*operands*/) {
+      .add_loop(arguments, [=](const PassPlan::Addresses& tensors, const Operands& /*operands*/) {
         const std::span<std::byte* const> inputs = std::span(tensors).subspan(1);
         if (dtype == DType::f32) {
           add_and_rectify(elements, inputs, tensors.front());

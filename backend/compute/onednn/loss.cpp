@@ -22,7 +22,7 @@ Index label_of(const Operands& operands, const LossShape& shape, Index n) {
 }
 
 /// `addresses`: log p, loss
-void pick_labels(const LossShape& shape, const Plan::Addresses& addresses,
+void pick_labels(const LossShape& shape, const PassPlan::Addresses& addresses,
                  const Operands& operands) {
   const auto* log_p = reinterpret_cast<const float*>(addresses[0]);
   auto* loss = reinterpret_cast<float*>(addresses[1]);
@@ -32,7 +32,7 @@ void pick_labels(const LossShape& shape, const Plan::Addresses& addresses,
 }
 
 /// `addresses`: log p, gradient of the input
-void differentiate(const LossShape& shape, float factor, const Plan::Addresses& addresses,
+void differentiate(const LossShape& shape, float factor, const PassPlan::Addresses& addresses,
                    const Operands& operands) {
   const auto* log_p = reinterpret_cast<const float*>(addresses[0]);
   auto* dx = reinterpret_cast<float*>(addresses[1]);
@@ -53,17 +53,17 @@ void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind) {
   const auto factor = static_cast<float>(kind.loss_weight / static_cast<double>(shape.images));
 
   assembly.set_output(plain(library_dims(output_dims(spec)), DataType::f32));
-  Plan& forward = assembly.plan(Pass::forward);
+  PassPlan& forward = assembly.plan(Pass::forward);
   forward.add(log_softmax_forward(assembly.engine(), features),
               {reads(DNNL_ARG_SRC, assembly.input()), writes(DNNL_ARG_DST, log_p)});
   forward.add_loop(
       {{reads(0, log_p), features}, {writes(1, assembly.output()), assembly.output().desc}},
-      [shape](const Plan::Addresses& addresses, const Operands& operands) {
+      [shape](const PassPlan::Addresses& addresses, const Operands& operands) {
         pick_labels(shape, addresses, operands);
       });
   assembly.plan(Pass::backward_data)
       .add_loop({{reads(0, log_p), features}, {writes(1, assembly.input_gradient()), features}},
-                [shape, factor](const Plan::Addresses& addresses, const Operands& operands) {
+                [shape, factor](const PassPlan::Addresses& addresses, const Operands& operands) {
                   differentiate(shape, factor, addresses, operands);
                 });
 }

@@ -65,9 +65,9 @@ void fill_with_noise(cudaStream_t stream, std::byte* memory, std::size_t bytes, 
   }
 }
 
-std::vector<Stretch> sampled_stretches(std::size_t elements) {
+std::vector<ElementRange> sampled_ranges(std::size_t elements) {
   if (elements <= stretch_count * stretch_elements) return {{0, elements}};
-  std::vector<Stretch> all;
+  std::vector<ElementRange> all;
   for (std::size_t i = 0; i < stretch_count; ++i) {
     all.push_back({(elements - stretch_elements) / (stretch_count - 1) * i, stretch_elements});
   }
@@ -79,7 +79,7 @@ std::vector<float> sample(cudaStream_t stream, const std::byte* memory, std::siz
                           DType dtype) {
   const std::size_t step = element_bytes(dtype);
   std::vector<std::byte> bytes;
-  for (const Stretch& each : sampled_stretches(elements)) {
+  for (const ElementRange& each : sampled_ranges(elements)) {
     const std::size_t before = bytes.size();
     bytes.resize(before + each.count * step);
     copy(stream, memory + each.first * step, bytes.data() + before, each.count * step);

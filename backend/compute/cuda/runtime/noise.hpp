@@ -23,14 +23,14 @@ void fill_with_noise(cudaStream_t stream, std::byte* memory, std::size_t bytes, 
                      std::uint64_t seed);
 
 /// A range of contiguous elements.
-struct Stretch {
+struct ElementRange {
   std::size_t first;
   std::size_t count;
 };
 
-/// Elements of a tensor that are sampled: all of a small tensor, otherwise 16 stretches of 4096.
+/// Elements of a tensor that are sampled: all of a small tensor, otherwise 16 ranges of 4096.
 /// The first begins it, the last ends it, and the others are equally spaced between.
-std::vector<Stretch> sampled_stretches(std::size_t elements);
+std::vector<ElementRange> sampled_ranges(std::size_t elements);
 
 /// Reads the sampled elements of a dense tensor on the device. Waits.
 std::vector<float> sample(cudaStream_t stream, const std::byte* memory, std::size_t elements,

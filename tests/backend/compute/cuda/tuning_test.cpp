@@ -185,7 +185,7 @@ TEST(Noise, ComesAgainAfterAPrimeNumberOfElements) {
 
 TEST(Stretches, AreAllOfASmallTensor) {
   for (const std::size_t elements : {1U, 1000U, 65536U}) {
-    const auto all = sampled_stretches(elements);
+    const auto all = sampled_ranges(elements);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].first, 0U);
     EXPECT_EQ(all[0].count, elements);
@@ -194,7 +194,7 @@ TEST(Stretches, AreAllOfASmallTensor) {
 
 TEST(Stretches, GoFromTheFirstElementToTheLastWithoutMeeting) {
   for (const std::size_t elements : {65537UL, 100000UL, 822083584UL}) {
-    const auto all = sampled_stretches(elements);
+    const auto all = sampled_ranges(elements);
     EXPECT_EQ(all.front().first, 0U);
     EXPECT_EQ(all.back().first + all.back().count, elements);
     for (std::size_t i = 1; i < all.size(); ++i) {

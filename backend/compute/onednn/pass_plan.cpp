@@ -1,4 +1,4 @@
-#include "backend/compute/onednn/plan.hpp"
+#include "backend/compute/onednn/pass_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace dlscale::backend::onednn_device {
 
 namespace {
 
-std::byte* address(Place place, const Operands& operands) {
+std::byte* address(OperandPlace place, const Operands& operands) {
   switch (place.role) {
     case Role::input:
       return operands.inputs[place.index].data;
@@ -43,7 +43,8 @@ Desc in_dims_of(const Desc& actual, const Desc& wanted) {
 
 }  // namespace
 
-void Plan::add(const dnnl::primitive_desc_base& primitive, const std::vector<Argument>& arguments) {
+void PassPlan::add(const dnnl::primitive_desc_base& primitive,
+                   const std::vector<Argument>& arguments) {
   Trailing trailing;
   PrimitiveCall call{dnnl::primitive(primitive.get()), {}, primitive.impl_info_str()};
   for (const Argument& argument : arguments) {
@@ -60,7 +61,7 @@ void Plan::add(const dnnl::primitive_desc_base& primitive, const std::vector<Arg
   append_trailing(trailing);
 }
 
-void Plan::add_loop(const std::vector<std::pair<Argument, Desc>>& arguments, Loop loop) {
+void PassPlan::add_loop(const std::vector<std::pair<Argument, Desc>>& arguments, Loop loop) {
   Trailing trailing;
   LoopCall call{{}, Addresses(arguments.size()), std::move(loop)};
   for (const auto& [argument, wanted] : arguments) {
@@ -70,7 +71,7 @@ void Plan::add_loop(const std::vector<std::pair<Argument, Desc>>& arguments, Loo
   append_trailing(trailing);
 }
 
-void Plan::add_reorder(const Endpoint& from, const Endpoint& to) {
+void PassPlan::add_reorder(const Endpoint& from, const Endpoint& to) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc reorder(context_->engine, from.desc, context_->engine,
@@ -86,13 +87,13 @@ void Plan::add_reorder(const Endpoint& from, const Endpoint& to) {
   append(std::move(call), "reorder");
 }
 
-Endpoint Plan::scratch(const Desc& desc) {
-  const Place place{Role::scratch, scratch_bytes_};
+Endpoint PassPlan::scratch(const Desc& desc) {
+  const OperandPlace place{Role::scratch, scratch_bytes_};
   scratch_bytes_ += aligned_bytes(desc);
   return {place, desc};
 }
 
-void Plan::run(const Operands& operands) {
+void PassPlan::run(const Operands& operands) {
   for (Binding& binding : bindings_) {
     std::byte* now = address(binding.place, operands);
     if (now == binding.bound) continue;
@@ -109,12 +110,12 @@ void Plan::run(const Operands& operands) {
   }
 }
 
-dnnl::memory Plan::bind(const Desc& desc, Place place) {
+dnnl::memory PassPlan::bind(const Desc& desc, OperandPlace place) {
   bindings_.push_back({dnnl::memory(desc, context_->engine, DNNL_MEMORY_NONE), place});
   return bindings_.back().memory;
 }
 
-dnnl::memory Plan::bind(const Argument& argument, const Desc& wanted, Trailing& trailing) {
+dnnl::memory PassPlan::bind(const Argument& argument, const Desc& wanted, Trailing& trailing) {
   const Endpoint& kept = argument.endpoint;
   const Desc seen = in_dims_of(kept.desc, wanted);
   if (same_memory(kept.desc, seen)) return bind(wanted, kept.place);
@@ -128,16 +129,16 @@ dnnl::memory Plan::bind(const Argument& argument, const Desc& wanted, Trailing& 
   return bind(wanted, between.place);
 }
 
-void Plan::append(Step step, const std::string& name) {
+void PassPlan::append(Step step, const std::string& name) {
   steps_.push_back(std::move(step));
   implementation_ += (implementation_.empty() ? "" : "+") + name;
 }
 
-void Plan::append_trailing(const Trailing& trailing) {
+void PassPlan::append_trailing(const Trailing& trailing) {
   for (const auto& [from, to] : trailing) add_reorder(from, to);
 }
 
-void Plan::execute(PrimitiveCall& call) const {
+void PassPlan::execute(PrimitiveCall& call) const {
   const dnnl_status_t status =
       dnnl_primitive_execute(call.primitive.get(), context_->stream.get(),
                              static_cast<int>(call.arguments.size()), call.arguments.data());
@@ -147,7 +148,7 @@ void Plan::execute(PrimitiveCall& call) const {
   }
 }
 
-void Plan::execute(LoopCall& call, const Operands& operands) {
+void PassPlan::execute(LoopCall& call, const Operands& operands) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     call.addresses[i] = static_cast<std::byte*>(call.arguments[i].get_data_handle());
   }

@@ -48,7 +48,7 @@ enum class Role {
   scratch,
 };
 
-struct Place {
+struct OperandPlace {
   Role role;
   std::size_t index = 0;  ///< index of the tensor, or of the first byte in state and scratch
 };
@@ -61,7 +61,7 @@ inline std::size_t aligned_bytes(const Desc& desc) {
 
 /// An operand in the order in which the network keeps it.
 struct Endpoint {
-  Place place;
+  OperandPlace place;
   Desc desc;
 };
 
@@ -84,13 +84,13 @@ inline Argument writes(int id, const Endpoint& endpoint) {
 /// The steps of one pass of an operation: primitives and loops of our own, with the reorders
 /// between the network's layouts and the primitives'. Everything is created once; run() only points
 /// the library's memory objects at the operands.
-class Plan {
+class PassPlan {
  public:
   /// A loop gets the addresses of its arguments, in their order.
   using Addresses = std::vector<std::byte*>;
   using Loop = std::function<void(const Addresses&, const Operands&)>;
 
-  explicit Plan(const Context& context) : context_(&context) {}
+  explicit PassPlan(const Context& context) : context_(&context) {}
 
   /// Appends a primitive; each argument is reordered to or from the primitive's layout.
   void add(const dnnl::primitive_desc_base& primitive, const std::vector<Argument>& arguments);
@@ -112,7 +112,7 @@ class Plan {
  private:
   struct Binding {
     dnnl::memory memory;
-    Place place;
+    OperandPlace place;
     std::byte* bound = nullptr;
   };
   struct PrimitiveCall {
@@ -129,7 +129,7 @@ class Plan {
   /// Reorders that must follow the current step.
   using Trailing = std::vector<std::pair<Endpoint, Endpoint>>;
 
-  dnnl::memory bind(const Desc& desc, Place place);
+  dnnl::memory bind(const Desc& desc, OperandPlace place);
   dnnl::memory bind(const Argument& argument, const Desc& wanted, Trailing& trailing);
   void append(Step step, const std::string& name);
   void append_trailing(const Trailing& trailing);
