@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 # Every other count is 0. The program's own words in app/ and the axes of bench/ are no errors.
-LIMITS = {"options in strings of bench": 5, "options in strings of regression": 14}
+LIMITS = {"options in strings of bench": 5, "options in strings of regression": 13}
 
 FRAGMENT = re.compile(r"^\s*///<? ?(Of|That|Those|Who|What|Which|With)\b")
 IS_NO = re.compile(r"\bis no (?!longer\b|more\b)")
