@@ -82,7 +82,8 @@ class CellRunner {
                       .variables = cell_variables(options_, cell, folder.string()),
                       .defaults = options_.launcher_settings,
                       .log = folder / log_file,
-                      .timeout_s = cell.timeout_s});
+                      .timeout_s = cell.timeout_s,
+                      .leftovers = Job::Leftovers::are_ended});
     } catch (const Interrupted&) {
       store_.give_up(cell);
       throw;

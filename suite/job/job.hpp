@@ -38,6 +38,9 @@ struct Job {
   std::filesystem::path log{};                                  ///< empty: this process's streams
   std::optional<double> timeout_s{};
   ChildOptions::Signals signals = ChildOptions::Signals::to_child;
+  /// Processes that a failed job leaves running. Only who holds the lock of its place may end them:
+  /// otherwise they may be those of another call.
+  enum class Leftovers { stay, are_ended } leftovers = Leftovers::stay;
 };
 
 /// How a job ended.
@@ -48,9 +51,9 @@ struct JobEnd {
   Conditions after;
 };
 
-/// Runs a job and waits for it. If it failed, the processes that it left running are ended. A
-/// signal of this process ends the job, too: then it throws Interrupted, also if the signal comes a
-/// little after the end of the job. Throws ConfigError if the job cannot be started.
+/// Runs a job and waits for it. A signal of this process ends the job, too: then it throws
+/// Interrupted, also if the signal comes a little after the end of the job. Throws ConfigError if
+/// the job cannot be started.
 JobEnd run_job(const Job& job);
 
 /// The place of a job `name` in `folder`: an absolute path that does not depend on the spelling of

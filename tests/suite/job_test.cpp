@@ -38,7 +38,8 @@ TEST(Job, LeavesNothingRunningWhereItFails) {
   const std::string file = (folder.path() / "process").string();
   const JobEnd end = run_job(
       {.command = {"sh", "-c", "setsid sleep 60 > /dev/null & echo $! > " + file + "; exit 3"},
-       .place = place_of(folder.path(), "a")});
+       .place = place_of(folder.path(), "a"),
+       .leftovers = Job::Leftovers::are_ended});
   EXPECT_EQ(end.exit.code, 3);
   const std::string process = first_line(file);
   ASSERT_NE(process, "");
