@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "app/cli/option_file.hpp"
-#include "app/cli/said_once.hpp"
+#include "app/cli/rank0_error.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/bench_output.hpp"
 #include "app/measure/bench_suite.hpp"
@@ -32,7 +32,7 @@
 #include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 
 namespace dlscale::app {
@@ -87,7 +87,7 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
                     const Session& session, const std::optional<RowShares>& shares) {
   ResultHeader header;
   header.benchmark = options.benchmark->name;
-  header.command = own_command();
+  header.command = this_command_line();
   header.run = options.values;
   header.run["ranks"] = std::to_string(context.communicator->size());
   header.run.insert_or_assign("comm", session.communicator_name());

@@ -19,7 +19,7 @@
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/result_paths.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "model/machine/machine.hpp"
 #include "report/comparison/attribution.hpp"
 #include "report/comparison/comparison_table.hpp"
@@ -66,7 +66,7 @@ std::vector<ResultFile> results_at(const std::string& path) {
               fmt::format("the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; "
                           "each may end in .gz), "
                           "so there is nothing to compare. Name another.",
-                          shown_text(path)));
+                          escape_for_terminal(path)));
 }
 
 ExitCode compare(const CompareOptions& options) {

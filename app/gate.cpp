@@ -19,7 +19,7 @@
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/system/process.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/gate/gate.hpp"
 #include "regression/rounds/commit_builds.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
@@ -78,7 +78,7 @@ Measure parse_measure(std::string_view word) {
   throw ConfigError(fmt::format(
       "--measure is \"{}\". Write results (result files of dlscale), google (JSON of Google "
       "Benchmark), wall (the time of the process) or auto.",
-      shown_text(word)));
+      escape_for_terminal(word)));
 }
 
 bool writes_out(const std::vector<std::string>& command) {
@@ -95,7 +95,7 @@ Measure measure_of(const GateOptions& options, const std::vector<std::string>& c
   throw ConfigError(fmt::format(
       "--measure {} needs a file to read, and the command \"{}\" has no placeholder for it. Write "
       "{{out}} where it names its output, as in \"dlscale bench gemm -o {{out}}\".",
-      options.measure, shown_text(command.back())));
+      options.measure, escape_for_terminal(command.back())));
 }
 
 Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
@@ -271,7 +271,7 @@ void describe(const Versions& versions, const GateOptions& options,
 ExitCode gate(GateOptions& options) {
   if (options.inconclusive != "pass" && options.inconclusive != "fail") {
     throw ConfigError(fmt::format("--inconclusive is \"{}\". Write pass or fail.",
-                                  shown_text(options.inconclusive)));
+                                  escape_for_terminal(options.inconclusive)));
   }
   options.session.check(document_like_a_gates());
   refuse_too_few(options.rounds);

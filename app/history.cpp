@@ -17,7 +17,7 @@
 #include "app/history/history_options.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/check/check.hpp"
 #include "regression/history/listing.hpp"
@@ -118,7 +118,7 @@ std::optional<history::Annotation> earlier(history::Store& store, const std::str
     if (!annotation.commit.starts_with(commit)) continue;
     if (found && found->commit != annotation.commit) {
       throw ConfigError(fmt::format("several alerts begin with \"{}\". Write more of the commit.",
-                                    shown_text(commit)));
+                                    escape_for_terminal(commit)));
     }
     found = annotation;
   }

@@ -18,11 +18,11 @@
 
 #include "app/cli/command_tree.hpp"
 #include "app/cli/completion.hpp"
-#include "app/cli/said_once.hpp"
+#include "app/cli/rank0_error.hpp"
 #include "backend/comm/communicator.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
 
 namespace {
 
@@ -70,7 +70,7 @@ ExitCode say_hello(Arguments words) {
 ///   __hello RANKS       a rank that dlscale doctor starts to test the launcher
 /// They take their arguments unchanged, with all quotes and dashes, before options are read.
 /// Returns nothing for any other command line. Throws Error.
-std::optional<ExitCode> answer_hidden(Arguments words) {
+std::optional<ExitCode> run_internal_command(Arguments words) {
   if (words.empty()) return std::nullopt;
   if (words.front() == "__completion") return write_completion(words);
   if (words.front() == "__hello") return say_hello(words);
@@ -97,7 +97,7 @@ ExitCode check_output(ExitCode code) {
 
 ExitCode run(const std::vector<std::string>& words) {
   try {
-    const auto answered = answer_hidden(words);
+    const auto answered = run_internal_command(words);
     return check_output(answered ? *answered : app::CommandTree().run(words));
   } catch (const Error& error) {
     return fail(error.code(), app::sentence_of(error));
@@ -122,7 +122,7 @@ ExitCode run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    own_program();  // record the path now, since a rebuild may replace the file during a suite
+    this_program();  // record the path now, since a rebuild may replace the file during a suite
     return static_cast<int>(run({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::bad_alloc&) {  // while making another error's sentence
     return static_cast<int>(fail_without_memory());

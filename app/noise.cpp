@@ -17,8 +17,8 @@
 #include "app/gate/gate_session.hpp"
 #include "core/base/error.hpp"
 #include "core/system/build_info.hpp"
-#include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
+#include "core/system/this_command_line.hpp"
 #include "core/text/suggest.hpp"
 #include "regression/gate/noise_study.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
@@ -81,7 +81,7 @@ std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
 Arm arm_of(const NoiseKernel& kernel, const std::string& name, int percent) {
   Arm arm;
   arm.name = name;
-  arm.command = {own_program().string(), "bench"};
+  arm.command = {this_program().string(), "bench"};
   arm.command.insert(arm.command.end(), kernel.words.begin(), kernel.words.end());
   // The minimum of fewer than ten repetitions is not reliable, and a study needs many runs.
   arm.command.insert(arm.command.end(),

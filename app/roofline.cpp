@@ -17,7 +17,7 @@
 #include "model/roofline/fit/kernel_fit.hpp"
 #include "model/roofline/kernels/measured_roofline.hpp"
 #include "report/kernels/kernel_study.hpp"
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/roofline_table.hpp"
 
 namespace dlscale::app {
@@ -138,7 +138,7 @@ ExitCode show_placed(const PlaceOptions& options) {
     }
   }
   if (placed.empty()) throw nothing_to_place(options.threads, unbounded);
-  options.output.write(report::placed_document(roofline, placed, peak, unbounded));
+  options.output.write(report::placed_kernels_document(roofline, placed, peak, unbounded));
   return ExitCode::ok;
 }
 

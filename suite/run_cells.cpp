@@ -16,12 +16,12 @@
 
 #include "core/config/config_path.hpp"
 #include "core/system/output.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/name_pattern.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
 #include "core/text/shell_words.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 #include "suite/cells/canary.hpp"
 #include "suite/cells/plan.hpp"
@@ -50,7 +50,7 @@ void check_tags(const Suite& suite, const CellOptions& options) {
     throw Error(
         ExitCode::nothing_measured,
         fmt::format("no cell of the suite {} has the tag \"{}\", so nothing is measured. {}",
-                    suite.name, shown_text(tag),
+                    suite.name, escape_for_terminal(tag),
                     tags.empty() ? "It has no tags: leave --tag out." : suggestion(tag, tags)));
   }
 }
@@ -104,7 +104,7 @@ Where find_place(const CellCall& call) {
     run.place.partition.nodes = run.allocation->nodes;
   }
   run.launcher_settings = launcher_settings();
-  run.program = own_program().string();
+  run.program = this_program().string();
   if (call.options.time_budget_s) run.budget_s = *call.options.time_budget_s;
   run.progress = ProgressLine::kind_for(call.quiet);
   return where;
@@ -200,20 +200,20 @@ void check_job_options(const Where& where, const CellOptions& options) {
     throw ConfigError(
         fmt::format("-J {} is for jobs of a scheduler, and the system {} has none. Name another "
                     "with --system, or leave it out.",
-                    shown_text(options.job_options.front()), where.system.name));
+                    escape_for_terminal(options.job_options.front()), where.system.name));
   }
   if (where.run.allocation) {
     throw ConfigError(
         fmt::format("-J {} would have no effect: this is inside of job {} already, whose options "
                     "are what they are. Leave it out.",
-                    shown_text(options.job_options.front()), where.run.allocation->job));
+                    escape_for_terminal(options.job_options.front()), where.run.allocation->job));
   }
   for (const std::string& line : job_option_lines(where.system.scheduler, options.job_options)) {
     if (!options.distribute.empty() && names_nodes(where.system.scheduler, line)) {
       throw ConfigError(
           fmt::format("-J names nodes (\"{}\"), and --distribute gives each job its own. Leave out "
                       "the one or the other.",
-                      shown_text(line)));
+                      escape_for_terminal(line)));
     }
   }
 }

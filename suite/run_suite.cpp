@@ -17,13 +17,13 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/numbers.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 #include "suite/definition/suite.hpp"
 #include "suite/run_cells.hpp"
+#include "suite/steps/remaining_steps.hpp"
 #include "suite/steps/run_steps.hpp"
-#include "suite/steps/steps_left.hpp"
 #include "suite/steps/suite_outputs.hpp"
 #include "suite/steps/suite_progress.hpp"
 
@@ -64,8 +64,9 @@ std::set<std::string> all_tags(const Suite& suite) {
   const std::vector<std::string> tags(known.begin(), known.end());
   for (const std::string& tag : wanted) {
     if (known.contains(tag)) continue;
-    throw Error(ExitCode::nothing_measured, fmt::format("no suite has the tag \"{}\". {}",
-                                                        shown_text(tag), suggestion(tag, tags)));
+    throw Error(ExitCode::nothing_measured,
+                fmt::format("no suite has the tag \"{}\". {}", escape_for_terminal(tag),
+                            suggestion(tag, tags)));
   }
   throw Error(ExitCode::nothing_measured,
               fmt::format("no suite, and no cell of one, has the tags {} together. Name fewer.",

@@ -122,7 +122,7 @@ class Trainer {
   /// Runs one iteration. Throws WrongResult if the loss is not finite, and exceptions of the loader
   /// or communication thread. A failed rank still takes part in the exchange of the iteration, so
   /// that the others do not block; the caller must inform them. It does not after a failure for
-  /// which leaves_ranks_apart() holds: a LibraryError, the type of every failure in an exchange.
+  /// which is_collective_failure() holds: a LibraryError, the type of every failure in an exchange.
   IterationRecord iterate();
   /// Starts the clock of the next iteration now, so that the caller's time since the last one is
   /// excluded.

@@ -146,7 +146,7 @@ std::vector<Transfer> Trainer::Impl::finish_exchange() {
 /// the caller must not communicate then.
 void Trainer::Impl::keep_in_step() {
   is_apart = true;
-  if (leaves_ranks_apart(std::current_exception())) return;
+  if (is_collective_failure(std::current_exception())) return;
   with_others([&] {
     // Messages of the last iteration may be in flight until the first of this one is posted.
     if (exchange && posted == 0) exchange->finish();

@@ -17,13 +17,13 @@
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_file.hpp"
 #include "app/cli/option_values.hpp"
+#include "app/cli/rank0_error.hpp"
 #include "app/cli/renamed.hpp"
-#include "app/cli/said_once.hpp"
 #include "app/cli/verb.hpp"
 #include "core/base/family.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/build_info.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::app {
@@ -47,7 +47,7 @@ std::string not_an_option(const CLI::App& command) {
   if (first == unknown.end()) return {};
   const std::string word = first->substr(0, first->find('='));
   const std::string what =
-      fmt::format("{} is not an option of {}.", shown_text(word), command.get_name());
+      fmt::format("{} is not an option of {}.", escape_for_terminal(word), command.get_name());
   if (word == "--config") return what + " Write it before the verb.";
   WordList names;
   for (const CLI::Option* option : command.get_options()) {
@@ -227,7 +227,7 @@ ExitCode CommandTree::run(const std::vector<std::string>& typed) {
       root_->exit(error);
       return ExitCode::ok;
     }
-    say_for_all_ranks(usage_sentence(*root_, error));
+    print_on_rank0(usage_sentence(*root_, error));
     return ExitCode::bad_input;
   } catch (const ConfigError& error) {
     throw ConfigError(in_typed_words(called_command(*root_), error.what()));

@@ -13,7 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
@@ -93,7 +93,7 @@ std::vector<OutputPlace> DocumentOutput::places() const {
     throw ConfigError(
         fmt::format("--format {} would have no effect: every -o names a format of its own. Leave "
                     "it out, or add -o - to see the answer, too.",
-                    shown_text(format_)));
+                    escape_for_terminal(format_)));
   }
   for (OutputPlace& place : places) {
     if (place.format.empty()) place.format = format_;
@@ -130,10 +130,10 @@ std::vector<OutputPlace> FurtherForms::places() const {
         place.format.empty()
             ? fmt::format(
                   "--write {} names no format. Write FORMAT=FILE, where FORMAT is one of: {}.",
-                  shown_text(text), fmt::join(format_names(), ", "))
+                  escape_for_terminal(text), fmt::join(format_names(), ", "))
             : fmt::format("--write {} is standard output, where the answer is printed already. "
                           "Name a file, or choose the format of what is printed with --format.",
-                          shown_text(text)));
+                          escape_for_terminal(text)));
   }
   refuse_shared_places("--write", places);
   return places;
@@ -145,7 +145,7 @@ void FurtherForms::check() const {
     if (problem == 0) continue;
     throw ConfigError(fmt::format(
         "--write {}={}: it cannot be written there ({}). Name another file, or free space there.",
-        place.format, shown_text(place.path), std::strerror(problem)));
+        place.format, escape_for_terminal(place.path), std::strerror(problem)));
   }
 }
 
@@ -190,23 +190,23 @@ OutputPlace parse_place(std::string_view option, const std::string& text) {
     const std::vector<std::string> nearest = nearest_first(word, names);
     if (nearest.empty() || !is_nearly(word, nearest.front())) {
       if (equals + 1 < text.size()) return {.format = "", .path = text};
-      throw ConfigError(
-          fmt::format("{0} {1}: \"{2}\" is not a format, and no file stands behind the =. Write "
-                      "FORMAT=FILE, or ./{1} for a file of that name. Formats: {3}.",
-                      option, shown_text(text), shown_text(word), fmt::join(names, ", ")));
+      throw ConfigError(fmt::format(
+          "{0} {1}: \"{2}\" is not a format, and no file stands behind the =. Write "
+          "FORMAT=FILE, or ./{1} for a file of that name. Formats: {3}.",
+          option, escape_for_terminal(text), escape_for_terminal(word), fmt::join(names, ", ")));
     }
     throw ConfigError(fmt::format(
         "{0} {1}: \"{2}\" is not a format, and nearly the name of one. Write {3}={4}, or ./{1} for "
         "a file of that name. Formats: {5}.",
-        option, shown_text(text), shown_text(word), nearest.front(),
-        shown_text(text.substr(equals + 1)), fmt::join(names, ", ")));
+        option, escape_for_terminal(text), escape_for_terminal(word), nearest.front(),
+        escape_for_terminal(text.substr(equals + 1)), fmt::join(names, ", ")));
   }
   const std::string path = text.substr(equals + 1);
   if (!path.empty()) return {.format = word, .path = path};
   throw ConfigError(fmt::format(
       "{0} {1} names a format and no file. Write a file or - behind the =, or ./{1} for a file of "
       "that name.",
-      option, shown_text(text)));
+      option, escape_for_terminal(text)));
 }
 
 bool same_place(const fs::path& a, const fs::path& b) {
@@ -225,7 +225,7 @@ void refuse_shared_places(std::string_view option, std::span<const OutputPlace> 
       throw ConfigError(
           fmt::format("{0} names {1} twice, so that one form of the answer would overwrite or "
                       "follow the other. Name another file.",
-                      option, shown_text(place_text(places[j]))));
+                      option, escape_for_terminal(place_text(places[j]))));
     }
   }
 }

@@ -13,7 +13,7 @@
 #include "app/cli/command_tree.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/renamed.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::app {
@@ -37,7 +37,7 @@ CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {
     for (const CLI::App* below : commands_below(*command)) known.push_back(below->get_name());
     if (std::ranges::find(known, word) == known.end()) {
       refuse(fmt::format("the section [{}] is not a command. {}",
-                         shown_text(fmt::format("{}", fmt::join(item.parents, "."))),
+                         escape_for_terminal(fmt::format("{}", fmt::join(item.parents, "."))),
                          suggestion(word, known)));
     }
     command = command->get_subcommand(word);
@@ -55,12 +55,12 @@ const CLI::Option& option_of(const CLI::App& command, const CLI::ConfigItem& ite
     if (std::ranges::find(own, item.name) != own.end()) return *option;
     known.insert(known.end(), own.begin(), own.end());
   }
-  refuse(fmt::format("{} is not an option of {}. {}", shown_text(item.fullname()),
+  refuse(fmt::format("{} is not an option of {}. {}", escape_for_terminal(item.fullname()),
                      command.get_name(), suggestion(item.name, known)));
 }
 
 void check_values(const CLI::Option& option, const CLI::ConfigItem& item) {
-  const std::string key = shown_text(item.fullname());
+  const std::string key = escape_for_terminal(item.fullname());
   if (!takes_value(option)) {
     const bool is_flag = item.inputs == Names{"true"} || item.inputs == Names{"false"};
     if (!is_flag) refuse(fmt::format("{} is there or not. Write true or false", key));
@@ -90,7 +90,8 @@ class OptionFile : public CLI::ConfigTOML {
       if (is_mark(item)) continue;
       check_values(option_of(command, item), item);
       if (there.insert(item.fullname()).second) continue;
-      refuse(fmt::format("{} stands there twice. Write it once", shown_text(item.fullname())));
+      refuse(fmt::format("{} stands there twice. Write it once",
+                         escape_for_terminal(item.fullname())));
     }
     std::erase_if(read, is_mark);
     return read;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -59,7 +59,7 @@ void refuse_empty_item(const CLI::Option& option, std::string_view list) {
   throw CLI::ValidationError(fmt::format(
       "{} is \"{}\", with nothing between, before or behind a comma. Write each value, or leave "
       "the comma out",
-      option.get_name(), shown_text(list)));
+      option.get_name(), escape_for_terminal(list)));
 }
 
 void refuse_empty_items(const CLI::App& command, std::span<const std::string> words) {

@@ -8,7 +8,7 @@
 #include <array>
 #include <set>
 
-#include "app/cli/said_once.hpp"
+#include "app/cli/rank0_error.hpp"
 
 namespace dlscale::app {
 namespace {

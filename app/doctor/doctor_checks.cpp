@@ -20,8 +20,8 @@
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/input_file.hpp"
-#include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
+#include "core/system/this_command_line.hpp"
 #include "core/text/numbers.hpp"
 #include "suite/launch/launch_command.hpp"
 
@@ -186,7 +186,7 @@ Finding hello_of_ranks(const std::string& program) {
       "the MPI that this program was built with.",
       program, DLSCALE_MPIEXEC_RANKS);
   const auto answer =
-      ask({program, DLSCALE_MPIEXEC_RANKS, "2", own_program().string(), "__hello", "2"},
+      ask({program, DLSCALE_MPIEXEC_RANKS, "2", this_program().string(), "__hello", "2"},
           suite::launcher_settings());
   if (!answer) return {"launcher", missing, program + " cannot be started", advice};
   const auto& [exit, text] = *answer;

@@ -19,9 +19,9 @@
 #include "core/base/interrupt.hpp"
 #include "core/system/environment.hpp"
 #include "core/system/output.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
-#include "core/text/shown_text.hpp"
 #include "report/format/format.hpp"
 
 namespace dlscale::app {
@@ -39,10 +39,10 @@ bool is_open(const GateMetric& metric) {
 std::string short_name(const GateMetric& metric) {
   constexpr std::size_t most = 32;
   const std::string& key = metric.key;
-  if (key.size() <= most) return shown_text(key);
+  if (key.size() <= most) return escape_for_terminal(key);
   std::size_t from = key.size() - most + 3;
   while (from < key.size() && (key[from] & 0xC0) == 0x80) ++from;  // do not cut a UTF-8 character
-  return fmt::format("...{}", shown_text(key.substr(from)));
+  return fmt::format("...{}", escape_for_terminal(key.substr(from)));
 }
 
 std::string effect_of(const GateMetric& metric) {

@@ -14,7 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/results/result_paths.hpp"
 #include "core/system/output.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/history/git_command.hpp"
 #include "regression/history/run.hpp"
@@ -44,7 +44,7 @@ history::Facts facts_of(const std::vector<std::string>& words, const char* optio
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw ConfigError(fmt::format("{} {} is not a fact. Write {} NAME=VALUE.", option,
-                                    shown_text(word), option));
+                                    escape_for_terminal(word), option));
     }
     facts[word.substr(0, equals)] = word.substr(equals + 1);
   }
@@ -63,7 +63,7 @@ void look_up(history::RunOptions& run, const AddOptions& options) {
   const std::size_t space = found.text.find(' ');
   if (found.code != 0 || space == std::string::npos) {
     throw ConfigError(fmt::format("{} is not a commit of {}. See git log there.",
-                                  shown_text(options.commit), options.repository));
+                                  escape_for_terminal(options.commit), options.repository));
   }
   run.commit = found.text.substr(0, space);
   if (!run.time) run.time = std::stoll(found.text.substr(space + 1));

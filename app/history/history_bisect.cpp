@@ -19,10 +19,10 @@
 #include "app/history/history_options.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
-#include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
+#include "core/system/this_command_line.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/shell_words.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/check/check.hpp"
 #include "regression/history/git_command.hpp"
 
@@ -60,7 +60,7 @@ void expect_one_rank(const history::SeriesKey& key) {
       "{} was measured on {} ranks, and its run recorded the command of one of them without the "
       "launcher, so that it would measure one rank alone. Write what launches them after --, such "
       "as -- run SUITE with a suite of so many ranks.",
-      shown_text(key.name()), shown_text(ranks->second)));
+      escape_for_terminal(key.name()), escape_for_terminal(ranks->second)));
 }
 
 /// The command that measured the new level, as the run recorded it.
@@ -87,7 +87,7 @@ void expect_commit(const history::GitCommand& git, const std::string& commit) {
   const bool dirty = commit.ends_with("-dirty");
   if (!dirty && git.run({"cat-file", "-e", commit + "^{commit}"}).code == 0) return;
   throw ConfigError(fmt::format(
-      "{} {}, so git cannot bisect from or to it. {}", shown_text(commit),
+      "{} {}, so git cannot bisect from or to it. {}", escape_for_terminal(commit),
       dirty ? "was measured with local changes" : "is not a commit of " + git.folder().string(),
       dirty ? "Measure commits." : "Name their repository with --repository."));
 }
@@ -96,7 +96,7 @@ void expect_commit(const history::GitCommand& git, const std::string& commit) {
 /// itself ends the bisection. `record` is a command that stores the gate's exit code, $code.
 std::string step(const std::string& base, const std::vector<std::string>& command, double margin,
                  std::string_view record) {
-  const std::vector<std::string> words = own_command();
+  const std::vector<std::string> words = this_command_line();
   const std::string program = words.empty() ? "dlscale" : words.front();
   const std::string here = program.find('/') == std::string::npos
                                ? program
@@ -205,7 +205,7 @@ ExitCode bisect(const BisectOptions& options) {
     throw ConfigError(fmt::format(
         "nothing became slower with {}, and the gate tells git which commits are "
         "slower. Name an alert of a regression, or compare two commits by dlscale gate.",
-        shown_text(alert.commit)));
+        escape_for_terminal(alert.commit)));
   }
   const history::GitCommand git(options.repository);
   expect_commit(git, alert.before);
@@ -221,10 +221,11 @@ ExitCode bisect(const BisectOptions& options) {
   const char* record = options.execute ? record_code : "";
   const std::string script = step(alert.before, command, change / 2, record);
   if (options.execute) return execute(git, alert, script);
-  write_output("-", fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
-                                "git bisect run sh -c {}\ngit bisect reset\n",
-                                commits, shown_text(alert.commit), shell_word(alert.commit),
-                                shell_word(alert.before), shell_word(script)));
+  write_output("-",
+               fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
+                           "git bisect run sh -c {}\ngit bisect reset\n",
+                           commits, escape_for_terminal(alert.commit), shell_word(alert.commit),
+                           shell_word(alert.before), shell_word(script)));
   return ExitCode::ok;
 }
 

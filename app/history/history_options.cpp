@@ -13,8 +13,8 @@
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/name_pattern.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/comparison/attribution.hpp"
 
@@ -47,7 +47,7 @@ regression::history::Store HistoryOptions::open() const {
     throw ConfigError(
         fmt::format("\"{}\" is not a folder, and a history is one. Check its branch out with git "
                     "worktree add FOLDER BRANCH, and name that folder.",
-                    shown_text(store)));
+                    escape_for_terminal(store)));
   }
   return regression::history::Store(store);
 }

@@ -64,14 +64,14 @@ bool is_convolution(const Measurement& measurement) {
 
 /// Whether it is a convolution whose stages are known only as the papers describe them.
 bool is_nominal(const Measurement& measurement) {
-  const auto method = lowering::method_of(measurement.implementation);
+  const auto method = convolution::method_of(measurement.implementation);
   return is_convolution(measurement) && method &&
-         lowering::is_nominal(*method, lowering::blocking_of(measurement.axis("backend")));
+         convolution::is_nominal(*method, convolution::blocking_of(measurement.axis("backend")));
 }
 
 /// Whether the ceilings of the processor bound it, and its work is known.
 bool is_bounded(const Measurement& measurement) {
-  const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
+  const bool keeps_filters = convolution::with_kept_filters(measurement.implementation).has_value();
   return !model::on_device(measurement) && !keeps_filters &&
          model::is_bounded(measurement.axis("cache")) && !is_nominal(measurement);
 }

@@ -21,9 +21,9 @@ std::string size_text(const Fact<Bytes>& fact) {
   return fact.is_none() ? "none" : to_text(fact.value());
 }
 
-class Following {
+class FrameworkDefaults {
  public:
-  Following(const FrameworkProfile& profile, const FrameworkQuestion& question)
+  FrameworkDefaults(const FrameworkProfile& profile, const FrameworkQuestion& question)
       : profile_(profile), question_(question), typed_(question.typed) {}
 
   FrameworkChoice choice() {
@@ -129,14 +129,14 @@ class Following {
   std::vector<std::string> unknown_;
 };
 
-void Following::refuse_gradients(std::string_view why) const {
+void FrameworkDefaults::refuse_gradients(std::string_view why) const {
   throw ConfigError(
       fmt::format("--framework {}: {}. Ask for --synchronisation all_reduce, to predict its other "
                   "properties with all-reduces, or for another framework.",
                   profile_.id, why));
 }
 
-void Following::follow_gradients() {
+void FrameworkDefaults::follow_gradients() {
   if (!profile_.gradients.is_stated()) {
     note_unknown("gradients", profile_.gradients, is_typed(value_options::synchronisation));
     return;
@@ -175,7 +175,7 @@ void Following::follow_gradients() {
   set("gradients", shown, value_options::synchronisation, {Synchronisation::parameter_server});
 }
 
-void Following::follow_schedule() {
+void FrameworkDefaults::follow_schedule() {
   if (typed_.schedules) {
     schedules_ = *typed_.schedules;
     if (profile_.schedule.is_stated() && schedules_ != std::vector{profile_.schedule.value()}) {
@@ -195,7 +195,7 @@ void Following::follow_schedule() {
 }
 
 /// Translates groups into buckets that hold all gradients, or the group's part of them.
-void Following::follow_groups() {
+void FrameworkDefaults::follow_groups() {
   if (!profile_.groups.is_stated()) return;
   const int messages = profile_.groups.value();
   const bool after_backward =
@@ -218,7 +218,7 @@ void Following::follow_groups() {
 }
 
 template <class Q>
-void Following::follow_size(const Setting<Q>& setting, const Fact<Q>& fact) {
+void FrameworkDefaults::follow_size(const Setting<Q>& setting, const Fact<Q>& fact) {
   if (!fact.is_stated()) {
     note_unknown(setting.property, fact, !setting.has_effect || is_typed(setting.option));
     return;
@@ -231,7 +231,7 @@ void Following::follow_size(const Setting<Q>& setting, const Fact<Q>& fact) {
   }
 }
 
-void Following::follow_sizes() {
+void FrameworkDefaults::follow_sizes() {
   const bool buckets = any_schedule(has_buckets);
   const bool packs = has_schedule(Schedule::horovod);
   if (question_.sizes_of_buckets) {
@@ -249,7 +249,7 @@ void Following::follow_sizes() {
 }
 
 /// Sets the first bucket. An explicit --bucket without --first-bucket is the size of all buckets.
-void Following::follow_first_bucket(bool buckets) {
+void FrameworkDefaults::follow_first_bucket(bool buckets) {
   if (is_typed(value_options::bucket)) return;
   follow_size<Bytes>({"first_bucket", value_options::first_bucket, buckets}, profile_.first_bucket);
   if (!buckets || !profile_.first_bucket.is_unknown() || !profile_.bucket.is_stated()) return;
@@ -258,7 +258,7 @@ void Following::follow_first_bucket(bool buckets) {
 }
 
 /// Converts the credit from bytes to parts.
-void Following::follow_credit() {
+void FrameworkDefaults::follow_credit() {
   const bool priority = has_schedule(Schedule::priority);
   if (!profile_.credit.is_stated()) {
     note_unknown("credit", profile_.credit, !priority || is_typed(value_options::credit));
@@ -279,7 +279,7 @@ void Following::follow_credit() {
       value_options::credit, static_cast<int>(parts));
 }
 
-void Following::follow_sharding() {
+void FrameworkDefaults::follow_sharding() {
   if (!by_server()) return;
   if (!profile_.sharding.is_stated()) {
     note_unknown("sharding", profile_.sharding, is_typed(value_options::sharding));
@@ -297,7 +297,7 @@ void Following::follow_sharding() {
 
 /// Sets the transport of servers; all-reduces have none. Messages to servers by a library without
 /// its own model are collectives, as follow_libraries() says.
-void Following::follow_transport() {
+void FrameworkDefaults::follow_transport() {
   if (!by_server() || !profile_.between_nodes.is_stated() ||
       profile_.between_nodes.value() != GradientLibrary::grpc) {
     return;
@@ -306,7 +306,7 @@ void Following::follow_transport() {
       {Transport::grpc});
 }
 
-bool Following::calls_servers() const {
+bool FrameworkDefaults::calls_servers() const {
   if (!by_server()) return false;
   if (typed_.transports) {
     return std::ranges::any_of(*typed_.transports,
@@ -316,7 +316,7 @@ bool Following::calls_servers() const {
          profile_.between_nodes.value() == GradientLibrary::grpc;
 }
 
-void Following::follow_callers() {
+void FrameworkDefaults::follow_callers() {
   if (!by_server()) return;
   if (!profile_.callers.is_stated()) {
     note_unknown("callers", profile_.callers, is_typed(value_options::callers));
@@ -331,7 +331,7 @@ void Following::follow_callers() {
   }
 }
 
-void Following::follow_libraries() {
+void FrameworkDefaults::follow_libraries() {
   const auto is_nccl = [](const Fact<GradientLibrary>& fact) {
     return fact.is_stated() && fact.value() == GradientLibrary::nccl;
   };
@@ -359,7 +359,7 @@ void Following::follow_libraries() {
   }
 }
 
-void Following::follow_input_copy() {
+void FrameworkDefaults::follow_input_copy() {
   if (!profile_.input_copy.is_stated()) {
     note_unknown("input_copy", profile_.input_copy, is_typed(value_options::input_copy));
     return;
@@ -375,7 +375,7 @@ void Following::follow_input_copy() {
       copy);
 }
 
-void Following::follow_launch() {
+void FrameworkDefaults::follow_launch() {
   if (!profile_.launch.is_stated()) {
     note_unknown("launch", profile_.launch, is_typed(value_options::launch));
     return;
@@ -392,7 +392,7 @@ void Following::follow_launch() {
   set("launch", fmt::format("{} ({})", shown, launch_name(launch)), value_options::launch, launch);
 }
 
-void Following::follow_negotiation() {
+void FrameworkDefaults::follow_negotiation() {
   note_unknown("negotiation", profile_.negotiation);
   if (!profile_.negotiation.is_stated()) return;
   const std::string shown = to_text(profile_.negotiation);
@@ -406,7 +406,7 @@ void Following::follow_negotiation() {
 }
 
 /// Notes the place of updates: the owners of parameters, or all ranks if there are no owners.
-void Following::follow_update() {
+void FrameworkDefaults::follow_update() {
   note_unknown("update_on", profile_.update_on);
   if (!profile_.update_on.is_stated()) return;
   const bool server = profile_.update_on.value() == UpdatePlace::server;
@@ -424,7 +424,7 @@ void Following::follow_update() {
   }
 }
 
-std::vector<std::string> Following::notes() const {
+std::vector<std::string> FrameworkDefaults::notes() const {
   const std::string place =
       fmt::format("configs/frameworks/{} ({} {})", profile_.id, profile_.name, profile_.versions);
   std::vector<std::string> all{told_.empty()
@@ -446,7 +446,7 @@ std::vector<std::string> Following::notes() const {
 FrameworkChoice framework_choice(const FrameworkProfile& profile,
                                  const FrameworkQuestion& question) {
   EXPECT(question.cluster != nullptr);
-  return Following(profile, question).choice();
+  return FrameworkDefaults(profile, question).choice();
 }
 
 }  // namespace dlscale::app

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "model/machine/machine.hpp"
 
@@ -49,7 +49,7 @@ const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profi
   }
   if (!name.empty() && !of_that_name.empty()) {
     throw ConfigError(fmt::format("--framework {} is none of {}. Name one of them.",
-                                  shown_text(text), fmt::join(of_that_name, ", ")));
+                                  escape_for_terminal(text), fmt::join(of_that_name, ", ")));
   }
   std::string near = suggestion(text, ids);
   if (!near.starts_with("Did")) {
@@ -61,7 +61,7 @@ const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profi
     }
   }
   throw ConfigError(fmt::format("--framework {} is not a profile in configs/frameworks. {}",
-                                shown_text(text), near));
+                                escape_for_terminal(text), near));
 }
 
 Bytes gradients_of(const Network& network) {

@@ -14,9 +14,9 @@
 #include "core/base/error.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/sgd_iter/messages/asked_all_reduce.hpp"
-#include "model/what_if/other_device.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/what_if/stated_inputs.hpp"
+#include "model/what_if/with_device.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -133,7 +133,7 @@ std::vector<std::string> WhatIfOptions::apply(model::Machine& machine, DType dty
   }
   machine = model::with_stated_inputs(std::move(machine), inputs, notes);
   if (sharp) {
-    machine.all_reduce_asked = model::adding_switches;
+    machine.all_reduce_override = model::adding_switches;
     notes.emplace_back(
         "switches that add, between nodes: needs InfiniBand switches with SHARP (streaming, as of "
         "HDR) and a library that asks them to (NCCL's CollNet, HPC-X)");

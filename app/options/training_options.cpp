@@ -11,11 +11,11 @@
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/run/run.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/quantity_text.hpp"
-#include "core/text/shown_text.hpp"
-#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -98,8 +98,8 @@ void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) 
         cluster.name));
   }
   if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
-  if (machine.fitted || !is_rule) machine.all_reduce_asked = wanted;
-  if (!is_rule) model::check_asked_all_reduce(wanted);
+  if (machine.fitted || !is_rule) machine.all_reduce_override = wanted;
+  if (!is_rule) model::check_all_reduce_override(wanted);
   if (wanted != "nccl" || cluster.nccl) return;
   throw ConfigError(fmt::format(
       "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
@@ -232,7 +232,7 @@ void TrainingOptions::declare_training(CLI::App& verb) {
             fmt::format("Algorithm of all-reduces by its closed form: {}; nccl, by the cost "
                         "model of NCCL; quickest, by data sheets alone (default: as "
                         "measured, else the rule of the cluster)",
-                        fmt::join(model::asked_all_reduces(), ", ")))
+                        fmt::join(model::all_reduce_overrides(), ", ")))
       ->type_name("ALGORITHM");
   verb.add_option_function<std::string>(
           "--fuse", [this](const std::string& text) { run.fuse_relu = parse_fusion(text); },
@@ -312,7 +312,7 @@ std::int64_t counted_images(std::string_view option, std::string_view text) {
   if (error == std::errc() && stop == end && images >= 1 && images <= most) return images;
   throw ConfigError(
       fmt::format("{} is \"{}\" (images are counted). Write one whole number from 1 to {}.", option,
-                  shown_text(text), most));
+                  escape_for_terminal(text), most));
 }
 
 std::optional<std::int64_t> GlobalBatchOption::find() const {

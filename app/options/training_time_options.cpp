@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/quantity_text.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::app {
@@ -137,7 +137,7 @@ double number_of(std::string_view text, std::string_view whole) {
   throw ConfigError(
       fmt::format("--epochs-at has \"{}\" (a global batch and the epochs it took, both above 0). "
                   "Write, for example, 8192=64.",
-                  shown_text(whole)));
+                  escape_for_terminal(whole)));
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ const model::TrainingTarget& find_target(std::string_view name, std::string_view
   throw ConfigError(fmt::format(
       "--target {} is not a training whose epochs by batch are known. {} Or state them: "
       "--epochs 90.",
-      shown_text(name), suggestion(name, target_names())));
+      escape_for_terminal(name), suggestion(name, target_names())));
 }
 
 }  // namespace dlscale::app

@@ -23,7 +23,7 @@
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -33,7 +33,7 @@ using backend::Communicator;
 Measurement nothing_to_send(const std::string& collective) {
   return unsupported(
       Unsupported(fmt::format("{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 {}",
-                              collective, fmt::join(own_command(), " "))));
+                              collective, fmt::join(this_command_line(), " "))));
 }
 
 /// Size of the rotated buffers, and warnings about it.

@@ -11,7 +11,7 @@
 #include "bench/engine/benchmark.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {

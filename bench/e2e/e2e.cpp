@@ -16,11 +16,11 @@
 #include "bench/engine/benchmark.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
 #include "core/network/network.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -90,7 +90,7 @@ std::shared_ptr<ProfileFile> make_profile(const Context& context) {
         fmt::format("{} {} would stay empty: 1 rank sends nothing. Leave it out, or start several "
                     "ranks: mpirun "
                     "-n 2 {}",
-                    option_name("profile"), path, fmt::join(own_command(), " ")));
+                    option_name("profile"), path, fmt::join(this_command_line(), " ")));
   }
   std::map<std::string, std::string> options = context.values;
   options["ranks"] = std::to_string(context.communicator->size());

@@ -15,7 +15,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/output_file.hpp"
-#include "core/system/own_command.hpp"
+#include "core/system/this_command_line.hpp"
 #include "train/data/random.hpp"
 
 namespace dlscale::bench {
@@ -104,7 +104,7 @@ void ProfileFile::open(const std::map<std::string, std::string>& libraries) {
   refuse_shared_output(path_, fmt::format("{} {}", option_name("profile"), path_.string()));
   ResultHeader header;
   header.benchmark = profile_benchmark;
-  header.command = own_command();
+  header.command = this_command_line();
   header.run = options_;
   header.run["build"] = build_id();
   header.environment = capture_environment();

@@ -40,7 +40,7 @@ JointEnd run_jointly(backend::Communicator& communicator, const std::function<vo
     wrong_answer = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
-    if (leaves_ranks_apart(failure)) throw;
+    if (is_collective_failure(failure)) throw;
   }
   std::array<double, 3> signs{static_cast<double>(pending_signal()), wrong_answer ? 1.0 : 0.0,
                               static_cast<double>(backend::exit_code_of(failure))};

@@ -20,7 +20,7 @@ struct JointEnd {
 };
 
 /// Runs `work` on this rank and shares its outcome, so that no rank continues alone. An exception
-/// of `work` must leave the ranks in step, unless leaves_ranks_apart() holds for it: that one is
+/// of `work` must leave the ranks in step, unless is_collective_failure() holds for it: that one is
 /// rethrown at once, without a message to the others. Exceptions of this rank other than
 /// WrongResult are rethrown; if only another rank had one, throws as throw_if_ended() does.
 /// Collective: one small all-reduce, more only after a failure.

@@ -10,7 +10,7 @@
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
@@ -50,7 +50,7 @@ ExtraWork parse_extra_work(std::string_view text) {
     throw ConfigError(fmt::format(
         "{} is \"{}\" (it is done in whole runs of a hundred). Write a whole number of percent "
         "from 0 to 100, such as 5%.",
-        option_name(extra_work_axis), shown_text(text)));
+        option_name(extra_work_axis), escape_for_terminal(text)));
   }
   return {.runs = 100 + percent, .counted = 100};
 }

@@ -94,7 +94,7 @@ class Rounds {
       work();
     } catch (...) {
       failure_ = std::current_exception();
-      if (leaves_ranks_apart(failure_)) throw;
+      if (is_collective_failure(failure_)) throw;
     }
   }
 

@@ -39,10 +39,10 @@ void add_once(const GemmShape& product, std::vector<GemmShape>& all) {
 void add_products(const ConvolutionShape& shape, Cut cut, std::vector<GemmShape>& all) {
   for (const Pass pass : passes) {
     if (cut == Cut::whole) {
-      add_once(lowering::whole_product(shape, pass), all);
+      add_once(convolution::whole_product(shape, pass), all);
       continue;
     }
-    for (const auto& [product, count] : lowering::lowered_products(shape, pass))
+    for (const auto& [product, count] : convolution::lowered_products(shape, pass))
       add_once(product, all);
   }
 }

@@ -105,7 +105,7 @@ class Runner {
       measurement = measure(cell, repetition);
     } catch (...) {
       failure_ = std::current_exception();
-      is_apart_ = leaves_ranks_apart(failure_);
+      is_apart_ = is_collective_failure(failure_);
     }
     if (is_apart_) return leave_out(state);
     ending_ = agree(sampler_.communicator(), failure_);

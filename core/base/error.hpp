@@ -72,7 +72,7 @@ struct Interrupted : Error {
 /// that the others are still in. They never reach the call that would report the failure, so the
 /// rank must not make any. It lets the failure unwind, its links are broken off, and the watchdog
 /// ends the others. Other errors occur before or after a call, and the next call reports them.
-inline bool leaves_ranks_apart(const std::exception_ptr& failure) {
+inline bool is_collective_failure(const std::exception_ptr& failure) {
   if (!failure) return false;
   try {
     std::rethrow_exception(failure);

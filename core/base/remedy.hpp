@@ -10,7 +10,7 @@ namespace dlscale {
 /// A job of the program that would remove the cause of an error.
 enum class Job { measure, make_data_set };
 
-/// A job with its values. app/cli/said_once.cpp turns it into a command, since only the program
+/// A job with its values. app/cli/rank0_error.cpp turns it into a command, since only the program
 /// knows its options.
 struct Remedy {
   Job job = Job::measure;

@@ -96,6 +96,6 @@ constexpr FlopsPerSecond operator""_TFLOPps(long double v) {
 
 /// Upper limit of a plausible time in seconds. A longer written or measured time is a typing error
 /// or damage, and results computed from it may not be finite.
-inline constexpr double longest_time_s = 1e12;
+inline constexpr double max_plausible_time_s = 1e12;
 
 }  // namespace dlscale

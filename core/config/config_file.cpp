@@ -14,7 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -36,7 +36,7 @@ std::string_view type_word(const YAML::Node& node) {
 }
 
 std::string shown(const YAML::Node& node) {
-  return node.IsScalar() ? fmt::format("\"{}\"", shown_text(node.Scalar()))
+  return node.IsScalar() ? fmt::format("\"{}\"", escape_for_terminal(node.Scalar()))
                          : std::string(type_word(node));
 }
 
@@ -100,7 +100,8 @@ YAML::Node parse_file(const std::filesystem::path& file) {
                     file.string(), error.mark.line + 1, error.depth()));
   } catch (const YAML::Exception& error) {
     throw ConfigError(fmt::format("{}:{}: this is not YAML ({}). Check indentation and brackets.",
-                                  file.string(), error.mark.line + 1, shown_text(error.msg)));
+                                  file.string(), error.mark.line + 1,
+                                  escape_for_terminal(error.msg)));
   }
 }
 
@@ -123,8 +124,9 @@ struct ConfigMap::Contents {
   }
 
   [[nodiscard]] std::string where(std::string_view key) const {
-    if (!title.empty()) return fmt::format("{}: {}: {}", file, shown_text(title), shown_text(key));
-    return fmt::format("{}: {}/{}", file, shown_text(path), shown_text(key));
+    if (!title.empty())
+      return fmt::format("{}: {}: {}", file, escape_for_terminal(title), escape_for_terminal(key));
+    return fmt::format("{}: {}/{}", file, escape_for_terminal(path), escape_for_terminal(key));
   }
 
   void refuse_repeated_keys() const {
@@ -309,7 +311,7 @@ void ConfigMap::set_title(std::string_view title) {
 
 std::string ConfigMap::where() const {
   if (!contents_->title.empty())
-    return fmt::format("{}: {}", contents_->file, shown_text(contents_->title));
+    return fmt::format("{}: {}", contents_->file, escape_for_terminal(contents_->title));
   if (contents_->path.empty()) return contents_->file;
   return fmt::format("{}: {}", contents_->file, contents_->path);
 }

@@ -13,7 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -140,7 +140,8 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
     for (const std::string& name : names) {
       if (has(name) || edit_distance(*column, name) > 2) continue;
       throw ConfigError(fmt::format("{}: \"{}\" is not a column of {}. {}", place,
-                                    shown_text(*column), what, suggestion(*column, names)));
+                                    escape_for_terminal(*column), what,
+                                    suggestion(*column, names)));
     }
   }
   for (const CsvColumn& column : known) {
@@ -182,7 +183,7 @@ double CsvTable::number(std::size_t row, std::string_view column, double most) c
     throw ConfigError(
         fmt::format("{}: the column {} is \"{}\", which is not a number from 0 to {:g}. Write one, "
                     "without a unit: the name of the column says it.",
-                    place(row), column, shown_text(text), most));
+                    place(row), column, escape_for_terminal(text), most));
   }
   return value;
 }
@@ -196,7 +197,7 @@ int CsvTable::count(std::size_t row, std::string_view column, int most) const {
     throw ConfigError(
         fmt::format("{}: the column {} is \"{}\", which is not a whole number from 1 to {}. Write "
                     "how many there are.",
-                    place(row), column, shown_text(text), most));
+                    place(row), column, escape_for_terminal(text), most));
   }
   return value;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -25,7 +25,7 @@ std::vector<std::string> read_keys(const ConfigMap& map, std::span<const std::st
   for (const std::string& key : keys) {
     if (holds(known, key)) continue;
     throw ConfigError(fmt::format("{} names \"{}\" (no figure of this file). {}", map.where("of"),
-                                  shown_text(key), suggestion(key, known)));
+                                  escape_for_terminal(key), suggestion(key, known)));
   }
   if (keys.empty()) map.refuse("of", "no figure at all", "Name those that it is the source of.");
   return keys;

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "core/text/words.hpp"
 

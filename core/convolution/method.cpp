@@ -14,7 +14,7 @@
 #include "core/convolution/spectra.hpp"
 #include "core/text/suggest.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 /// Implementation of the transforms of a method.
@@ -268,4 +268,4 @@ std::string refusal(Method method, const ConvolutionShape& shape, Blocking block
   return shape.pad <= 2 ? "" : fmt::format("pad {}: it offers 0 to 2", shape.pad);
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

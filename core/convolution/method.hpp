@@ -9,7 +9,7 @@
 #include "core/network/convolution_shape.hpp"
 #include "core/network/step.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 /// Method by which a convolution is computed.
 enum class Method {
@@ -97,4 +97,4 @@ inline constexpr std::int64_t most_device_groups = 32;
 std::string refusal(Method method, const ConvolutionShape& shape,
                     Blocking blocking = Blocking::ours);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 constexpr std::int64_t matrix_elements = (4 << 20) / 4;
@@ -106,4 +106,4 @@ GemmShape whole_product(const ConvolutionShape& shape, Pass pass) {
   return product_of(shape, pass, shape.images * shape.out_height * shape.out_width);
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -10,7 +10,7 @@
 
 /// How convolutions become matrix products: the blocks, tiles and padded sizes that both our own
 /// convolutions and the count of their work use.
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 /// Output pixels that become one matrix: some rows of one image, or all rows of several.
 struct PixelBlock {
@@ -67,4 +67,4 @@ std::vector<LoweredProduct> lowered_products(const ConvolutionShape& shape, Pass
 /// The product if there were one block: columns = N P Q.
 GemmShape whole_product(const ConvolutionShape& shape, Pass pass);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

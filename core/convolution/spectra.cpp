@@ -8,7 +8,7 @@
 
 #include "core/base/error.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 std::int64_t parts(std::int64_t all, std::int64_t block) {
@@ -172,4 +172,4 @@ std::int64_t transform_workspace_floats(std::int64_t L, std::int64_t batch) {
   return (plane + 4 * line + L * batch + L + 15) / 16 * 16;
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -6,7 +6,7 @@
 #include "core/network/step.hpp"
 
 /// How FFT convolution cuts its work: transforms, products of spectra, blocks.
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 /// How images are cut. whole: one tile. overlap_save: tiles with overlapping inputs, each with m =
 /// L - max(R, S) + 1 results (for backward_filter: gradients) per dimension.
@@ -137,4 +137,4 @@ SpectralBlocks choose_blocks(const SpectralSizes& sizes, std::int64_t batch,
 /// transforms, four lines, and rows of pixels; whole cache lines.
 std::int64_t transform_workspace_floats(std::int64_t L, std::int64_t batch);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

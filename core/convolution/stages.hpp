@@ -2,7 +2,7 @@
 #include "core/convolution/work.hpp"
 
 /// Implementations of algorithm_work(), each in its own file.
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting);
 /// `method` must be a Winograd method.
@@ -31,4 +31,4 @@ constexpr Bytes floats(std::int64_t count) {
 /// accumulated, `added` elements are read as well.
 Stage product_stage(const std::vector<Products>& products, double added = 0);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -1,6 +1,6 @@
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels,
                    Schedule schedule, int threads) {
@@ -50,4 +50,4 @@ Blocks product_parts(Index rows, Index alpha, int threads) {
   return {rows, (rows + parts - 1) / parts, 1, 1};
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

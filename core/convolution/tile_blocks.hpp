@@ -6,7 +6,7 @@
 
 /// How Winograd convolution cuts its work, so that its working set fits into the caches and scratch
 /// memory does not grow with the batch.
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 using Index = std::int64_t;
 
@@ -131,4 +131,4 @@ inline constexpr Index gradient_limit_bytes = Index{384} << 20;
 /// floats, with the padding of Stack.
 Index fused_gradient_bytes(Index outputs, Index inputs, Index alpha, int threads);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -9,7 +9,7 @@
 #include "core/convolution/stages.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 /// Along one dimension: the number of pairs of an output and a filter tap inside the image, that is
@@ -140,4 +140,4 @@ Stage product_stage(const std::vector<Products>& products, double added) {
   return stage;
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

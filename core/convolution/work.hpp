@@ -9,7 +9,7 @@
 #include "core/network/convolution_shape.hpp"
 #include "core/network/step.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 
 /// Kind of work in a stage, which decides what its time depends on.
 enum class StageKind {
@@ -67,7 +67,8 @@ struct WorkSetting {
 };
 
 /// As refusal() of method.hpp. For our algorithms on processors, also why one pass with `threads`
-/// threads is refused: backward_filter of a fused Winograd convolution, for memory (tile_blocks.hpp).
+/// threads is refused: backward_filter of a fused Winograd convolution, for memory
+/// (tile_blocks.hpp).
 std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
                     const WorkSetting& setting);
 
@@ -109,4 +110,4 @@ TransformFlops device_transform_flops(int m);
 /// whose cost depends on their interpolation points.
 TransformFlops published_transform_flops(int m);
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

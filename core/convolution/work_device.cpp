@@ -9,7 +9,7 @@
 #include "core/convolution/stages.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 /// A pass as products at a number of points: products of filters, K × C of a group, with tiles of C
@@ -207,4 +207,4 @@ AlgorithmWork device_work(Method method, const ConvolutionShape& shape, Pass pas
   return winograd_on_device(winograd_outputs(method), shape, pass);
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -9,7 +9,7 @@
 #include "core/convolution/stages.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 /// Number of blocks, by their number of columns and images.
@@ -195,4 +195,4 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
   return result;
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -5,7 +5,7 @@
 #include "core/convolution/stages.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 struct Spectral {
@@ -204,4 +204,4 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
   return result;
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

@@ -6,7 +6,7 @@
 #include "core/convolution/stages.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-namespace dlscale::lowering {
+namespace dlscale::convolution {
 namespace {
 
 /// Sizes of a pass per group: it computes `outputs` planes from `inputs` planes (for
@@ -60,7 +60,7 @@ Sizes sizes_of(Method method, const ConvolutionShape& shape, Pass pass,
           blocks,
           channels,
           std::min(grid.columns, blocks.size),
-          lowering::tile_runs(grid, blocks, lanes),
+          convolution::tile_runs(grid, blocks, lanes),
           lanes,
           ours ? our_transform_flops(static_cast<int>(m))
                : published_transform_flops(static_cast<int>(m)),
@@ -260,4 +260,4 @@ TransformFlops published_transform_flops(int m) {
   return flops;
 }
 
-}  // namespace dlscale::lowering
+}  // namespace dlscale::convolution

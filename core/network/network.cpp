@@ -13,7 +13,7 @@
 #include "core/base/fnv1a.hpp"
 #include "core/network/layer_shape.hpp"
 #include "core/network/step.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -61,7 +61,8 @@ class Builder {
     const auto found = ids_.find(producer);
     if (found == ids_.end()) {
       refuse(layer,
-             fmt::format("reads \"{}\", which is not a layer before it", shown_text(producer)),
+             fmt::format("reads \"{}\", which is not a layer before it",
+                         escape_for_terminal(producer)),
              suggestion(producer, names()));
     }
     if (is_loss(layers_[found->second.index()])) {

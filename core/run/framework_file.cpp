@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/config/config_path.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "core/text/words.hpp"
 
@@ -49,8 +49,8 @@ Enum word_or_none(std::string_view name, const Words<Enum, N>& words) {
   }
   names.emplace_back(unknown_word);
   names.emplace_back(none_word);
-  throw ConfigError(fmt::format("\"{}\" is not among the words for it. {}", shown_text(name),
-                                suggestion(name, names)));
+  throw ConfigError(fmt::format("\"{}\" is not among the words for it. {}",
+                                escape_for_terminal(name), suggestion(name, names)));
 }
 
 template <class T, class Name>

@@ -4,7 +4,7 @@
 #include <re2/re2.h>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -24,7 +24,7 @@ NamePattern::NamePattern(std::string_view option, const std::string& text)
       fmt::format("{}: \"{}\" is not a regular expression ({}). Write a part of the names in the "
                   "syntax of RE2, "
                   "for example \"gemm-.*-2$\".",
-                  option, shown_text(text), shown_text(expression_->error())));
+                  option, escape_for_terminal(text), escape_for_terminal(expression_->error())));
 }
 
 bool NamePattern::is_in(std::string_view name) const {

@@ -11,7 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -67,7 +67,7 @@ struct Dimension {
 constexpr double byte_limit = 0x1p63;
 
 constexpr Dimension time_dimension{
-    "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible, 1e-15, longest_time_s};
+    "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible, 1e-15, max_plausible_time_s};
 constexpr Dimension size_dimension{"an amount of data",         size_units, {"MB", "MiB"},
                                    Dimension::Zero::is_nothing, 1e-3,       byte_limit};
 constexpr Dimension bandwidth_dimension{
@@ -106,8 +106,8 @@ std::string_view meant_unit(std::string_view word, const Dimension& wanted) {
   const std::string_view first = meant_unit(unit, wanted);
   const std::string_view second = wanted.examples[first == wanted.examples[1] ? 0 : 1];
   throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\" or \"{} {}\".", where,
-                                text.empty() ? "empty" : shown_text(text), why, number, first,
-                                number, second));
+                                text.empty() ? "empty" : escape_for_terminal(text), why, number,
+                                first, number, second));
 }
 
 std::string why_not(std::string_view unit, const Dimension& wanted) {
@@ -117,7 +117,7 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
       return fmt::format("{}, but {} is wanted", other.what, wanted.what);
     }
   }
-  return fmt::format("\"{}\" is not a unit of {}", shown_text(unit), wanted.what);
+  return fmt::format("\"{}\" is not a unit of {}", escape_for_terminal(unit), wanted.what);
 }
 
 /// The number as typed, if advice may repeat it: 0 bytes are never meant, nor are amounts that

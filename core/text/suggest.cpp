@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -26,7 +26,7 @@ bool is_near(std::string_view word, std::string_view candidate) {
 /// Escapes words of a file, which may contain characters that would break a message.
 std::vector<std::string> shown(std::span<const std::string> words) {
   std::vector<std::string> each;
-  std::ranges::transform(words, std::back_inserter(each), shown_text);
+  std::ranges::transform(words, std::back_inserter(each), escape_for_terminal);
   return each;
 }
 
@@ -70,7 +70,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> words
                           words.size() - most_shown);
   }
   if (!is_near(word, nearest)) return allowed;
-  return fmt::format("Did you mean \"{}\"? {}", shown_text(nearest), allowed);
+  return fmt::format("Did you mean \"{}\"? {}", escape_for_terminal(nearest), allowed);
 }
 
 }  // namespace dlscale

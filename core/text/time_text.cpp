@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -150,7 +150,7 @@ std::int64_t parse_time(std::string_view text, std::string_view what) {
   throw ConfigError(
       fmt::format("{} is \"{}\", which is not a time. Write it as 2026-01-31T12:00:00Z, in UTC or "
                   "with its zone (+01:00), or 2026-01-31.",
-                  what, shown_text(text)));
+                  what, escape_for_terminal(text)));
 }
 
 std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now) {
@@ -161,7 +161,7 @@ std::int64_t parse_since(std::string_view text, std::string_view what, std::int6
       "{} is \"{}\", which is neither a time nor so long ago. Write it as 2026-01-31, "
       "2026-01-31T12:00:00Z or 2026-01-31T12:00:00+01:00, or as up to 9999 days, weeks, months or "
       "years, such as \"10 days\", \"2 weeks\", \"3 months\" or \"1 year\".",
-      what, shown_text(text)));
+      what, escape_for_terminal(text)));
 }
 
 }  // namespace dlscale

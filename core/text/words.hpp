@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -49,8 +49,8 @@ Enum value_of(std::string_view what, std::string_view name, const Words<Enum, N>
     if (word.name == name) return word.value;
     names.emplace_back(word.name);
   }
-  throw ConfigError(
-      fmt::format("\"{}\" is not a {}. {}", shown_text(name), what, suggestion(name, names)));
+  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", escape_for_terminal(name), what,
+                                suggestion(name, names)));
 }
 
 /// The value among `all` that `name_of` calls `word`. Throws ConfigError naming what is allowed:
@@ -64,8 +64,8 @@ Enum parse_word(std::string_view what, std::string_view word, const std::array<E
     if (name_of(value) == word) return value;
     words.emplace_back(name_of(value));
   }
-  throw ConfigError(
-      fmt::format("\"{}\" is not a {}. {}", shown_text(word), what, suggestion(word, words)));
+  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", escape_for_terminal(word), what,
+                                suggestion(word, words)));
 }
 
 }  // namespace dlscale

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
-#include "model/topology/data_sheet_shares.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 
 namespace dlscale::model {
 namespace {

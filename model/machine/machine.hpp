@@ -123,9 +123,9 @@ struct Machine {
   /// across nodes. Not written to the file.
   bool inter_node_stated = false;
   /// Algorithm of all-reduces in this prediction, in place of the library's measurements
-  /// (sgd_iter/asked_all_reduce.hpp), or "nccl": by its cost model. Empty: as measured, or as the
-  /// cluster says. Not written to the file.
-  std::string all_reduce_asked = {};
+  /// (sgd_iter/messages/all_reduce_override.hpp), or "nccl": by its cost model. Empty: as measured,
+  /// or as the cluster says. Not written to the file.
+  std::string all_reduce_override = {};
 };
 
 /// Reads JSON {"schema": "dlscale.machine", "version": 1, …} in SI units, with the unit in the key.
@@ -145,7 +145,7 @@ Machine machine_from_json(std::string_view text, std::string_view where);
 /// A machine from data sheets alone: rooflines at full peak and bandwidth, links at line rate with
 /// the stated start-ups. Its times are not bounds: a library may need fewer operations than a layer
 /// declares, and another algorithm fewer start-ups. Intervals are of 90 %, by what published
-/// trainings reached of data sheets (data_sheet_shares.hpp). predict() adds kernels and
+/// trainings reached of data sheets (datasheet_efficiency.hpp). predict() adds kernels and
 /// collectives, because it knows their sizes. Throws ConfigError if the cluster gives no peak,
 /// memory or host link bandwidth.
 Machine nominal_machine(const Cluster& cluster);

@@ -16,7 +16,7 @@ struct MessageLines {
   std::span<const double> startup;   ///< s, ≥ 0
   std::span<const double> per_byte;  ///< s/B, ≥ 0
   /// s, ≥ 0: the ranks' barrier before each message; after backward, only before the first one.
-  std::span<const double> meeting;
+  std::span<const double> barrier;
   std::span<const double> storage;  ///< s, ≥ 0: time until it has delivered a batch to each rank
   [[nodiscard]] std::size_t size() const { return startup.size(); }
 };
@@ -35,8 +35,8 @@ class BatchedForm {
   BatchedForm(const Profile& profile, const Cut& cut, Travel travel);
   /// Writes t_iter of each configuration, in s. `result` is as long as the lists.
   void iterations(const MessageLines& lines, std::span<double> result) const;
-  /// T_bc of a configuration whose messages take `a` + `b` M, with barriers of `meeting` s.
-  [[nodiscard]] double backward_with_comm(double a, double b, double meeting) const;
+  /// T_bc of a configuration whose messages take `a` + `b` M, with barriers of `barrier` s.
+  [[nodiscard]] double backward_with_comm(double a, double b, double barrier) const;
 
  private:
   /// Totals over message c and those after it.
@@ -60,6 +60,6 @@ double iteration_time(const Profile& profile, double storage, double with_comm);
 /// T_bc by the recurrence (1.6), for messages whose time is not a line in their size. `times` has
 /// one value for each message of `cut`.
 double backward_with_comm(const Profile& profile, const Cut& cut, Travel travel,
-                          std::span<const double> times, double meeting);
+                          std::span<const double> times, double barrier);
 
 }  // namespace dlscale::model

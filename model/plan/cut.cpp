@@ -82,9 +82,9 @@ std::span<const std::size_t> MergedCuts::optimal(const Profile& profile, const L
 }
 
 double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
-                            const LinearCost& line, double meeting) {
+                            const LinearCost& line, double barrier) {
   EXPECT(profile.absent(Travel::beside_backward).empty());
-  const double a = line.a.si() + meeting;
+  const double a = line.a.si() + barrier;
   const double b = line.b.si();
   double arrival = 0;
   std::size_t next = 0;

@@ -50,9 +50,9 @@ class MergedCuts {
 };
 
 /// T_bc of such groups by the recurrence (1.6). Each message of M bytes takes `line` after a
-/// barrier of `meeting` s.
+/// barrier of `barrier` s.
 double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
-                            const LinearCost& line, double meeting);
+                            const LinearCost& line, double barrier);
 
 /// The gradients in the form of core/network/merge.hpp.
 std::vector<ReadyGradient> ready_gradients(const Profile& profile);

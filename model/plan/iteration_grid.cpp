@@ -12,7 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/collective/selection/parameter_servers.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/plan/batched_form.hpp"
 #include "model/plan/cut.hpp"
@@ -99,7 +99,7 @@ class Grid {
   std::vector<PlacedMessages> placed_;  ///< by number of ranks
   std::vector<double> startup_;         ///< by number of ranks, where times are lines
   std::vector<double> per_byte_;
-  std::vector<double> meeting_;
+  std::vector<double> barrier_;
   std::vector<double> storage_;    ///< for the current batch
   std::vector<TimesOfCut> times_;  ///< by exchange, where times are not lines
   std::vector<ServedCut> served_;  ///< by exchange, for those by servers
@@ -227,7 +227,7 @@ void Grid::place_ranks() {
   for (const int ranks : grid_.space.ranks) {
     PlacedMessages& placed = placed_.emplace_back(*machine_, Placement{ranks, run_.ranks_per_node});
     has_lines_ &= placed.line().has_value();
-    meeting_.push_back(placed.meeting());
+    barrier_.push_back(placed.barrier());
   }
   if (has_lines_) {
     for (const PlacedMessages& placed : placed_) {
@@ -346,7 +346,7 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
     const auto of = [&](const std::vector<double>& all) {
       return std::span(all).subspan(ranks.first, ranks.count);
     };
-    const MessageLines lines{of(startup_), of(per_byte_), of(meeting_), of(storage_)};
+    const MessageLines lines{of(startup_), of(per_byte_), of(barrier_), of(storage_)};
     BatchedForm(profile, messages, travel).iterations(lines, row);
     return;
   }
@@ -359,7 +359,7 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
       }
     }
     row[i] = iteration_time(profile, storage_[rank],
-                            backward_with_comm(profile, messages, travel, times, meeting_[rank]));
+                            backward_with_comm(profile, messages, travel, times, barrier_[rank]));
   }
 }
 
@@ -373,7 +373,7 @@ void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& p
     const Served& times = served(exchange, rank, messages, travel);
     Profile own = profile;
     own.update = times.update;
-    const double arrived = backward_with_comm(own, messages, travel, times.reduces, meeting_[rank]);
+    const double arrived = backward_with_comm(own, messages, travel, times.reduces, barrier_[rank]);
     row[i] = iteration_time(own, storage_[rank], arrived + times.broadcasts);
   }
 }
@@ -402,7 +402,7 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
       known->broadcasts += broadcast;
     }
   }
-  if (!buckets.empty()) known->broadcasts += meeting_[rank];
+  if (!buckets.empty()) known->broadcasts += barrier_[rank];
   const Bytes most = most_owned(network_, buckets, run);
   known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
   return *known;
@@ -441,17 +441,17 @@ double Grid::merged(Schedule schedule, std::size_t rank, const Profile& profile,
     const LinearCost line = placed.line().value();
     if (schedule == Schedule::merged) {
       const auto groups = merged_cuts_.optimal(profile, planned_by);
-      return backward_with_groups(profile, groups, line, meeting_[rank]);
+      return backward_with_groups(profile, groups, line, barrier_[rank]);
     }
     const Groups groups = merge_for(schedule, gradients, planned_by);
-    return backward_with_groups(profile, groups, line, meeting_[rank]);
+    return backward_with_groups(profile, groups, line, barrier_[rank]);
   }
   const Cut messages = cut_by_groups(profile.gradients, merge_for(schedule, gradients, planned_by));
   std::vector<double> times;
   for (const double bytes : messages.bytes) {
     times.push_back(placed.time(Travel::beside_backward, bytes));
   }
-  return backward_with_comm(profile, messages, Travel::beside_backward, times, meeting_[rank]);
+  return backward_with_comm(profile, messages, Travel::beside_backward, times, barrier_[rank]);
 }
 
 /// Runs after the number of jobs is known to be within the limit.

@@ -8,8 +8,8 @@
 
 #include "core/base/error.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
+#include "model/sgd_iter/messages/barrier_time.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
-#include "model/sgd_iter/messages/meeting_time.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/nominal_all_reduce.hpp"
 
@@ -46,7 +46,7 @@ std::optional<LinearCost> all_reduce_line(const collective::Algorithm& algorithm
 
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement) {
   EXPECT(placement.ranks >= 2);
-  if (machine.fitted || !machine.all_reduce_asked.empty()) return {};
+  if (machine.fitted || !machine.all_reduce_override.empty()) return {};
   std::vector<LinearCost> lines;
   for (const NominalAllReduce& one : nominal_all_reduces(machine.cluster, placement)) {
     lines.push_back(one.cost);
@@ -84,7 +84,7 @@ PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placemen
   lines_ = nominal_lines(machine, placement);
   if (lines_.size() == 1) line_ = lines_.front();
   Notes notes;
-  meeting_ = meeting_time(machine, placement, notes).value.si();
+  barrier_ = barrier_time(machine, placement, notes).value.si();
 }
 
 PlacedMessages::~PlacedMessages() = default;

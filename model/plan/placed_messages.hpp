@@ -40,8 +40,8 @@ class PlacedMessages {
   PlacedMessages& operator=(PlacedMessages&& other) noexcept;
   /// The time as a line in the message size (nominal_line()), if it is one; 0 on one rank.
   [[nodiscard]] const std::optional<LinearCost>& line() const { return line_; }
-  /// Time of the ranks' barrier before a message, meeting_time(), in s; 0 on one rank.
-  [[nodiscard]] double meeting() const { return meeting_; }
+  /// Time of the ranks' barrier before a message, barrier_time(), in s; 0 on one rank.
+  [[nodiscard]] double barrier() const { return barrier_; }
   /// Time of a message of > 0 bytes, in s.
   double time(Travel travel, double bytes);
   /// Time to reduce a message to the server that owns it, and to broadcast it from there, in s.
@@ -60,7 +60,7 @@ class PlacedMessages {
   Placement placement_;
   std::optional<LinearCost> line_;
   std::vector<LinearCost> lines_;  ///< nominal_lines(), of which the least counts
-  double meeting_ = 0;
+  double barrier_ = 0;
   std::unique_ptr<Looked> beside_;  ///< created on demand, where no line holds or for servers
   std::unique_ptr<Looked> after_;
 };

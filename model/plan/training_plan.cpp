@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/text/words.hpp"
 #include "model/plan/missed_limits.hpp"
 #include "model/sgd_iter/costs/costs.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
 #include "core/network/merge.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/iteration_graph.hpp"

@@ -1,6 +1,6 @@
 #include "model/sgd_iter/layer_times.hpp"
 
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"

@@ -8,16 +8,16 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
-#include "model/sgd_iter/evidence/sheet_evidence.hpp"
+#include "model/sgd_iter/evidence/datasheet_evidence.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
-#include "model/sgd_iter/messages/sheet_links.hpp"
+#include "model/sgd_iter/messages/datasheet_links.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
-#include "model/topology/data_sheet_shares.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -53,28 +53,29 @@ void note_untold_links(const Machine& machine, const Placement& placement, Notes
 }
 
 /// Forward and backward on the device and the host.
-Given computing_work(const IterationPlan& plan) {
-  Given all = plan.forward;
+LaunchedWork computing_work(const IterationPlan& plan) {
+  LaunchedWork all = plan.forward;
   for (const ForwardPart& part : plan.late) all = all.then(part.compute);
   for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
   return all;
 }
 
 /// The same plan on a host that launches work in no time.
-IterationPlan given_at_once(IterationPlan plan) {
-  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->given_at_once();
-  for (BackwardPart& part : plan.backward) part.compute = part.compute.given_at_once();
+IterationPlan launched_at_once(IterationPlan plan) {
+  for (LaunchedWork* work : {&plan.h2d, &plan.forward, &plan.update})
+    *work = work->launched_at_once();
+  for (BackwardPart& part : plan.backward) part.compute = part.compute.launched_at_once();
   for (ForwardPart& part : plan.late) {
-    part.update = part.update.given_at_once();
-    part.compute = part.compute.given_at_once();
+    part.update = part.update.launched_at_once();
+    part.compute = part.compute.launched_at_once();
   }
   return plan;
 }
 
 void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& notes) {
-  const Given work = computing_work(plan);
+  const LaunchedWork work = computing_work(plan);
   if (work.host == Seconds()) return;
-  const Seconds waited = time.total - simulate_iteration(given_at_once(plan)).total;
+  const Seconds waited = time.total - simulate_iteration(launched_at_once(plan)).total;
   if (waited <= 0.005 * time.total) return;
   notes.add(NoteKind::kernel_launches, {work.host, work.device, waited});
 }
@@ -83,7 +84,7 @@ void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& 
 /// does it.
 std::string what_bounds(const Prediction& prediction, const IterationPlan& plan) {
   const std::string_view bound = bound_by(prediction.time, prediction.shares_cores);
-  const Given work = computing_work(plan);
+  const LaunchedWork work = computing_work(plan);
   return bound == computing_bound && work.host > work.device ? "kernel launches"
                                                              : std::string(bound);
 }
@@ -105,7 +106,7 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   const auto [low, high] = interval_of(costs, machine.fitted, prediction.time.total);
   prediction.low = low;
   prediction.high = high;
-  add_stragglers(given_at_once(plan), spread, prediction, notes);
+  add_stragglers(launched_at_once(plan), spread, prediction, notes);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
   prediction.shares_cores = plan.most_cores_wanted() > plan.cores;
   prediction.bound = what_bounds(prediction, plan);

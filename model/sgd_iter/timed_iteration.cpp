@@ -18,7 +18,7 @@
 #include "model/fits/piecewise.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
-#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/barrier_time.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "model/topology/topology.hpp"
@@ -107,7 +107,7 @@ Packing packing_of(const Run& run, const TimedExchange& exchange, std::size_t me
   packing.vote = exchange.time(vote_size);
   packing.time = exchange.time;
   packing.messages = messages;
-  packing.meeting = exchange.meeting;
+  packing.barrier = exchange.barrier;
   return packing;
 }
 
@@ -158,13 +158,13 @@ ExchangeEnds machine_ends(const TimedLayers& layers, const Machine& machine, con
                           Notes& notes) {
   const Placement place{run.ranks, run.ranks_per_node};
   const auto times = std::make_shared<const MessageTimes>(machine, place, run.schedule, notes);
-  const Estimate<Seconds> meeting = meeting_time(machine, place, notes);
+  const Estimate<Seconds> barrier = barrier_time(machine, place, notes);
   const auto at = [&](Seconds Estimate<Seconds>::*end) {
     return TimedExchange{[times, end, fitted = machine.fitted](Bytes message) {
                            const Estimate<Seconds> time = times->time(message);
                            return end_of(time, time.*end, fitted);
                          },
-                         end_of(meeting, meeting.*end, machine.fitted)};
+                         end_of(barrier, barrier.*end, machine.fitted)};
   };
   ExchangeEnds ends{at(&Estimate<Seconds>::value), at(&Estimate<Seconds>::low),
                     at(&Estimate<Seconds>::high)};
@@ -188,11 +188,11 @@ IterationPlan with_times(IterationPlan plan, const TimedExchange& exchange) {
   for (BackwardPart& part : plan.backward) {
     if (part.message) part.message = exchange.time(part.size);
   }
-  plan.meeting = exchange.meeting;
+  plan.barrier = exchange.barrier;
   if (plan.packing) {
     plan.packing->vote = exchange.time(vote_size);
     plan.packing->time = exchange.time;
-    plan.packing->meeting = exchange.meeting;
+    plan.packing->barrier = exchange.barrier;
   }
   return plan;
 }
@@ -287,9 +287,9 @@ IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedEx
   IterationPlan plan;
   plan.load = timed.io;
   plan.prefetch = run.prefetch;
-  plan.h2d = Given(timed.h2d);
-  plan.forward = Given(timed.forward());
-  plan.update = Given(timed.update);
+  plan.h2d = LaunchedWork(timed.h2d);
+  plan.forward = LaunchedWork(timed.forward());
+  plan.update = LaunchedWork(timed.update);
   plan.schedule = run.schedule;
   plan.input_copy = run.input_copy;
   std::size_t done = 0;
@@ -298,7 +298,7 @@ IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedEx
     for (; done < end; ++done) {
       compute += timed.layers[timed.layers.size() - 1 - done].backward;
     }
-    plan.backward.push_back({Given(compute), {}});
+    plan.backward.push_back({LaunchedWork(compute), {}});
   };
   if (run.ranks > 1) {
     const Gradients gradients = gradients_of(timed);
@@ -312,7 +312,7 @@ IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedEx
       plan.backward.back().message = exchange.time(size);
       plan.backward.back().size = size;
     }
-    plan.meeting = exchange.meeting;
+    plan.barrier = exchange.barrier;
     if (run.schedule == Schedule::horovod) {
       plan.packing = packing_of(run, exchange, groups.size());
     } else if (groups.size() < gradients.ready.size()) {

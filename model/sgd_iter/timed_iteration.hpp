@@ -21,7 +21,7 @@ namespace dlscale::model {
 /// All-reduce times of such a training on a number of ranks.
 struct TimedExchange {
   std::function<Seconds(Bytes)> time;  ///< ≥ 0
-  Seconds meeting = {};                ///< of ranks, before a message, as in IterationPlan
+  Seconds barrier = {};                ///< of ranks, before a message, as in IterationPlan
 };
 
 /// T(M) = a + b M, the least-squares line through the times on `ranks` ranks (fit_cost()), which

@@ -8,7 +8,7 @@ namespace dlscale::model {
 
 /// Bandwidth of gradient exchanges by the nominal rates of links: laws of the scaling model
 /// (docs/explanation/scaling.md), with constants fitted to published trainings. The scaling model
-/// (model/scaling) and the slow ends of data-sheet links (data_sheet_shares.hpp) use them. Rates
+/// (model/scaling) and the slow ends of data-sheet links (datasheet_efficiency.hpp) use them. Rates
 /// are > 0, of one direction.
 
 inline constexpr BytesPerSecond pcie3_x16 = 15.75_GBps;

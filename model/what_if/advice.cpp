@@ -19,7 +19,7 @@ class Changes {
  private:
   template <class Edit>
   void add(std::string_view setting, std::string value, const Edit& edit) {
-    Change change{setting, std::move(value), *run_, machine_->all_reduce_asked,
+    Change change{setting, std::move(value), *run_, machine_->all_reduce_override,
                   machine_->cluster.all_reduce};
     edit(change);
     changes_.push_back(std::move(change));
@@ -94,7 +94,7 @@ void Changes::add_all_reduces() {
   if (run_->synchronisation != Synchronisation::all_reduce) return;
   const Cluster& cluster = machine_->cluster;
   const Placement place{run_->ranks, run_->ranks_per_node};
-  if (machine_->all_reduce_asked.empty() && !machine_->fitted) {
+  if (machine_->all_reduce_override.empty() && !machine_->fitted) {
     for (const AllReduceRule rule : {AllReduceRule::ring, AllReduceRule::hierarchical,
                                      AllReduceRule::nccl, AllReduceRule::quickest}) {
       const bool known = rule != AllReduceRule::nccl || cluster.nccl.has_value();
@@ -105,11 +105,11 @@ void Changes::add_all_reduces() {
           [&](Change& change) { change.all_reduce = rule; });
     }
   }
-  if (machine_->all_reduce_asked.empty() && machine_->fitted) {
-    add("all-reduce", "best", [](Change& change) { change.all_reduce_asked = "best"; });
+  if (machine_->all_reduce_override.empty() && machine_->fitted) {
+    add("all-reduce", "best", [](Change& change) { change.all_reduce_override = "best"; });
   }
-  if (machine_->all_reduce_asked != "sharp" && place.nodes() > 1) {
-    add("all-reduce", "sharp", [](Change& change) { change.all_reduce_asked = "sharp"; });
+  if (machine_->all_reduce_override != "sharp" && place.nodes() > 1) {
+    add("all-reduce", "sharp", [](Change& change) { change.all_reduce_override = "sharp"; });
   }
 }
 

@@ -13,7 +13,7 @@ struct Change {
   std::string_view setting;  ///< its name, "schedule"
   std::string value;
   Run run;
-  std::string all_reduce_asked;                    ///< as Machine::all_reduce_asked
+  std::string all_reduce_override;                 ///< as Machine::all_reduce_asked
   AllReduceRule all_reduce = AllReduceRule::ring;  ///< rule of the cluster
 };
 

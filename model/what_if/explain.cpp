@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
@@ -21,7 +21,7 @@
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/topology.hpp"
 #include "model/what_if/advice.hpp"
-#include "model/what_if/faster.hpp"
+#include "model/what_if/scaled_machine.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -82,7 +82,7 @@ std::vector<Sensitivity> sensitivities(const Network& network, const Machine& ma
   std::vector<Sensitivity> result;
   for (const Input& input : inputs_of(machine, run)) {
     const auto with = [&](double factor) {
-      return iteration_of(network, faster(machine, input.what, factor), run);
+      return iteration_of(network, scaled_machine(machine, input.what, factor), run);
     };
     result.push_back({input.name, with(sensitivity_step), with(1 / sensitivity_step)});
   }
@@ -92,7 +92,7 @@ std::vector<Sensitivity> sensitivities(const Network& network, const Machine& ma
 
 Advice predicted(const Network& network, Machine machine, const Change& change) {
   Advice advice{change.setting, change.value, {}, 0, {}};
-  machine.all_reduce_asked = change.all_reduce_asked;
+  machine.all_reduce_override = change.all_reduce_override;
   machine.cluster.all_reduce = change.all_reduce;
   try {
     advice.iteration = iteration_of(network, machine, change.run);
@@ -136,7 +136,7 @@ void drop_backward(IterationPlan& plan) {
 void drop_communication(IterationPlan& plan) {
   plan.packing.reset();
   plan.choice = {};
-  plan.meeting = {};
+  plan.barrier = {};
   for (BackwardPart& part : plan.backward) {
     if (part.message) part.message = Seconds();
     if (part.gather) part.gather = Seconds();
@@ -150,17 +150,18 @@ void drop_update(IterationPlan& plan) {
 }
 
 void drop_giving(IterationPlan& plan) {
-  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->given_at_once();
-  for (BackwardPart& part : plan.backward) part.compute = part.compute.given_at_once();
+  for (LaunchedWork* work : {&plan.h2d, &plan.forward, &plan.update})
+    *work = work->launched_at_once();
+  for (BackwardPart& part : plan.backward) part.compute = part.compute.launched_at_once();
   for (ForwardPart& part : plan.late) {
-    part.update = part.update.given_at_once();
-    part.compute = part.compute.given_at_once();
+    part.update = part.update.launched_at_once();
+    part.compute = part.compute.launched_at_once();
   }
 }
 
 /// All work of one iteration on the device and by the host.
-Given all_of(const IterationPlan& plan) {
-  Given all = plan.h2d.then(plan.forward).then(plan.update);
+LaunchedWork all_of(const IterationPlan& plan) {
+  LaunchedWork all = plan.h2d.then(plan.forward).then(plan.update);
   for (const ForwardPart& part : plan.late) all = all.then(part.update).then(part.compute);
   for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
   return all;

@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
-#include "model/what_if/faster.hpp"
+#include "model/what_if/scaled_machine.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -177,7 +177,7 @@ Machine on_data_sheet(const Machine& machine, const Key& key, double value) {
   tell_nccl(cluster, key, before, value);
   Machine stated = nominal_machine(cluster);
   stated.inter_node_stated = machine.inter_node_stated || is_between_nodes(*key.what);
-  stated.all_reduce_asked = machine.all_reduce_asked;
+  stated.all_reduce_override = machine.all_reduce_override;
   return stated;
 }
 
@@ -213,7 +213,7 @@ Machine scaled(Machine machine, const Key& key, double value) {
         key.name, machine.cluster.name));
   }
   const double factor = is_time(*key.what) ? before / value : value / before;
-  machine = faster(std::move(machine), *key.what, factor, key.dtype);
+  machine = scaled_machine(std::move(machine), *key.what, factor, key.dtype);
   state(machine.cluster, key, value);
   return machine;
 }

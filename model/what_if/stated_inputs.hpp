@@ -26,7 +26,7 @@ std::vector<std::string> stated_input_keys();
 ///   inter_node.*: replaces the measurements across nodes (Machine::inter_node_stated);
 ///   host.decode: reading stays as measured, decoding and augmenting take the stated time;
 ///   host.cores, storage.read_bandwidth: replaced, because nothing was fitted to them;
-///   all others: faster() scales the measurements, by the ratio to what its cluster states.
+///   all others: scaled_machine() scales the measurements, by the ratio to what its cluster states.
 /// `notes` receives a sentence for each. Throws ConfigError for an unknown key, an unreadable value
 /// or one out of range, and a fitted machine without a figure to scale by. It also throws for a
 /// figure that does not affect how the cluster reduces gradients.

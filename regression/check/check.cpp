@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/check/series_judge.hpp"
 
 namespace dlscale::regression::history {
@@ -232,11 +232,12 @@ const Alert& find_alert(const CheckReport& report, std::string_view commit) {
   }
   if (found.size() == 1 && !commit.empty()) return *found.front();
   if (found.empty()) {
-    throw ConfigError(fmt::format("no alert is called {}. There {}.", shown_text(commit),
-                                  known.empty() ? "are none" : "are: " + shown_text(known)));
+    throw ConfigError(
+        fmt::format("no alert is called {}. There {}.", escape_for_terminal(commit),
+                    known.empty() ? "are none" : "are: " + escape_for_terminal(known)));
   }
   throw ConfigError(fmt::format("{} alerts begin with \"{}\". Write more of the commit.",
-                                found.size(), shown_text(commit)));
+                                found.size(), escape_for_terminal(commit)));
 }
 
 }  // namespace dlscale::regression::history

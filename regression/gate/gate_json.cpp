@@ -6,8 +6,8 @@
 
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/gate/gate_report.hpp"
 
 namespace dlscale::regression {
@@ -79,7 +79,7 @@ Value named(const Json& json, const char* key, std::string_view (*name)(Value),
     if (name(value) == text) return value;
   }
   throw ConfigError(
-      fmt::format("\"{}\" is \"{}\", which is none of its values", key, shown_text(text)));
+      fmt::format("\"{}\" is \"{}\", which is none of its values", key, escape_for_terminal(text)));
 }
 
 /// JSON can hold numbers that do not fit a double (1e999).

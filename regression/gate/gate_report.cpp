@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -69,7 +69,7 @@ std::string counts(const GateReport& report) {
 /// room.
 std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
   std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
-  const std::string machine = shortened(shown_text(report.machine), room_of_machine);
+  const std::string machine = shortened(escape_for_terminal(report.machine), room_of_machine);
   if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
     tail += fmt::format(" · {}", machine);
   }
@@ -105,7 +105,7 @@ std::string gate_headline(const GateReport& report) {
   const GateMetric* metric = worst(report);
   if (metric == nullptr) return head + tail_of(report, most_of_machine);
   head += " · worst ";
-  const std::string name = shown_text(metric->key) + " " + metric->series;
+  const std::string name = escape_for_terminal(metric->key) + " " + metric->series;
   const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
   const std::size_t used = characters(head + effect + tail_of(report, 0) + " · ");
   const std::size_t wanted = used + std::min(characters(name), least_of_name);

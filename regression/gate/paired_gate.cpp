@@ -67,9 +67,9 @@ void decide(GateDecision& decision, Verdict verdict) {
 }
 
 /// Takes one look at the metrics that are undecided and have enough rounds.
-class Look {
+class InterimLook {
  public:
-  Look(const GateRule& rule, const GateLook& look, double alpha)
+  InterimLook(const GateRule& rule, const GateLook& look, double alpha)
       : rule_(&rule), look_(&look), alpha_(alpha), limit_(std::log1p(rule.margin)) {}
 
   void take(std::span<const std::vector<double>> differences, std::vector<GateDecision>& decisions,
@@ -182,7 +182,7 @@ std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differ
   std::vector<Progress> progress(differences.size());
   const double alpha = alpha_of(rule.looks);
   for (const GateLook& look : rule.looks) {
-    Look(rule, look, alpha).take(differences, decisions, progress);
+    InterimLook(rule, look, alpha).take(differences, decisions, progress);
   }
   const std::vector<double> worse = adjusted(progress, &Progress::p_worse);
   for (std::size_t i = 0; i < decisions.size(); ++i) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 
 namespace dlscale::regression::history {
@@ -36,7 +36,7 @@ AlertState parse_alert_state(std::string_view word) {
   throw ConfigError(
       fmt::format("\"{}\" is not the state of an alert. Write new, acknowledged, expected, "
                   "fixed or invalid.",
-                  shown_text(word)));
+                  escape_for_terminal(word)));
 }
 
 bool may_follow(AlertState before, AlertState after) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -24,7 +24,7 @@ GitCommand::GitCommand(std::filesystem::path folder) : folder_(std::move(folder)
   throw ConfigError(
       fmt::format("{} is not in a git repository that can be used ({}). Name another "
                   "repository.",
-                  folder_.string(), shown_text(found.errors)));
+                  folder_.string(), escape_for_terminal(found.errors)));
 }
 
 ProgramOutput GitCommand::run(const std::vector<std::string>& words) const {
@@ -44,7 +44,7 @@ std::string GitCommand::expect(const std::vector<std::string>& words) const {
     throw ConfigError(
         fmt::format("git {} failed in {} ({}). Repair the repository, or name "
                     "another one.",
-                    words.front(), folder_.string(), shown_text(answer.errors)));
+                    words.front(), folder_.string(), escape_for_terminal(answer.errors)));
   }
   if (answer.text.ends_with('\n')) answer.text.pop_back();
   return answer.text;

@@ -16,8 +16,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 
 namespace dlscale::regression::history {
@@ -115,7 +115,7 @@ Number whole(const json& value, const char* field) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
   if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most) return value.get<Number>();
   throw ConfigError(
-      fmt::format("\"{}\" is {}, which is not a count", field, shown_text(value.dump())));
+      fmt::format("\"{}\" is {}, which is not a count", field, escape_for_terminal(value.dump())));
 }
 
 double finite(const json& value) {

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -80,7 +80,7 @@ Direction parse_better(std::string_view word) {
   throw ConfigError(
       fmt::format("\"{}\" says not which way of a metric is good. Write smaller, "
                   "larger or steady.",
-                  shown_text(word)));
+                  escape_for_terminal(word)));
 }
 
 std::string SeriesKey::text() const {
@@ -129,8 +129,8 @@ SeriesKey parse_series_key(std::string_view text) {
     if (!value.is_object()) throw ConfigError("the key of a series is not a JSON object");
     for (const auto& [field, unused] : value.items()) {
       if (std::find(key_fields.begin(), key_fields.end(), field) == key_fields.end()) {
-        throw ConfigError(
-            fmt::format("the key of a series has an unknown field \"{}\"", shown_text(field)));
+        throw ConfigError(fmt::format("the key of a series has an unknown field \"{}\"",
+                                      escape_for_terminal(field)));
       }
     }
     SeriesKey key;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/history/series_key.hpp"
 
@@ -51,7 +51,8 @@ std::string record_line(const RunRecord& record) {
 
 std::size_t number_of_points(const json& value) {
   if (value.is_number_unsigned()) return value.get<std::size_t>();
-  throw ConfigError(fmt::format("\"points\" is {}, no number of them", shown_text(value.dump())));
+  throw ConfigError(
+      fmt::format("\"points\" is {}, no number of them", escape_for_terminal(value.dump())));
 }
 
 RunRecord parse_record(std::string_view line) {
@@ -261,7 +262,7 @@ bool Store::is_there() {
       throw ConfigError(
           fmt::format("{} holds something else ({}), so no history is made there. "
                       "Name another store.",
-                      folder_.name(), shown_text(file)));
+                      folder_.name(), escape_for_terminal(file)));
     }
     return false;
   }

@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/import/google_file.hpp"
 #include "regression/import/imports.hpp"
 
@@ -29,7 +29,7 @@ class Collector {
     switch (row.outcome) {
       case GoogleRow::Outcome::failed:
         run_.notes.push_back(
-            fmt::format("left out: {} failed ({})", row.name, shown_text(row.message)));
+            fmt::format("left out: {} failed ({})", row.name, escape_for_terminal(row.message)));
         return;
       case GoogleRow::Outcome::skipped:
         run_.notes.push_back(fmt::format("left out: {} was skipped", row.name));
@@ -77,15 +77,15 @@ class Collector {
     for (const double value : samples.values) {
       const std::string problem = impossible(*samples.metric, value);
       if (!problem.empty() && !std::isnan(value)) {
-        throw ConfigError(
-            fmt::format("{} of {} {}", samples.metric->field, shown_text(samples.name), problem));
+        throw ConfigError(fmt::format("{} of {} {}", samples.metric->field,
+                                      escape_for_terminal(samples.name), problem));
       }
       if (problem.empty() && value > 0) {
         kept.push_back(value);
         continue;
       }
       run_.notes.push_back(fmt::format("left out: {} of {} {}", samples.metric->field,
-                                       shown_text(samples.name),
+                                       escape_for_terminal(samples.name),
                                        problem.empty() ? "is 0" : problem));
     }
     samples.values = std::move(kept);

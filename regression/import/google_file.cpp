@@ -11,8 +11,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
 namespace dlscale::regression::history {
@@ -26,7 +26,7 @@ double seconds_of(const std::string& unit) {
   for (const auto& [name, seconds] : units) {
     if (unit == name) return seconds;
   }
-  throw ConfigError(fmt::format("the time unit \"{}\" is not known", shown_text(unit)));
+  throw ConfigError(fmt::format("the time unit \"{}\" is not known", escape_for_terminal(unit)));
 }
 
 std::string sizes_of(const json& caches) {
@@ -56,7 +56,7 @@ GoogleRow read_row(const json& row) {
   read.name = row.contains("run_name") ? row.at("run_name").get<std::string>()
                                        : row.at("name").get<std::string>();
   if (type != "iteration" && type != "aggregate") {
-    throw ConfigError(fmt::format("the run type \"{}\" is not known", shown_text(type)));
+    throw ConfigError(fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
   }
   if (type == "aggregate") read.aggregate = row.value("aggregate_name", "aggregate");
   if (row.value("error_occurred", false)) {
@@ -89,7 +89,8 @@ std::size_t bare_number(std::string_view text) {
 std::string impossible(const GoogleMetric& metric, double value) {
   if (std::isnan(value)) return "is not a number";
   const bool is_wall_clock = &metric == google_metrics.data();
-  if (value >= longest_time_s) return fmt::format("is {}, which nothing measured can be", value);
+  if (value >= max_plausible_time_s)
+    return fmt::format("is {}, which nothing measured can be", value);
   if (value > 0 || (value == 0 && !is_wall_clock)) return "";
   return fmt::format("is {}, which nothing measured can be", value);
 }

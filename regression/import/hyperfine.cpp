@@ -6,8 +6,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
 namespace dlscale::regression::history {
@@ -26,17 +26,17 @@ bool any_failed(const json& result) {
 void add_result(ImportedRun& run, const json& result) {
   const std::string command = result.at("command");
   if (any_failed(result)) {
-    run.notes.push_back(fmt::format("left out: {} failed", shown_text(command)));
+    run.notes.push_back(fmt::format("left out: {} failed", escape_for_terminal(command)));
     return;
   }
   const auto times = result.at("times").get<std::vector<double>>();
   if (times.empty()) {
-    throw ConfigError(fmt::format("the command {} has no times", shown_text(command)));
+    throw ConfigError(fmt::format("the command {} has no times", escape_for_terminal(command)));
   }
   const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
   if (wrong != times.end()) {
     throw ConfigError(fmt::format("the command {} has a time of {:g} s, which no run takes",
-                                  shown_text(command), *wrong));
+                                  escape_for_terminal(command), *wrong));
   }
   KeyedPoint point;
   point.key.suite = "hyperfine";

@@ -9,8 +9,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/import/imports.hpp"
 
@@ -70,8 +70,8 @@ Origin add_mllog(ImportedRun& run) {
   }
   const Origin origin{"", time_text(static_cast<std::int64_t>(*told.start / 1000))};
   if (told.status != "success") {
-    run.notes.push_back(
-        fmt::format("left out: the training ended with status \"{}\"", shown_text(told.status)));
+    run.notes.push_back(fmt::format("left out: the training ended with status \"{}\"",
+                                    escape_for_terminal(told.status)));
     return origin;
   }
   told.key.suite = "MLPerf";

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/import/imports.hpp"
 
 namespace dlscale::regression::history {
@@ -44,7 +44,8 @@ double number_of(const std::string& word, const char* column) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) {
-    throw ConfigError(fmt::format("\"{}\" in column {} is not a number", shown_text(word), column));
+    throw ConfigError(
+        fmt::format("\"{}\" in column {} is not a number", escape_for_terminal(word), column));
   }
   return value;
 }

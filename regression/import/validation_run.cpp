@@ -6,8 +6,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
-#include "core/text/shown_text.hpp"
 #include "regression/import/imports.hpp"
 
 namespace dlscale::regression::history {
@@ -48,8 +48,8 @@ std::vector<double> ratios_of(const json& run) {
     ratios.push_back(ratio);
   }
   if (ratios.empty()) {
-    throw ConfigError(
-        fmt::format("the run {} has no errors", shown_text(run.at("key").get<std::string>())));
+    throw ConfigError(fmt::format("the run {} has no errors",
+                                  escape_for_terminal(run.at("key").get<std::string>())));
   }
   return ratios;
 }

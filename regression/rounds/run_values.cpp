@@ -20,7 +20,7 @@
 #include "core/results/row_keys.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/input_file.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/gate/gate_outlook.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google_file.hpp"
@@ -62,7 +62,7 @@ RunOutcome outcome_of(const Metrics& metrics) {
     const double value = std::ranges::all_of(metric.samples, is_number)
                              ? statistic_of(metric.samples, metric.statistic)
                              : std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(value) || !(value > 0) || value >= longest_time_s) {
+    if (!std::isfinite(value) || !(value > 0) || value >= max_plausible_time_s) {
       outcome.without_times.push_back(
           std::isnan(value)
               ? fmt::format("{} {}: not all of its samples are numbers", name.first, name.second)
@@ -234,7 +234,7 @@ void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& met
   if (!row.aggregate.empty()) return;
   if (row.outcome == history::GoogleRow::Outcome::failed) {
     throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
-                                  shown_text(row.name), shown_text(row.message)));
+                                  escape_for_terminal(row.name), escape_for_terminal(row.message)));
   }
   if (row.outcome == history::GoogleRow::Outcome::skipped) {
     outcome.without_times.push_back(row.name + ": skipped");
@@ -242,7 +242,7 @@ void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& met
   }
   const auto time = row.values.find("real_time");
   if (time == row.values.end()) {
-    throw ConfigError(fmt::format("{} has no real_time", shown_text(row.name)));
+    throw ConfigError(fmt::format("{} has no real_time", escape_for_terminal(row.name)));
   }
   Collected& metric = metrics[{row.name, "real_time"}];
   metric.unit = "s";

@@ -133,7 +133,8 @@ std::string why_no_ratio(const Repeats& a, const Repeats& b) {
       if (!std::ranges::all_of(samples, [](double sample) { return sample > 0; })) {
         return "has a time of 0 s";
       }
-      if (!std::ranges::all_of(samples, [](double sample) { return sample < longest_time_s; })) {
+      if (!std::ranges::all_of(samples,
+                               [](double sample) { return sample < max_plausible_time_s; })) {
         return "has a time of 1e12 s or more, which nothing measured can be";
       }
     }
@@ -220,7 +221,7 @@ bool note_places(ComparisonReport& report, const MeasuredCell& a, const Measured
 }
 
 /// State of a comparison under construction.
-struct Making {
+struct ComparisonState {
   ComparisonReport report;
   std::vector<JudgedRow> rows;
   AcrossPlaces across = AcrossPlaces::refused;
@@ -228,10 +229,10 @@ struct Making {
 
 /// Compares the series of two cells. A phase without time on either side has no ratio and no row,
 /// nor has one that only A timed.
-void compare_cells(Making& making, const std::string& key, const MeasuredCell& a,
+void compare_cells(ComparisonState& state, const std::string& key, const MeasuredCell& a,
                    const MeasuredCell& b) {
-  ComparisonReport& report = making.report;
-  const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
+  ComparisonReport& report = state.report;
+  const bool elsewhere = state.across == AcrossPlaces::refused && note_places(report, a, b);
   for (const auto& [name, repeats] : a.series) {
     const SeriesRole role = role_of(a.benchmark, name).value();
     const auto other = b.series.find(name);
@@ -253,12 +254,12 @@ void compare_cells(Making& making, const std::string& key, const MeasuredCell& a
     row.series = name;
     row.role = role;
     if (elsewhere) hold(row, Comparison::Held::by_place);
-    making.rows.push_back(std::move(judged));
+    state.rows.push_back(std::move(judged));
   }
 }
 
-void match_cells(Making& making, const MeasuredCells& a, const MeasuredCells& b) {
-  ComparisonReport& report = making.report;
+void match_cells(ComparisonState& state, const MeasuredCells& a, const MeasuredCells& b) {
+  ComparisonReport& report = state.report;
   for (const auto& [key, cell] : a) {
     const auto other = b.find(key);
     if (other == b.end() && cell.trouble.empty()) {
@@ -275,7 +276,7 @@ void match_cells(Making& making, const MeasuredCells& a, const MeasuredCells& b)
           {key, fmt::format("A is {}, B is {}", state(cell), state(other->second)),
            other->second.is_wrong ? Verdict::wrong : Verdict::inconclusive});
     } else {
-      compare_cells(making, key, cell, other->second);
+      compare_cells(state, key, cell, other->second);
     }
   }
   for (const auto& [key, cell] : b) {
@@ -325,13 +326,13 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
     throw ConfigError(fmt::format(
         "the margin is {}; a fraction of at least 0 is needed. Write 0.01 for 1 %.", margin));
   }
-  Making making;
-  making.across = across;
-  ComparisonReport& report = making.report;
+  ComparisonState state;
+  state.across = across;
+  ComparisonReport& report = state.report;
   report.margin = margin;
-  match_cells(making, collect_cells(a), collect_cells(b));
-  allow_for_many(making.rows);
-  for (JudgedRow& judged : making.rows) report.rows.push_back(std::move(judged.row));
+  match_cells(state, collect_cells(a), collect_cells(b));
+  allow_for_many(state.rows);
+  for (JudgedRow& judged : state.rows) report.rows.push_back(std::move(judged.row));
   if (report.rows.empty() && report.not_compared.empty()) {
     throw Error(ExitCode::nothing_measured,
                 "A and B have no measurement in common, so there is nothing to compare. Compare "

@@ -13,7 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google_file.hpp"
 
@@ -62,8 +62,8 @@ Measurement measured(Benchmark benchmark) {
     if (std::isnan(time)) {
       all_numbers = false;
     } else if (!problem.empty()) {
-      throw ConfigError(
-          fmt::format("{} of {} {}", real_time.field, shown_text(benchmark.name), problem));
+      throw ConfigError(fmt::format("{} of {} {}", real_time.field,
+                                    escape_for_terminal(benchmark.name), problem));
     }
   }
   if (all_numbers) {

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
@@ -200,7 +200,7 @@ class Metrics {
       throw ConfigError(fmt::format(
           "{} is told of several commits, and a report of Bencher is of one. Choose the newest "
           "alone, or use the format json or csv.",
-          shown_text(name)));
+          escape_for_terminal(name)));
     }
     if (has_one) name += fmt::format(" row={}", ++repeated_[name] + 1);
     expect_length(name, longest_benchmark, "benchmark");
@@ -212,7 +212,7 @@ class Metrics {
     throw ConfigError(
         fmt::format("the {} {} has a name of {} bytes, and Bencher takes {}. Use the format json "
                     "or csv.",
-                    what, shown_text(name), name.size(), most));
+                    what, escape_for_terminal(name), name.size(), most));
   }
 
   TrackedTable table_;

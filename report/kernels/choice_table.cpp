@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/roofline_table.hpp"
 #include "report/table/field_table.hpp"
 
@@ -176,7 +176,7 @@ Fields<CandidateRow> candidate_fields() {
        F::record("rank", value, &CandidateRow::rank),
        F::json("way", its(&Candidate::way, way_object)),
        F::record("backend", key, its(&Candidate::way, &Way::backend)),
-       F::record("algorithm", key, its(&Candidate::way, &Way::method, lowering::method_name)),
+       F::record("algorithm", key, its(&Candidate::way, &Way::method, convolution::method_name)),
        F::json("predicted", its(&Candidate::prediction, kernel_prediction_object))},
       part_of<CandidateRow>(predicted_fields(), prediction),
       {{"workspace_bytes", value, its(&Candidate::workspace, &model::Workspace::size)},

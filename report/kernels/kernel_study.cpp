@@ -15,8 +15,8 @@
 
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
-#include "core/network/fuse.hpp"
 #include "core/network/network.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "core/text/numbers.hpp"
 #include "report/results/axes.hpp"
@@ -33,7 +33,7 @@ using Key = std::vector<std::string>;
 
 Key key_of(const model::KernelCase& what) {
   return {what.way.backend,
-          std::string(lowering::method_name(what.way.method)),
+          std::string(convolution::method_name(what.way.method)),
           std::string(pass_name(what.way.pass)),
           std::to_string(what.way.threads),
           what.way.cache,
@@ -43,13 +43,13 @@ Key key_of(const model::KernelCase& what) {
 
 /// Key of a measurement; empty if it is not a convolution that a model covers.
 std::optional<Key> key_of(const Measurement& measurement) {
-  const auto method = lowering::method_of(measurement.implementation);
+  const auto method = convolution::method_of(measurement.implementation);
   const auto axis = [&](const char* name) { return axis_or_empty(measurement.axes, name); };
   const bool known = measurement.benchmark == "conv" && method &&
                      axis("dtype") == dtype_name(DType::f32) && axis("ranks_on_node") == "1" &&
                      axis("layout").empty();
   if (!known) return std::nullopt;
-  return Key{axis("backend"), std::string(lowering::method_name(*method)),
+  return Key{axis("backend"), std::string(convolution::method_name(*method)),
              axis("pass"),    axis("threads"),
              axis("cache"),   axis("kernel"),
              axis("batch")};
@@ -137,7 +137,7 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
     processor_of(results);
     samples_ = model::kernel_samples(results, not_modelled_);
     for (const model::KernelSample& sample : samples_) {
-      if (on_device(sample) || sample.what.way.method != lowering::Method::direct) continue;
+      if (on_device(sample) || sample.what.way.method != convolution::Method::direct) continue;
       executed_[key_of(sample.what)] = {sample.what.work.flops(), sample.what.work.bytes()};
     }
     judge(results);

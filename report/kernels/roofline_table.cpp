@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/text/numbers.hpp"
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "report/table/field_table.hpp"
 
 namespace dlscale::report {
@@ -268,9 +268,9 @@ Fields<JudgedSample> sample_fields() {
        F::record("beyond", remark, beyond(" ")),
        F::table("beyond", beyond(", "), Align::left),
        F::record("algorithm_flops", value,
-                 of_case(&KernelCase::work, &lowering::AlgorithmWork::flops)),
+                 of_case(&KernelCase::work, &convolution::AlgorithmWork::flops)),
        F::record("algorithm_bytes", value,
-                 of_case(&KernelCase::work, &lowering::AlgorithmWork::bytes))},
+                 of_case(&KernelCase::work, &convolution::AlgorithmWork::bytes))},
   });
 }
 

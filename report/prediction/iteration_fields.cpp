@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/text/numbers.hpp"
 #include "report/prediction/note_text.hpp"
 

@@ -6,7 +6,7 @@
 #include "report/kernels/algorithm_summary.hpp"
 #include "report/kernels/algorithm_tables.hpp"
 #include "report/kernels/kernel_study.hpp"
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/processor_tables.hpp"
 #include "report/kernels/roofline_table.hpp"
 #include "report/sections/sections.hpp"

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/results/row_keys.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/run/schedule_settings.hpp"

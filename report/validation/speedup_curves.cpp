@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 
 namespace dlscale::report {

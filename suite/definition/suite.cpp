@@ -13,8 +13,8 @@
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/shell_words.hpp"
-#include "core/text/shown_text.hpp"
 #include "suite/definition/suite_text.hpp"
 
 namespace dlscale::suite {
@@ -209,7 +209,7 @@ void check_names(const Suite& suite, const std::string& where) {
     throw ConfigError(
         fmt::format("{}: two steps are called \"{}\", so that one would count as done with the "
                     "other. Put what tells them apart into the name.",
-                    where, shown_text(step.name)));
+                    where, escape_for_terminal(step.name)));
   }
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::suite {
@@ -37,7 +37,7 @@ std::string replace_names(const std::string& text, const std::string& where,
     if (!found) {
       throw ConfigError(
           fmt::format("{}: {{{}}} stands for nothing. Define it in the step's \"for\".", where,
-                      shown_text(name)));
+                      escape_for_terminal(name)));
     }
     result += *found;
     at = close + 1;
@@ -170,7 +170,7 @@ int read_count(const ConfigMap& map, std::string_view key, const Placeholders& v
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && count >= range.least && count <= range.most) return count;
   throw ConfigError(fmt::format("{} is \"{}\". Write a whole number from {} to {}.", map.where(key),
-                                shown_text(text), range.least, range.most));
+                                escape_for_terminal(text), range.least, range.most));
 }
 
 std::vector<std::string> read_words(const ConfigMap& map, std::string_view key,
@@ -190,7 +190,8 @@ std::vector<std::string> read_command(const ConfigMap& map, const Placeholders& 
   if (std::ranges::find(verbs, words.front()) == verbs.end()) {
     throw ConfigError(fmt::format(
         "{} starts with \"{}\", which is not a verb of dlscale. Write what follows \"dlscale\". {}",
-        map.where("command"), shown_text(words.front()), suggestion(words.front(), verbs)));
+        map.where("command"), escape_for_terminal(words.front()),
+        suggestion(words.front(), verbs)));
   }
   return words;
 }
@@ -212,7 +213,7 @@ std::set<std::string> read_tags(const ConfigMap& map, const Placeholders& values
       throw ConfigError(fmt::format(
           "{} holds \"{}\", which is not a word. Write letters, digits, _, - and ., {} at "
           "most.",
-          map.where("tags"), shown_text(tag), longest));
+          map.where("tags"), escape_for_terminal(tag), longest));
     }
     tags.insert(tag);
   }

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale::suite {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> job_options(const char* text) {
     throw ConfigError(
         fmt::format("{} is \"{}\", and should be a list of the options that this job was submitted "
                     "with, in JSON, as scripts of dlscale set it. Unset it.",
-                    job_options_variable, shown_text(text)));
+                    job_options_variable, escape_for_terminal(text)));
   }
 }
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/shell_words.hpp"
-#include "core/text/shown_text.hpp"
 #include "suite/launch/job_options.hpp"
 
 namespace dlscale::suite {
@@ -24,7 +24,7 @@ std::string own_word(const std::string& word) {
   throw ConfigError(fmt::format(
       "\"{}\" has a line break, a backslash or both kinds of quotes, which not every scheduler "
       "reads in the script of a job. Give it another name, or choose another place with -o.",
-      shown_text(word)));
+      escape_for_terminal(word)));
 }
 
 /// A path for --output: a percent sign begins a pattern such as %j, so it is doubled.
@@ -61,7 +61,7 @@ std::vector<std::string> flux_options(const Partition& partition, const BatchJob
   if (job.log.find("{{") != std::string::npos) {
     throw ConfigError(fmt::format(
         "{} has {{{{ in it, which Flux takes for a template. Choose another place with -o.",
-        shown_text(job.log)));
+        escape_for_terminal(job.log)));
   }
   std::vector<std::string> options{
       fmt::format("--job-name={}", job.name), fmt::format("--queue={}", partition.name),
@@ -77,7 +77,7 @@ std::vector<Words> pbs_options(const Partition& partition, const BatchJob& job) 
   if (job.log.find(':') != std::string::npos) {
     throw ConfigError(fmt::format(
         "{} has a colon in it, before which PBS expects a host. Choose another place with -o.",
-        shown_text(job.log)));
+        escape_for_terminal(job.log)));
   }
   std::string chunk = fmt::format("select={}:ncpus={}:mpiprocs={}", job.nodes, job.cores_per_node,
                                   job.cores_per_node);
@@ -148,7 +148,7 @@ class Head {
     throw ConfigError(fmt::format(
         "-J sets one of several options that the system file gives in one entry of access, \"{}\", "
         "so that the others would be lost with it. Write each as an entry of its own.",
-        shown_text(options)));
+        escape_for_terminal(options)));
   }
 
   Scheduler scheduler_;

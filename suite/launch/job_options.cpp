@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/error.hpp"
-#include "core/text/shown_text.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "suite/launch/batch_script.hpp"
 
 namespace dlscale::suite {
@@ -87,7 +87,7 @@ void add_resources(std::string_view list, std::set<std::string>& names) {
 }
 
 [[noreturn]] void refuse(std::string_view option, std::string_view problem) {
-  throw ConfigError(fmt::format("-J \"{}\": {}.", shown_text(option), problem));
+  throw ConfigError(fmt::format("-J \"{}\": {}.", escape_for_terminal(option), problem));
 }
 
 /// The line without the scheduler's mark, if it has one.

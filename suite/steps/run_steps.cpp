@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/base/interrupt.hpp"
-#include "core/system/own_command.hpp"
 #include "core/system/process.hpp"
+#include "core/system/this_command_line.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
 #include "suite/job/job.hpp"
@@ -48,7 +48,7 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   if (step.ranks > 1) {
     command = {mpi_launcher(step), DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
   }
-  if (!step.is_program) command.push_back(own_program().string());
+  if (!step.is_program) command.push_back(this_program().string());
   std::ranges::copy_if(step.words, std::back_inserter(command), [&](const std::string& word) {
     return begun == Begun::yes || word != "--resume";
   });

@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 #include "suite/definition/suite.hpp"
 #include "suite/job/job.hpp"
-#include "suite/steps/steps_left.hpp"
+#include "suite/steps/remaining_steps.hpp"
 #include "suite/steps/suite_progress.hpp"
 
 namespace dlscale::suite {
@@ -50,7 +50,7 @@ class Steps {
   const std::vector<SuiteStep>& steps_;
   SuiteProgress& progress_;
   const TimeBudget& budget_;
-  const StepsLeft left_;  ///< remaining steps when this call began
+  const RemainingSteps left_;  ///< remaining steps when this call began
   TimeLeft time_left_;
   std::size_t settled_ = 0;  ///< steps that were completed or left out
   bool quiet_;

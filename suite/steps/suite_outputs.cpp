@@ -14,7 +14,7 @@
 #include "core/results/locked_results.hpp"
 #include "core/results/measurement.hpp"
 #include "core/text/numbers.hpp"
-#include "suite/steps/steps_left.hpp"
+#include "suite/steps/remaining_steps.hpp"
 
 namespace dlscale::suite {
 namespace {
@@ -108,7 +108,7 @@ bool is_wrong(const Measurement& measurement) {
 
 void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh) {
   std::vector<LostFile> lost;
-  const StepsLeft left(steps, progress);
+  const RemainingSteps left(steps, progress);
   int done = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const SuiteStep& step = steps[i];

@@ -39,7 +39,7 @@ class SuiteProgress {
   /// Marks the step as begun; call it before the step runs.
   void mark_begun(const SuiteStep& step) const;
   /// Replaces mark_begun() once the step has failed and the others ran without it: then only steps
-  /// that build upon it must be repeated (StepsLeft).
+  /// that build upon it must be repeated (RemainingSteps).
   void mark_begun_alone(const SuiteStep& step) const;
   /// Whether this build began the step as it is now written, but did not complete it;
   /// begun_alone(): marked by mark_begun_alone().

@@ -12,7 +12,7 @@
 namespace dlscale::model {
 namespace {
 
-using lowering::Method;
+using convolution::Method;
 
 constexpr const char* small = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
 constexpr const char* large = "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1";

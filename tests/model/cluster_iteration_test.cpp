@@ -48,14 +48,14 @@ Seconds message_time(Bytes size) {
 IterationPlan random_packed_plan(std::mt19937& random) {
   std::uniform_real_distribution<double> amount(0.01, 1);
   IterationPlan plan = random_plan(random, Schedule::horovod);
-  plan.load = plan.storage = plan.meeting = Seconds();
+  plan.load = plan.storage = plan.barrier = Seconds();
   Packing packing{Seconds(2 * amount(random)),
                   Bytes(10 * amount(random)),
                   Seconds(0.2 * amount(random)),
                   0,
                   message_time,
                   0};
-  if (random() % 2 == 0) packing.meeting = Seconds(0.05 * amount(random));
+  if (random() % 2 == 0) packing.barrier = Seconds(0.05 * amount(random));
   for (BackwardPart& part : plan.backward) {
     if (!part.message) continue;
     part.size = Bytes(10 * amount(random));
@@ -412,7 +412,7 @@ TEST(StragglerCost, RefusesWhatTheGraphOfAllRanksLeavesOutAndTooManyRanks) {
   IterationPlan plan = one_message();
   EXPECT_THROW((void)straggler_cost(plan, {100'000'000, 8}, {SpreadShape::normal, 0.05, 1}),
                ConfigError);
-  plan.forward = Given::step(Seconds(0.1), Seconds(0.4));
+  plan.forward = LaunchedWork::step(Seconds(0.1), Seconds(0.4));
   EXPECT_THROW((void)straggler_cost(plan, {2, 1}, {SpreadShape::normal, 0.05, 1}), ConfigError);
   EXPECT_THROW((void)simulate_cluster(plan, {2, 1}, ComputeFactors(), {}), std::logic_error);
   plan.forward = Seconds(0.4);

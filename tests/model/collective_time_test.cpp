@@ -14,7 +14,7 @@
 
 #include "core/collective/algorithm.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/cluster/fair_links.hpp"
+#include "model/sgd_iter/cluster/max_min_fair_links.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
@@ -159,7 +159,7 @@ TEST_F(Collectives, TakeTheFasterAlgorithmBySize) {
 /// `beta` s/B fairly, and whose latency comes on top.
 double time_of_flows(const collective::Schedule& schedule, const Placement& place, double alpha,
                      double beta, double m) {
-  FairLinks links;
+  MaxMinFairLinks links;
   const auto add_links = [&](int count) {
     std::vector<LinkId> added;
     for (int i = 0; i < count; ++i) added.push_back(links.add(BytesPerSecond(1 / beta)));

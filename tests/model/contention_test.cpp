@@ -131,11 +131,11 @@ TEST(ContendingTasks, NeedOneServerEach) {
   EXPECT_THROW(graph.contend(one, one), std::logic_error);
 }
 
-Given convolution(double seconds) {
-  return Given::step(Seconds(), Seconds(seconds), WorkKind::conv);
+LaunchedWork convolution(double seconds) {
+  return LaunchedWork::step(Seconds(), Seconds(seconds), WorkKind::conv);
 }
-Given copying(double seconds) {
-  return Given::step(Seconds(), Seconds(seconds), WorkKind::copy);
+LaunchedWork copying(double seconds) {
+  return LaunchedWork::step(Seconds(), Seconds(seconds), WorkKind::copy);
 }
 
 TEST(MeanContention, IsThatOfTheKindsOneAfterTheOther) {
@@ -156,9 +156,9 @@ TEST(MeanContention, IsThatOfTheKindsOneAfterTheOther) {
 
 TEST(MeanContention, IsNoneOfWorkOfNoKnownKind) {
   const ContentionByWork by_work{Contention{2, 3}, {2, 3}, {2, 3}};
-  EXPECT_EQ(mean_contention(Given(Seconds(1)), by_work).compute, 1);
-  EXPECT_EQ(mean_contention(Given(Seconds(1)), by_work).messages, 1);
-  EXPECT_EQ(mean_contention(Given(), by_work).compute, 1);
+  EXPECT_EQ(mean_contention(LaunchedWork(Seconds(1)), by_work).compute, 1);
+  EXPECT_EQ(mean_contention(LaunchedWork(Seconds(1)), by_work).messages, 1);
+  EXPECT_EQ(mean_contention(LaunchedWork(), by_work).compute, 1);
   EXPECT_NEAR(mean_contention(convolution(1).then(Seconds(1)), by_work).compute, 1.5, 1e-12);
 }
 

@@ -50,7 +50,7 @@ TEST(Correction, GoesByWhatAPassSumsAndMakes) {
   const std::string kernel = "convolution c64 h28 w28 k128 r3 s3 stride1 pad1 groups2";
   const auto sizes = [&](Pass pass) {
     return log_sizes(make_case(
-        {.backend = "native", .method = lowering::Method::im2col, .pass = pass}, kernel, 4, 16));
+        {.backend = "native", .method = convolution::Method::im2col, .pass = pass}, kernel, 4, 16));
   };
   const double pixels = std::log2(4 * 28 * 28);
   EXPECT_EQ(sizes(Pass::forward), (LogSizes{5, 6, pixels, std::log2(9), 0}));
@@ -73,8 +73,8 @@ std::vector<KernelSample> correction_samples(const Deviation& deviation) {
         const std::string size = std::to_string(hw);
         const std::string kernel = "convolution c" + std::to_string(c) + " h" + size + " w" + size +
                                    " k" + std::to_string(c) + " r3 s3 stride1 pad1 groups1";
-        const KernelCase what =
-            make_case({.backend = "native", .method = lowering::Method::im2col}, kernel, batch, 16);
+        const KernelCase what = make_case(
+            {.backend = "native", .method = convolution::Method::im2col}, kernel, batch, 16);
         const Seconds time = time_of(terms_of(what, {Bytes(1 << 20), Bytes(16 << 20)}), truth);
         all.push_back({what, std::exp(deviation(c)) * time, {}});
       }

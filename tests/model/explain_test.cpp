@@ -8,7 +8,7 @@
 
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
-#include "model/what_if/faster.hpp"
+#include "model/what_if/scaled_machine.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -82,8 +82,8 @@ TEST_F(Explained, InputsAreThoseOfPredictionsWithThemChanged) {
        {Hardware::peak, Hardware::memory_bandwidth, Hardware::inter_node_bandwidth}) {
     const Sensitivity* one = input(explanation, std::string(hardware_name(what)));
     ASSERT_NE(one, nullptr);
-    EXPECT_NEAR(one->better.si(), total(faster(machine_, what, 1.1), run), 1e-12 * now);
-    EXPECT_NEAR(one->worse.si(), total(faster(machine_, what, 1 / 1.1), run), 1e-12 * now);
+    EXPECT_NEAR(one->better.si(), total(scaled_machine(machine_, what, 1.1), run), 1e-12 * now);
+    EXPECT_NEAR(one->worse.si(), total(scaled_machine(machine_, what, 1 / 1.1), run), 1e-12 * now);
     EXPECT_LT(one->better, one->worse);
   }
   EXPECT_TRUE(std::ranges::is_sorted(explanation.inputs, {}, &Sensitivity::better));

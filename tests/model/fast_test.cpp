@@ -91,15 +91,15 @@ TEST(BatchedForm, EqualsClosedFormAndTaskGraph) {
       per_byte.push_back(some_time(random, 2e-3));
     }
     const double waits = some_time(random, 0.2);
-    const std::vector<double> meeting(startup.size(), waits);
+    const std::vector<double> barrier(startup.size(), waits);
     const std::vector<double> storage(startup.size(), single.storage.si());
     std::vector<double> found(startup.size());
     const BatchedForm form(profile, cut, travel);
-    form.iterations({startup, per_byte, meeting, storage}, found);
+    form.iterations({startup, per_byte, barrier, storage}, found);
     for (std::size_t k = 0; k < found.size(); ++k) {
       const LinearCost cost{Seconds(startup[k]), SecondsPerByte(per_byte[k])};
       IterationPlan plan = sent(single, cut, cost, travel);
-      plan.meeting = Seconds(waits);
+      plan.barrier = Seconds(waits);
       std::string why;
       const auto expected = closed_form(plan, why);
       ASSERT_TRUE(expected) << why;
@@ -119,12 +119,12 @@ TEST(BatchedForm, IsTheRecurrenceOverMessages) {
     const Cut cut = random_cut(random, profile);
     const double a = some_time(random, 1);
     const double b = some_time(random, 2e-3);
-    const double meeting = some_time(random, 0.2);
+    const double barrier = some_time(random, 0.2);
     std::vector<double> times;
     for (const double bytes : cut.bytes) times.push_back(a + b * bytes);
     for (const Travel travel : {Travel::beside_backward, Travel::after_backward}) {
-      const double expected = backward_with_comm(profile, cut, travel, times, meeting);
-      EXPECT_NEAR(BatchedForm(profile, cut, travel).backward_with_comm(a, b, meeting), expected,
+      const double expected = backward_with_comm(profile, cut, travel, times, barrier);
+      EXPECT_NEAR(BatchedForm(profile, cut, travel).backward_with_comm(a, b, barrier), expected,
                   1e-12 * expected);
     }
   }
@@ -167,7 +167,7 @@ TEST(BatchedForm, OfNoMessagesIsComputing) {
 TEST(BatchedForm, IsAbsentWhereNoClosedFormHolds) {
   Random random(11);
   IterationPlan plan = random_plan(random);
-  plan.h2d = Given::step(Seconds(1), Seconds(1));
+  plan.h2d = LaunchedWork::step(Seconds(1), Seconds(1));
   test::expect_contains(profile_of(plan).beside_absent, "host takes time");
   test::expect_contains(profile_of(plan).after_absent, "host takes time");
   plan = random_plan(random);
@@ -220,8 +220,8 @@ TEST(MergedCuts, EndAsEarlyAsTheOptimum) {
     const double found = last_arrival(gradients, groups, cost).si();
     EXPECT_NEAR(found, expected, 1e-12 * expected + 1e-300) << trial;
     EXPECT_NEAR(backward_with_groups(profile, groups, cost, 0), found, 1e-12 * found) << trial;
-    const LinearCost with_meeting{cost.a + Seconds(0.25), cost.b};
-    const double later = last_arrival(gradients, groups, with_meeting).si();
+    const LinearCost with_barrier{cost.a + Seconds(0.25), cost.b};
+    const double later = last_arrival(gradients, groups, with_barrier).si();
     EXPECT_NEAR(backward_with_groups(profile, groups, cost, 0.25), later, 1e-12 * later);
   }
 }
@@ -288,7 +288,7 @@ TEST(AllReduceLines, AreWhatDataSheetsSay) {
     }
   }
   EXPECT_EQ(most_lines, 2U);
-  machine.all_reduce_asked = "best";
+  machine.all_reduce_override = "best";
   EXPECT_FALSE(nominal_line(machine, {4, 4}));
   EXPECT_FALSE(nominal_line(nominal_machine(load_cluster("h200x8")), {4, 4}));
 }

@@ -65,7 +65,7 @@ KernelJudgement judge(const std::vector<KernelSample>& samples,
   return judge_kernels(samples, evidence, halves);
 }
 
-Way our_way(lowering::Method method, Pass pass = Pass::forward) {
+Way our_way(convolution::Method method, Pass pass = Pass::forward) {
   return {.backend = "native", .method = method, .pass = pass};
 }
 
@@ -90,7 +90,7 @@ Amounts truth() {
 constexpr Caches true_caches{Bytes(1024.0 * 1024), Bytes(16.0 * 1024 * 1024)};
 
 /// Measured times as the true parameters make them, with normal noise.
-std::vector<KernelSample> samples(double noise, std::span<const lowering::Method> methods) {
+std::vector<KernelSample> samples(double noise, std::span<const convolution::Method> methods) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal(0, noise);
   std::vector<KernelSample> all;
@@ -109,8 +109,8 @@ std::vector<KernelSample> samples(double noise, std::span<const lowering::Method
   return all;
 }
 
-constexpr std::array some_methods{lowering::Method::direct, lowering::Method::im2col,
-                                  lowering::Method::winograd_f4, lowering::Method::fft_tiled};
+constexpr std::array some_methods{convolution::Method::direct, convolution::Method::im2col,
+                                  convolution::Method::winograd_f4, convolution::Method::fft_tiled};
 
 TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
   const KernelJudgement judgement = judge(samples(0, some_methods), JudgedHalves::both);
@@ -139,7 +139,7 @@ TEST(KernelFit, LetsNoProcessorAndGpuBeRivals) {
   auto all = samples(0.02, some_methods);
   const KernelJudgement alone = judge(all);
   for (const KernelSample& sample : samples(0.02, some_methods)) {
-    if (sample.what.way.method != lowering::Method::winograd_f4) continue;
+    if (sample.what.way.method != convolution::Method::winograd_f4) continue;
     KernelSample fast{sample};
     fast.what.way.backend = "cuda";
     fast.time = sample.time / 100;
@@ -160,7 +160,7 @@ TEST(KernelFit, SaysHowFarRepeatsOfAMeasurementDiffer) {
   auto all = samples(0, some_methods);
   EXPECT_FALSE(judge(all).algorithms.back().repeats.has_value());
   for (KernelSample& sample : all) {
-    if (sample.what.way.method != lowering::Method::im2col) continue;
+    if (sample.what.way.method != convolution::Method::im2col) continue;
     sample.repeats = {0.75 * sample.time, 1.25 * sample.time};
   }
   for (const AlgorithmErrors& errors : judge(all).algorithms) {
@@ -172,7 +172,7 @@ TEST(KernelFit, SaysHowFarRepeatsOfAMeasurementDiffer) {
 
 TEST(KernelFit, JudgesEachNumberOfThreadsApart) {
   auto all = samples(0, some_methods);
-  for (const KernelSample& sample : samples(0, std::array{lowering::Method::im2col})) {
+  for (const KernelSample& sample : samples(0, std::array{convolution::Method::im2col})) {
     KernelSample wide{sample};
     wide.what.way.threads = 2;
     wide.time = sample.time / 2;
@@ -203,7 +203,7 @@ TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
             continue;
           }
           const KernelCase what =
-              make_case(our_way(lowering::Method::winograd_f4, pass), conv(c, hw, c, 3), 4, 16);
+              make_case(our_way(convolution::Method::winograd_f4, pass), conv(c, hw, c, 3), 4, 16);
           const Seconds time = time_of(terms_of(what, true_caches), truth());
           const bool judged = half_of(what.kernel) == Half::judging;
           all.push_back({what, (1 + (judged ? 0 : normal(random))) * time, {}});
@@ -227,7 +227,7 @@ TEST(KernelFit, IsNotBiasedByNoise) {
   for (const int seed : {1, 2, 3, 4, 5, 6}) {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal(0, 0.3);
-    auto all = samples(0, std::array{lowering::Method::im2col, lowering::Method::direct});
+    auto all = samples(0, std::array{convolution::Method::im2col, convolution::Method::direct});
     for (KernelSample& sample : all) {
       const double factor = std::exp(normal(random));
       if (half_of(sample.what.kernel) == Half::training) sample.time = factor * sample.time;
@@ -247,14 +247,14 @@ TEST(KernelFit, JudgesNoShapeItHasSeen) {
 TEST(KernelFit, LeavesOutWaysWithTooFewShapes) {
   auto all = samples(0, some_methods);
   std::erase_if(all, [](const KernelSample& sample) {
-    return sample.what.way.method == lowering::Method::im2col &&
+    return sample.what.way.method == convolution::Method::im2col &&
            sample.what.kernel != conv(64, 14, 64, 3);
   });
   std::vector<std::string> skipped;
   const KernelModels models = fit_kernels(all, skipped);
   EXPECT_EQ(skipped, std::vector<std::string>{"native im2col forward"});
-  EXPECT_EQ(models.find(our_way(lowering::Method::im2col)), nullptr);
-  EXPECT_NE(models.find(our_way(lowering::Method::direct)), nullptr);
+  EXPECT_EQ(models.find(our_way(convolution::Method::im2col)), nullptr);
+  EXPECT_NE(models.find(our_way(convolution::Method::direct)), nullptr);
 }
 
 const KernelModels& fitted() {
@@ -267,7 +267,7 @@ const KernelModels& fitted() {
 
 double direct_term(const std::string& kernel, Pass pass, Term term) {
   const KernelCase what = make_case(
-      {.backend = "onednn", .method = lowering::Method::direct, .pass = pass}, kernel, 4, 16);
+      {.backend = "onednn", .method = convolution::Method::direct, .pass = pass}, kernel, 4, 16);
   return terms_of(what, true_caches).stages.front().compute.at(static_cast<std::size_t>(term));
 }
 
@@ -292,7 +292,7 @@ TEST(KernelTerms, CountTheResultsOfEachPass) {
 
 TEST(KernelModel, SaysWhenItExtrapolates) {
   const KernelModels& models = fitted();
-  const KernelModel& model = *models.find(our_way(lowering::Method::winograd_f4));
+  const KernelModel& model = *models.find(our_way(convolution::Method::winograd_f4));
   EXPECT_FALSE(model.predict(make_case(model.way, conv(128, 28, 128, 3), 8, 16)).extrapolated());
   const auto beyond = model.predict(make_case(model.way, conv(2048, 28, 64, 3), 4, 16)).beyond;
   EXPECT_EQ(beyond, std::vector<std::string>{"k"});
@@ -300,7 +300,7 @@ TEST(KernelModel, SaysWhenItExtrapolates) {
 
 TEST(KernelModel, SaysWhenFilterOrStrideAreNew) {
   const KernelModels& models = fitted();  // 3 x 3, stride 1
-  const KernelModel& im2col = *models.find(our_way(lowering::Method::im2col));
+  const KernelModel& im2col = *models.find(our_way(convolution::Method::im2col));
   const auto beyond = [&](const std::string& kernel) {
     return im2col.predict(make_case(im2col.way, kernel, 4, 16)).beyond;
   };
@@ -337,18 +337,18 @@ TEST(Choose, NamesTheFastestThatFitsTheWorkspace) {
   }
   KernelModels with_direct = models;
   for (KernelModel& model : with_direct.models) {
-    if (model.way.method == lowering::Method::direct) model.workspaces[{kernel, 4}] = Bytes();
+    if (model.way.method == convolution::Method::direct) model.workspaces[{kernel, 4}] = Bytes();
   }
   const auto bound = choose(with_direct, kernel, 4, Pass::forward, 1, "cold", Bytes(0));
   ASSERT_EQ(bound.size(), free.size());
-  EXPECT_EQ(bound.front().way.method, lowering::Method::direct);
+  EXPECT_EQ(bound.front().way.method, convolution::Method::direct);
   EXPECT_TRUE(bound.front().fits);
   EXPECT_FALSE(bound.back().fits);
   EXPECT_TRUE(choose(models, kernel, 4, Pass::backward_data, 1, "cold").empty());
   EXPECT_TRUE(choose(models, "relu c1 h1 w1", 4, Pass::forward, 1, "cold").empty());
 }
 
-bool names(const std::vector<Candidate>& found, lowering::Method method) {
+bool names(const std::vector<Candidate>& found, convolution::Method method) {
   return std::ranges::any_of(
       found, [method](const Candidate& candidate) { return candidate.way.method == method; });
 }
@@ -357,7 +357,8 @@ bool names(const std::vector<Candidate>& found, lowering::Method method) {
 std::vector<KernelSample> pointwise_samples() {
   std::vector<KernelSample> all;
   for (const int c : {32, 64, 128, 256}) {
-    const KernelCase what = make_case(our_way(lowering::Method::direct), conv(c, 28, c, 1), 4, 16);
+    const KernelCase what =
+        make_case(our_way(convolution::Method::direct), conv(c, 28, c, 1), 4, 16);
     all.push_back({what, what.work.flops() / FlopsPerSecond(5e10), {}});
   }
   return all;
@@ -367,13 +368,13 @@ TEST(Choose, NamesNothingOfWhichAPartWasNeverMeasured) {
   // Direct convolutions of 1 x 1 filters run other kernels than those of 3 x 3: a fit to the latter
   // finds no time for them but the start, and they would always be the fastest.
   const std::string pointwise = conv(64, 28, 64, 1);
-  const auto direct = our_way(lowering::Method::direct);
+  const auto direct = our_way(convolution::Method::direct);
   const KernelModels& without = fitted();
   EXPECT_FALSE(without.find(direct)->tells(make_case(direct, pointwise, 4, 16)));
   EXPECT_TRUE(without.find(direct)->tells(make_case(direct, conv(64, 28, 64, 3), 4, 16)));
   const auto told = choose(without, pointwise, 4, Pass::forward, 1, "cold");
-  EXPECT_TRUE(names(told, lowering::Method::im2col));
-  EXPECT_FALSE(names(told, lowering::Method::direct));
+  EXPECT_TRUE(names(told, convolution::Method::im2col));
+  EXPECT_FALSE(names(told, convolution::Method::direct));
   EXPECT_EQ(untold_ways(without, pointwise, 4, Pass::forward, 1, "cold"), std::vector<Way>{direct});
   const KernelModels read = kernel_models_from_json(kernel_models_json(without), "file");
   EXPECT_EQ(untold_ways(read, pointwise, 4, Pass::forward, 1, "cold"), std::vector<Way>{direct});
@@ -384,14 +385,14 @@ TEST(Choose, NamesNothingOfWhichAPartWasNeverMeasured) {
   std::vector<std::string> skipped;
   const KernelModels with = fit_kernels(all, skipped);
   EXPECT_TRUE(
-      names(choose(with, pointwise, 4, Pass::forward, 1, "cold"), lowering::Method::direct));
+      names(choose(with, pointwise, 4, Pass::forward, 1, "cold"), convolution::Method::direct));
   EXPECT_TRUE(untold_ways(with, pointwise, 4, Pass::forward, 1, "cold").empty());
 }
 
 TEST(Choose, HoldsALibraryToTheWorkspaceThatWasMeasured) {
-  auto all = samples(0.02, std::array{lowering::Method::im2col, lowering::Method::direct});
+  auto all = samples(0.02, std::array{convolution::Method::im2col, convolution::Method::direct});
   for (KernelSample& sample : all) {
-    if (sample.what.way.method != lowering::Method::direct) continue;
+    if (sample.what.way.method != convolution::Method::direct) continue;
     sample.what.way.backend = "onednn";
     sample.workspace = Bytes(1e6 * sample.what.batch);
   }
@@ -402,7 +403,7 @@ TEST(Choose, HoldsALibraryToTheWorkspaceThatWasMeasured) {
   const auto direct = [](const KernelModels& models, std::optional<Bytes> limit) {
     for (const Candidate& found :
          choose(models, conv(128, 28, 128, 3), 4, Pass::forward, 1, "cold", limit)) {
-      if (found.way.method == lowering::Method::direct) return found;
+      if (found.way.method == convolution::Method::direct) return found;
     }
     throw ConfigError("it was not offered");
   };
@@ -433,10 +434,10 @@ TEST(Choose, OffersNothingThatTheAlgorithmRefuses) {
   const std::string kernel = "convolution c64 h28 w28 k64 r3 s3 stride2 pad1 groups1";
   const auto found = choose(fitted(), kernel, 4, Pass::forward, 1, "cold");
   ASSERT_EQ(found.size(), 1);
-  EXPECT_EQ(found.front().way.method, lowering::Method::direct);
+  EXPECT_EQ(found.front().way.method, convolution::Method::direct);
   // It is offered, but was never measured with a stride.
   EXPECT_EQ(untold_ways(fitted(), kernel, 4, Pass::forward, 1, "cold"),
-            std::vector<Way>{our_way(lowering::Method::im2col)});
+            std::vector<Way>{our_way(convolution::Method::im2col)});
 }
 
 TEST(KernelFile, ReadsBackWhatItWrote) {

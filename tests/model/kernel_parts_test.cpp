@@ -69,7 +69,7 @@ std::string workspace_key(int c, int hw, int k) {
 }
 
 KernelCase by_library(const std::string& kernel, int batch) {
-  return make_case({.backend = "onednn", .method = lowering::Method::direct}, kernel, batch, 16);
+  return make_case({.backend = "onednn", .method = convolution::Method::direct}, kernel, batch, 16);
 }
 
 Bytes tensors(const std::string& kernel, int batch) {
@@ -77,8 +77,9 @@ Bytes tensors(const std::string& kernel, int batch) {
 }
 
 TEST(Workspace, OfOurCodeIsWhatItDeclares) {
-  const KernelCase what = make_case({.backend = "native", .method = lowering::Method::winograd_f4},
-                                    workspace_key(64, 28, 64), 4, 16);
+  const KernelCase what =
+      make_case({.backend = "native", .method = convolution::Method::winograd_f4},
+                workspace_key(64, 28, 64), 4, 16);
   const Workspace found = workspace_of(what, {{{what.kernel, 4}, Bytes(1)}});
   EXPECT_EQ(found.basis, WorkspaceBasis::declared);
   EXPECT_EQ(found.size, what.work.workspace);
@@ -122,7 +123,7 @@ KernelSample sample(int channels, int size, int filter) {
                           " k" + text(channels) + " r" + text(filter) + " s" + text(filter) +
                           " stride1 pad" + text(filter / 2) + " groups1";
   const KernelCase what =
-      make_case({.backend = "native", .method = lowering::Method::direct}, key, 4, 16);
+      make_case({.backend = "native", .method = convolution::Method::direct}, key, 4, 16);
   return {what, direct_flops(what.shape) / FlopsPerSecond(5e10), {}};
 }
 
@@ -177,7 +178,7 @@ std::string spilled_scratch_key(int channels, int size) {
 }
 
 KernelCase spilled_scratch_case_of(const std::string& backend, int channels, int size, int batch) {
-  return make_case({.backend = backend, .method = lowering::Method::winograd_f4},
+  return make_case({.backend = backend, .method = convolution::Method::winograd_f4},
                    spilled_scratch_key(channels, size), batch, 16);
 }
 
@@ -189,7 +190,7 @@ TEST(SpilledScratch, IsHalfWhereTheWorkspaceIsAsLargeAsTheCache) {
   const KernelCase what = spilled_scratch_case_of("native", 128, 56, 4);
   const Bytes workspace = what.work.workspace;
   Bytes scratch;
-  for (const lowering::Stage& stage : what.work.stages) scratch += stage.scratch;
+  for (const convolution::Stage& stage : what.work.stages) scratch += stage.scratch;
   EXPECT_DOUBLE_EQ(spilled(what, workspace), scratch.si() / 2);
   EXPECT_LT(spilled(what, 2 * workspace), 0.1 * scratch.si());
   EXPECT_GT(spilled(what, 0.5 * workspace), 0.9 * scratch.si());

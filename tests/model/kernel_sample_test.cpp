@@ -132,7 +132,7 @@ TEST(KernelSamples, OfNothingAreRefused) {
 }
 
 TEST(Refusal, KnowsWhatOneDnnsWinogradLacks) {
-  const Way way{.backend = "onednn", .method = lowering::Method::winograd_f4};
+  const Way way{.backend = "onednn", .method = convolution::Method::winograd_f4};
   const auto shape = [](int pad, int groups) {
     return parse_convolution_key("convolution c64 h28 w28 k64 r3 s3 stride1 pad" +
                                      std::to_string(pad) + " groups" + std::to_string(groups),
@@ -142,7 +142,7 @@ TEST(Refusal, KnowsWhatOneDnnsWinogradLacks) {
   EXPECT_EQ(refusal(way, shape(1, 1)), "");
   EXPECT_NE(refusal(way, shape(2, 1)), "");
   EXPECT_NE(refusal(way, shape(1, 2)), "");
-  const Way ours{.backend = "native", .method = lowering::Method::winograd_f4};
+  const Way ours{.backend = "native", .method = convolution::Method::winograd_f4};
   EXPECT_EQ(refusal(ours, shape(2, 2)), "");
 }
 

@@ -225,8 +225,8 @@ TEST(LateForward, WaitsForNothingInTheFirstIterationOnly) {
 TEST(LateForward, LetsAHostThatIsSlowWaitToo) {
   IterationPlan plan;
   plan.schedule = Schedule::priority;
-  plan.backward = {{Given::step(Seconds(0.5), Seconds(1)), Seconds(4)}};
-  plan.late = {{0, {}, Given::step(Seconds(0.5), Seconds(1))}};
+  plan.backward = {{LaunchedWork::step(Seconds(0.5), Seconds(1)), Seconds(4)}};
+  plan.late = {{0, {}, LaunchedWork::step(Seconds(0.5), Seconds(1))}};
   // The message is there 4 s after backward; only then does the host give forward, 0.5 s.
   EXPECT_NEAR(simulate_iteration(plan).total.si(), 6.5, 1e-9);
 }

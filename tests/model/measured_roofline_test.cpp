@@ -43,7 +43,7 @@ std::vector<ResultFile> two_levels() {
           synthetic::file("gemm.jsonl", {product, low})};
 }
 
-KernelSample measured_roofline_sample(lowering::Method method, double seconds) {
+KernelSample measured_roofline_sample(convolution::Method method, double seconds) {
   return {make_case({.backend = "native", .method = method}, measured_roofline_kernel, 4, 16),
           Seconds(seconds),
           {}};
@@ -58,7 +58,7 @@ TEST(MeasuredRoofline, IsOfTheFastestProductsAndThePlateausOfMemory) {
 }
 
 TEST(MeasuredRoofline, RisesWithAnAlgorithmThatIsFasterStill) {
-  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-6)};
+  const std::vector fast{measured_roofline_sample(convolution::Method::direct, 1e-6)};
   EXPECT_GT(measured_roofline(two_levels(), fast, 1).peak().si(), 1e12);
 }
 
@@ -71,7 +71,7 @@ TEST(MeasuredRoofline, CountsNothingThatRanOnAGpu) {
   pass.axes["backend"] = "cuda";
   results.push_back(synthetic::file("gpu.jsonl", {product, pass}));
   const std::vector fast{
-      KernelSample{make_case({.backend = "cuda", .method = lowering::Method::winograd_f4},
+      KernelSample{make_case({.backend = "cuda", .method = convolution::Method::winograd_f4},
                              measured_roofline_kernel, 4, 16),
                    Seconds(1e-9),
                    {}}};
@@ -139,10 +139,10 @@ TEST(MeasuredRoofline, HasTheCeilingsOfInstructionSetsBelowItsPeak) {
 TEST(MeasuredRoofline, HasNoPeakOfConvolutionsBesideBenchPeak) {
   auto results = two_levels();
   results.push_back(synthetic::file("peak.jsonl", {chains("avx512", "f32", 1.2e11)}));
-  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-6)};
+  const std::vector fast{measured_roofline_sample(convolution::Method::direct, 1e-6)};
   const auto roofline = measured_roofline(results, fast, 1);
   EXPECT_DOUBLE_EQ(roofline.peak().si(), 1.2e11);
-  const std::vector slow{measured_roofline_sample(lowering::Method::direct, 1e-2)};
+  const std::vector slow{measured_roofline_sample(convolution::Method::direct, 1e-2)};
   const auto below = measured_roofline(results, slow, 1);
   EXPECT_DOUBLE_EQ(below.peak().si(), 1.2e11);
   ASSERT_EQ(below.ceilings().size(), 1);
@@ -207,7 +207,7 @@ TEST(Traffic, CrossesEveryLevelUpToTheOneThatHoldsIt) {
                                       {{"near", Bytes(1e5), BytesPerSecond(1e11)},
                                        {"middle", Bytes(1e7), BytesPerSecond(3e10)},
                                        {"far", Bytes(1e10), BytesPerSecond(1e10)}});
-  lowering::AlgorithmWork work;
+  convolution::AlgorithmWork work;
   work.stages = {{.name = "a", .bytes = Bytes(1e6), .working_set = Bytes(5e4)},
                  {.name = "b", .bytes = Bytes(2e6), .working_set = Bytes(1e6)},
                  {.name = "c", .bytes = Bytes(4e6), .working_set = Bytes(1e8)}};
@@ -243,7 +243,7 @@ TEST(MeasuredRoofline, TakesBothCeilingsFromSweepsOfIntensity) {
 
 TEST(MeasuredRoofline, HasAPeakOfItsOwnInEachPrecision) {
   auto results = two_levels();  // with a product in bf16 of 1 TFLOP/s
-  const std::vector fast{measured_roofline_sample(lowering::Method::direct, 1e-9)};  // in f32
+  const std::vector fast{measured_roofline_sample(convolution::Method::direct, 1e-9)};  // in f32
   const auto in_bf16 = [&] { return measured_roofline(results, fast, 1, DType::bf16); };
   EXPECT_DOUBLE_EQ(in_bf16().peak().si(), 1e12);
   EXPECT_DOUBLE_EQ(in_bf16().levels().back().bandwidth.si(), 1e10);
@@ -271,12 +271,12 @@ TEST(MeasuredRoofline, SaysWhatIsMissing) {
 
 TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
-  const KernelSample direct = measured_roofline_sample(lowering::Method::direct, 1);
+  const KernelSample direct = measured_roofline_sample(convolution::Method::direct, 1);
   const PlacedKernel slow = place(roofline, direct);
   EXPECT_DOUBLE_EQ(slow.bound.si(), direct.what.work.flops().si() / 1e11);
   EXPECT_LT(slow.executed, slow.effective);  // which counts taps on the padding, too
   EXPECT_FALSE(slow.bound_by_memory);
-  const KernelSample fast = measured_roofline_sample(lowering::Method::direct, slow.bound.si());
+  const KernelSample fast = measured_roofline_sample(convolution::Method::direct, slow.bound.si());
   const PlacedKernel best = place(roofline, fast);
   EXPECT_DOUBLE_EQ(best.share().value_or(0), 1);
   EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
@@ -284,7 +284,7 @@ TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
 
 TEST(PlacedKernel, IsBoundLessWhereItsStagesCouldOverlap) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
-  const KernelSample measured = measured_roofline_sample(lowering::Method::im2col, 1e-1);
+  const KernelSample measured = measured_roofline_sample(convolution::Method::im2col, 1e-1);
   const PlacedKernel placed = place(roofline, measured);
   EXPECT_LT(placed.overlapped_bound, placed.bound);
   EXPECT_GE(placed.overlapped_bound, measured.what.work.flops() / roofline.peak());
@@ -296,8 +296,8 @@ TEST(PlacedKernel, MovesTensorsThatLieInNoCacheFromMemory) {
   constexpr const char* small = "convolution c64 h4 w4 k64 r1 s1 stride1 pad0 groups1";
   const auto by_cache = [](const char* cache) {
     return KernelSample{
-        make_case({.backend = "onednn", .method = lowering::Method::direct, .cache = cache}, small,
-                  1, 16),
+        make_case({.backend = "onednn", .method = convolution::Method::direct, .cache = cache},
+                  small, 1, 16),
         Seconds(1e-3),
         {}};
   };
@@ -314,7 +314,7 @@ TEST(PlacedKernel, MovesTensorsThatLieInNoCacheFromMemory) {
 }
 
 TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
-  const KernelSample measured = measured_roofline_sample(lowering::Method::winograd_f4, 1e-1);
+  const KernelSample measured = measured_roofline_sample(convolution::Method::winograd_f4, 1e-1);
   const PlacedKernel winograd = place(measured_roofline(two_levels(), {}, 1), measured);
   EXPECT_GT(winograd.effective, 2 * winograd.executed);
   EXPECT_LT(winograd.share().value_or(2), 1);
@@ -323,18 +323,18 @@ TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
 
 TEST(PlacedKernel, HasNoShareWhereTheBlocksOfALibraryAreUnknown) {
   const auto roofline = measured_roofline(two_levels(), {}, 1);
-  const auto has_share = [&](const char* backend, lowering::Method method) {
+  const auto has_share = [&](const char* backend, convolution::Method method) {
     const KernelSample measured{
         make_case({.backend = backend, .method = method}, measured_roofline_kernel, 4, 16),
         Seconds(1e-1),
         {}};
     return place(roofline, measured).share().has_value();
   };
-  EXPECT_TRUE(has_share("onednn", lowering::Method::direct));
-  EXPECT_FALSE(has_share("onednn", lowering::Method::im2col));
-  EXPECT_FALSE(has_share("onednn", lowering::Method::winograd_f4));
-  EXPECT_TRUE(has_share("native", lowering::Method::im2col));
-  EXPECT_TRUE(has_share("native", lowering::Method::winograd_f4));
+  EXPECT_TRUE(has_share("onednn", convolution::Method::direct));
+  EXPECT_FALSE(has_share("onednn", convolution::Method::im2col));
+  EXPECT_FALSE(has_share("onednn", convolution::Method::winograd_f4));
+  EXPECT_TRUE(has_share("native", convolution::Method::im2col));
+  EXPECT_TRUE(has_share("native", convolution::Method::winograd_f4));
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include "core/collective/algorithm.hpp"
 #include "core/config/config_path.hpp"
 #include "core/network/network.hpp"
-#include "model/sgd_iter/evidence/sheet_evidence.hpp"
+#include "model/sgd_iter/evidence/datasheet_evidence.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
+#include "model/sgd_iter/messages/datasheet_links.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/sgd_iter/messages/sheet_links.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/topology/data_sheet_shares.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/nccl.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/notes_of.hpp"
@@ -181,7 +181,7 @@ Cluster without_network(std::string_view name) {
   return cluster;
 }
 
-TEST(SheetLinks, AreWidestWhereNothingTellsWhoCarriesThem) {
+TEST(DatasheetLinks, AreWidestWhereNothingTellsWhoCarriesThem) {
   Cluster unknown = without_network("p40x16");
   const BytesPerSecond fdr = unknown.inter_node.bandwidth;
   EXPECT_EQ(shares_within(unknown).efficiency, pcie_shares(15.75_GBps).efficiency);
@@ -196,7 +196,7 @@ TEST(SheetLinks, AreWidestWhereNothingTellsWhoCarriesThem) {
   EXPECT_TRUE(untold_links(unknown, {4, 4}).empty());
 }
 
-TEST(SheetLinks, AreOfTheKindThatTheClusterNames) {
+TEST(DatasheetLinks, AreOfTheKindThatTheClusterNames) {
   const Cluster summit = load_cluster("summit");
   EXPECT_EQ(shares_between(summit).startup, slowest_links.rdma_latency);
   EXPECT_EQ(shares_within(summit).efficiency, nvlink_shares().efficiency);
@@ -217,25 +217,25 @@ TEST(ConfiguredClusters, SayWhoCarriesMessagesBetweenNodes) {
   }
 }
 
-TEST(SheetLinks, AreNeverQuickerThanTheirLineRateAndWiderBesideFits) {
+TEST(DatasheetLinks, AreNeverQuickerThanTheirLineRateAndWiderBesideFits) {
   Machine machine = nominal_machine(load_cluster("p40x16"));
   machine.cluster.devices_per_node = 1;
   const LinkSpec& stated = machine.cluster.inter_node;
   const LinkShares shares = rdma_shares(stated.bandwidth, 1);
-  const SheetLinks ends = sheet_links(machine);
+  const DatasheetLinks ends = datasheet_links(machine);
   EXPECT_EQ(ends.quick.inter_node.bandwidth, stated.bandwidth);
   EXPECT_EQ(ends.quick.inter_node.latency, Seconds());
   EXPECT_NEAR(ends.slow.inter_node.bandwidth / stated.bandwidth, shares.efficiency, 1e-12);
   EXPECT_EQ(ends.slow.inter_node.latency, shares.startup);
   machine.fitted = true;
-  const SheetLinks beside_fits = sheet_links(machine);
+  const DatasheetLinks beside_fits = datasheet_links(machine);
   EXPECT_NEAR(stated.bandwidth / beside_fits.slow.inter_node.bandwidth - 1,
               1.960 / 1.645 * (1 / shares.efficiency - 1), 1e-12);
   EXPECT_EQ(beside_fits.quick.inter_node.bandwidth, stated.bandwidth);
 }
 
 /// Headers are part of what shares are of: they do not count twice.
-TEST(SheetLinks, CountHeadersOnce) {
+TEST(DatasheetLinks, CountHeadersOnce) {
   Machine machine = nominal_machine(load_cluster("p3_16xlarge"));
   const BytesPerSecond line = machine.cluster.inter_node.bandwidth;
   const auto passed = [&](const Cluster& cluster) {
@@ -244,10 +244,10 @@ TEST(SheetLinks, CountHeadersOnce) {
   const double share = tcp_shares(line, 1).efficiency;
   machine.cluster.node.reset();
   machine.cluster.devices_per_node = 1;
-  EXPECT_NEAR(passed(sheet_links(machine).quick) / line, 1, 1e-12);
-  EXPECT_NEAR(passed(sheet_links(machine).slow) / line, share, 1e-12);
+  EXPECT_NEAR(passed(datasheet_links(machine).quick) / line, 1, 1e-12);
+  EXPECT_NEAR(passed(datasheet_links(machine).slow) / line, share, 1e-12);
   machine.cluster.network->efficiency = 0.5 * share;  // less than trainings got of others
-  EXPECT_NEAR(passed(sheet_links(machine).slow) / line, 0.5 * share, 1e-12);
+  EXPECT_NEAR(passed(datasheet_links(machine).slow) / line, 0.5 * share, 1e-12);
 }
 
 TEST(SheetEvidence, IsNamedWhereAPredictionLeavesIt) {

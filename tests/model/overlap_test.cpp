@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "model/sgd_iter/graph/closed_form.hpp"
-#include "model/sgd_iter/graph/given.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/graph/launched_work.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {
@@ -32,10 +32,10 @@ struct Clock {
   }
 };
 
-Given sum(const std::vector<GivenStep>& steps) {
-  Given all;
+LaunchedWork sum(const std::vector<GivenStep>& steps) {
+  LaunchedWork all;
   for (const GivenStep& one : steps) {
-    all = all.then(Given::step(Seconds(one.give), Seconds(one.compute)));
+    all = all.then(LaunchedWork::step(Seconds(one.give), Seconds(one.compute)));
   }
   return all;
 }
@@ -53,7 +53,7 @@ TEST(GivenWork, IsExactlyTheRecursionOverItsSteps) {
   std::uniform_real_distribution<double> offset(0, 10);
   for (int trial = 0; trial < 300; ++trial) {
     const auto steps = random_steps(random, 0.5 + trial % 3);
-    const Given all = sum(steps);
+    const LaunchedWork all = sum(steps);
     const Clock start{offset(random), offset(random)};
     Clock clock = start;
     for (const GivenStep& step : steps) clock.run(step);
@@ -66,10 +66,10 @@ TEST(GivenWork, IsExactlyTheRecursionOverItsSteps) {
 TEST(GivenWork, DoesNotDependOnWhereItIsCut) {
   std::mt19937 random(2);
   const auto steps = random_steps(random, 1);
-  const Given whole = sum(steps);
+  const LaunchedWork whole = sum(steps);
   for (std::size_t cut = 0; cut <= steps.size(); ++cut) {
     const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(cut);
-    const Given joined = sum({steps.begin(), middle}).then(sum({middle, steps.end()}));
+    const LaunchedWork joined = sum({steps.begin(), middle}).then(sum({middle, steps.end()}));
     EXPECT_NEAR(joined.device.si(), whole.device.si(), 1e-12);
     EXPECT_NEAR(joined.host.si(), whole.host.si(), 1e-12);
     EXPECT_NEAR(joined.together.si(), whole.together.si(), 1e-12);
@@ -282,7 +282,7 @@ TEST(CopiedAhead, CountsMessagesBesideAWaitForInputAsHidden) {
 
 TEST(CopiedAhead, HasNoClosedFormWhereTheHostTakesTimeAndSaysWhy) {
   IterationPlan plan = one_worker(0, 0);
-  plan.update = Given::step(Seconds(0.1), Seconds(1));
+  plan.update = LaunchedWork::step(Seconds(0.1), Seconds(1));
   expect_no_closed_form(plan, "host");
 }
 

@@ -68,7 +68,7 @@ class SteadyGraph {
   /// `from` and `to` count from the first task of their iterations.
   void add(std::size_t from, std::size_t to, double iterations) {
     const Task& task = task_of(begin(steady) + from);
-    edges_.push_back({from, to, (task.meeting + task.work).si(), iterations});
+    edges_.push_back({from, to, (task.barrier + task.work).si(), iterations});
   }
   /// It serves its tasks one after the other, the last before the first of the next iteration.
   void add_order(ResourceId resource) {
@@ -142,9 +142,9 @@ TEST(Period, IsThatWithGathersBesideTheNextForwardToo) {
 TEST(Period, IsThatOfAHostThatGivesWorkToo) {
   std::mt19937 random(53);
   std::uniform_real_distribution<double> time(0.01, 1);
-  const auto given = [&](const Given& work) {
+  const auto given = [&](const LaunchedWork& work) {
     const Seconds host(time(random));
-    Given one(work.device);
+    LaunchedWork one(work.device);
     one.host = host;
     one.together = std::max(host, work.device) + 0.1 * host;
     return one;

@@ -124,7 +124,7 @@ TEST(IterationGrid, IsWhatPredictSaysWhereMessagesTakeNoLine) {
   expect_predictions(network, machine, gpu_run(machine), space);
   machine.cluster.all_reduce = AllReduceRule::quickest;
   expect_predictions(network, machine, gpu_run(machine), space);
-  machine.all_reduce_asked = "best";
+  machine.all_reduce_override = "best";
   expect_predictions(network, machine, gpu_run(machine), space);
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "tests/core/support.hpp"

@@ -19,7 +19,7 @@ inline IterationPlan random_plan(std::mt19937& random, Schedule schedule) {
   plan.h2d = Seconds(2 * time(random));
   plan.forward = Seconds(time(random));
   plan.update = Seconds(time(random));
-  plan.meeting = Seconds(0.02 * time(random));
+  plan.barrier = Seconds(0.02 * time(random));
   for (int i = few(random) * few(random); i >= 0; --i) {
     BackwardPart part{Seconds(time(random)), {}};
     if (i == 0 || random() % 4 != 0) part.message = Seconds(time(random));

@@ -18,7 +18,7 @@
 #include "model/machine/machine.hpp"
 #include "model/plan/exchange.hpp"
 #include "model/plan/iteration_grid.hpp"
-#include "model/sgd_iter/cluster/fair_links.hpp"
+#include "model/sgd_iter/cluster/max_min_fair_links.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/prediction/note_text.hpp"
@@ -99,7 +99,7 @@ Processes processes(const Placement& placement, Callers callers, int servers) {
 enum class Over { nodes, processes };
 double pushed_at(const Placement& placement, Callers callers, int servers, Over over) {
   const auto [from, to] = processes(placement, callers, servers);
-  FairLinks links;
+  MaxMinFairLinks links;
   std::vector<LinkId> out;
   std::vector<LinkId> in;
   const std::size_t ends = std::max<std::size_t>(from.size(), placement.nodes());

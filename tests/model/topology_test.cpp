@@ -15,10 +15,10 @@
 #include "core/config/config_path.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/placed_messages.hpp"
-#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/node_paths.hpp"
-#include "model/what_if/faster.hpp"
+#include "model/what_if/scaled_machine.hpp"
 #include "report/prediction/note_text.hpp"
 
 namespace dlscale::model {
@@ -331,8 +331,9 @@ TEST(DescribedLinks, CountInEveryAllReduceByDataSheets) {
   const Bytes m(1e8);
   const double ring = 2 * (3.4e-6 + m.si() / 2 / 25e9);
   EXPECT_NEAR(hierarchical_all_reduce(machine.cluster, two, m).si(), ring, 1e-12);
-  EXPECT_NEAR(AskedAllReduce(machine, two, Schedule::sequential, "ring", notes).time(m).value.si(),
-              ring, 1e-12);
+  EXPECT_NEAR(
+      AllReduceOverride(machine, two, Schedule::sequential, "ring", notes).time(m).value.si(), ring,
+      1e-12);
   for (const AllReduceRule rule : {AllReduceRule::ring, AllReduceRule::hierarchical}) {
     machine.cluster.all_reduce = rule;
     for (const Placement placement : {two, Placement{5, 8}, Placement{24, 8}}) {
@@ -350,9 +351,9 @@ TEST(DescribedLinks, AreScaledWithTheLinksOfANode) {
     const Placement placement{ranks, 8};
     const auto before = link_within(machine.cluster, placement);
     const auto wide =
-        link_within(faster(machine, Hardware::intra_node_bandwidth, 4).cluster, placement);
+        link_within(scaled_machine(machine, Hardware::intra_node_bandwidth, 4).cluster, placement);
     const auto quick =
-        link_within(faster(machine, Hardware::intra_node_latency, 4).cluster, placement);
+        link_within(scaled_machine(machine, Hardware::intra_node_latency, 4).cluster, placement);
     EXPECT_NEAR(before.beta / wide.beta, 4, 1e-9) << ranks;
     EXPECT_EQ(before.alpha, wide.alpha) << ranks;
     EXPECT_NEAR(before.alpha / quick.alpha, 4, 1e-9) << ranks;

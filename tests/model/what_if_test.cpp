@@ -9,13 +9,13 @@
 
 #include "core/base/error.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/messages/asked_all_reduce.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/nominal_all_reduce.hpp"
-#include "model/what_if/faster.hpp"
-#include "model/what_if/other_device.hpp"
+#include "model/what_if/scaled_machine.hpp"
 #include "model/what_if/stated_inputs.hpp"
+#include "model/what_if/with_device.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -84,9 +84,9 @@ void expect_refused(const Machine& machine, const Stated& inputs, const std::str
 void expect_monotone(const Machine& machine, const Network& network, int ranks) {
   const double before = iteration(machine, network, ranks);
   for (const Hardware what : all_hardware) {
-    const Machine twice = faster(machine, what, 2);
+    const Machine twice = scaled_machine(machine, what, 2);
     EXPECT_LE(iteration(twice, network, ranks), before * (1 + 1e-12)) << hardware_name(what);
-    EXPECT_NEAR(iteration(faster(twice, what, 0.5), network, ranks), before, 1e-9 * before)
+    EXPECT_NEAR(iteration(scaled_machine(twice, what, 0.5), network, ranks), before, 1e-9 * before)
         << hardware_name(what);
   }
 }
@@ -102,7 +102,7 @@ TEST(FasterMachine, NeverTakesLongerWhereItWasMeasured) {
 TEST(FasterMachine, TakesHalfTheTimeOfKernelsWhereBothCeilingsAreTwiceAsHigh) {
   const Machine before = fitted();
   const Hardware ceilings[] = {Hardware::peak, Hardware::memory_bandwidth};
-  const Machine after = faster(before, ceilings, 2);
+  const Machine after = scaled_machine(before, ceilings, 2);
   for (std::size_t i = 0; i < before.kernels.size(); ++i) {
     const double kernel = before.kernels[i].time.value.si();
     EXPECT_NEAR(after.kernels[i].time.value.si(), kernel / 2, 1e-12 * kernel);
@@ -111,7 +111,7 @@ TEST(FasterMachine, TakesHalfTheTimeOfKernelsWhereBothCeilingsAreTwiceAsHigh) {
 
 TEST(FasterMachine, ScalesKernelsByTheCeilingThatHoldsThemBack) {
   const Machine before = fitted_gpu();
-  const Machine after = faster(before, Hardware::peak, 3);
+  const Machine after = scaled_machine(before, Hardware::peak, 3);
   EXPECT_DOUBLE_EQ(after.cluster.device.peak.at(DType::f32).si(), 3e9);
   int faster_ones = 0;
   for (std::size_t i = 0; i < before.kernels.size(); ++i) {
@@ -133,13 +133,13 @@ TEST(FasterMachine, HasMessagesOfWhichOnlyTheNamedPartIsShorter) {
   };
   const double start = 50e-6;
   const double bytes = 1e6;
-  const Machine quick = faster(before, Hardware::intra_node_latency, 4);
-  const Machine broad = faster(before, Hardware::intra_node_bandwidth, 4);
+  const Machine quick = scaled_machine(before, Hardware::intra_node_latency, 4);
+  const Machine broad = scaled_machine(before, Hardware::intra_node_bandwidth, 4);
   const double whole = time(before, bytes);
   EXPECT_NEAR(time(quick, bytes), whole - 0.75 * start, 1e-3 * whole);
   EXPECT_NEAR(time(broad, bytes), start + (whole - start) / 4, 1e-3 * whole);
   // Nothing was measured across nodes.
-  EXPECT_DOUBLE_EQ(time(faster(before, Hardware::inter_node_bandwidth, 4), bytes), whole);
+  EXPECT_DOUBLE_EQ(time(scaled_machine(before, Hardware::inter_node_bandwidth, 4), bytes), whole);
 }
 
 TEST(StatedInputs, ReplaceFiguresOfDataSheets) {
@@ -168,7 +168,7 @@ TEST(StatedInputs, KnowEveryFigureOfACluster) {
 TEST(StatedInputs, ScaleWhatWasMeasured) {
   Machine machine = fitted_gpu();
   const Machine scaled = stated(machine, {{"device.memory_bandwidth", "20 GB/s"}});
-  const Machine expected = faster(machine, Hardware::memory_bandwidth, 2);
+  const Machine expected = scaled_machine(machine, Hardware::memory_bandwidth, 2);
   for (std::size_t i = 0; i < machine.kernels.size(); ++i) {
     EXPECT_DOUBLE_EQ(scaled.kernels[i].time.value.si(), expected.kernels[i].time.value.si());
   }
@@ -287,7 +287,7 @@ TEST(AddingSwitches, AreThereBetweenNodesOnly) {
   };
   const double within = time(4);
   const double across = time(16);
-  machine.all_reduce_asked = adding_switches;
+  machine.all_reduce_override = adding_switches;
   EXPECT_DOUBLE_EQ(time(4), within);
   EXPECT_LT(time(16), across);
   const LinkSpec& inside = machine.cluster.intra_node;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
@@ -69,7 +69,7 @@ TEST(KernelStudy, GivesNoShareOfNominalWork) {
   const std::vector files{file, samples::memory()};
   const KernelStudy study(files);
   EXPECT_FALSE(study.share(winograd).has_value());
-  const Document document = placed_document(*study.roofline(), study.placed(), {}, 0);
+  const Document document = placed_kernels_document(*study.roofline(), study.placed(), {}, 0);
   EXPECT_TRUE(contains(document.lead, "Of 1 more it is not known.")) << document.lead;
   EXPECT_TRUE(contains(document.tables.back().notes.back(), "nominal"));
   bool found = false;
@@ -88,7 +88,9 @@ TEST(PlacedDocument, SaysHowManyNoCeilingBounds) {
   const std::vector files{samples::algorithms(), samples::memory()};
   const KernelStudy study(files);
   const auto notes = [&study](int unbounded) {
-    return placed_document(*study.roofline(), study.placed(), {}, unbounded).tables.back().notes;
+    return placed_kernels_document(*study.roofline(), study.placed(), {}, unbounded)
+        .tables.back()
+        .notes;
   };
   EXPECT_TRUE(contains(notes(3).back(), "3 measured convolutions left out")) << notes(3).back();
   EXPECT_EQ(notes(0).size() + 1, notes(3).size());

@@ -311,7 +311,7 @@ TEST(KernelStudy, GivesTheShareOfTheMeasuredRoofline) {
   bool found = false;
   for (const model::PlacedKernel& placed : input.kernels->placed()) {
     const model::Way& way = placed.sample->what.way;
-    if (way.method != lowering::Method::direct || way.pass != Pass::forward) continue;
+    if (way.method != convolution::Method::direct || way.pass != Pass::forward) continue;
     found = true;
     EXPECT_NEAR(*share, placed.bound.si() / 0.2, 1e-9);
   }

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/roofline/kernels/memory_levels.hpp"
-#include "report/kernels/placed_table.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/series_of.hpp"
 
@@ -19,11 +19,11 @@ namespace {
 
 constexpr const char* one_kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
 
-model::KernelCase case_by(lowering::Method method) {
+model::KernelCase case_by(convolution::Method method) {
   return model::make_case({.backend = "native", .method = method}, one_kernel, 4, 16);
 }
 
-model::JudgedSample judged(lowering::Method method, double measured, double predicted) {
+model::JudgedSample judged(convolution::Method method, double measured, double predicted) {
   return {{case_by(method), Seconds(measured), {"net conv1"}},
           {{Seconds(predicted), Seconds(0.9 * predicted), Seconds(1.1 * predicted)},
            {"m"},
@@ -32,8 +32,8 @@ model::JudgedSample judged(lowering::Method method, double measured, double pred
 
 model::KernelJudgement judgement(double median, double chosen) {
   model::KernelJudgement result;
-  result.samples = {judged(lowering::Method::im2col, 4e-3, 5e-3),
-                    judged(lowering::Method::winograd_f4, 2e-3, 2.02e-3)};
+  result.samples = {judged(convolution::Method::im2col, 4e-3, 5e-3),
+                    judged(convolution::Method::winograd_f4, 2e-3, 2.02e-3)};
   model::AlgorithmErrors im2col{
       .algorithm = "native im2col", .threads = 2, .kernels = 1, .samples = 1};
   im2col.median = median;
@@ -95,7 +95,7 @@ TEST(RooflineDocument, NamesNumbersAlikeInEveryRun) {
   const Document document = roofline_document(judgement(0.05, 2.1e-3), {}, {});
   expect_declared(document);
   model::KernelJudgement after = judgement(0.2, 3e-3);
-  after.samples[0] = judged(lowering::Method::im2col, 5e-3, 5.5e-3);
+  after.samples[0] = judged(convolution::Method::im2col, 5e-3, 5.5e-3);
   after.samples[1].prediction.beyond = {"k"};
   expect_same_series(document, roofline_document(after, {}, {}));
 }
@@ -209,7 +209,7 @@ TEST(RooflineDocument, SaysWhichStageBounds) {
 
 TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
   const auto cell_by = [](model::WorkspaceBasis basis) {
-    const model::Way way{.backend = "onednn", .method = lowering::Method::direct};
+    const model::Way way{.backend = "onednn", .method = convolution::Method::direct};
     const model::Candidate candidate{
         way, {{Seconds(1), Seconds(1), Seconds(1)}, {}, Seconds(1)}, {Bytes(1024), basis}, true};
     const std::vector<LayerChoice> choices{{"conv1", one_kernel, Pass::forward, {candidate}}};
@@ -226,7 +226,7 @@ TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
   EXPECT_EQ(cell_by(model::WorkspaceBasis::formula), plain + " by the formula");
 }
 
-model::Candidate candidate(lowering::Method method, double time, double workspace, bool fits) {
+model::Candidate candidate(convolution::Method method, double time, double workspace, bool fits) {
   const model::Way way{.backend = "native", .method = method};
   return {way,
           {{Seconds(time), Seconds(0.9 * time), Seconds(1.2 * time)}, {}, Seconds(time / 2)},
@@ -240,11 +240,11 @@ TEST(ChoiceDocument, NamesNumbersAlikeWhicheverIsFirst) {
         "net", 4, {},
         std::vector<LayerChoice>{{"conv1", one_kernel, Pass::forward, {first, second}}});
   };
-  const Document before = document(candidate(lowering::Method::im2col, 2e-3, 1e6, true),
-                                   candidate(lowering::Method::fft, 4e-3, 1e6, true));
+  const Document before = document(candidate(convolution::Method::im2col, 2e-3, 1e6, true),
+                                   candidate(convolution::Method::fft, 4e-3, 1e6, true));
   expect_declared(before);
-  expect_same_series(before, document(candidate(lowering::Method::fft, 1e-3, 2e6, false),
-                                      candidate(lowering::Method::im2col, 3e-3, 1e6, true)));
+  expect_same_series(before, document(candidate(convolution::Method::fft, 1e-3, 2e6, false),
+                                      candidate(convolution::Method::im2col, 3e-3, 1e6, true)));
 }
 
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
@@ -252,10 +252,10 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
       {"conv1",
        one_kernel,
        Pass::forward,
-       {candidate(lowering::Method::im2col, 4e-3, 1e6, true),
-        candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false)}},
+       {candidate(convolution::Method::im2col, 4e-3, 1e6, true),
+        candidate(convolution::Method::winograd_f4, 2e-3, 9e6, false)}},
       {"conv2", one_kernel, Pass::forward, {}},
-      {"conv3", one_kernel, Pass::forward, {candidate(lowering::Method::fft, 1e-3, 9e9, false)}}};
+      {"conv3", one_kernel, Pass::forward, {candidate(convolution::Method::fft, 1e-3, 9e9, false)}}};
   const Document document = choice_document("net", 4, Bytes(2e6), choices);
   EXPECT_NE(document.lead.find("4.000 ms"), std::string::npos) << document.lead;
   EXPECT_NE(document.lead.find("for 1 of the 3 distinct"), std::string::npos) << document.lead;
@@ -279,11 +279,11 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
 }
 
 TEST(ChoiceDocument, NamesTheWaysOfWhichNoModelTells) {
-  const model::Way untold{.backend = "onednn", .method = lowering::Method::direct};
+  const model::Way untold{.backend = "onednn", .method = convolution::Method::direct};
   const std::vector<LayerChoice> choices{{"conv1",
                                           one_kernel,
                                           Pass::forward,
-                                          {candidate(lowering::Method::im2col, 4e-3, 1e6, true)},
+                                          {candidate(convolution::Method::im2col, 4e-3, 1e6, true)},
                                           {untold}},
                                          {"conv2", one_kernel, Pass::backward_data, {}, {untold}}};
   const Document document = choice_document("net", 4, {}, choices);
@@ -297,7 +297,7 @@ TEST(ChoiceDocument, NamesTheWaysOfWhichNoModelTells) {
 }
 
 TEST(CeilingTables, SayWhereTheLastLevelMayBeNoMemory) {
-  const model::KernelSample sample{case_by(lowering::Method::im2col), Seconds(1), {"net conv1"}};
+  const model::KernelSample sample{case_by(convolution::Method::im2col), Seconds(1), {"net conv1"}};
   const auto says_so = [&](const char* last) {
     const model::HierarchicalRoofline roofline(
         FlopsPerSecond(1e11),
@@ -317,12 +317,12 @@ TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
   std::vector<LayerChoice> choices{{"conv1",
                                     one_kernel,
                                     Pass::forward,
-                                    {candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false),
-                                     candidate(lowering::Method::im2col, 4e-3, 5e6, false)}},
+                                    {candidate(convolution::Method::winograd_f4, 2e-3, 9e6, false),
+                                     candidate(convolution::Method::im2col, 4e-3, 5e6, false)}},
                                    {"conv2",
                                     one_kernel,
                                     Pass::backward_data,
-                                    {candidate(lowering::Method::fft, 1e-3, 3e6, false)}}};
+                                    {candidate(convolution::Method::fft, 1e-3, 3e6, false)}}};
   const std::string all = nothing_fits("net", 4, Bytes(2e6), choices);
   EXPECT_NE(all.find("native fft at conv2, backward_data, needs least, 2930 KiB, and with 4883 KiB "
                      "every pass has one"),
@@ -335,7 +335,7 @@ TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
 }
 
 TEST(NothingFits, SaysNothingWhereOnlyFormulasTellWhatIsTaken) {
-  model::Candidate unknown = candidate(lowering::Method::im2col, 1e-3, 1e3, false);
+  model::Candidate unknown = candidate(convolution::Method::im2col, 1e-3, 1e3, false);
   unknown.workspace.basis = model::WorkspaceBasis::formula;
   const std::vector<LayerChoice> choices{{"conv1", one_kernel, Pass::forward, {unknown}}};
   EXPECT_EQ(nothing_fits("net", 4, Bytes(2e6), choices), "");

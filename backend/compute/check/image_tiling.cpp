@@ -44,7 +44,7 @@ AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling) {
   AxisCuts cuts = pass == Pass::backward_data
                       ? cut_for_backward_data(axis, L, m, tiling)
                       : cut_for_forward(axis, L, tiling == Tiling::whole ? axis.output : m);
-  cuts.tiles = lowering::tiles_along(axis.input, axis.kernel, axis.output, pass, L, tiling);
+  cuts.tiles = convolution::tiles_along(axis.input, axis.kernel, axis.output, pass, L, tiling);
   return cuts;
 }
 

@@ -23,7 +23,7 @@ struct Cut {
   std::int64_t span = 0;
 };
 
-using lowering::Tiling;
+using convolution::Tiling;
 
 /// The cuts of an axis in the three roles: kernel, padded input x and output y, or their gradients.
 struct AxisCuts {

@@ -6,7 +6,7 @@
 
 namespace dlscale::backend::native_device {
 
-/// All our own algorithms, whose work core/lowering knows. The first takes any shape.
+/// All our own algorithms, whose work core/convolution knows. The first takes any shape.
 std::span<const ConvolutionAlgorithm* const> own_algorithms();
 
 /// Our own algorithms and those by the libraries that were built in.

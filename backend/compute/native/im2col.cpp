@@ -119,7 +119,7 @@ void Patches::scatter_add(const float* matrix, std::int64_t stride, std::int64_t
                });
 }
 
-using lowering::PixelBlock;
+using convolution::PixelBlock;
 
 /// Base of the three passes: the blocks, and the memory of a thread.
 class Im2colPass : public ConvolutionPass {
@@ -127,8 +127,8 @@ class Im2colPass : public ConvolutionPass {
   Im2colPass(const ConvolutionShape& shape, int threads)
       : shape_(shape),
         patches_(shape_, shape.channels / shape.groups),
-        blocks_(lowering::cut_pixels(shape_, lowering::patch_columns(shape_))),
-        held_(lowering::held_matrices(shape_, blocks_.front())),
+        blocks_(convolution::cut_pixels(shape_, convolution::patch_columns(shape_))),
+        held_(convolution::held_matrices(shape_, blocks_.front())),
         threads_(threads) {}
   Im2colPass(const Im2colPass&) = delete;
   Im2colPass& operator=(const Im2colPass&) = delete;
@@ -181,7 +181,7 @@ class Im2colPass : public ConvolutionPass {
   /// Whether a block uses its patches in the image without writing them out. The first block, which
   /// is the largest, has several images if any block has.
   [[nodiscard]] bool lies_in_image(const PixelBlock& block) const {
-    return lowering::is_pointwise(shape_) && block.images() == 1;
+    return convolution::is_pointwise(shape_) && block.images() == 1;
   }
 
   /// The patches of a block: written to `memory`, or at their place in x.
@@ -229,7 +229,7 @@ class Im2colPass : public ConvolutionPass {
   ConvolutionShape shape_;
   Patches patches_;
   std::vector<PixelBlock> blocks_;
-  lowering::HeldMatrices held_;  ///< the first block's, which is the largest
+  convolution::HeldMatrices held_;  ///< the first block's, which is the largest
   int threads_;
 };
 
@@ -268,8 +268,8 @@ class BackwardData final : public Im2colPass {
  public:
   BackwardData(const ConvolutionShape& shape, int threads)
       : Im2colPass(shape, threads),
-        parts_(lowering::image_parts(blocks())),
-        ranges_(lowering::channel_ranges(shape, std::ssize(parts_), threads)) {}
+        parts_(convolution::image_parts(blocks())),
+        ranges_(convolution::channel_ranges(shape, std::ssize(parts_), threads)) {}
 
   void run(const float* dy, const float* w, float* dx, std::byte* scratch) override {
     const std::int64_t of_part = shape().groups * ranges_.count();
@@ -322,7 +322,7 @@ class BackwardData final : public Im2colPass {
   }
 
   std::vector<std::span<const PixelBlock>> parts_;  ///< parts of blocks()
-  lowering::Blocks ranges_;                         ///< ranges of a group's channels
+  convolution::Blocks ranges_;                      ///< ranges of a group's channels
 };
 
 /// dw = Σ over blocks of dy · patches(x)ᵀ. Each range of blocks adds to its own sum.

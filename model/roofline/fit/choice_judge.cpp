@@ -201,7 +201,7 @@ std::set<Question> complete_questions(std::span<const ResultFile> results) {
       if (!question) continue;
       const bool timed = is_timed(measurement);
       const Asked asked = asked_of(measurement);
-      const bool known = lowering::method_of(measurement.implementation).has_value();
+      const bool known = convolution::method_of(measurement.implementation).has_value();
       if (timed && known) measured[condition_of(*question)].insert(asked);
       if (timed || measurement.status == Status::unsupported) answered[*question].insert(asked);
     }

@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
-#include "model/roofline/fit/beyond_fits.hpp"
+#include "model/roofline/fit/extrapolation.hpp"
 #include "model/roofline/fit/fold_fits.hpp"
 #include "model/roofline/fit/split.hpp"
 
@@ -72,7 +72,7 @@ Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
 /// Whether backend, family of methods, threads and caches agree; passes and tile sizes may differ.
 bool are_kin(const Way& a, const Way& b) {
   const auto family = [](const Way& way) {
-    const std::string_view name = lowering::method_name(way.method);
+    const std::string_view name = convolution::method_name(way.method);
     return name.substr(0, name.find('_'));
   };
   return a != b && a.backend == b.backend && family(a) == family(b) && a.threads == b.threads &&

@@ -69,7 +69,7 @@ Json to_json(const KernelModel& model) {
     parameters[std::string(term_name(static_cast<Term>(i)))] = finite(model.parameters.at(i));
   }
   return {{"backend", model.way.backend},
-          {"algorithm", lowering::method_name(model.way.method)},
+          {"algorithm", convolution::method_name(model.way.method)},
           {"pass", pass_name(model.way.pass)},
           {"threads", model.way.threads},
           {"cache", model.way.cache},
@@ -169,7 +169,8 @@ MeasuredWorkspaces parse_workspaces(const Json& json) {
 
 KernelModel parse_model(const Json& json) {
   KernelModel model;
-  model.way = {json.at("backend"), lowering::parse_method(json.at("algorithm").get<std::string>()),
+  model.way = {json.at("backend"),
+               convolution::parse_method(json.at("algorithm").get<std::string>()),
                parse_pass(json.at("pass")), count(json, "threads"), json.at("cache")};
   parse_parameters(json.at("parameters"), model);
   model.caches = {Bytes(number(json, "near_bytes", 1)), Bytes(number(json, "last_level_bytes", 1))};
@@ -227,8 +228,8 @@ bool Workspace::within(const std::optional<Bytes>& limit) const {
 }
 
 bool declares_workspace(const Way& way) {
-  return way.method != lowering::Method::direct &&
-         lowering::blocking_of(way.backend) != lowering::Blocking::whole;
+  return way.method != convolution::Method::direct &&
+         convolution::blocking_of(way.backend) != convolution::Blocking::whole;
 }
 
 Workspace workspace_of(const KernelCase& what, const MeasuredWorkspaces& measured) {
@@ -245,13 +246,13 @@ Workspace workspace_of(const KernelCase& what, const MeasuredWorkspaces& measure
 
 CaseSizes sizes_of(const KernelCase& what) {
   const ConvolutionShape& shape = what.shape;
-  lowering::Products largest{
+  convolution::Products largest{
       .m = static_cast<double>(shape.outputs) / static_cast<double>(shape.groups),
       .n = static_cast<double>(shape.images * shape.out_height * shape.out_width),
       .k = static_cast<double>(shape.taps())};
   double most = 0;
-  for (const lowering::Stage& stage : what.work.stages) {
-    for (const lowering::Products& products : stage.products) {
+  for (const convolution::Stage& stage : what.work.stages) {
+    for (const convolution::Products& products : stage.products) {
       const double operations = products.m * products.n * products.k;
       if (operations <= most) continue;
       most = operations;

@@ -20,7 +20,7 @@ namespace dlscale::model {
 
 /// The source of the size of a workspace.
 enum class WorkspaceBasis {
-  declared,  ///< our own code takes it: lowering::AlgorithmWork
+  declared,  ///< our own code takes it: convolution::AlgorithmWork
   measured,  ///< measured for this case
   bounded,   ///< estimated by the largest measured share of the tensors' bytes
   formula,   ///< the papers' formula, which a library need not follow   [MODEL 4]
@@ -44,7 +44,7 @@ struct WorkspaceCase {
 /// Bytes by case, for one way whose code is not ours.
 using MeasuredWorkspaces = std::map<WorkspaceCase, Bytes>;
 
-/// Whether that way's code is ours, so that lowering::AlgorithmWork declares its workspace. No
+/// Whether that way's code is ours, so that convolution::AlgorithmWork declares its workspace. No
 /// direct convolution is ours.
 bool declares_workspace(const Way& way);
 
@@ -75,7 +75,7 @@ double octaves_below(const CaseSizes& sizes, const CaseSizes& least);
 
 /// The time of a stage by either side of its roofline; the greater counts.
 struct StageTime {
-  std::string_view name;  ///< lowering::Stage::name
+  std::string_view name;  ///< convolution::Stage::name
   Seconds compute, memory;
   [[nodiscard]] bool memory_bound() const { return memory > compute; }
   [[nodiscard]] Seconds time() const { return memory_bound() ? memory : compute; }
@@ -122,7 +122,7 @@ struct KernelModel {
   double ratio_high = 1;
   /// At d octaves beyond the range (octaves_beyond()) both ends lie e^(widening d) farther out. The
   /// interval then holds 95 % of samples an octave or more beyond a fit without the smallest or the
-  /// largest third (beyond_fits.hpp).
+  /// largest third (extrapolation.hpp).
   double widening = 0;
   /// The upper end of the interval of the fastest sample. Samples do not determine the fixed cost
   /// of a run: the fastest time may consist of it entirely, or not at all. The interval therefore

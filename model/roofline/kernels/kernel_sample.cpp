@@ -51,7 +51,7 @@ class Sorter {
 
   void add(const Sourced& one) {
     const auto pass = convolution_pass(one.axis("pass"));
-    const auto method = lowering::method_of(one.measurement->implementation);
+    const auto method = convolution::method_of(one.measurement->implementation);
     if (!pass || !method || !one.axis("kernel").starts_with("convolution ")) {
       ++left_out_->other_kernels;
     } else if (one.axis("dtype") != dtype_name(DType::f32)) {
@@ -99,7 +99,7 @@ class Sorter {
   static KernelCase read(const Sourced& one, const Way& way, const std::string& kernel, int batch) {
     try {
       return make_case(way, kernel, batch,
-                       lowering::vector_floats(one.measurement->implementation));
+                       convolution::vector_floats(one.measurement->implementation));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("{}: {}", one.file, error.what()));
     }
@@ -122,11 +122,11 @@ std::optional<Pass> convolution_pass(std::string_view name) {
 }
 
 std::string Way::algorithm() const {
-  return fmt::format("{} {}", backend, lowering::method_name(method));
+  return fmt::format("{} {}", backend, convolution::method_name(method));
 }
 
 bool on_device(std::string_view backend) {
-  return lowering::blocking_of(backend) == lowering::Blocking::device;
+  return convolution::blocking_of(backend) == convolution::Blocking::device;
 }
 
 bool on_device(const Measurement& measurement) {
@@ -147,16 +147,16 @@ bool Way::on_device() const {
 }
 
 bool Way::is_nominal() const {
-  return lowering::is_nominal(method, lowering::blocking_of(backend));
+  return convolution::is_nominal(method, convolution::blocking_of(backend));
 }
 
 std::string refusal(const Way& way, const ConvolutionShape& shape) {
-  if (way.method == lowering::Method::direct) return "";
-  const lowering::Blocking blocking = lowering::blocking_of(way.backend);
-  std::string why = lowering::refusal(way.method, shape, way.pass,
-                                      {.blocking = blocking, .threads = way.threads});
-  if (!why.empty() || blocking != lowering::Blocking::whole ||
-      way.method == lowering::Method::im2col) {
+  if (way.method == convolution::Method::direct) return "";
+  const convolution::Blocking blocking = convolution::blocking_of(way.backend);
+  std::string why = convolution::refusal(way.method, shape, way.pass,
+                                         {.blocking = blocking, .threads = way.threads});
+  if (!why.empty() || blocking != convolution::Blocking::whole ||
+      way.method == convolution::Method::im2col) {
     return why;
   }
   if (shape.groups > 1) return fmt::format("{} groups: it offers one", shape.groups);
@@ -166,25 +166,25 @@ std::string refusal(const Way& way, const ConvolutionShape& shape) {
 KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats) {
   const auto convolution = parse_convolution_key(kernel, batch);
   EXPECT(convolution.has_value());
-  const lowering::Blocking blocking = lowering::blocking_of(way.backend);
-  if (way.method != lowering::Method::direct) {
-    const std::string why = lowering::refusal(way.method, convolution->shape, blocking);
+  const convolution::Blocking blocking = convolution::blocking_of(way.backend);
+  if (way.method != convolution::Method::direct) {
+    const std::string why = convolution::refusal(way.method, convolution->shape, blocking);
     if (!why.empty()) {
       throw ConfigError(
           fmt::format("\"{}\" cannot have run by {}: {}. Measure it again with this version.",
-                      kernel, lowering::method_name(way.method), why));
+                      kernel, convolution::method_name(way.method), why));
     }
   }
   return {way,
           kernel,
           batch,
           convolution->shape,
-          lowering::algorithm_work(way.method, convolution->shape, way.pass,
-                                   {.blocking = blocking,
-                                    .threads = way.threads,
-                                    .vector_floats = vector_floats,
-                                    .bias = convolution->bias,
-                                    .relu = convolution->relu}),
+          convolution::algorithm_work(way.method, convolution->shape, way.pass,
+                                      {.blocking = blocking,
+                                       .threads = way.threads,
+                                       .vector_floats = vector_floats,
+                                       .bias = convolution->bias,
+                                       .relu = convolution->relu}),
           vector_floats};
 }
 

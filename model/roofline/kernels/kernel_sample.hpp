@@ -17,7 +17,7 @@ std::optional<Pass> convolution_pass(std::string_view name);
 /// The key of a model: an algorithm of a backend for one pass, under one condition.
 struct Way {
   std::string backend;
-  lowering::Method method = lowering::Method::direct;
+  convolution::Method method = convolution::Method::direct;
   Pass pass = Pass::forward;
   int threads = 1;
   std::string cache = "cold";  ///< axis "cache" of bench conv
@@ -26,7 +26,7 @@ struct Way {
   [[nodiscard]] std::string algorithm() const;
   /// Whether it ran on a GPU. No ceiling of a processor bounds such a way.
   [[nodiscard]] bool on_device() const;
-  /// Whether its work is nominal: lowering::is_nominal().
+  /// Whether its work is nominal: convolution::is_nominal().
   [[nodiscard]] bool is_nominal() const;
 };
 
@@ -41,7 +41,7 @@ struct KernelCase {
   std::string kernel;  ///< kernel_key()
   int batch = 1;
   ConvolutionShape shape;
-  lowering::AlgorithmWork work;
+  convolution::AlgorithmWork work;
   int vector_floats = 16;  ///< vector width of its processor or GPU, on which `work` depends
 };
 

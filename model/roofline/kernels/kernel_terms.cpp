@@ -9,8 +9,8 @@
 namespace dlscale::model {
 namespace {
 
-using lowering::Stage;
-using lowering::StageKind;
+using convolution::Stage;
+using convolution::StageKind;
 
 double& at(Amounts& amounts, Term term) {
   return amounts.at(static_cast<std::size_t>(term));

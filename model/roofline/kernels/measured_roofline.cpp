@@ -187,9 +187,9 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
 }
 
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
-                              const lowering::AlgorithmWork& work, Bytes tensors) {
+                              const convolution::AlgorithmWork& work, Bytes tensors) {
   std::vector<Bytes> traffic(roofline.levels().size());
-  for (const lowering::Stage& stage : work.stages) {
+  for (const convolution::Stage& stage : work.stages) {
     const std::size_t holds = roofline.level_of(stage.working_set);
     for (std::size_t level = 0; level <= holds; ++level) traffic[level] += stage.bytes;
   }
@@ -209,10 +209,10 @@ Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::
 
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample) {
   EXPECT(is_bounded(sample.what.way.cache));
-  const lowering::AlgorithmWork& work = sample.what.work;
+  const convolution::AlgorithmWork& work = sample.what.work;
   Seconds bound;
   Seconds of_memory;
-  for (const lowering::Stage& stage : work.stages) {
+  for (const convolution::Stage& stage : work.stages) {
     const Seconds time = roofline.time_based({stage.flops, stage.bytes}, stage.working_set);
     bound += time;
     if (time > stage.flops / roofline.peak()) of_memory += time;

@@ -33,7 +33,7 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
 /// set. Bytes that are not in the caches yet cross all levels at least once: `tensors`,
 /// least_bytes() unless the caches are hot. The result has one value a level, in order.
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
-                              const lowering::AlgorithmWork& work, Bytes tensors);
+                              const convolution::AlgorithmWork& work, Bytes tensors);
 
 /// Whether the ceilings bound a kernel with that value of the axis "cache". Bench memory measures
 /// bytes that lie in no cache ("cold", "rotating") or where earlier passes have left them ("hot").

@@ -84,12 +84,12 @@ TaskId ClusterGraph::add_flow(Bytes size, std::span<const LinkId> path,
 TaskId ClusterGraph::add_message(LineId line, const ClusterMessage& message,
                                  std::span<const TaskId> after) {
   EXPECT(line.index() < lines_.size() && places_.size() < none);
-  EXPECT(is_amount(message.work.si()) && is_amount(message.meeting.si()));
+  EXPECT(is_amount(message.work.si()) && is_amount(message.barrier.si()));
   EXPECT(is_amount(message.demand) && is_amount(message.size.si()));
-  EXPECT(message.meeting == Seconds() || !lines_[line.index()].resource.packing);
+  EXPECT(message.barrier == Seconds() || !lines_[line.index()].resource.packing);
   Entry entry;
   entry.work = message.work.si();
-  entry.delay = message.meeting.si();
+  entry.delay = message.barrier.si();
   entry.demand = message.demand;
   entry.kind = Kind::message;
   entry.pool = static_cast<std::uint32_t>(places_.size());

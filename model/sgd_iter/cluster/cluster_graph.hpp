@@ -8,7 +8,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "model/sgd_iter/cluster/fair_links.hpp"
+#include "model/sgd_iter/cluster/max_min_fair_links.hpp"
 #include "model/sgd_iter/graph/task_graph.hpp"
 
 namespace dlscale::model {
@@ -35,7 +35,7 @@ struct ClusterTask {
 /// A message of several ranks, ordered by its line.
 struct ClusterMessage {
   Seconds work = {};  ///< time alone on the pools of the line, ≥ 0; ignored where the line packs
-  Seconds meeting = {};  ///< ≥ 0: from its start until its work begins
+  Seconds barrier = {};  ///< ≥ 0: from its start until its work begins
   double demand = 0;     ///< use of each pool of its line, ≥ 0
   int rank = 0;          ///< as Task::rank
   Bytes size = {};       ///< as Task::size
@@ -61,7 +61,8 @@ class ClusterGraph {
   LineId add_line(Resource resource, std::vector<PoolId> pools);
   /// `after` names tasks added before, so a graph has no cycle; duplicates are allowed.
   TaskId add(const ClusterTask& task, std::span<const TaskId> after);
-  /// A flow of ≥ 0 bytes over shared links (FairLinks); its latency is a separate task before it.
+  /// A flow of ≥ 0 bytes over shared links (MaxMinFairLinks); its latency is a separate task before
+  /// it.
   TaskId add_flow(Bytes size, std::span<const LinkId> path, std::span<const TaskId> after);
 
   TaskId add_message(LineId line, const ClusterMessage& message, std::span<const TaskId> after);
@@ -107,13 +108,13 @@ class ClusterGraph {
   std::vector<double> pools_;            ///< capacities
   std::vector<Line> lines_;
   std::vector<Place> places_;  ///< by message
-  FairLinks links_;
+  MaxMinFairLinks links_;
   std::vector<Path> paths_;  ///< of flows, in path_links_
   std::vector<LinkId> path_links_;
 };
 
 /// Simulates the graph by events, in O((tasks + edges) log tasks), without the cost of flows
-/// (FairLinks). Equal graphs give equal timelines.
+/// (MaxMinFairLinks). Equal graphs give equal timelines.
 Timeline simulate(const ClusterGraph& graph);
 
 }  // namespace dlscale::model

@@ -152,7 +152,7 @@ ClusterTask Unfolding::of_rank(std::size_t task, Rank rank) const {
   const Task& one = task_of(task);
   ClusterTask copy;
   copy.work = one.work;
-  copy.delay = one.meeting;
+  copy.delay = one.barrier;
   if (one.resource) copy.server = server_of(*one.resource, rank);
   if (shares_cores_) {
     copy.pool = cores_of(rank);
@@ -207,7 +207,7 @@ void Unfolding::add_collective(std::size_t task) {
   }
   ClusterMessage message;
   message.work = one.work;
-  message.meeting = one.meeting;
+  message.barrier = one.barrier;
   message.demand = one.cores;
   message.rank = one.rank;
   message.size = one.size;
@@ -278,7 +278,7 @@ std::string why_not_unfolded(const IterationPlan& plan) {
   if (plan.overlaps() && !plan.contention.empty()) {
     return "computing and messages slow one another down";
   }
-  const auto takes = [](const Given& work) { return work.host > Seconds(); };
+  const auto takes = [](const LaunchedWork& work) { return work.host > Seconds(); };
   const auto part_takes = [&](const auto& part) { return takes(part.compute); };
   if (takes(plan.h2d) || takes(plan.forward) || takes(plan.update) ||
       std::ranges::any_of(plan.late, part_takes) ||

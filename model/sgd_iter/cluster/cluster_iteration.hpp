@@ -32,8 +32,8 @@ std::string why_not_unfolded(const IterationPlan& plan);
 /// all. Each rank has its own device, copy engine, loader threads and cores. The ranks of a node
 /// share its storage fairly; `plan.storage` is the time of all ranks of the fullest node together.
 /// Flows from a storage server share its link, and those of a node the node's link, by max-min
-/// (FairLinks). Forward, backward and updates of a rank take its factor times the plan's time. A
-/// message or a gather is ready when all ranks have reached it. Order and packing are as in
+/// (MaxMinFairLinks). Forward, backward and updates of a rank take its factor times the plan's
+/// time. A message or a gather is ready when all ranks have reached it. Order and packing are as in
 /// simulate_iteration(): all ranks look at the same times, on one clock. A message ends on all
 /// ranks at once; where threads share cores, when the last rank could do its part.
 ///

@@ -29,7 +29,7 @@ class ClusterSimulator {
   static constexpr std::uint32_t none = ClusterGraph::none;
 
   /// Events of a line besides messages, and a message's part in a pool.
-  enum class LineEvent : std::uint8_t { look, choice, meeting, vote, part };
+  enum class LineEvent : std::uint8_t { look, choice, barrier, vote, part };
   static constexpr std::uint32_t line_events = 5;
 
   struct Event {
@@ -120,7 +120,7 @@ class ClusterSimulator {
   std::vector<Pool> pools_;
   std::vector<Line> lines_;
   std::vector<std::vector<std::uint32_t>> riders_;  // by message: the others of its pack
-  FairLinks links_;
+  MaxMinFairLinks links_;
   std::uint32_t links_generation_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<std::uint32_t> done_;  // finish now, in this order
@@ -244,8 +244,8 @@ void ClusterSimulator::begin(std::size_t line, const Beginning& what) {
       return until(LineEvent::look, what.until);
     case Beginning::What::choice:
       return until(LineEvent::choice, now_ + resource.choice.si());
-    case Beginning::What::meeting:
-      return until(LineEvent::meeting, now_ + resource.packing->meeting.si());
+    case Beginning::What::barrier:
+      return until(LineEvent::barrier, now_ + resource.packing->barrier.si());
     case Beginning::What::vote:
       return travel(line, none, resource.packing->vote.si(), resource.packing->cores);
   }
@@ -300,7 +300,7 @@ void ClusterSimulator::happen_in(std::size_t line, LineEvent event) {
       return begin(line, dispatcher.looked(now_));
     case LineEvent::choice:
       return begin(line, dispatcher.chosen());
-    case LineEvent::meeting:
+    case LineEvent::barrier:
       return begin(line, dispatcher.met(now_));
     case LineEvent::vote:
       return begin(line, dispatcher.voted(now_));

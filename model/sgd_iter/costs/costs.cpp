@@ -17,7 +17,7 @@
 #include "model/sgd_iter/kernels/affine_fits.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
-#include "model/sgd_iter/messages/meeting_time.hpp"
+#include "model/sgd_iter/messages/barrier_time.hpp"
 #include "model/sgd_iter/messages/message_plan.hpp"
 #include "model/topology/topology.hpp"
 
@@ -223,7 +223,7 @@ void Costs::add_steps(IterationCosts& costs) const {
     if (run_->schedule == Schedule::priority) {
       costs.choice = exchange.all_reduce()->time(vote_size);
     } else {
-      costs.meeting = meeting_time(*machine_, place_, *notes_);
+      costs.barrier = barrier_time(*machine_, place_, *notes_);
     }
     if (!updates_all_at_end(*run_)) {
       costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
@@ -333,11 +333,12 @@ struct Choice {
   [[nodiscard]] Q of(const Estimate<Q>& estimate, IterationTerm term) const {
     return at(estimate, bounds.at(static_cast<std::size_t>(term)));
   }
-  [[nodiscard]] Given of(const StepCost& step, IterationTerm term) const {
-    return Given::step(of(step.give, IterationTerm::launches), of(step.compute, term), step.kind);
+  [[nodiscard]] LaunchedWork of(const StepCost& step, IterationTerm term) const {
+    return LaunchedWork::step(of(step.give, IterationTerm::launches), of(step.compute, term),
+                              step.kind);
   }
-  [[nodiscard]] Given of(std::span<const StepCost> steps) const {
-    Given all;
+  [[nodiscard]] LaunchedWork of(std::span<const StepCost> steps) const {
+    LaunchedWork all;
     for (const StepCost& step : steps) all = all.then(of(step, IterationTerm::compute));
     return all;
   }
@@ -397,7 +398,7 @@ IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
   result.h2d = chosen.of(h2d, IterationTerm::copy);
   result.update = chosen.of(update, IterationTerm::update);
   result.choice = chosen.of(choice, IterationTerm::communication);
-  result.meeting = chosen.of(meeting, IterationTerm::communication);
+  result.barrier = chosen.of(barrier, IterationTerm::communication);
   add_forward(*this, chosen, result);
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));
@@ -418,7 +419,7 @@ IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
                              messages,
                              kind,
                              kind(vote_size),
-                             result.meeting};
+                             result.barrier};
   }
   return result;
 }

@@ -56,7 +56,7 @@ struct IterationCosts {
   std::shared_ptr<const MessageTimes> packed;       ///< times of packs, where messages are packed
   ContentionCosts contention;
   Estimate<Seconds> choice;   ///< choosing the next piece of a message
-  Estimate<Seconds> meeting;  ///< meeting of ranks before a message
+  Estimate<Seconds> barrier;  ///< barrier of the ranks before a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
   PhaseSources sources;

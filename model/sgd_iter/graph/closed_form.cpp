@@ -60,9 +60,9 @@ ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
     Seconds left = part.compute;
     while (left > Seconds() && !ready.empty()) {
       ContendedPart& first = ready.front();
-      if (first.meeting > Seconds()) {
-        const Seconds passed = std::min(first.meeting, left);
-        first.meeting -= passed;
+      if (first.barrier > Seconds()) {
+        const Seconds passed = std::min(first.barrier, left);
+        first.barrier -= passed;
         left -= passed;
         result.backward += passed;
         result.hidden += passed;
@@ -78,9 +78,9 @@ ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
       if (ends_first) ready.pop_front();
     }
     result.backward += left;
-    if (part.meeting + part.message > Seconds()) ready.push_back(part);
+    if (part.barrier + part.message > Seconds()) ready.push_back(part);
   }
-  for (const ContendedPart& part : ready) result.exposed += part.meeting + part.message;
+  for (const ContendedPart& part : ready) result.exposed += part.barrier + part.message;
   return result;
 }
 

@@ -71,7 +71,7 @@ struct ContendedPart {
   std::size_t kind = 0;  ///< kind of the message
   /// Slow-downs of the part, by kind of the concurrent message.
   std::vector<Contention> contention;
-  Seconds meeting = {};  ///< of ranks, before the message; it slows nothing down
+  Seconds barrier = {};  ///< of ranks, before the message; it slows nothing down
 };
 
 /// Backward with concurrent messages that contend with it.
@@ -100,7 +100,7 @@ struct PackedBackward {
 };
 
 /// MODEL 2.2 as a recurrence over looks (Packing). Let r_i be the time when gradient i is ready, i
-/// the first not found yet, v the last look, s the earliest next one, and looking = meeting + vote:
+/// the first not found yet, v the last look, s the earliest next one, and looking = barrier + vote:
 ///   look at  w = v + max{ 1, ⌈(r_1 - v) / cycle⌉ } cycle  for the first gradient, then
 ///            w = s + k max{ cycle, looking },  the least k ≥ 0 for which w ≥ r_i
 ///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + looking + Σ T(P)

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "model/communication/contention.hpp"
-#include "model/sgd_iter/graph/given.hpp"
+#include "model/sgd_iter/graph/launched_work.hpp"
 
 namespace dlscale::model {
 
@@ -22,7 +22,7 @@ using ContentionByWork = std::array<Contention, work_kinds>;
 /// which keeps the time of the stretch and the amount sent in it. Work of no known kind has no
 /// slow-downs. [D, derived] Wrong for messages that end within a stretch of several kinds, because
 /// they overlap only some of them.
-inline Contention mean_contention(const Given& work, const ContentionByWork& by_work) {
+inline Contention mean_contention(const LaunchedWork& work, const ContentionByWork& by_work) {
   double alone = 0;
   double beside = 0;
   double sent = 0;

@@ -119,8 +119,8 @@ double Dispatcher::next_look(double now) const {
 Beginnings Dispatcher::looked(double now) {
   last_look_ = now;
   find_packs();
-  if (resource_->packing->meeting == Seconds()) return vote(now);
-  return Beginning{What::meeting, 0, 0};
+  if (resource_->packing->barrier == Seconds()) return vote(now);
+  return Beginning{What::barrier, 0, 0};
 }
 
 Beginnings Dispatcher::met(double now) {

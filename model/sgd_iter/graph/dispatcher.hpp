@@ -23,11 +23,11 @@ struct ReadyTask {
 /// An activity that begins at a resource. The caller reports its end to the Dispatcher.
 struct Beginning {
   enum class What {
-    task,     ///< `task` alone, with its meeting; then served()
+    task,     ///< `task` alone, with its barrier; then served()
     pack,     ///< of packed(); then served()
     look,     ///< looks for ready tasks, not before `until`; then looked()
     choice,   ///< takes Resource::choice; then chosen()
-    meeting,  ///< of ranks that look, takes Packing::meeting; then met()
+    barrier,  ///< of ranks that look, takes Packing::barrier; then met()
     vote,     ///< takes Packing::vote; then voted()
   };
   What what = What::task;

@@ -32,10 +32,10 @@ struct BackwardLists {
     std::size_t gathered = 0;
     for (const BackwardPart& part : plan.backward) {
       compute.push_back(part.compute.device);
-      comm.push_back(part.message ? plan.meeting_before(sent++) + *part.message : Seconds());
+      comm.push_back(part.message ? plan.barrier_before(sent++) + *part.message : Seconds());
       sizes.push_back(part.message ? part.size : Bytes());
       backward += part.compute.device;
-      if (part.gather) gathers += plan.meeting_before_gather(gathered++) + *part.gather;
+      if (part.gather) gathers += plan.barrier_before_gather(gathered++) + *part.gather;
     }
   }
 };
@@ -49,7 +49,7 @@ std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
   std::size_t sent = 0;
   for (const BackwardPart& part : plan.backward) {
     parts.push_back({part.compute.device, part.message.value_or(Seconds()), part.kind, {}});
-    if (part.message) parts.back().meeting = plan.meeting_before(sent++);
+    if (part.message) parts.back().barrier = plan.barrier_before(sent++);
     for (const ContentionByWork& by_work : plan.contention) {
       parts.back().contention.push_back(mean_contention(part.compute, by_work));
     }
@@ -70,7 +70,7 @@ CommTimes communication(const IterationPlan& plan, const BackwardLists& lists) {
 }
 
 bool host_takes_time(const IterationPlan& plan) {
-  const auto takes = [](const Given& work) { return work.host > Seconds(); };
+  const auto takes = [](const LaunchedWork& work) { return work.host > Seconds(); };
   return takes(plan.h2d) || takes(plan.forward) || takes(plan.update) ||
          std::any_of(
              plan.late.begin(), plan.late.end(),
@@ -212,7 +212,7 @@ std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::strin
   Seconds forward = plan.forward.device;
   for (const ForwardPart& part : plan.late) {
     const auto& gather = plan.backward.at(part.awaits).gather;
-    const Seconds arrives = gather ? plan.meeting_before_gather(parts.size()) + *gather : Seconds();
+    const Seconds arrives = gather ? plan.barrier_before_gather(parts.size()) + *gather : Seconds();
     parts.push_back({arrives, part.update.device + part.compute.device});
     updates += part.update.device;
     forward += part.compute.device;
@@ -253,13 +253,13 @@ bool IterationPlan::gathers() const {
                              [](const BackwardPart& part) { return part.gather.has_value(); });
 }
 
-Seconds IterationPlan::meeting_before(std::size_t sent) const {
+Seconds IterationPlan::barrier_before(std::size_t sent) const {
   if (packing) return {};
-  return schedule != Schedule::sequential || sent == 0 ? meeting : Seconds();
+  return schedule != Schedule::sequential || sent == 0 ? barrier : Seconds();
 }
 
-Seconds IterationPlan::meeting_before_gather(std::size_t sent) const {
-  return !late.empty() || sent == 0 ? meeting : Seconds();
+Seconds IterationPlan::barrier_before_gather(std::size_t sent) const {
+  return !late.empty() || sent == 0 ? barrier : Seconds();
 }
 
 double IterationPlan::most_cores_wanted() const {

@@ -8,15 +8,15 @@
 #include "core/base/units.hpp"
 #include "core/run/run.hpp"
 #include "model/sgd_iter/graph/contention.hpp"
-#include "model/sgd_iter/graph/given.hpp"
 #include "model/sgd_iter/graph/iteration_time.hpp"
+#include "model/sgd_iter/graph/launched_work.hpp"
 #include "model/sgd_iter/graph/packing.hpp"
 
 namespace dlscale::model {
 
 /// A stretch of the backward pass, up to the point where a message becomes ready.
 struct BackwardPart {
-  Given compute;
+  LaunchedWork compute;
   std::optional<Seconds> message;  ///< its all-reduce; absent: no message after this part
   Bytes size = {};                 ///< message size, for a plan that packs
   /// The pieces after the first, where a message travels in pieces that others may overtake.
@@ -33,8 +33,8 @@ struct BackwardPart {
 /// and first updates the parameters of that message.
 struct ForwardPart {
   std::size_t awaits = 0;  ///< the part of backward that sends it
-  Given update;
-  Given compute;
+  LaunchedWork update;
+  LaunchedWork compute;
 };
 
 /// Storage on a server that nodes share.
@@ -53,19 +53,19 @@ struct IterationPlan {
   Seconds load;  ///< one loader thread's share of a batch
   int loader_threads = 1;
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
-  Given h2d;
-  Given forward;                       ///< or the part that waits for no message
+  LaunchedWork h2d;
+  LaunchedWork forward;                ///< or the part that waits for no message
   std::vector<ForwardPart> late = {};  ///< the rest, in order of execution
   std::vector<BackwardPart> backward;  ///< in order of execution
-  Given update;                        ///< at the end of the iteration
+  LaunchedWork update;                 ///< at the end of the iteration
   Schedule schedule = Schedule::wait_free;
   InputCopy input_copy = InputCopy::on_path;
   std::optional<Packing> packing = {};  ///< how messages are packed; absent: one after the other
   int window = 1;                       ///< concurrent pieces of messages, as in Resource
   Seconds choice = {};                  ///< choosing the next piece, as in Resource
-  /// Meeting of ranks before a message, as in Task: see meeting_before(). Packed messages have it
+  /// Meeting of ranks before a message, as in Task: see barrier_before(). Packed messages have it
   /// in Packing; 0 where ranks choose the next piece instead.
-  Seconds meeting = {};
+  Seconds barrier = {};
 
   /// Processor cores of the rank, and the number each kind of task keeps busy. On a GPU only the
   /// loader uses cores.
@@ -87,9 +87,9 @@ struct IterationPlan {
   /// Meeting time before a message after backward, of which `sent` went before. A communication
   /// thread meets before each; else ranks meet only before the first, because no rank computes
   /// after it.
-  [[nodiscard]] Seconds meeting_before(std::size_t sent) const;
-  /// The meeting time before a gather.
-  [[nodiscard]] Seconds meeting_before_gather(std::size_t sent) const;
+  [[nodiscard]] Seconds barrier_before(std::size_t sent) const;
+  /// The barrier time before a gather.
+  [[nodiscard]] Seconds barrier_before_gather(std::size_t sent) const;
   /// Most cores that concurrent tasks may want in total.
   [[nodiscard]] double most_cores_wanted() const;
 };
@@ -108,21 +108,19 @@ struct IterationPlan {
 /// Where no part of forward is late, gathers follow the update, in the order of the messages, and
 /// end the iteration. Where parts are late, the iteration ends without waiting for messages: each
 /// late part waits for its own, and gathers follow on the communication thread after all messages,
-/// the layer nearest the input first. A meeting of ranks (IterationPlan::meeting) is part of the
-/// message after it.
-/// Messages on the communication thread and concurrent work of the device slow each other down by
-/// `contention`. Rates change at events, so only kinds of work within one stretch are averaged
-/// (mean_contention()). Loader threads do not take part. Requires a host that launches in no time
-/// if there is contention.
-/// Input on the path: the batch is taken when the iteration before has ended, and copied. Input
-/// ahead: batch k + 1 is taken once it is read, the device has read batch k and the host has
-/// launched backward of iteration k. Then a copy engine copies it. The host waits for messages
-/// (sequential: sends them) and launches the update of iteration k once batch k + 1 is taken;
-/// forward of k + 1 waits for the copy.
-/// Phases follow the engine's timers. io is the wait at the end of backward for the batch to be
-/// taken. exposed_comm is the wait for messages after that, and of late parts of forward. h2d is
-/// the wait for the copy at the start of the next iteration. Consecutive layers without a message
-/// between them are one task, which changes no time.
+/// the layer nearest the input first. A barrier of the ranks (IterationPlan::barrier) is part of
+/// the message after it. Messages on the communication thread and concurrent work of the device
+/// slow each other down by `contention`. Rates change at events, so only kinds of work within one
+/// stretch are averaged (mean_contention()). Loader threads do not take part. Requires a host that
+/// launches in no time if there is contention. Input on the path: the batch is taken when the
+/// iteration before has ended, and copied. Input ahead: batch k + 1 is taken once it is read, the
+/// device has read batch k and the host has launched backward of iteration k. Then a copy engine
+/// copies it. The host waits for messages (sequential: sends them) and launches the update of
+/// iteration k once batch k + 1 is taken; forward of k + 1 waits for the copy. Phases follow the
+/// engine's timers. io is the wait at the end of backward for the batch to be taken. exposed_comm
+/// is the wait for messages after that, and of late parts of forward. h2d is the wait for the copy
+/// at the start of the next iteration. Consecutive layers without a message between them are one
+/// task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
 /// The same phases from (1.2), (1.3') or (1.3), and (1.9). Packed messages: the mean of many

@@ -35,7 +35,7 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
 }
 
 /// Slow-downs of the work, by kind of message.
-std::vector<Contention> IterationGraph::beside(const Given& work) const {
+std::vector<Contention> IterationGraph::beside(const LaunchedWork& work) const {
   std::vector<Contention> contention;
   for (const ContentionByWork& by_work : plan_->contention) {
     contention.push_back(mean_contention(work, by_work));
@@ -63,7 +63,7 @@ IterationGraph::Positions IterationGraph::wait_for(const std::vector<TaskId>& ta
 
 /// The host is never behind a device that waits for its launches, so work without launch time
 /// starts as soon as the device is free.
-IterationGraph::Positions IterationGraph::run(const Given& work, double cores, Positions at,
+IterationGraph::Positions IterationGraph::run(const LaunchedWork& work, double cores, Positions at,
                                               Part part) {
   const TaskId alone =
       add(Task{work.device, device_, cores, {at.device}, 0, {}, beside(work)}, part);
@@ -104,7 +104,7 @@ IterationGraph::Positions IterationGraph::add_input(IterationMarks& marks) {
   if (!ahead()) return run(plan_->h2d, plan_->copy_cores, {marks.take, marks.take}, Part::own);
   const TaskId host = join(begin);
   begin.push_back(staged_->copied);
-  return run(Given::step(plan_->h2d.host, Seconds()), 0, {host, join(begin)}, Part::own);
+  return run(LaunchedWork::step(plan_->h2d.host, Seconds()), 0, {host, join(begin)}, Part::own);
 }
 
 IterationGraph::Positions IterationGraph::add_backward(IterationMarks& marks, Positions at) {
@@ -162,7 +162,7 @@ void IterationGraph::send(Seconds message, std::size_t part, IterationMarks& mar
                                what.size,
                                {},
                                what.kind,
-                               plan_->meeting_before(marks.messages.size())},
+                               plan_->barrier_before(marks.messages.size())},
                           Part::collective);
   arrivals_[part].push_back(sent);
   marks.messages.push_back(sent);
@@ -193,7 +193,7 @@ IterationGraph::Positions IterationGraph::add_gathers(Positions at) {
                     {},
                     {},
                     0,
-                    plan_->meeting_before_gather(sent++)},
+                    plan_->barrier_before_gather(sent++)},
                Part::collective);
   }
   return {last, last};
@@ -213,7 +213,7 @@ void IterationGraph::add_late_gathers(IterationMarks& marks) {
                              {},
                              {},
                              part.gather_kind,
-                             plan_->meeting_before_gather(i)},
+                             plan_->barrier_before_gather(i)},
                         Part::collective)};
     marks.messages.push_back(arrivals_[i].front());
   }

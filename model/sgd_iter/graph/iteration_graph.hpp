@@ -67,11 +67,11 @@ class IterationGraph {
   [[nodiscard]] bool ahead() const { return plan_->input_copy == InputCopy::ahead; }
   [[nodiscard]] bool sequential() const { return plan_->schedule == Schedule::sequential; }
   [[nodiscard]] bool late() const { return !plan_->late.empty(); }
-  [[nodiscard]] std::vector<Contention> beside(const Given& work) const;
+  [[nodiscard]] std::vector<Contention> beside(const LaunchedWork& work) const;
   TaskId add(Task task, Part part);
   TaskId join(std::vector<TaskId> after);
   Positions wait_for(const std::vector<TaskId>& tasks, Positions at);
-  Positions run(const Given& work, double cores, Positions at, Part part = Part::computing);
+  Positions run(const LaunchedWork& work, double cores, Positions at, Part part = Part::computing);
   Staged stage(std::vector<TaskId> after);
   Positions add_input(IterationMarks& marks);
   Positions add_forward(IterationMarks& marks, Positions at);

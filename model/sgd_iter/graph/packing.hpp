@@ -11,7 +11,7 @@ namespace dlscale::model {
 /// look follows `cycle` after the one before. If service of those findings ends later, the look
 /// follows that. Then the resource rests until the first task of the next iteration is ready. It
 /// then looks at a whole number of cycles, 1 or more, after its last look, or after time 0. Each
-/// look takes `meeting`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks
+/// look takes `barrier`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks
 /// that wait at its beginning are served after it in packs by fuse() of core/network/merge.hpp, in
 /// order of readiness. Packs follow one another; all tasks of a pack start and finish with it.
 struct Packing {
@@ -24,9 +24,9 @@ struct Packing {
   /// Kind (Task::kind) of a pack and of a vote; no function: all packs are of kind 0.
   std::function<std::size_t(Bytes)> kind = {};
   std::size_t vote_kind = 0;
-  Seconds meeting = {};  ///< ≥ 0
+  Seconds barrier = {};  ///< ≥ 0
 
-  [[nodiscard]] Seconds looking() const { return meeting + vote; }
+  [[nodiscard]] Seconds looking() const { return barrier + vote; }
 };
 
 /// The first look after a rest, for a task ready at `ready` ≥ `last`, the time of the last look.

@@ -20,7 +20,7 @@ void check_packing(const Resource& resource) {
   EXPECT(resource.servers == 1 && resource.window == 1 && resource.order == Order::ready);
   EXPECT(resource.choice == Seconds());
   EXPECT(packing.cycle >= Seconds() && packing.vote >= Seconds() && packing.cores >= 0);
-  EXPECT(packing.meeting >= Seconds());
+  EXPECT(packing.barrier >= Seconds());
   EXPECT(packing.time != nullptr);
 }
 
@@ -42,8 +42,8 @@ ResourceId TaskGraph::add(Resource resource) {
 TaskId TaskGraph::add(Task task) {
   EXPECT(task.work.si() >= 0 && std::isfinite(task.work.si()) && task.cores >= 0);
   EXPECT(!task.resource || task.resource->index() < resources_.size());
-  EXPECT(task.meeting == Seconds() || (task.meeting > Seconds() && task.resource.has_value()));
-  if (task.meeting > Seconds()) {
+  EXPECT(task.barrier == Seconds() || (task.barrier > Seconds() && task.resource.has_value()));
+  if (task.barrier > Seconds()) {
     const Resource& resource = resources_[task.resource->index()];
     EXPECT(resource.servers == 1 && !resource.packing);
   }
@@ -62,7 +62,7 @@ void TaskGraph::contend(ResourceId computing, ResourceId messages) {
 
 namespace {
 
-/// Event numbers of a resource: a look, a vote or a choice, and a meeting.
+/// Event numbers of a resource: a look, a vote or a choice, and a barrier.
 constexpr std::size_t events_each = 3;
 
 /// Tasks have the lowest event numbers, so that a look finds tasks that become ready at the same
@@ -84,7 +84,7 @@ class Simulator {
   [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
   /// The choice of a resource that does not pack, in place of votes.
   [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
-  [[nodiscard]] std::size_t meeting_of(std::size_t resource) const { return look_of(resource) + 2; }
+  [[nodiscard]] std::size_t barrier_of(std::size_t resource) const { return look_of(resource) + 2; }
 
   void list_successors();
   void become_ready(std::size_t task);
@@ -109,7 +109,7 @@ class Simulator {
   std::vector<std::size_t> successors_;  // of all tasks, concatenated
   std::vector<std::size_t> successor_ends_;
   std::vector<Dispatcher> dispatchers_;           // by resource
-  std::vector<std::size_t> meeting_;              // task whose ranks meet, by resource
+  std::vector<std::size_t> barrier_;              // task whose ranks meet, by resource
   std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any
   std::size_t left_;                              // unfinished tasks
   Progress progress_;
@@ -119,7 +119,7 @@ class Simulator {
 Simulator::Simulator(const TaskGraph& graph)
     : graph_(&graph),
       missing_(graph.tasks().size()),
-      meeting_(graph.resources().size()),
+      barrier_(graph.resources().size()),
       left_(graph.tasks().size()),
       progress_(graph.cores()) {
   for (std::size_t i = 0; i < graph.resources().size(); ++i) {
@@ -173,8 +173,8 @@ void Simulator::begin(std::size_t resource, const Beginning& what) {
       return progress_.begin_until(look_of(resource), what.until);
     case Beginning::What::choice:
       return progress_.begin(choice_of(resource), resource_of(resource).choice.si(), 0);
-    case Beginning::What::meeting:
-      return progress_.begin(meeting_of(resource), resource_of(resource).packing->meeting.si(), 0);
+    case Beginning::What::barrier:
+      return progress_.begin(barrier_of(resource), resource_of(resource).packing->barrier.si(), 0);
     case Beginning::What::vote:
       return begin_vote(resource);
   }
@@ -201,10 +201,10 @@ void Simulator::begin_message(std::size_t event, double work, double cores, std:
 void Simulator::start(std::size_t task) {
   timeline_.start[task] = Seconds(now());
   const Task& what = task_of(task);
-  if (what.meeting == Seconds()) return work(task);
+  if (what.barrier == Seconds()) return work(task);
   const std::size_t resource = what.resource->index();
-  meeting_[resource] = task;
-  progress_.begin(meeting_of(resource), what.meeting.si(), 0);
+  barrier_[resource] = task;
+  progress_.begin(barrier_of(resource), what.barrier.si(), 0);
 }
 
 void Simulator::work(std::size_t task) {
@@ -222,8 +222,8 @@ void Simulator::finish(std::size_t event) {
   Dispatcher& dispatcher = dispatchers_[resource];
   const auto& packing = resource_of(resource).packing;
   if (event == look_of(resource)) return begin(resource, dispatcher.looked(now()));
-  if (event == meeting_of(resource)) {
-    return packing ? begin(resource, dispatcher.met(now())) : work(meeting_[resource]);
+  if (event == barrier_of(resource)) {
+    return packing ? begin(resource, dispatcher.met(now())) : work(barrier_[resource]);
   }
   if (!packing) return begin(resource, dispatcher.chosen());
   progress_.release(packing->cores);

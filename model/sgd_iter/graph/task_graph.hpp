@@ -50,7 +50,7 @@ struct Task {
   std::size_t kind = 0;  ///< kind of a message outside of packs
   /// ≥ 0: time from the start of service, by one server that does not pack, to the start of its
   /// work. The thread sleeps: it keeps no cores busy and contends with nothing.
-  Seconds meeting = {};
+  Seconds barrier = {};
 };
 
 /// The tasks of some iterations and their resources (MODEL 1.2). All tasks share `cores` processor
@@ -86,7 +86,7 @@ class TaskGraph {
 
 /// When each task ran; time 0 is the start of the first.
 struct Timeline {
-  std::vector<Seconds> start;   ///< by task; includes its meeting
+  std::vector<Seconds> start;   ///< by task; includes its barrier
   std::vector<Seconds> finish;  ///< by task
   [[nodiscard]] Seconds started(TaskId task) const { return start[task.index()]; }
   [[nodiscard]] Seconds finished(TaskId task) const { return finish[task.index()]; }

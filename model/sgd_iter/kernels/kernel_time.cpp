@@ -11,8 +11,8 @@
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
-#include "model/sgd_iter/kernels/unfused.hpp"
-#include "model/topology/data_sheet_shares.hpp"
+#include "model/sgd_iter/kernels/unfused_network.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -21,7 +21,7 @@ namespace dlscale::model {
 ///     or at the nearest number measured;
 ///   between two measured batches: affine interpolation;
 ///   outside of them: the nearest one, scaled by the declared work;
-///   a layer with its ReLU, measured only without: its parts (unfused.hpp);
+///   a layer with its ReLU, measured only without: its parts (unfused_network.hpp);
 ///   never measured: the roofline that this machine's measured kernels span (at as many ranks or
 ///     the nearest number), at the efficiency that kernels of the same kind and pass reach, else of
 ///     the same pass, else all;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/base/error.hpp"
-#include "model/sgd_iter/messages/known_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 
 namespace dlscale::model {

@@ -11,7 +11,7 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/topology/flat_rounds.hpp"
+#include "model/topology/single_level_rounds.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -31,8 +31,8 @@ namespace dlscale::model {
 ///       α = T(4 B) / (2 (p - 1)),  β = (T(m) - T(4 B)) / m · p / (2 (p - 1))
 ///     so knowledge of all-reduces, between nodes too, carries over. [D, derived: the ring's closed
 ///     form solved for its link] On several nodes, algorithms in which all ranks of a node send at
-///     once share its way out in those rounds (FlatRounds); a ring leaves a node by one message.
-///     Wrong where the library's all-reduce is far from a ring, as in trees on many ranks.
+///     once share its way out in those rounds (SingleLevelRounds); a ring leaves a node by one
+///     message. Wrong where the library's all-reduce is far from a ring, as in trees on many ranks.
 /// All but the first are noted, with equal notes for every number of ranks. Messages follow one
 /// another, so none shares its links with another.
 class CollectiveTimes {
@@ -60,7 +60,7 @@ class CollectiveTimes {
   std::optional<NcclTimes> nccl_;
   bool over_other_link_ = false;  ///< measured, but not over the stated link
   /// By algorithm whose messages share the ways out of nodes, computed at first use.
-  mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;
+  mutable std::map<const collective::Algorithm*, SingleLevelRounds> rounds_;
 };
 
 }  // namespace dlscale::model

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "model/sgd_iter/messages/asked_all_reduce.hpp"
-#include "model/sgd_iter/messages/known_links.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
+#include "model/sgd_iter/messages/datasheet_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/sgd_iter/messages/pair_time.hpp"
-#include "model/sgd_iter/messages/sheet_links.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -137,7 +137,7 @@ Multiples multiples_of(const Algorithm& algorithm, int ranks) {
 NcclTimes::NcclTimes(const Machine& machine, const Placement& placement,
                      collective::Collective collective)
     : stated_(machine.cluster.nccl.value(), placement, collective),
-      slow_(sheet_links(machine).slow.nccl.value(), placement, collective) {}
+      slow_(datasheet_links(machine).slow.nccl.value(), placement, collective) {}
 
 Estimate<Seconds> NcclTimes::time(Bytes message, const std::string& name, Notes& notes) const {
   const NcclChoice choice = stated_.choose(message);
@@ -155,14 +155,15 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
-  if (machine.all_reduce_asked == "nccl") {
+  if (machine.all_reduce_override == "nccl") {
     nccl_.emplace(machine, placement, Collective::all_reduce);
     return;
   }
-  const bool lacks_switches = machine.all_reduce_asked == adding_switches && placement.nodes() == 1;
-  if (!machine.all_reduce_asked.empty() && !lacks_switches) {
-    asked_ = std::make_shared<const AskedAllReduce>(machine, placement, schedule,
-                                                    machine.all_reduce_asked, notes);
+  const bool lacks_switches =
+      machine.all_reduce_override == adding_switches && placement.nodes() == 1;
+  if (!machine.all_reduce_override.empty() && !lacks_switches) {
+    asked_ = std::make_shared<const AllReduceOverride>(machine, placement, schedule,
+                                                       machine.all_reduce_override, notes);
     return;
   }
   if (machine.fitted) {
@@ -181,10 +182,11 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
     nccl_.emplace(machine, placement, Collective::all_reduce);
   }
-  if (fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr) ends_ = sheet_links(machine);
+  if (fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr)
+    ends_ = datasheet_links(machine);
   if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
-  if (crosses_nominal_link_) ends_ = sheet_links(machine);
+  if (crosses_nominal_link_) ends_ = datasheet_links(machine);
   if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
     notes.add(NoteKind::no_link_between_nodes, {machine.cluster.name});
   }

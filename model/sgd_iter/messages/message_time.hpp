@@ -10,7 +10,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
-#include "model/sgd_iter/messages/sheet_links.hpp"
+#include "model/sgd_iter/messages/datasheet_links.hpp"
 #include "model/topology/nccl.hpp"
 #include "model/topology/nominal_all_reduce.hpp"
 #include "model/topology/topology.hpp"
@@ -23,7 +23,7 @@ inline constexpr Bytes smallest_message(4);
 /// NCCL's own cost model (3.9) of a collective on the ranks of a placement, by the facts of the
 /// cluster. The low end of the interval subtracts the time of its smallest message, because the
 /// model has no links without start-ups. The high end is the time over the slowest links
-/// (sheet_links()).
+/// (datasheet_links()).
 class NcclTimes {
  public:
   /// Requires ≥ 2 ranks and a cluster with facts for NCCL.
@@ -40,10 +40,10 @@ class NcclTimes {
 /// so that measurements across nodes do not apply.
 bool crosses_stated_link(const Machine& machine, const Placement& placement);
 
-class AskedAllReduce;
+class AllReduceOverride;
 
 /// Time of an all-reduce on the ranks of a placement, by the first that applies:
-///   an algorithm by name (Machine::all_reduce_asked): AskedAllReduce.
+///   an algorithm by name (Machine::all_reduce_asked): AllReduceOverride.
 ///   fitted on as many ranks: the fit.
 ///   fitted on several other numbers of ranks over the same kind of link: the closed form fitted to
 ///     all of them (communication/algorithm_fit.hpp).
@@ -59,7 +59,7 @@ class AskedAllReduce;
 ///   nominal: the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or NCCL's choice by its own cost model (NcclTimes). Without a rule, the fastest of
 ///     those that libraries choose among, for each message (nominal_all_reduces()). The interval is
-///     by sheet_links(), with the fastest at both ends.
+///     by datasheet_links(), with the fastest at both ends.
 /// A stated link between nodes (Machine::inter_node_stated) replaces measurements across nodes:
 /// then only fits within a node and nominal links count over several nodes.
 /// Ranks that send after backward enter each message together, as after spinning. A communication
@@ -93,7 +93,7 @@ class MessageTimes {
   const CollectiveFit* pair_ = nullptr;       ///< where neither of these exists
   bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;         ///< and the link between them is known
-  std::optional<SheetLinks> ends_;            ///< where a nominal link is used
+  std::optional<DatasheetLinks> ends_;        ///< where a nominal link is used
   /// The candidates of the cluster's rule over the stated, fast and slow links; where nothing was
   /// measured.
   struct Offered {
@@ -105,7 +105,7 @@ class MessageTimes {
   mutable std::optional<Offered> offered_;  ///< computed at first use
   /// Present where nothing was measured and the cluster names nccl.
   std::optional<NcclTimes> nccl_;
-  std::shared_ptr<const AskedAllReduce> asked_;
+  std::shared_ptr<const AllReduceOverride> asked_;
 };
 
 }  // namespace dlscale::model

@@ -4,7 +4,7 @@
 
 #include "core/base/error.hpp"
 #include "model/communication/carrier.hpp"
-#include "model/sgd_iter/messages/known_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 
 namespace dlscale::model {
 namespace {

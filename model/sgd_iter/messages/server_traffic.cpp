@@ -90,10 +90,10 @@ ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
   return traffic;
 }
 
-KnownLink server_link(const Machine& machine, const Run& run, LinkKind kind) {
+LinkEstimate server_link(const Machine& machine, const Run& run, LinkKind kind) {
   const Placement placement{run.ranks, run.ranks_per_node};
   constexpr Bytes usual(1e6);  // size of a typical tensor, at which the line of a fit is read
-  if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
+  if (auto link = estimate_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
   const bool inter = kind == LinkKind::inter;
   throw RemediableError(
       fmt::format(
@@ -105,7 +105,7 @@ KnownLink server_link(const Machine& machine, const Run& run, LinkKind kind) {
       {.subject = "comm", .axes = {{"collectives", "sendrecv"}}, .ranks = 2});
 }
 
-TimeSource source_of(const KnownLink& link) {
+TimeSource source_of(const LinkEstimate& link) {
   return link.nominal ? TimeSource::data_sheet : TimeSource::extrapolated;
 }
 

@@ -11,7 +11,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/evidence/time_source.hpp"
-#include "model/sgd_iter/messages/known_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -68,10 +68,10 @@ class ServerCalls {
 
   Transport transport_;
   ServerTraffic traffic_;
-  std::optional<KnownLink> within_;   ///< where ranks of a node exchange messages
-  std::optional<KnownLink> between_;  ///< where nodes exchange messages
-  const Piecewise* copy_ = nullptr;   ///< between a device and its host
-  bool fitted_ = false;               ///< whether that was measured
+  std::optional<LinkEstimate> within_;   ///< where ranks of a node exchange messages
+  std::optional<LinkEstimate> between_;  ///< where nodes exchange messages
+  const Piecewise* copy_ = nullptr;      ///< between a device and its host
+  bool fitted_ = false;                  ///< whether that was measured
 };
 
 /// Gradients, f32, of the trained tensors in the order in which programs create them: first layer

@@ -393,8 +393,8 @@ TEST(Together, AFailureOfALibraryThatAllWereToldOfLeavesThemInStep) {
   const auto errors = thrown([](int rank) {
     if (rank == 1) throw LibraryError("cudaMalloc failed.");
   });
-  for (const auto& error : errors) EXPECT_FALSE(leaves_ranks_apart(error));
-  EXPECT_TRUE(leaves_ranks_apart(std::make_exception_ptr(LibraryError("cudaMalloc failed."))));
+  for (const auto& error : errors) EXPECT_FALSE(is_collective_failure(error));
+  EXPECT_TRUE(is_collective_failure(std::make_exception_ptr(LibraryError("cudaMalloc failed."))));
   EXPECT_EQ(exit_code_of(errors[1]), static_cast<int>(ExitCode::wrong_result));
 }
 

@@ -8,7 +8,7 @@
 #include "bench/engine/benchmark.hpp"
 #include "bench/workbench/finding.hpp"
 #include "core/base/error.hpp"
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
 

@@ -10,12 +10,12 @@
 #include "model/machine/machine.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/time/exchange_cost.hpp"
-#include "model/sgd_iter/messages/sheet_links.hpp"
-#include "model/topology/data_sheet_shares.hpp"
+#include "model/sgd_iter/messages/datasheet_links.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
-/// The shares of links in data_sheet_shares.hpp, held against the fit that they come from.
+/// The shares of links in datasheet_efficiency.hpp, held against the fit that they come from.
 namespace dlscale::model {
 namespace {
 
@@ -159,7 +159,7 @@ TEST(LinkShares, ContainTheLawWithinNodes) {
 void expect_ring_within(const Machine& machine, TrainingFacts facts) {
   facts.node_bandwidth = machine.cluster.intra_node.bandwidth;
   facts.cluster_bandwidth = machine.cluster.inter_node.bandwidth;
-  const SheetLinks ends = sheet_links(machine);
+  const DatasheetLinks ends = datasheet_links(machine);
   const Placement placement{16, 4};
   const double at_most = 1 / ring_link(ends.quick, placement).beta.si();
   const double at_least = 1 / ring_link(ends.slow, placement).beta.si();

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/fixtures.hpp"
 #include "train/engine/arena.hpp"

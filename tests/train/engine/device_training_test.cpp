@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/network/fuse.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/fixtures.hpp"

@@ -16,7 +16,7 @@ struct alignas(2 * sizeof(float)) Complex {
   float im;
 };
 
-using lowering::frequencies;
+using convolution::frequencies;
 
 /// Transforms of contiguous planes: planes of L rows of L points, spectra of L rows of L/2 + 1
 /// numbers.

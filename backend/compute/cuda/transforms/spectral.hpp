@@ -68,7 +68,7 @@ class SpectralTransforms final : public Transforms {
     const std::int64_t planes =
         std::max(shape.weights.dims[0] * shape.weights.dims[1],
                  shape.tiles() * std::max(shape.input.dims[1], shape.output.dims[1]));
-    return lowering::planes_together(shape.L, planes, limit);
+    return convolution::planes_together(shape.L, planes, limit);
   }
   [[nodiscard]] std::size_t plane_bytes() const {
     return aligned(static_cast<std::size_t>(batch_ * shape_.L * shape_.L) * sizeof(float));
@@ -156,11 +156,10 @@ class SpectralTransforms final : public Transforms {
 /// The transforms "fft" (whole images) or "fft_tiled" for a pass. Throws Unsupported as
 /// whole_shape() and tiled_shape() do.
 template <class Launcher>
-std::unique_ptr<const Transforms> make_spectral(const Launcher& launcher,
-                                                const ConvolutionProblem& problem, Pass pass,
-                                                image_tiling::Tiling tiling,
-                                                const MakeFourier& make,
-                                                std::int64_t limit = lowering::device_batch_bytes) {
+std::unique_ptr<const Transforms> make_spectral(
+    const Launcher& launcher, const ConvolutionProblem& problem, Pass pass,
+    image_tiling::Tiling tiling, const MakeFourier& make,
+    std::int64_t limit = convolution::device_batch_bytes) {
   const bool whole = tiling == image_tiling::Tiling::whole;
   const SpectralShape shape = whole ? whole_shape(problem, pass) : tiled_shape(problem, pass);
   const char* const name = whole ? "fft" : "fft_tiled";

@@ -48,22 +48,22 @@ SpectralShape make_shape(const ConvolutionProblem& problem, Pass pass, std::int6
 
 SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass) {
   expect_spectral_shape(problem, pass);
-  const std::int64_t L = lowering::points_for_whole_on_device(shape_of(problem));
-  if (L <= lowering::max_transform_points) return make_shape(problem, pass, L, Tiling::whole);
+  const std::int64_t L = convolution::points_for_whole_on_device(shape_of(problem));
+  if (L <= convolution::max_transform_points) return make_shape(problem, pass, L, Tiling::whole);
   throw Unsupported(fmt::format(
       "{}: images that need {} points each way: fft has at most {}; fft_tiled takes images of any "
       "size, by tiles of {} x {}.",
-      problem.what, L, lowering::max_transform_points, lowering::tile_points.back(),
-      lowering::tile_points.back()));
+      problem.what, L, convolution::max_transform_points, convolution::tile_points.back(),
+      convolution::tile_points.back()));
 }
 
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass) {
   expect_spectral_shape(problem, pass);
-  const auto [L, tiling] = lowering::choose_tile(shape_of(problem), pass);
+  const auto [L, tiling] = convolution::choose_tile(shape_of(problem), pass);
   if (L > 0) return make_shape(problem, pass, L, tiling);
   throw Unsupported(fmt::format("{}: kernel {} x {}: the tiles of fft_tiled are {} x {}.",
                                 problem.what, problem.weights[2], problem.weights[3],
-                                lowering::tile_points.back(), lowering::tile_points.back()));
+                                convolution::tile_points.back(), convolution::tile_points.back()));
 }
 
 Factors spectral_factors(DType dtype) {
@@ -71,8 +71,8 @@ Factors spectral_factors(DType dtype) {
 }
 
 double spectral_operations(const ConvolutionProblem& problem, const SpectralShape& shape) {
-  return lowering::operations(
-      lowering::spectral_sizes(shape_of(problem), shape.pass, shape.L, shape.tiling));
+  return convolution::operations(
+      convolution::spectral_sizes(shape_of(problem), shape.pass, shape.L, shape.tiling));
 }
 
 }  // namespace dlscale::backend::cuda::transforms

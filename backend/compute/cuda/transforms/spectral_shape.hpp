@@ -34,19 +34,19 @@ struct SpectralShape {
   [[nodiscard]] std::int64_t tiles() const { return input.dims[0] * tile_rows * tile_columns; }
 };
 
-/// One transform per image, of at most lowering::max_transform_points each way. Both functions
+/// One transform per image, of at most convolution::max_transform_points each way. Both functions
 /// throw Unsupported, naming the property, for problems that they do not support.
 SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass);
 
 /// Overlapping tiles (overlap-save), or one tile where it holds the whole image, as
-/// lowering::choose_tile() chooses them.
+/// convolution::choose_tile() chooses them.
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass);
 
 /// Precision of the factors. Rounding them to tf32 makes the answer err by up to 1.8e-3 of its root
 /// mean square; f32, by 4e-7 (normally distributed values, up to 192 channels).
 Factors spectral_factors(DType dtype);
 
-/// Floating-point operations of a pass, as lowering::operations() counts them.
+/// Floating-point operations of a pass, as convolution::operations() counts them.
 double spectral_operations(const ConvolutionProblem& problem, const SpectralShape& shape);
 
 /// The transforms with kernels on the stream of `context`, which must outlive them. Throws

@@ -45,10 +45,10 @@ std::unique_ptr<BatchedProduct> TransformedConvolution::make_product(
 }
 
 void TransformedConvolution::expect_offered(const ConvolutionProblem& problem) const {
-  if (problem.groups > lowering::most_device_groups) {
+  if (problem.groups > convolution::most_device_groups) {
     throw Unsupported(fmt::format(
         "{}: {} groups: our transforms multiply group by group and take up to {} of them.",
-        problem.what, problem.groups, lowering::most_device_groups));
+        problem.what, problem.groups, convolution::most_device_groups));
   }
   const std::size_t filters = bytes(problem.weights[0] * problem.weights[1]);
   if (filters <= filter_limit) return;
@@ -64,8 +64,8 @@ TransformedConvolution::Sizes TransformedConvolution::sizes_of(const Convolution
   const std::int64_t inputs = problem.input[1] / groups;
   const std::int64_t outputs = problem.output[1] / groups;
   const auto bytes_of_tile = static_cast<std::int64_t>(bytes(groups * (inputs + outputs)));
-  const auto [size, count] = lowering::even_blocks(transforms_->tiles(), bytes_of_tile,
-                                                   tile_unit(transforms_->arrangement()), limit);
+  const auto [size, count] = convolution::even_blocks(transforms_->tiles(), bytes_of_tile,
+                                                      tile_unit(transforms_->arrangement()), limit);
   return {groups, inputs, outputs, size, count};
 }
 

@@ -61,7 +61,7 @@ constexpr std::size_t any_scratch = std::numeric_limits<std::size_t>::max();
 /// Limits of a convolution's working memory, in bytes.
 struct Limits {
   /// Approximate limit of the transformed tiles of a block, inputs and outputs together.
-  std::int64_t block = lowering::device_block_bytes;
+  std::int64_t block = convolution::device_block_bytes;
   std::size_t scratch = any_scratch;  ///< all transformed tensors, without the products' scratch
 };
 

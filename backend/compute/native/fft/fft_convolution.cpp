@@ -34,7 +34,7 @@ struct Method {
 std::unique_ptr<ConvolutionPass> make_whole(const Method& method, const ConvolutionShape& shape,
                                             Pass pass, int threads) {
   require_offered(shape, pass);
-  const std::int64_t L = lowering::points_for_whole(shape);
+  const std::int64_t L = convolution::points_for_whole(shape);
   if (L > spectral::max_transform_points) {
     refuse(shape, "an image that needs " + std::to_string(L) +
                       " points each way: fft has at most " +
@@ -48,7 +48,7 @@ std::unique_ptr<ConvolutionPass> make_whole(const Method& method, const Convolut
 std::unique_ptr<ConvolutionPass> make_tiled(const Method& method, const ConvolutionShape& shape,
                                             Pass pass, int threads) {
   require_offered(shape, pass);
-  const lowering::TileChoice tile = lowering::choose_tile(shape, pass);
+  const convolution::TileChoice tile = convolution::choose_tile(shape, pass);
   if (tile.L == 0) {
     refuse(shape, "a kernel of " + std::to_string(shape.kernel_h) + " x " +
                       std::to_string(shape.kernel_w) + ": the tiles of fft_tiled are 32 x 32");

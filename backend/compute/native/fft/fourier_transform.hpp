@@ -34,7 +34,7 @@ struct Spectra {
   std::int64_t stride;  ///< elements between frequencies
 };
 
-using lowering::frequencies;
+using convolution::frequencies;
 
 /// Two-dimensional transforms of L × L real points. Planes are the fastest dimension, as in FFTW's
 /// guru interface and MKL's DFTI. Real and imaginary parts are separate, which of these two only
@@ -58,8 +58,8 @@ class FourierTransform {
 };
 
 /// The smallest L of `make_batched_transform` is 4.
-using lowering::max_transform_batch;
-using lowering::max_transform_points;
+using convolution::max_transform_batch;
+using convolution::max_transform_points;
 
 /// Our own transform of L × L points, L a power of two. Every SIMD lane holds another plane, so
 /// that no transform moves data between lanes [Vasilache et al., arXiv:1412.7580, section 5].

@@ -47,13 +47,13 @@ struct Problem {
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
   bool filters_in_a = false;  ///< whether Â is of the filters, not of a gradient
-  [[nodiscard]] lowering::SpectralSizes sizes() const {
+  [[nodiscard]] convolution::SpectralSizes sizes() const {
     return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
   }
 };
 
-/// Requires a `pass` other than accumulate, stride 1, and L ≥ lowering::points_for_whole or ≥ the
-/// kernel. overlap_save has as many tiles as lowering::spectral_sizes says.
+/// Requires a `pass` other than accumulate, stride 1, and L ≥ convolution::points_for_whole or ≥
+/// the kernel. overlap_save has as many tiles as convolution::spectral_sizes says.
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling);
 
 }  // namespace dlscale::backend::native_device::spectral

@@ -21,7 +21,7 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-using lowering::SpectraShape;
+using convolution::SpectraShape;
 
 /// Memory for the spectra of a block, and the block that it currently holds.
 template <class Float>
@@ -31,7 +31,7 @@ struct BlockSpectra {
   Block block{};
 
   [[nodiscard]] SpectraShape shape() const {
-    return {block.rows, lowering::round_up(block.lanes, batch)};
+    return {block.rows, convolution::round_up(block.lanes, batch)};
   }
   /// Both matrices of frequency f.
   [[nodiscard]] Float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
@@ -56,7 +56,7 @@ class SpectralConvolution final : public ConvolutionPass {
       : limit_bytes_(limit_bytes),
         problem_(problem),
         transform_(std::move(transform)),
-        blocks_(lowering::choose_blocks(problem.sizes(), transform_->batch(), limit_bytes)),
+        blocks_(convolution::choose_blocks(problem.sizes(), transform_->batch(), limit_bytes)),
         order_(problem.product == Product::correlation ? Order::re_im : Order::im_re),
         threads_(threads),
         implementation_(name + " " + std::to_string(problem.L) + "x" + std::to_string(problem.L) +
@@ -217,7 +217,7 @@ class SpectralConvolution final : public ConvolutionPass {
   std::int64_t limit_bytes_;
   Problem problem_;
   std::unique_ptr<FourierTransform> transform_;
-  lowering::SpectralBlocks blocks_;
+  convolution::SpectralBlocks blocks_;
   Order order_;
   int threads_;
   std::string implementation_;

@@ -12,7 +12,7 @@ namespace dlscale::backend::native_device::spectral {
 /// Limit of the spectra that a pass holds at once, whatever the shape; a pass that would exceed it
 /// is cut into blocks. Every thread also has the workspace of its transform (L ≤ 32: 0.1 MiB, L =
 /// 256: 4.2 MiB) and a copy of Â at one frequency.
-using lowering::spectra_limit_bytes;
+using convolution::spectra_limit_bytes;
 
 /// Transforms the planes of both operands, multiplies the matrices of every frequency, and
 /// transforms the products back. `name` of the algorithm, for implementation().

@@ -29,7 +29,7 @@ std::vector<Stage> make_stages(std::int64_t L) {
   EXPECT(L >= 4 && L <= 256 && (L & (L - 1)) == 0);
   std::vector<Stage> stages;
   for (std::int64_t n = L; n > 1; n /= stages.back().radix) {
-    const auto radix = static_cast<int>(lowering::next_radix(n));
+    const auto radix = static_cast<int>(convolution::next_radix(n));
     stages.push_back({radix, n, L / n, make_twiddles(n, radix)});
   }
   return stages;

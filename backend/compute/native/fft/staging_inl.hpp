@@ -26,7 +26,7 @@ class Workspace {
   Workspace(std::int64_t L, float* memory) : L_(L), memory_(memory) {}
 
   static std::int64_t floats(std::int64_t L) {
-    return lowering::transform_workspace_floats(L, width());
+    return convolution::transform_workspace_floats(L, width());
   }
 
   /// Row y of the plane, L/2 + 1 points.

@@ -30,14 +30,14 @@ void check_shape(const ConvolutionShape& shape) {
   EXPECT(shape.outputs % shape.groups == 0);
 }
 
-using lowering::Method;
+using convolution::Method;
 
 std::unique_ptr<ConvolutionPass> make(Method method, const ConvolutionShape& shape, Pass pass,
                                       int threads) {
   check_shape(shape);
   EXPECT(threads >= 1);
-  const int m = lowering::winograd_outputs(method);
-  const winograd::Schedule schedule = lowering::winograd_schedule(method);
+  const int m = convolution::winograd_outputs(method);
+  const winograd::Schedule schedule = convolution::winograd_schedule(method);
   switch (pass) {
     case Pass::forward:
       return winograd::make_forward(shape, m, schedule, threads);
@@ -52,7 +52,7 @@ std::unique_ptr<ConvolutionPass> make(Method method, const ConvolutionShape& sha
 }
 
 ConvolutionAlgorithm algorithm(Method method, std::string doc) {
-  return {.name = std::string(lowering::method_name(method)),
+  return {.name = std::string(convolution::method_name(method)),
           .doc = std::move(doc),
           .make = [method](const ConvolutionShape& shape, Pass pass,
                            int threads) { return make(method, shape, pass, threads); },

@@ -29,7 +29,7 @@ class CorrelationPass final : public ConvolutionPass {
       : shape_(shape),
         order_(order),
         kernels_(kernels(m)),
-        outputs_(lowering::output_blocks(shape.outputs, m + 2, shape.inputs)),
+        outputs_(convolution::output_blocks(shape.outputs, m + 2, shape.inputs)),
         tiling_(m, shape.images, shape.out_height, shape.out_width, shape.inputs + outputs_.size,
                 schedule, threads),
         u_(order == FilterOrder::by_output ? Stack(m + 2, outputs_.size, shape.inputs)

@@ -20,7 +20,7 @@ class FilterGradientPass final : public ConvolutionPass {
       : shape_(shape),
         channels_(shape.channels / shape.groups),
         kernels_(kernels(m)),
-        outputs_(lowering::output_blocks(shape.outputs / shape.groups, m + 2, channels_)),
+        outputs_(convolution::output_blocks(shape.outputs / shape.groups, m + 2, channels_)),
         tiling_(m, shape.images, shape.out_height, shape.out_width, channels_ + outputs_.total,
                 schedule, threads),
         x_(m + 2, channels_, tiling_.blocks().size),
@@ -137,7 +137,7 @@ class FilterGradientPass final : public ConvolutionPass {
 
   /// Adds the sums of the other ranges to those of the first.
   void add_sums(float* sums, int ranges) const {
-    const Index part = lowering::most_lanes * 64;
+    const Index part = convolution::most_lanes * 64;
     parallel_for(tiling_.threads(), (gradient_elements() + part - 1) / part, [&](Index i, int) {
       const Index begin = i * part, end = std::min(begin + part, gradient_elements());
       for (int range = 1; range < ranges; ++range) {
@@ -176,10 +176,10 @@ class FilterGradientPass final : public ConvolutionPass {
 /// Throws Unsupported if the gradients take too much memory. Staged, all threads share one gradient
 /// of any size.
 void check_memory_of_fused(const ConvolutionShape& shape, int m, int threads) {
-  const Index bytes = lowering::fused_gradient_bytes(shape.outputs / shape.groups,
-                                                     shape.channels / shape.groups, m + 2, threads);
-  if (bytes <= lowering::gradient_limit_bytes) return;
-  const Index limit = lowering::gradient_limit_bytes >> 20;
+  const Index bytes = convolution::fused_gradient_bytes(
+      shape.outputs / shape.groups, shape.channels / shape.groups, m + 2, threads);
+  if (bytes <= convolution::gradient_limit_bytes) return;
+  const Index limit = convolution::gradient_limit_bytes >> 20;
   if (threads == 1) {
     throw Unsupported(fmt::format(
         "{} MiB of transformed gradients: fused Winograd holds up to {} MiB. Choose smaller tiles, "

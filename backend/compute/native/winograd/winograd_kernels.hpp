@@ -8,9 +8,9 @@
 /// calling thread.
 namespace dlscale::backend::native_device::winograd {
 
-using lowering::Index;
-using lowering::most_lanes;
-using lowering::TileGrid;
+using convolution::Index;
+using convolution::most_lanes;
+using convolution::TileGrid;
 
 /// Tiles first … last - 1.
 struct TileRange {

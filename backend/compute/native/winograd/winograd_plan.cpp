@@ -9,12 +9,12 @@ Tiling::Tiling(int m, Index images, Index out_height, Index out_width, Index cha
     : m_(m),
       threads_(threads),
       schedule_(schedule),
-      grid_(lowering::tile_grid(m, out_height, out_width)),
-      blocks_(lowering::tile_blocks(grid_, images, alpha(), channels, schedule, threads)),
-      strip_stride_(lowering::strip_stride(m, std::min(grid_.columns, blocks_.size))) {}
+      grid_(convolution::tile_grid(m, out_height, out_width)),
+      blocks_(convolution::tile_blocks(grid_, images, alpha(), channels, schedule, threads)),
+      strip_stride_(convolution::strip_stride(m, std::min(grid_.columns, blocks_.size))) {}
 
 Index Tiling::strips() const {
-  return lowering::strip_elements(m_, std::min(grid_.columns, blocks_.size)) * threads_;
+  return convolution::strip_elements(m_, std::min(grid_.columns, blocks_.size)) * threads_;
 }
 
 void Tiling::read_channel(int thread, ReadTiles transform, TileRange tiles,

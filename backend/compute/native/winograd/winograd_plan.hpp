@@ -8,12 +8,13 @@
 #include "backend/compute/native/winograd/winograd_kernels.hpp"
 #include "core/convolution/tile_blocks.hpp"
 
-/// Tiles and memory that the passes of Winograd convolution share, in the blocks of core/lowering.
+/// Tiles and memory that the passes of Winograd convolution share, in the blocks of
+/// core/convolution.
 namespace dlscale::backend::native_device::winograd {
 
-using lowering::Blocks;
-using lowering::Schedule;
-using lowering::Stack;
+using convolution::Blocks;
+using convolution::Schedule;
+using convolution::Stack;
 
 /// The tiles of one pass, cut into blocks.
 class Tiling {
@@ -48,7 +49,7 @@ class Tiling {
   /// whole rows to keep all threads busy.
   template <class Body>
   void for_products(Index rows, const Body& body) const {
-    const Blocks part = lowering::product_parts(rows, alpha(), threads_);
+    const Blocks part = convolution::product_parts(rows, alpha(), threads_);
     parallel_for(threads_, alpha() * alpha() * part.count(), [&](Index i, int /*thread*/) {
       const Index first = i % part.count() * part.size;
       body(i / part.count(), first, part.length(first));

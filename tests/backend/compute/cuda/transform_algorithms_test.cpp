@@ -139,16 +139,17 @@ TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
 TEST(OwnAlgorithms, AreKnownByTheirNames) {
   for (const transforms::TransformAlgorithm& algorithm : transforms::transform_algorithms()) {
     const std::string ran = "own " + std::string(algorithm.name) + " …";
-    EXPECT_EQ(lowering::method_of(ran), lowering::parse_method(algorithm.name)) << ran;
-    EXPECT_EQ(lowering::method_of("reorder+relu+" + ran), lowering::parse_method(algorithm.name));
+    EXPECT_EQ(convolution::method_of(ran), convolution::parse_method(algorithm.name)) << ran;
+    EXPECT_EQ(convolution::method_of("reorder+relu+" + ran),
+              convolution::parse_method(algorithm.name));
   }
 }
 
 TEST(LegacyAlgorithms, AreNotTakenForOurs) {
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     for (int i = 0; i < legacy_algorithm_count(pass); ++i) {
-      EXPECT_FALSE(lowering::method_of("cudnn legacy " + std::to_string(i) + " " +
-                                       legacy_algorithm_name(pass, i)));
+      EXPECT_FALSE(convolution::method_of("cudnn legacy " + std::to_string(i) + " " +
+                                          legacy_algorithm_name(pass, i)));
     }
   }
 }

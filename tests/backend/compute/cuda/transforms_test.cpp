@@ -33,7 +33,7 @@ using Way = TransformedConvolution (*)(const ConvolutionProblem&, Pass);
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-template <int m, std::int64_t limit = lowering::device_block_bytes>
+template <int m, std::int64_t limit = convolution::device_block_bytes>
 TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
   return {problem,
           pass,
@@ -43,8 +43,8 @@ TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
 }
 
 /// `batch`: bytes of planes that are transformed together.
-template <Tiling tiling, std::int64_t limit = lowering::device_block_bytes,
-          std::int64_t batch = lowering::device_batch_bytes>
+template <Tiling tiling, std::int64_t limit = convolution::device_block_bytes,
+          std::int64_t batch = convolution::device_batch_bytes>
 TransformedConvolution fourier(const ConvolutionProblem& problem, Pass pass) {
   return {problem,
           pass,
@@ -274,7 +274,7 @@ TEST(CudaTransforms, SaveOperationsWhereTheyShould) {
   EXPECT_LT(saving(shape_of(64, 64, 56, 56, 64, 1, 1, 1, 0), fft), 1);
 }
 
-// ------------------------------------------------------------------- what core/lowering says of
+// ------------------------------------------------------------------- what core/convolution says of
 // them
 
 /// What the libraries are given to do in a run.
@@ -328,20 +328,20 @@ class CountedFourier final : public FourierTransform {
   Given* given_;
 };
 
-TransformedConvolution counted(lowering::Method method, const ConvolutionProblem& problem,
+TransformedConvolution counted(convolution::Method method, const ConvolutionProblem& problem,
                                Pass pass, Given& given) {
   const auto transforms = [&]() -> std::unique_ptr<const Transforms> {
-    if (method == lowering::Method::winograd_f2) {
+    if (method == convolution::Method::winograd_f2) {
       return make_winograd<2>(LoopLauncher(), problem, pass);
     }
-    if (method == lowering::Method::winograd_f4) {
+    if (method == convolution::Method::winograd_f4) {
       return make_winograd<4>(LoopLauncher(), problem, pass);
     }
     const auto make = [&given](const FourierProblem& fourier) {
       return std::make_unique<CountedFourier>(fourier, given);
     };
     return make_spectral(LoopLauncher(), problem, pass,
-                         method == lowering::Method::fft ? Tiling::whole : Tiling::overlap_save,
+                         method == convolution::Method::fft ? Tiling::whole : Tiling::overlap_save,
                          make);
   };
   return {problem, pass, transforms(), [&given](const BatchedProblem& products) {
@@ -349,29 +349,30 @@ TransformedConvolution counted(lowering::Method method, const ConvolutionProblem
           }};
 }
 
-double flops_of(const lowering::AlgorithmWork& work, std::string_view word) {
+double flops_of(const convolution::AlgorithmWork& work, std::string_view word) {
   double sum = 0;
-  for (const lowering::Stage& stage : work.stages) {
+  for (const convolution::Stage& stage : work.stages) {
     if (stage.name.find(word) != std::string_view::npos) sum += stage.flops.si();
   }
   return sum;
 }
 
-constexpr std::array methods_on_device{lowering::Method::winograd_f2, lowering::Method::winograd_f4,
-                                       lowering::Method::fft, lowering::Method::fft_tiled};
+constexpr std::array methods_on_device{convolution::Method::winograd_f2,
+                                       convolution::Method::winograd_f4, convolution::Method::fft,
+                                       convolution::Method::fft_tiled};
 
 TEST(DeclaredDeviceWork, IsWhatRuns) {
   for (const ConvolutionShape& shape :
        {three(2, 5, 9, 7, 3, 1), three(3, 6, 12, 8, 4, 0, 2), three(1, 4, 37, 6, 2, 3)}) {
     const ConvolutionProblem problem = problem_of(shape, DType::f32, Order::nhwc);
-    for (const lowering::Method method : methods_on_device) {
+    for (const convolution::Method method : methods_on_device) {
       for (const Pass pass : passes) {
-        const auto work =
-            lowering::algorithm_work(method, shape, pass, {.blocking = lowering::Blocking::device});
+        const auto work = convolution::algorithm_work(method, shape, pass,
+                                                      {.blocking = convolution::Blocking::device});
         Given given;
         const TransformedConvolution made = counted(method, problem, pass, given);
         const std::string what = made.name() + " " + std::string(pass_name(pass));
-        EXPECT_EQ(lowering::method_of("own " + made.name()), method) << what;
+        EXPECT_EQ(convolution::method_of("own " + made.name()), method) << what;
         EXPECT_EQ(work.workspace.si(), static_cast<double>(made.scratch_bytes())) << what;
         HostTensor input(problem.input, DType::f32, problem.order);
         HostTensor weights(problem.weights, DType::f32, problem.order);
@@ -381,10 +382,10 @@ TEST(DeclaredDeviceWork, IsWhatRuns) {
                  scratch.data());
         EXPECT_DOUBLE_EQ(flops_of(work, "product"), given.products) << what;
         if (given.transforms == 0) continue;
-        const std::int64_t L = method == lowering::Method::fft ? whole_shape(problem, pass).L
-                                                               : tiled_shape(problem, pass).L;
+        const std::int64_t L = method == convolution::Method::fft ? whole_shape(problem, pass).L
+                                                                  : tiled_shape(problem, pass).L;
         EXPECT_DOUBLE_EQ(flops_of(work, "transforms"),
-                         given.transforms * lowering::transform_flops(L))
+                         given.transforms * convolution::transform_flops(L))
             << what;
       }
     }
@@ -395,10 +396,10 @@ TEST(DeclaredDeviceWork, CutsBatchesIntoBlocksAsTheyAreRun) {
   // 3.6 GB of transformed tiles a pass: only counted, not run.
   const ConvolutionShape shape = three(64, 256, 56, 56, 256, 1);
   const ConvolutionProblem problem = problem_of(shape, DType::f32, Order::nhwc);
-  for (const lowering::Method method : methods_on_device) {
+  for (const convolution::Method method : methods_on_device) {
     for (const Pass pass : passes) {
-      const auto work =
-          lowering::algorithm_work(method, shape, pass, {.blocking = lowering::Blocking::device});
+      const auto work = convolution::algorithm_work(method, shape, pass,
+                                                    {.blocking = convolution::Blocking::device});
       Given given;
       EXPECT_EQ(work.workspace.si(),
                 static_cast<double>(counted(method, problem, pass, given).scratch_bytes()));
@@ -425,7 +426,7 @@ double operations_of() {
 
 template <int m>
 void expect_counts() {
-  const lowering::TransformFlops flops = lowering::device_transform_flops(m);
+  const convolution::TransformFlops flops = convolution::device_transform_flops(m);
   EXPECT_EQ(flops.data, operations_of<DataMatrix<m + 2>>()) << m;
   EXPECT_EQ(flops.filter, (operations_of<FilterMatrix<m, 3>>())) << m;
   EXPECT_EQ(flops.output, (operations_of<OutputMatrix<m, 3>>())) << m;

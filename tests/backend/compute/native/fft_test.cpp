@@ -322,7 +322,7 @@ TEST(FftConvolution, BlocksOfAllSizesAreRight) {
     for (const Index kibibytes : {100, 200, 400}) {
       const Index limit = kibibytes << 10;
       SCOPED_TRACE(std::to_string(kibibytes) + " KiB");
-      const auto blocks = lowering::choose_blocks(problem.sizes(), 16, limit);
+      const auto blocks = convolution::choose_blocks(problem.sizes(), 16, limit);
       EXPECT_LE(blocks.floats() * frequencies(8) * 4, limit);
       const auto made =
           make_spectral_convolution("blocks", problem, make_batched_transform(8), 1, limit);
@@ -477,11 +477,11 @@ TEST(FftConvolution, RefusesByName) {
 }
 
 TEST(FftConvolution, WholeImagesNeedNoPointsForWhatWrapsAround) {
-  EXPECT_EQ(lowering::points_for_whole(make_shape(1, 1, 64, 64, 1, 9, 9, 0)), 64);
-  EXPECT_EQ(lowering::points_for_whole(make_shape(1, 1, 7, 7, 1, 3, 3, 1)), 8);
-  EXPECT_EQ(lowering::points_for_whole(make_shape(1, 1, 31, 8, 1, 3, 3, 1)), 32);
-  EXPECT_EQ(lowering::points_for_whole(make_shape(1, 1, 2, 2, 1, 2, 2, 0)), 4);
-  EXPECT_EQ(lowering::points_for_whole(make_shape(1, 1, 5, 5, 1, 9, 9, 2)), 16);
+  EXPECT_EQ(convolution::points_for_whole(make_shape(1, 1, 64, 64, 1, 9, 9, 0)), 64);
+  EXPECT_EQ(convolution::points_for_whole(make_shape(1, 1, 7, 7, 1, 3, 3, 1)), 8);
+  EXPECT_EQ(convolution::points_for_whole(make_shape(1, 1, 31, 8, 1, 3, 3, 1)), 32);
+  EXPECT_EQ(convolution::points_for_whole(make_shape(1, 1, 2, 2, 1, 2, 2, 0)), 4);
+  EXPECT_EQ(convolution::points_for_whole(make_shape(1, 1, 5, 5, 1, 9, 9, 2)), 16);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Im2col, BoundsItsMemoryWhereOutputsAreMoreThanPatches) {
   for (const Pass pass : convolution_passes) {
     EXPECT_LE(im2col.make(shape, pass, 2)->scratch_bytes(), 2 * (5U << 20U)) << pass_name(pass);
   }
-  EXPECT_GT(lowering::cut_pixels(shape, lowering::patch_columns(shape)).front().images(), 1);
+  EXPECT_GT(convolution::cut_pixels(shape, convolution::patch_columns(shape)).front().images(), 1);
 }
 
 TEST(Im2col, HoldsNothingOfSingleImagesThatAreTheirPatches) {
@@ -78,22 +78,23 @@ TEST(Im2col, HoldsNothingOfSingleImagesThatAreTheirPatches) {
 
 TEST(ChannelRanges, LeaveSeveralPartsForEachThread) {
   const ConvolutionShape one = shape_of(1, 64, 56, 56, 64, 3, 3, 1, 1);
-  EXPECT_EQ(lowering::channel_ranges(one, 1, 1).count(), 1);
-  EXPECT_EQ(lowering::channel_ranges(one, 1, 2).count(), 8);
-  EXPECT_EQ(lowering::channel_ranges(one, 1, 2).size, 8);
-  EXPECT_EQ(lowering::channel_ranges(one, 1, 16).count(), 8) << "of 72 rows or more each";
-  EXPECT_EQ(lowering::channel_ranges(one, 3, 2).count(), 3);
-  EXPECT_EQ(lowering::channel_ranges(one, 8, 2).count(), 1) << "images enough";
-  EXPECT_EQ(lowering::channel_ranges(shape_of(1, 64, 56, 56, 64, 3, 3, 1, 1, 4), 1, 2).count(), 2)
+  EXPECT_EQ(convolution::channel_ranges(one, 1, 1).count(), 1);
+  EXPECT_EQ(convolution::channel_ranges(one, 1, 2).count(), 8);
+  EXPECT_EQ(convolution::channel_ranges(one, 1, 2).size, 8);
+  EXPECT_EQ(convolution::channel_ranges(one, 1, 16).count(), 8) << "of 72 rows or more each";
+  EXPECT_EQ(convolution::channel_ranges(one, 3, 2).count(), 3);
+  EXPECT_EQ(convolution::channel_ranges(one, 8, 2).count(), 1) << "images enough";
+  EXPECT_EQ(convolution::channel_ranges(shape_of(1, 64, 56, 56, 64, 3, 3, 1, 1, 4), 1, 2).count(),
+            2)
       << "each group has its own";
-  EXPECT_EQ(lowering::channel_ranges(shape_of(1, 3, 56, 56, 64, 3, 3, 1, 1), 1, 4).count(), 1);
+  EXPECT_EQ(convolution::channel_ranges(shape_of(1, 3, 56, 56, 64, 3, 3, 1, 1), 1, 4).count(), 1);
 }
 
 TEST(ChannelRanges, HoldEveryChannelOnce) {
   for (const std::int64_t channels : {1, 3, 7, 64, 96, 1000}) {
     for (const int threads : {1, 2, 5, 64}) {
       const auto ranges =
-          lowering::channel_ranges(shape_of(1, channels, 8, 8, 4, 3, 3, 1, 1), 1, threads);
+          convolution::channel_ranges(shape_of(1, channels, 8, 8, 4, 3, 3, 1, 1), 1, threads);
       std::int64_t held = 0;
       for (std::int64_t first = 0; first < channels; first += ranges.size) {
         EXPECT_GT(ranges.length(first), 0);
@@ -107,9 +108,9 @@ TEST(ChannelRanges, HoldEveryChannelOnce) {
 TEST(ImageParts, AreTheBlocksOfTheSameImages) {
   const ConvolutionShape shape = shape_of(3, 1, 8, 6, 1, 3, 3, 1, 1);
   const auto parts_of = [&](std::int64_t columns) {
-    const auto blocks = lowering::cut_pixels(shape, columns);
+    const auto blocks = convolution::cut_pixels(shape, columns);
     std::vector<std::size_t> sizes;
-    for (const auto& part : lowering::image_parts(blocks)) {
+    for (const auto& part : convolution::image_parts(blocks)) {
       for (const auto& block : part) EXPECT_EQ(block.first_image, part.front().first_image);
       sizes.push_back(part.size());
     }
@@ -124,8 +125,8 @@ TEST(PixelBlocks, HoldEveryPixelOnce) {
   for (const std::int64_t columns : {1, 10, 50, 200, 100000}) {
     const ConvolutionShape shape = shape_of(5, 1, 8, 6, 1, 3, 3, 1, 1);
     std::int64_t pixels = 0;
-    lowering::PixelBlock before{0, 0, 0, shape.out_height};
-    for (const lowering::PixelBlock& block : lowering::cut_pixels(shape, columns)) {
+    convolution::PixelBlock before{0, 0, 0, shape.out_height};
+    for (const convolution::PixelBlock& block : convolution::cut_pixels(shape, columns)) {
       pixels += block.columns(shape);
       const bool next_rows =
           block.first_image == before.first_image && block.first_row == before.last_row;

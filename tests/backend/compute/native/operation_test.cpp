@@ -62,10 +62,10 @@ TEST(NativeOperation, NeedsForAPassWhatItsAlgorithmNeeds) {
         const auto found = std::ranges::find(all, algorithm->name, &Algorithm::name);
         ASSERT_NE(found, all.end());
         const auto made = found->create();
-        const lowering::AlgorithmWork work = lowering::algorithm_work(
-            lowering::parse_method(algorithm->name), shape, pass,
+        const convolution::AlgorithmWork work = convolution::algorithm_work(
+            convolution::parse_method(algorithm->name), shape, pass,
             {.threads = threads,
-             .vector_floats = lowering::vector_floats(made->implementation(pass))});
+             .vector_floats = convolution::vector_floats(made->implementation(pass))});
         EXPECT_EQ(static_cast<double>(made->pass_scratch_bytes(pass)),
                   work.workspace.si() + static_cast<double>(alignment))
             << algorithm->name << " " << pass_name(pass) << ", " << threads << " threads";
@@ -171,7 +171,7 @@ TEST(OutputPlanes, AddTheBiasOfTheirChannelAndMask) {
   }
 }
 
-// What core/lowering says of our algorithms, held against the algorithms themselves.
+// What core/convolution says of our algorithms, held against the algorithms themselves.
 
 std::vector<ConvolutionShape> work_shapes() {
   std::vector<ConvolutionShape> all;
@@ -212,9 +212,9 @@ void for_each_pass(int threads, const Visit& visit) {
 
 TEST(DeclaredWork, IsOfEveryAlgorithmOfOurs) {
   std::set<std::string> declared;
-  for (const lowering::Method method : lowering::all_methods()) {
-    const bool ours = method != lowering::Method::direct && !lowering::by_library(method);
-    if (ours) declared.emplace(lowering::method_name(method));
+  for (const convolution::Method method : convolution::all_methods()) {
+    const bool ours = method != convolution::Method::direct && !convolution::by_library(method);
+    if (ours) declared.emplace(convolution::method_name(method));
   }
   std::set<std::string> made;
   for (const ConvolutionAlgorithm* algorithm : own_algorithms()) made.insert(algorithm->name);
@@ -225,7 +225,7 @@ TEST(DeclaredWork, IsToldFromWhatTheAlgorithmsSayOfThemselves) {
   for_each_pass(1, [&](const ConvolutionShape& shape, Pass pass, const std::string& name,
                        const ConvolutionPass* made) {
     if (made == nullptr) return;
-    EXPECT_EQ(lowering::method_of(made->implementation()), lowering::parse_method(name))
+    EXPECT_EQ(convolution::method_of(made->implementation()), convolution::parse_method(name))
         << name << " " << pass_name(pass) << " " << describe(shape);
   });
 }
@@ -235,7 +235,7 @@ TEST(DeclaredWork, RefusesWhatTheAlgorithmsRefuse) {
     for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
                                const ConvolutionPass* made) {
       const std::string why =
-          lowering::refusal(lowering::parse_method(name), shape, pass, {.threads = threads});
+          convolution::refusal(convolution::parse_method(name), shape, pass, {.threads = threads});
       EXPECT_EQ(why.empty(), made != nullptr)
           << name << " " << pass_name(pass) << " " << describe(shape) << ": " << why;
     });
@@ -247,9 +247,10 @@ TEST(DeclaredWork, KnowsTheWorkspaceToTheByte) {
     for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
                                const ConvolutionPass* made) {
       if (made == nullptr) return;
-      const lowering::AlgorithmWork work = lowering::algorithm_work(
-          lowering::parse_method(name), shape, pass,
-          {.threads = threads, .vector_floats = lowering::vector_floats(made->implementation())});
+      const convolution::AlgorithmWork work = convolution::algorithm_work(
+          convolution::parse_method(name), shape, pass,
+          {.threads = threads,
+           .vector_floats = convolution::vector_floats(made->implementation())});
       EXPECT_EQ(work.workspace.si(), static_cast<double>(made->scratch_bytes()))
           << name << " " << pass_name(pass) << " " << describe(shape);
     });
@@ -260,7 +261,7 @@ TEST(DeclaredWork, RecognisesTheAlgorithmsByTheirWords) {
   for_each_pass(1, [](const ConvolutionShape& shape, Pass /*pass*/, std::string_view name,
                       const ConvolutionPass* made) {
     if (made == nullptr) return;
-    EXPECT_EQ(lowering::method_of(made->implementation()), lowering::parse_method(name))
+    EXPECT_EQ(convolution::method_of(made->implementation()), convolution::parse_method(name))
         << made->implementation() << " " << describe(shape);
   });
 }
@@ -297,7 +298,7 @@ template <int m>
 void expect_counts() {
   using namespace minimal_filtering;
   constexpr int alpha = m + 2;
-  const lowering::TransformFlops flops = lowering::our_transform_flops(m);
+  const convolution::TransformFlops flops = convolution::our_transform_flops(m);
   EXPECT_EQ(flops.data, expand(rounded(data_matrix<alpha>())) * 2 * alpha) << m;
   EXPECT_EQ(flops.filter, (expand(rounded(filter_matrix<m, 3>())) * (alpha + 3))) << m;
   EXPECT_EQ(flops.output, (contract(rounded(output_matrix<m, 3>())) * (alpha + m))) << m;
@@ -321,7 +322,7 @@ TEST(DeclaredWork, CountsTheOperationsOfOurLinesOfFft) {
       flops += static_cast<double>(of_p * stage.s) * butterfly +
                static_cast<double>((of_p - 1) * stage.s * (stage.radix - 1)) * 6;
     }
-    EXPECT_EQ(lowering::line_flops(L), flops) << L;
+    EXPECT_EQ(convolution::line_flops(L), flops) << L;
   }
 }
 

@@ -336,7 +336,7 @@ TEST_F(WinogradInstructionSets, EveryOneIsRight) {
         for (const ConvolutionAlgorithm* algorithm : algorithms) {
           const auto made = algorithm->make(shape, pass, 1);
           EXPECT_LT(error_of(*made, data), 1e-4) << made->implementation();
-          EXPECT_GT(lowering::vector_floats(made->implementation()), 0);
+          EXPECT_GT(convolution::vector_floats(made->implementation()), 0);
           ran.insert(made->implementation());
         }
       }
@@ -416,7 +416,7 @@ TEST(Winograd, RefusesOtherConvolutionsByTheirProperty) {
 
 TEST(Winograd, FusedHoldsGradientsOfAllThreadsWithinALimit) {
   const ConvolutionShape layer = make_shape(1, 2048, 7, 7, 2048, 1);
-  const std::size_t limit = static_cast<std::size_t>(lowering::gradient_limit_bytes);
+  const std::size_t limit = static_cast<std::size_t>(convolution::gradient_limit_bytes);
   const auto made = winograd_f2_fused.make(layer, Pass::backward_filter, 1);
   EXPECT_LT(made->scratch_bytes(), limit + (std::size_t{64} << 20));
   for (const Pass pass : {Pass::forward, Pass::backward_data}) {

@@ -1,0 +1,90 @@
+#pragma once
+#include <array>
+
+#include "core/base/units.hpp"
+#include "core/run/run.hpp"
+
+namespace dlscale::model {
+
+/// Published trainings against data sheets: the source of the intervals of predictions from data
+/// sheets. tests/model/scaling/datasheet_efficiency_test.cpp recomputes the figures on computing
+/// from the published cases, where they are present.
+
+/// Factors on a time at full peak and line rate: 5 % of trainings took less than `low` times that
+/// time, 5 % more than `high` times.
+struct SheetRange {
+  double low = 1;
+  double high = 1;
+};
+
+/// Measured over predicted time of an iteration on one GPU (forward, backward, update). It covers
+/// the `points` published single-GPU throughputs (docs/explanation/scaling.md) of networks and GPUs
+/// known here. Every set and network counts alike. Factors below 1 come from Winograd and Fourier
+/// convolutions, which need fewer operations than a layer declares. f32 on GPUs that offer TF32 is
+/// left out, because frameworks may have computed in TF32.
+struct ComputingShares {
+  SheetRange range;
+  double median = 1;
+  int points = 0;
+  int groups = 0;  ///< one set and network each
+  int sets = 0;
+  /// Share of a set's points within the range of the other sets, over all sets and networks.
+  double covered_left_out = 0;
+};
+inline constexpr ComputingShares computing_shares{{0.81, 2.68}, 1.48, 83, 10, 7, 0.88};
+
+/// Coverage of the points behind ComputingShares in one precision: peaks, memory bandwidths and
+/// batches of their GPUs. Predictions elsewhere extrapolate to other devices
+/// (sgd_iter/sheet_evidence.hpp).
+struct ComputingEvidence {
+  DType dtype = DType::f32;
+  FlopsPerSecond least_peak;
+  FlopsPerSecond most_peak;
+  BytesPerSecond least_memory;
+  BytesPerSecond most_memory;
+  int least_batch = 1;
+};
+inline constexpr std::array computing_evidence{
+    ComputingEvidence{DType::f32, FlopsPerSecond(4.37e12), FlopsPerSecond(15.7e12),
+                      BytesPerSecond(240e9), BytesPerSecond(900e9), 32},
+    ComputingEvidence{DType::tf32, FlopsPerSecond(156e12), FlopsPerSecond(156e12),
+                      BytesPerSecond(1555e9), BytesPerSecond(2039e9), 256},
+    ComputingEvidence{DType::f16, FlopsPerSecond(71e12), FlopsPerSecond(989.4e12),
+                      BytesPerSecond(768e9), BytesPerSecond(3350e9), 128}};
+
+/// The part of a link's nominal bandwidth that gradient exchanges reached, and their start-up. No
+/// transfer is faster than the line rate, so these bound only how slow a link may be. The fastest
+/// link has all of its bandwidth and no start-up.
+struct LinkShares {
+  double efficiency = 1;  ///< in (0, 1]
+  Seconds startup;
+};
+
+/// The constants at which the laws of links (topology/link_laws.hpp) are slowest. They are the
+/// extremes over the fit to all published trainings and the fits with one set left out: least
+/// efficiencies, both ends of the growth, longest latencies. [configs/models/scaling.yaml, to four
+/// digits, rounded to the slower side; tests/model/scaling/link_shares_test.cpp compares]
+struct SlowestLinks {
+  double pcie_efficiency = 0.3186;
+  double least_pcie_growth = 0.5502;
+  double most_pcie_growth = 0.5530;
+  double nvlink_efficiency = 0.6388;
+  double line_efficiency = 0.9519;
+  double card_efficiency = 0.6190;
+  Seconds local_latency{3.672e-6};
+  Seconds rdma_latency{2.298e-5};
+  Seconds tcp_latency{7.855e-5};
+};
+inline constexpr SlowestLinks slowest_links{};
+
+/// Shares by the laws at those constants, for links of a nominal rate > 0 in one direction, which
+/// `cards` ≥ 1 of a node share.
+LinkShares pcie_shares(BytesPerSecond nominal);
+LinkShares nvlink_shares();
+LinkShares tcp_shares(BytesPerSecond nominal, int cards);
+LinkShares rdma_shares(BytesPerSecond nominal, int cards);
+
+/// The least efficiency and the longest start-up of both: for a link that may be either.
+LinkShares slower_of(const LinkShares& one, const LinkShares& other);
+
+}  // namespace dlscale::model
