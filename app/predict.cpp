@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,7 +83,7 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   } else {
     PredictedRanks predicted = predict_each(network, machine, run, axes.ranks, spread);
     rows = std::move(predicted.rows);
-    if (rows.empty()) throw ConfigError(predicted.left_out.front().why);
+    if (rows.empty()) std::rethrow_exception(predicted.failure);
     for (const auto& [count, why] : predicted.left_out) {
       left_out.push_back(fmt::format("ranks {}: {}", count, why));
     }

@@ -22,6 +22,7 @@
 #include "app/cli/verb.hpp"
 #include "core/base/family.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/base/remedy.hpp"
 #include "core/system/build_info.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
@@ -229,6 +230,8 @@ ExitCode CommandTree::run(const std::vector<std::string>& typed) {
     }
     print_on_rank0(usage_sentence(*root_, error));
     return ExitCode::bad_input;
+  } catch (const RemediableError& error) {
+    throw RemediableError(in_typed_words(called_command(*root_), error.what()), error.remedy);
   } catch (const ConfigError& error) {
     throw ConfigError(in_typed_words(called_command(*root_), error.what()));
   }

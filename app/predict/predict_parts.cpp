@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -114,6 +115,7 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
   } catch (const ConfigError& error) {
     if (ranks.size() == 1) {
       predicted.left_out.push_back({ranks.front(), error.what()});
+      predicted.failure = std::current_exception();
       return predicted;
     }
   }
@@ -121,6 +123,7 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
     PredictedRanks one = predict_each(network, machine, run, ranks.subspan(i, 1), spread);
     std::ranges::move(one.rows, std::back_inserter(predicted.rows));
     std::ranges::move(one.left_out, std::back_inserter(predicted.left_out));
+    if (!predicted.failure) predicted.failure = one.failure;
   }
   return predicted;
 }

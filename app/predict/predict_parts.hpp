@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,6 +61,7 @@ struct PredictedRanks {
   };
   std::vector<model::Prediction> rows;
   std::vector<LeftOut> left_out;
+  std::exception_ptr failure;  ///< why the first one was left out, with its remedy
 };
 
 /// Calls model::predict() once if all numbers of ranks can be predicted, else once for each that

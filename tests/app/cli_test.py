@@ -273,7 +273,7 @@ class Cli(ProgramTest):
         self.assertTrue(all(0 < kernel["share_of_roofline"] for kernel in under["kernels"]))
         alone = run("roofline", "show", *results)
         self.assertEqual(alone.returncode, 2, alone.stdout)
-        self.assertIn("bench memory", alone.stderr)
+        self.assertIn(" Type: dlscale bench memory", alone.stderr)
         kernels = self.folder / "kernels.json"
         fitted = run("roofline", "fit", *results, "-o", kernels)
         self.assertEqual(fitted.returncode, 0, fitted.stderr)
