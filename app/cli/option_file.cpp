@@ -28,6 +28,7 @@ using Names = std::vector<std::string>;
 void use_current_names(CLI::ConfigItem& item) {
   item.parents.front() = current_name("", item.parents.front());
   item.name = current_name(item.parents.front(), item.name);
+  for (std::string& input : item.inputs) input = current_value("--" + item.name, input);
 }
 
 CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {

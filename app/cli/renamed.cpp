@@ -66,8 +66,15 @@ void say_renamed(std::string_view old, std::string_view now) {
              now);
 }
 
-/// Replaces old words of a value, a list with commas.
-std::string with_current_values(std::string_view option, const std::string& value) {
+bool has_renamed_values(std::string_view option) {
+  return std::ranges::any_of(renamed_values,
+                             [&](const RenamedValue& one) { return one.option == option; });
+}
+
+}  // namespace
+
+std::string current_value(std::string_view option, const std::string& value) {
+  if (!has_renamed_values(option)) return value;
   std::vector<std::string> items = CLI::detail::split(value, ',');
   for (std::string& item : items) {
     for (const RenamedValue& one : renamed_values) {
@@ -79,12 +86,13 @@ std::string with_current_values(std::string_view option, const std::string& valu
   return fmt::format("{}", fmt::join(items, ","));
 }
 
-bool has_renamed_values(std::string_view option) {
-  return std::ranges::any_of(renamed_values,
-                             [&](const RenamedValue& one) { return one.option == option; });
+std::vector<std::string> old_verbs() {
+  std::vector<std::string> verbs;
+  for (const Renamed& one : renamed) {
+    if (one.verb.empty()) verbs.emplace_back(one.old);
+  }
+  return verbs;
 }
-
-}  // namespace
 
 std::vector<std::string> with_current_names(std::vector<std::string> words) {
   std::string verb;
@@ -103,7 +111,10 @@ std::vector<std::string> with_current_names(std::vector<std::string> words) {
       word.replace(0, name.size(), now);
       if (said.insert(name).second) say_renamed(name, now);
     }
-    if (has_renamed_values(before)) word = with_current_values(before, word);
+    word = current_value(before, word);
+    if (const std::size_t end = word.find('='); is_option && end != std::string::npos) {
+      word = word.substr(0, end + 1) + current_value(word.substr(0, end), word.substr(end + 1));
+    }
     if (is_verb) verb = word;
     before = word;
   }

@@ -13,4 +13,11 @@ std::vector<std::string> with_current_names(std::vector<std::string> words);
 /// Standard error says if it has changed.
 std::string current_name(std::string_view verb, std::string_view name);
 
+/// The value of an option ("--concurrent-with"), maybe a list with commas, with today's words.
+/// Standard error says if one has changed.
+std::string current_value(std::string_view option, const std::string& value);
+
+/// Verbs of the last release that have another name today.
+std::vector<std::string> old_verbs();
+
 }  // namespace dlscale::app

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/renamed.hpp"
 #include "app/cli/verb.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
@@ -85,6 +86,7 @@ bool takes(std::string_view name, std::string_view option) {
 suite::Commands program_commands() {
   suite::Commands commands{.verbs = {}, .formats = format_names(), .takes = takes};
   for (const Verb* verb : family<Verb>().members) commands.verbs.emplace_back(verb->name);
+  for (const std::string& verb : old_verbs()) commands.verbs.push_back(verb);
   return commands;
 }
 

@@ -101,8 +101,16 @@ class NamesOfTheLastRelease(Config):
 
     def test_verbs_and_values_have_them_too(self):
         self.assertIn("choose is now select-algorithm", run("choose", "--kernels", "k").stderr)
-        self.assertIn("--concurrent-with solo is now --concurrent-with none", run("bench", "device", "--company", "solo,kernel").stderr)
+        for said in (run("bench", "device", "--company", "solo,kernel"), run("bench", "device", "--company=solo,kernel"),
+                     self.run_with("[bench.device]\ncompany = \"solo,kernel\"\n", "bench", "device")):
+            self.assertIn("--concurrent-with solo is now --concurrent-with none", said.stderr)
         self.assertEqual(run("gate", "--base", "a", "--new", "b", "--", "--fresh").stderr.count("is now"), 0)
+
+    def test_steps_of_suites_have_those_of_verbs_too(self):
+        suite = self.folder / "old.yaml"
+        suite.write_text("suite: old\nsteps:\n  - {name: a, command: choose --kernels k}\n")
+        listed = run("run", suite, "--list")
+        self.assertEqual((listed.returncode, listed.stdout), (0, "a: dlscale choose --kernels k\n"), listed.stderr)
 
     def test_help_and_completion_do_not_show_them(self):
         for shown in (run("--help"), run("predict", "--help-all"), run("__completion", "bash"), run("__completion", "fish")):
