@@ -203,6 +203,18 @@ void check_schema(const json& value) {
   }
 }
 
+/// The axes of a row. Version 0.1.0 had other words for what a device does beside a copy.
+std::map<std::string, std::string> with_current_words(const json& value) {
+  auto axes = value.get<std::map<std::string, std::string>>();
+  auto before = axes.extract("company");
+  if (before.empty()) return axes;
+  before.key() = "concurrent_with";
+  if (before.mapped() == "solo") before.mapped() = "none";
+  if (before.mapped() == "bidirectional") before.mapped() = "copy";
+  axes.insert(std::move(before));
+  return axes;
+}
+
 }  // namespace
 
 std::string header_line(const ResultHeader& header) {
@@ -286,7 +298,7 @@ Measurement parse_measurement(std::string_view line) {
     const json value = parse_json(line);
     Measurement measurement;
     measurement.benchmark = value.at("benchmark");
-    measurement.axes = value.at("axes").get<std::map<std::string, std::string>>();
+    measurement.axes = with_current_words(value.at("axes"));
     measurement.status = parse_status(value.at("status"));
     measurement.reason = value.at("reason");
     for (const auto& [name, series] : value.at("series").items()) {

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "bench/memory/device/device_cells.hpp"
+#include "core/results/result_json.hpp"
 #include "tests/bench/memory/fake_probes.hpp"
 #include "tests/train/data/message.hpp"
 
@@ -222,6 +226,17 @@ TEST(DeviceNames, AreReadAsTheyAreWritten) {
   EXPECT_TRUE(contains(config_error([] { parse_company("friends"); }), "copy"));
   EXPECT_TRUE(contains(config_error([] { parse_memory("paged"); }), "pageable"));
   EXPECT_TRUE(contains(config_error([] { parse_path("l3"); }), "all_caches"));
+}
+
+TEST(DeviceNames, OfVersion010AreReadAsThoseOfToday) {
+  for (const auto& [before, now] : {std::pair("solo", "none"), std::pair("bidirectional", "copy"),
+                                    std::pair("kernel", "kernel")}) {
+    Measurement row;
+    row.benchmark = "device";
+    row.axes = {{"company", before}};
+    const std::map<std::string, std::string> wanted{{"concurrent_with", now}};
+    EXPECT_EQ(parse_measurement(measurement_line(row)).axes, wanted);
+  }
 }
 
 /// The message with which the benchmark refuses the values of its axes.
