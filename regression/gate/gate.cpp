@@ -281,12 +281,17 @@ void judge_session(std::span<const Round> rounds, int ranks, GateReport& report)
 }  // namespace
 
 Gate::Gate(GateRule rule, int ranks) : rule_(std::move(rule)), ranks_(ranks) {
-  verdict_ = judged();
+  EXPECT(!rule_.looks.empty());
 }
 
 void Gate::add(Round round) {
   rounds_.push_back(std::move(round));
-  verdict_ = judged();
+  verdict_.reset();
+}
+
+const GateReport& Gate::verdict() const {
+  if (!verdict_) verdict_ = judged();
+  return *verdict_;
 }
 
 GateReport Gate::judged() const {
@@ -313,9 +318,10 @@ GateReport Gate::judged() const {
 }
 
 bool Gate::wants_more() const {
-  if (!is_trusted(verdict_) || verdict_.rounds >= rule_.looks.back().rounds) return false;
-  if (verdict_.metrics.empty()) return verdict_.rounds == 0;
-  return !std::ranges::all_of(verdict_.metrics, &GateMetric::is_decided);
+  const GateReport& now = verdict();
+  if (!is_trusted(now) || now.rounds >= rule_.looks.back().rounds) return false;
+  if (now.metrics.empty()) return now.rounds == 0;
+  return !std::ranges::all_of(now.metrics, &GateMetric::is_decided);
 }
 
 ExitCode exit_code(const GateReport& verdict, const GateExit& exits) {

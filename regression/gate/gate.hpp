@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -29,7 +30,7 @@ inline constexpr const char* canary_arm = "canary";
 ///   canary alarmed   the base differs from itself by the same rule
 class Gate {
  public:
-  /// `ranks`: the number of ranks that each run must have had; 0 accepts any.
+  /// `ranks`: the number of ranks that each run must have had; 0 accepts any. Requires a look.
   explicit Gate(GateRule rule, int ranks = 0);
   /// Each round must have a run of base_arm and of changed_arm, and all or none one of canary_arm.
   void add(Round round);
@@ -37,7 +38,7 @@ class Gate {
   [[nodiscard]] bool wants_more() const;
   /// Everything but commands, commits, machine and seed. It depends only on the rounds, not on when
   /// it was asked for.
-  [[nodiscard]] const GateReport& verdict() const { return verdict_; }
+  [[nodiscard]] const GateReport& verdict() const;
 
  private:
   [[nodiscard]] GateReport judged() const;
@@ -45,7 +46,7 @@ class Gate {
   GateRule rule_;
   int ranks_;
   std::vector<Round> rounds_;
-  GateReport verdict_;
+  mutable std::optional<GateReport> verdict_;  ///< empty: rounds came since it was judged
 };
 
 /// The options that exit codes depend on, besides the verdict.
