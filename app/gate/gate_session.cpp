@@ -130,6 +130,18 @@ void RoundsSession::keep() {
   temporary_.clear();
 }
 
+regression::InterleavedRounds RoundsSession::rounds_in_folder(
+    const std::vector<regression::Arm>& arms, const std::string& question) const {
+  using regression::InterleavedRounds;
+  try {
+    return {path_, arms, seed_, question,
+            fresh_ ? InterleavedRounds::Start::fresh : InterleavedRounds::Start::go_on};
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{} (-o names the folder, and --restart discards its rounds.)", error.what()));
+  }
+}
+
 void RoundsSession::measure(const std::vector<regression::Arm>& arms,
                             const nlohmann::ordered_json& facts, RoundsTask& task) {
   open();
@@ -138,9 +150,7 @@ void RoundsSession::measure(const std::vector<regression::Arm>& arms,
   question.update(facts);
   question["seed"] = seed_;
   keep_on_failure([&] {
-    regression::InterleavedRounds rounds(path_, arms, seed_, question.dump(),
-                                         fresh_ ? regression::InterleavedRounds::Start::fresh
-                                                : regression::InterleavedRounds::Start::go_on);
+    regression::InterleavedRounds rounds = rounds_in_folder(arms, question.dump());
     const std::size_t kept = rounds.rounds().size();
     for (const regression::Round& round : rounds.rounds()) task.add(round);
     ProgressLine progress(ProgressLine::kind_for(quiet_));

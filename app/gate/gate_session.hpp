@@ -73,6 +73,9 @@ class RoundsSession {
  private:
   void open();
   void keep();
+  /// Throws ConfigError that names the options of the folder.
+  [[nodiscard]] regression::InterleavedRounds rounds_in_folder(
+      const std::vector<regression::Arm>& arms, const std::string& question) const;
 
   std::string verb_;
   std::string path_;

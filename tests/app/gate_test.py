@@ -373,6 +373,7 @@ class Resumption(GateTest):
         done = self.gate(*other)
         self.assertEqual(done.returncode, 2)
         self.assertIn("rounds of another question", done.stderr)
+        self.assertIn("-o names the folder, and --restart discards its rounds", done.stderr)
         self.assertEqual(self.gate(*other, "--restart").returncode, 1)
 
     def test_a_signal_keeps_the_rounds_that_are_done(self):
