@@ -26,6 +26,8 @@ class Forks:
             except TimeoutError:
                 self.process.kill()
                 raise subprocess.TimeoutExpired(words, timeout) from None
+            if len(status) != 4:
+                raise RuntimeError(f"the program that forks runs has ended (exit code {self.process.wait()}), before: {words}")
             for file in (out, err):
                 file.seek(0)
             return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(int.from_bytes(status, "little")),
