@@ -225,13 +225,15 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const fs::path log = folder_ / "runs" / (stem + ".log");
   fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
-  suite::Job job{.command = {},
-                 .place = place_of_run(stem),
-                 .defaults = arm.variables,
-                 .log = log,
-                 .timeout_s = arm.timeout_s,
-                 .signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
-                                                       : ChildOptions::Signals::to_group};
+  suite::Job job{
+      .command = {},
+      .place = place_of_run(stem),
+      .defaults = arm.variables,
+      .log = log,
+      .timeout_s = arm.timeout_s,
+      .signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
+                                            : ChildOptions::Signals::to_group,
+      .leftovers = locked_ ? suite::Job::Leftovers::are_ended : suite::Job::Leftovers::stay};
   for (const std::string& word : arm.command) {
     job.command.push_back(replaced(word, "{out}", out.string()));
   }

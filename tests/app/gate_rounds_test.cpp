@@ -16,6 +16,7 @@
 #include "app/gate/gate_session.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
+#include "core/system/input_file.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
 #include "regression/rounds/round_lines.hpp"
 #include "regression/rounds/run_values.hpp"
@@ -249,6 +250,20 @@ std::string complaint(const fs::path& folder, const std::string& text) {
     return error.what();
   }
   return "";
+}
+
+TEST_F(RunFiles, OfARunThatFailedBelongToNoProcessAnyMore) {
+  const fs::path number = folder_ / "number";
+  const std::string text =
+      "setsid sleep 60 > /dev/null & echo $! > '" + number.string() + "'; exit 3";
+  const std::vector<Arm> arms{
+      {base_arm, regression::shell_command(text), {}, Measure::wall, Arm::Kind::foreign}};
+  InterleavedRounds rounds(folder_, arms, 1, "{}", InterleavedRounds::Start::go_on);
+  EXPECT_THROW(rounds.run_next(), Error);
+  std::string process;
+  std::ifstream(number) >> process;
+  ASSERT_NE(process, "");
+  EXPECT_EQ(content_of("/proc/" + process + "/environ"), "") << "gone, or not yet waited for";
 }
 
 TEST_F(RunFiles, ThatCannotBeReadAreNamedWithTheirRun) {
