@@ -109,7 +109,7 @@ class NamesOfTheLastRelease(Config):
     def test_steps_of_suites_have_those_of_verbs_too(self):
         suite = self.folder / "old.yaml"
         suite.write_text("suite: old\nsteps:\n  - {name: a, command: choose --kernels k}\n")
-        listed = run("run", suite, "--list")
+        listed = run("run", suite, "--list", "--workers", 1)
         self.assertEqual((listed.returncode, listed.stdout), (0, "a: dlscale choose --kernels k\n"), listed.stderr)
 
     def test_help_and_completion_do_not_show_them(self):
