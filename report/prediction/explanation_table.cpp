@@ -277,11 +277,12 @@ Document explanation_document(std::span<const Explanation> explanations) {
     document.tables.push_back(advice_table(explanation));
   }
   document.records = explanation_records(explanations);
-  document.json =
-      json_answer("dlscale.explanation",
-                  [all = std::vector<Explanation>(explanations.begin(), explanations.end())] {
-                    return explanations_object(all);
-                  });
+  document.json = json_answer(
+      "dlscale.explanation",
+      [all = std::vector<Explanation>(explanations.begin(), explanations.end())] {
+        return explanations_object(all);
+      },
+      notes_with_kinds);
   return document;
 }
 

@@ -177,10 +177,12 @@ Document layer_document(const Network& network, std::span<const LayerTimes> runs
   Document document;
   for (const LayerTimes& times : runs) document.tables.push_back(layer_table(network, times));
   document.records = layer_records(network, runs);
-  document.json = json_answer("dlscale.layers",
-                              [network, all = std::vector<LayerTimes>(runs.begin(), runs.end())] {
-                                return layers_object(network, all);
-                              });
+  document.json = json_answer(
+      "dlscale.layers",
+      [network, all = std::vector<LayerTimes>(runs.begin(), runs.end())] {
+        return layers_object(network, all);
+      },
+      notes_with_kinds);
   return document;
 }
 

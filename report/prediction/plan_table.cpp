@@ -382,7 +382,8 @@ Document plan_document(const TrainingPlan& plan) {
   document.tables.push_back(front_table(plan));
   if (!plan.neighbours.empty()) document.tables.push_back(neighbour_table(plan));
   document.records = plan_records(plan);
-  document.json = json_answer("dlscale.plan", [plan] { return plan_object(plan); });
+  document.json = json_answer(
+      "dlscale.plan", [plan] { return plan_object(plan); }, notes_with_kinds);
   return document;
 }
 

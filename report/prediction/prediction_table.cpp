@@ -169,9 +169,12 @@ Document prediction_document(std::span<const Prediction> predictions) {
   EXPECT(!predictions.empty());
   const std::vector<Prediction> rows(predictions.begin(), predictions.end());
   return {"", prediction_tables(predictions), records_of(prediction_fields(), predictions),
-          json_answer("dlscale.prediction", [rows] {
-            return Json{{"predictions", list_of(prediction_fields(), rows)}};
-          })};
+          json_answer(
+              "dlscale.prediction",
+              [rows] {
+                return Json{{"predictions", list_of(prediction_fields(), rows)}};
+              },
+              notes_with_kinds)};
 }
 
 std::string prediction_trace(std::span<const model::IterationTrace> traces) {

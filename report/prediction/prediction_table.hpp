@@ -10,7 +10,7 @@ namespace dlscale::report {
 
 /// Predictions, one table for each run (network, cluster, batch, precision, schedule) with one row
 /// for each number of ranks. Columns: phases in ms, total, interval, images/s, speed-up, efficiency
-/// and the bottleneck; notes below. JSON: {"schema": "dlscale.prediction", "version": 1,
+/// and the bottleneck; notes below. JSON: {"schema": "dlscale.prediction", "version": 2,
 /// "predictions": [...]}. Requires ≥ 1 prediction.
 Document prediction_document(std::span<const model::Prediction> predictions);
 

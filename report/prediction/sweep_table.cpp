@@ -247,11 +247,14 @@ Table timed_table(const TimedPredictions& predictions) {
 JsonText json_of(const TimedPredictions& predictions) {
   const std::vector<Prediction> rows(predictions.rows.begin(), predictions.rows.end());
   const Fields<Prediction> fields = timed_fields(predictions);
-  return json_answer("dlscale.timed_prediction", [rows, fields, messages = predictions.messages] {
-    return Json{{"network", rows.front().run.network},
-                {"messages", messages},
-                {"rows", list_of(fields, rows)}};
-  });
+  return json_answer(
+      "dlscale.timed_prediction",
+      [rows, fields, messages = predictions.messages] {
+        return Json{{"network", rows.front().run.network},
+                    {"messages", messages},
+                    {"rows", list_of(fields, rows)}};
+      },
+      notes_with_kinds);
 }
 
 }  // namespace
@@ -279,11 +282,14 @@ Document sweep_document(const Sweep& sweep) {
   return {"",
           {sweep_table(sweep, marks)},
           records_of(program_fields(), marked(sweep.rows, marks)),
-          json_answer("dlscale.sweep", [sweep, marks] {
-            return Json{{"rows", list_of(program_fields(), marked(sweep.rows, marks))},
-                        {"left_out", sweep.left_out},
-                        {"speedup_over", sweep.speedup_over}};
-          })};
+          json_answer(
+              "dlscale.sweep",
+              [sweep, marks] {
+                return Json{{"rows", list_of(program_fields(), marked(sweep.rows, marks))},
+                            {"left_out", sweep.left_out},
+                            {"speedup_over", sweep.speedup_over}};
+              },
+              notes_with_kinds)};
 }
 
 Document timed_document(const TimedPredictions& predictions) {

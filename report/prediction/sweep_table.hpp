@@ -32,7 +32,7 @@ struct Sweep {
 enum class SweepMark { none, of_its_ranks, of_all };
 std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows);
 
-/// One row for each combination. JSON: {"schema": "dlscale.sweep", "version": 1, "rows": [...],
+/// One row for each combination. JSON: {"schema": "dlscale.sweep", "version": 2, "rows": [...],
 /// "left_out": [...], "speedup_over": "…"}. Rows are as predictions of dlscale.prediction, with
 /// "inter_node" and "best" ("all", "ranks" or null). Requires ≥ 1 row.
 Document sweep_document(const Sweep& sweep);
@@ -47,7 +47,7 @@ struct TimedPredictions {
 
 /// A table with one row for each number of ranks and schedule: phases in ms, images/s, speed-up,
 /// efficiency and the bottleneck; notes below. Records have one row for each prediction. Strict
-/// JSON: {"schema": "dlscale.timed_prediction", "version": 1, "rows": [...]}.
+/// JSON: {"schema": "dlscale.timed_prediction", "version": 2, "rows": [...]}.
 Document timed_document(const TimedPredictions& predictions);
 
 }  // namespace dlscale::report

@@ -146,11 +146,14 @@ Document training_time_document(std::span<const Prediction> predictions, const T
                               counted(best.prediction.run.ranks, "rank"));
   document.tables = {trainings_table(trainings, goal, best.time)};
   document.records = records_of(training_time_fields(best.time), trainings);
-  document.json = json_answer("dlscale.training_time", [trainings, goal, least = best.time] {
-    return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
-                {"samples_per_epoch", number(goal.samples)},
-                {"trainings", list_of(training_time_fields(least), trainings)}};
-  });
+  document.json = json_answer(
+      "dlscale.training_time",
+      [trainings, goal, least = best.time] {
+        return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
+                    {"samples_per_epoch", number(goal.samples)},
+                    {"trainings", list_of(training_time_fields(least), trainings)}};
+      },
+      notes_with_kinds);
   return document;
 }
 

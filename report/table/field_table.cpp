@@ -90,9 +90,9 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-JsonText json_answer(std::string schema, std::function<Json()> rest) {
-  return {schema, [schema, rest = std::move(rest)] {
-            Json json{{"schema", schema}, {"version", 1}};
+JsonText json_answer(std::string schema, std::function<Json()> rest, int version) {
+  return {schema, [schema, version, rest = std::move(rest)] {
+            Json json{{"schema", schema}, {"version", version}};
             json.update(rest());
             return dump(json);
           }};

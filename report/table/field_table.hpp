@@ -38,7 +38,7 @@ inline Tone tone_of(Verdict verdict) {
 }
 
 /// Adds columns of records with a common meaning for tracking numbers from run to run. Every column
-/// of records declares its meaning (tests/report/records_declared.hpp). By its name alone, a number
+/// of records declares its meaning (tests/report/records_declared.hpp). By its heading alone, a number
 /// without a unit would be a key, and so a new series in every run.
 inline void add_columns(std::vector<Column>& columns, Meaning meaning,
                         std::initializer_list<std::string_view> headings) {
@@ -380,8 +380,11 @@ Json list_of(const Fields<Row>& fields, const Rows& rows) {
 /// Indented by two; invalid UTF-8 becomes U+FFFD.
 std::string dump(const Json& json);
 
-/// The JSON of an answer of version 1: {"schema": …, "version": 1, …}, followed by the fields of
-/// the object from `rest`. `rest` owns the data it reads.
-JsonText json_answer(std::string schema, std::function<Json()> rest);
+/// The version of answers with the notes of predictions. In version 1 a note was its text alone.
+inline constexpr int notes_with_kinds = 2;
+
+/// The JSON of an answer: {"schema": …, "version": …, …}, followed by the fields of the object from
+/// `rest`. `rest` owns the data it reads.
+JsonText json_answer(std::string schema, std::function<Json()> rest, int version = 1);
 
 }  // namespace dlscale::report

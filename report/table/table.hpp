@@ -18,7 +18,7 @@ enum class Tone { plain, good, caution, bad };
 
 /// Meaning of a column of records for tracking numbers from run to run.
 enum class Meaning {
-  by_name,        ///< a value, state or remark if its heading is known as one, else a key
+  undeclared,     ///< in tables for people; each column of records declares its meaning
   key,            ///< part of the question: the same in every run
   value,          ///< a number of the answer without a unit
   value_in_unit,  ///< a number whose unit is in the column "unit"
@@ -29,7 +29,7 @@ enum class Meaning {
 struct Column {
   std::string heading;  ///< with its unit: "forward ms"
   Align align = Align::right;
-  Meaning meaning = Meaning::by_name;  ///< meaning in records
+  Meaning meaning = Meaning::undeclared;  ///< meaning in records
   std::vector<std::string> states{};   ///< all possible words of a state
 };
 

@@ -315,8 +315,10 @@ Document validation_document(const Validation& validation, const Limits& limits)
                             errors_table(validation, limits)};
   if (!validation.orders.empty()) tables.push_back(orders_table(validation, limits));
   return {verdict_sentence(validation, limits), std::move(tables), records(validation),
-          json_answer("dlscale.validation",
-                      [validation, limits] { return validation_object(validation, limits); })};
+          json_answer(
+              "dlscale.validation",
+              [validation, limits] { return validation_object(validation, limits); },
+              notes_with_kinds)};
 }
 
 }  // namespace dlscale::report

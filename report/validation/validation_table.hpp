@@ -7,7 +7,7 @@
 namespace dlscale::report {
 
 /// A validation: the verdict in a sentence, predicted against measured by run and phase, and the
-/// errors by group against their limits. JSON: {"schema": "dlscale.validation", "version": 1,
+/// errors by group against their limits. JSON: {"schema": "dlscale.validation", "version": 2,
 /// "passed": ..., "runs": [...], "summaries": [...], "schedule_orders": [...], ...}. "verdict" is
 /// "passed", "failed" or "inconclusive" (some measurements could not be judged).
 Document validation_document(const Validation& validation, const Limits& limits);

@@ -9,7 +9,7 @@ namespace dlscale::report {
 inline void expect_declared(const Document& document) {
   for (const Table* records : {&document.records, &document.cells}) {
     for (const Column& column : records->columns) {
-      EXPECT_NE(column.meaning, Meaning::by_name)
+      EXPECT_NE(column.meaning, Meaning::undeclared)
           << column.heading << " is a key or a value: see report/table/field_table.hpp";
     }
   }
