@@ -102,6 +102,15 @@ class Hosts(ClusterTest):
         share = cores // 2 if cores > 1 else cores
         self.assertEqual(numbers, [str(share)] * 2)
 
+    def test_more_hosts_than_cores_share_them_and_that_is_said(self):
+        cores = len(os.sched_getaffinity(0))
+        hosts = ("--hosts", str(cores + 1))
+        result = cluster(
+            *hosts, "--bandwidth", "1Gb/s", command=["dlscale-on-host", "host1", "nproc"]
+        )
+        self.assertEqual(result.stdout, f"{cores}\n", result.stderr)
+        self.assertIn(f"{cores + 1} hosts share {cores} core", result.stderr)
+
     def test_a_host_is_cut_off(self):
         script = """
             look() {
@@ -116,6 +125,14 @@ class Hosts(ClusterTest):
             result.stdout.split(), ["LOWER_UP", "LOWER_UP", "LOWER_UP", "NO-CARRIER"], result.stderr
         )
         self.assertIn("cluster: host2 is cut off", result.stderr)
+
+    def test_the_head_does_not_wait_long_for_a_host_that_is_cut_off(self):
+        """Or mpirun would, for a quarter of an hour. Hosts among themselves keep what is usual."""
+        file = "/proc/sys/net/ipv4/tcp_retries2"
+        script = f"cat {file}; dlscale-on-host host1 cat {file}"
+        head, host = self.output_of(*TWO, command=["sh", "-c", script]).split()
+        self.assertEqual(head, "6")
+        self.assertGreater(int(host), 6)
 
     def test_delay_is_added_to_each_way(self):
         command = ["dlscale-on-host", "host1", sys.executable, "-c", f"'{ROUND_TRIP}'"]
@@ -178,10 +195,27 @@ class Commands(ClusterTest):
         )
         self.assertEqual(result.stdout, "self /h\n")
 
+    def test_ranks_that_wait_yield_cores_that_others_need(self):
+        shown = ["sh", "-c", 'echo "${OMPI_MCA_mpi_yield_when_idle-none}"']
+        cores = len(os.sched_getaffinity(0))
+        alone = ("--hosts", "1", "--bandwidth", "1Gb/s")
+        self.assertEqual(self.output_of(*alone, command=shown), "none\n")
+        more_hosts = ("--hosts", str(cores + 1), "--bandwidth", "1Gb/s")
+        self.assertEqual(self.output_of(*more_hosts, command=shown), "1\n")
+        more_ranks = (*alone, "--ranks-per-host", str(cores + 1))
+        self.assertEqual(self.output_of(*more_ranks, command=shown), "1\n")
+        chosen = {"OMPI_MCA_mpi_yield_when_idle": "0"}
+        self.assertEqual(self.output_of(*more_hosts, command=shown, environment=chosen), "0\n")
+
     def test_unknown_host(self):
         result = cluster(*TWO, command=["dlscale-on-host", "host3", "true"])
         self.assertEqual(result.returncode, 2)
         self.assertIn('host "host3" is not known', result.stderr)
+
+    def test_files_of_this_machine_are_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.output_of(*TWO, command=["dlscale-on-host", "host2", "touch", f"{folder}/here"])
+            self.assertEqual(os.listdir(folder), ["here"])
 
 
 @needs_mpirun
@@ -201,6 +235,10 @@ class Mpirun(ClusterTest):
         result = cluster(*TWO, command=["mpirun", "-n", "3", "hostname"])
         self.assertNotEqual(result.returncode, 0)
         self.assertEqual(result.stdout, "")
+
+    def test_exit_code_of_a_rank(self):
+        result = cluster(*TWO, command=["mpirun", "-n", "2", "sh", "-c", "exit 5"])
+        self.assertEqual(result.returncode, 5)
 
     def test_links_carry_their_rate_and_no_more(self):
         """Of Ethernet frames, of which TCP carries 1448 of 1514 bytes, 0.956. What else runs on
@@ -257,6 +295,21 @@ class Mpirun(ClusterTest):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("the ranks of this node need 2 cores or more, 1 each, and may use 1.", result.stderr)
 
+    def test_two_clusters_at_once(self):
+        commands = [["mpirun", "-n", "2", "sh", "-c", "sleep 0.3; hostname"]] * 2
+        both = [
+            subprocess.Popen(
+                arguments(*TWO, command=command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for command in commands
+        ]
+        for process in both:
+            out, _ = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, sorted(out.split())), (0, ["host1", "host2"]))
+
 
 class TearDown(ClusterTest):
     """Nothing of a cluster is left, however it ends."""
@@ -305,6 +358,15 @@ class TearDown(ClusterTest):
             ):
                 process.send_signal(number)
                 self.assert_ends(process, namespaces, 128 + number)
+
+    def test_signals_that_are_ignored_stay_so(self):
+        script = f"{NAMESPACES}; exec sleep {self.word}"
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+        with self.started("sh", "-c", script) as (process, namespaces):
+            process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGTERM)
+            self.assert_ends(process, namespaces, 128 + signal.SIGTERM)
 
     def test_the_command_gets_a_signal_once_and_may_end_in_its_own_way(self):
         script = f"""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "compare_osu"
 sys.dont_write_bytecode = True  # of the script, beside it
@@ -81,6 +82,10 @@ class Parts(unittest.TestCase):
         self.assertAlmostEqual(figures[4].mean, 0.5e-6)
         self.assertAlmostEqual(figures[1048576].median, 1048576 / 4e9)
 
+    def test_a_time_that_was_rounded_to_nothing_is_refused(self):
+        with self.assertRaisesRegex(compare_osu.Refused, "FLOAT_PRECISION"):
+            compare_osu.their_figures(ALL_REDUCE, "4     0.00     0.00\n")
+
     def row(self, cache, samples, median):
         return json.dumps({"axes": {"bytes": "4", "cache": cache},
                            "series": {"time": {"samples": samples, "summary": {"median": median}}}})
@@ -93,6 +98,15 @@ class Parts(unittest.TestCase):
         self.assertEqual((everybody.reported, everybody.cold), (3, 9))
         first = compare_osu.our_figures(LATENCY, lines)[4]
         self.assertEqual((first.mean, first.median), (3, 2))
+
+    def test_every_size_is_in_one_group_with_our_window(self):
+        for kind in compare_osu.KINDS:
+            groups = compare_osu.groups_of(kind, 4, 64 << 20)
+            self.assertEqual([size for group in groups for size in group.sizes], [1 << power for power in range(2, 27)])
+            for group in groups:
+                wanted = [max(2, min(64, (64 << 20) // size)) if kind is BANDWIDTH else 1 for size in group.sizes]
+                self.assertEqual([group.window] * len(group.sizes), wanted)
+        self.assertEqual(compare_osu.groups_of(LATENCY, 100, 300), [compare_osu.Group((128, 256), 1000, 1)])
 
     def rows(self, *ratios):
         return [{"benchmark": "latency", "bytes": 4, "round": i, "osu_mean_s": 0.8e-6, "osu_median_s": 0.8e-6, "our_mean_s": 1e-6,
@@ -108,6 +122,30 @@ class Parts(unittest.TestCase):
         self.assertIn("4 B (-5.0 %, not in all rounds)", compare_osu.said_of(apart))
         _, apart = compare_osu.table_of(LATENCY, self.rows(1.02, 1.2, 0.99))
         self.assertIn("No medians", compare_osu.said_of(apart))
+
+
+class Quiet(unittest.TestCase):
+    def measure(self, *works, patience="100"):
+        """How many programs are run for one group while fixed work takes so long, after 1 s at best; and its row."""
+        fixed = iter([1.0] * 20 + list(works))
+        ran = []
+        with (unittest.mock.patch.object(compare_osu, "fixed_work", lambda: next(fixed)),
+              unittest.mock.patch.object(compare_osu, "processor_seconds", lambda: (0.0, 0.0)),
+              unittest.mock.patch.object(compare_osu.time, "sleep", lambda _: None)):
+            comparison = compare_osu.Comparison(compare_osu.parse(["--patience", patience]), {}, pathlib.Path())
+            said = {4: compare_osu.Figures(1, 1)}, 0.0
+            comparison.theirs = comparison.ours = lambda *_: ran.append(1) or said
+            comparison.measure(LATENCY, compare_osu.Group((4,), 10, 1), 1)
+        return len(ran), comparison.rows[0]["fixed_work_s"]
+
+    def test_nothing_is_measured_again_where_fixed_work_is_fast(self):
+        self.assertEqual(self.measure(1, 1, 1, 1.05, 1), (3, 1.05))
+
+    def test_what_was_measured_while_fixed_work_was_slow_is_measured_again(self):
+        self.assertEqual(self.measure(1.5, 1, 1, 1.5, 1, 1, 1, 1, 1), (4, 1))  # first it waits
+
+    def test_without_patience_it_is_kept_and_said(self):
+        self.assertEqual(self.measure(1, 1, 1.5, 1, patience="0"), (3, 1.5))
 
 
 class CompareOsu(unittest.TestCase):
@@ -177,6 +215,11 @@ class CompareOsu(unittest.TestCase):
             self.assertIn(part, result.stderr)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
+    def test_sizes_that_are_none_are_refused(self):
+        for text in ("4", "8:4", "1:8", "4:1000000000", "a:b"):
+            self.assert_refused(self.compare(self.dlscale(1), "--sizes", text), "is not LEAST:LARGEST")
+        self.assert_refused(self.compare(self.dlscale(1), "--sizes", "5:7"), "no power of two")
+
     def assert_refused(self, result, part):
         self.assertEqual(result.returncode, 2, result.stdout)
         self.assertEqual(result.stdout, "")
@@ -191,6 +234,14 @@ class CompareOsu(unittest.TestCase):
                             (("--mpirun-options", "'"), "not a list of options"), (("--benchmarks", "gather"), "--benchmarks"),
                             (("--frobnicate",), "--frobnicate"), (("--out", self.folder / "file" / "x"), "cannot be made")):
             self.assert_refused(self.compare(self.dlscale(1), *wrong), part)
+
+    def test_programs_are_looked_for_where_they_are_installed(self):
+        for folder in ("libexec/osu-micro-benchmarks/mpi/pt2pt", "c/mpi/pt2pt/standard", "bin"):
+            there = self.write(f"{folder}/prefix/{folder}/osu_latency", "")
+            self.assertEqual(compare_osu.find_programs(self.folder / folder / "prefix", [LATENCY]), {"osu_latency": there})
+        self.write("deep/somewhere/else/osu_latency", "")
+        with self.assertRaisesRegex(compare_osu.Refused, "osu_latency is missing where they are installed below"):
+            compare_osu.find_programs(self.folder / "deep", [LATENCY])
 
 
 if __name__ == "__main__":

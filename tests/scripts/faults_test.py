@@ -297,11 +297,23 @@ class FailedRank(FaultTest):
                         self.IN_MESSAGE.format(rank), "fail", rank, self.messages(),
                         least=64 * 1024 // 4, after=after)  # fmt: skip
 
+    @needs_hosts
+    def test_in_a_message_of_three(self):
+        self.assert_ends(
+            self.IN_MESSAGE.format(1), "fail", 1, self.messages(), "--bandwidth", "1Gb/s", ranks=3,
+            least=64 * 1024 // 4, after=7)  # fmt: skip
+
     def test_in_a_message_of_a_training(self):
         for schedule in ("wait_free", "sequential"):
             with self.subTest(schedule=schedule):
                 words = self.bench_e2e("--schedule", schedule, batches="2", iterations=4)
                 self.assert_ends(self.IN_MESSAGE.format(1), "fail", 1, words, least=2, after=5)
+
+    @needs_hosts
+    def test_in_a_message_of_a_training_of_three(self):
+        words = self.bench_e2e(batches="2", iterations=4)
+        self.assert_ends(
+            self.IN_MESSAGE.format(2), "fail", 2, words, "--bandwidth", "1Gb/s", ranks=3, least=2, after=5)
 
     @unittest.skipIf(BACKEND != "onednn", "what fails is a call of oneDNN, which this build lacks")
     def test_in_a_step_that_it_computes(self):
@@ -327,6 +339,10 @@ class FailedRank(FaultTest):
                 self.assertEqual(result.returncode, 4, result.stderr)
                 self.assertRegex(result.stderr, rf"(?m)^{self.IN_STEP}")
                 self.assertRegex(result.stderr, rf"(?m)^dlscale: on rank {rank}: .*dnnl_primitive_execute")
+
+    @unittest.skipIf(BACKEND != "onednn", "what fails is a call of oneDNN, which this build lacks")
+    def test_in_the_samples_of_a_kernel(self):
+        self.assert_ends(self.IN_STEP, "fail_compute", 1, self.kernel(), after=12)
 
 
 class SlowRank(FaultTest):

@@ -1,5 +1,6 @@
 """The files by which hosts and editors know this tree name paths that exist: workflow, pre-commit, container, editorconfig, SECURITY."""
 
+import configparser
 import json
 import pathlib
 import re
@@ -63,6 +64,15 @@ class PreCommit(unittest.TestCase):
             if files:
                 self.assertTrue(any(re.search(hook["files"], path) for path in files), hook["id"])
 
+    def test_nothing_is_downloaded(self):
+        self.assertEqual({hook["language"] for hook in self.hooks}, {"system"})
+
+    def test_pre_commit_accepts_the_file(self):
+        program = shutil.which("pre-commit")
+        if not program:
+            self.skipTest("pre-commit is not installed: pip install pre-commit")
+        subprocess.run([program, "validate-config", ROOT / ".pre-commit-config.yaml"], check=True, timeout=120)
+
 
 class Container(unittest.TestCase):
     folder = ROOT / ".devcontainer"
@@ -91,6 +101,29 @@ class Container(unittest.TestCase):
                 shutil.copy(ROOT / "scripts" / name, folder)
             done = subprocess.run([f"{folder}/setup", "--help"], capture_output=True, text=True, check=True, timeout=60)
             self.assertIn("usage", done.stdout)
+
+    def test_its_preset_exists(self):
+        command = json.loads((self.folder / "devcontainer.json").read_text())["postCreateCommand"]
+        presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+        self.assertIn(re.search(r"--preset (\S+)", command).group(1), [preset["name"] for preset in presets])
+
+
+class Editor(unittest.TestCase):
+    def test_widths_agree_with_clang_format(self):
+        text = (ROOT / ".editorconfig").read_text()
+        rules = configparser.ConfigParser()
+        rules.read_string("[top]\n" + text)
+        self.assertEqual(rules["top"]["root"], "true")
+        width = re.search(r"ColumnLimit: (\d+)", (ROOT / ".clang-format").read_text()).group(1)
+        self.assertEqual(rules["*.{hpp,cpp,cu,cuh,md}"]["max_line_length"], width)
+
+    def test_files_of_text_end_with_a_line(self):
+        for name in tracked():
+            path = ROOT / name
+            if name.startswith("tests/golden/") or path.suffix not in {".md", ".py", ".yml", ".yaml", ".hpp", ".cpp", ".txt"}:
+                continue
+            content = path.read_bytes() if path.is_file() else b""
+            self.assertTrue(not content or content.endswith(b"\n"), name)
 
 
 class Security(unittest.TestCase):
