@@ -131,11 +131,15 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
 }
 
 /// An error in the words of the command line. It may begin with a setting ("cycle is 0 s"), of
-/// which the user typed the option.
+/// which the user typed the option. A word that the user typed as a value ("-o rounds") is none.
 std::string in_typed_words(const CLI::App& command, const std::string& problem) {
   const std::string setting = problem.substr(0, problem.find(' '));
   std::string name = setting == "callers" ? "server-clients" : setting;
   std::ranges::replace(name, '_', '-');
+  const auto is_value = [&](const CLI::Option* option) {
+    return std::ranges::count(option->results(), setting) > 0;
+  };
+  if (std::ranges::any_of(command.parse_order(), is_value)) return problem;
   for (const CLI::Option* option : command.parse_order()) {
     if (option->check_lname(name)) return "--" + name + problem.substr(setting.size());
   }
