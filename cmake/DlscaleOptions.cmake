@@ -23,6 +23,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     list(APPEND DLSCALE_CXX_OPTIONS $<$<CONFIG:Release>:-Wno-${warning}>)
   endforeach()
 endif()
+# Clang warns of loops that it was asked to vectorise and did not, as all are without optimisation.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND DLSCALE_CXX_OPTIONS -Wno-pass-failed)
+endif()
 # nvcc generates host code that violates -Wpedantic.
 set(DLSCALE_CUDA_OPTIONS -Xcompiler=-Wall,-Wextra,-Wshadow)
 if(DLSCALE_WARNINGS_AS_ERRORS)

@@ -1,11 +1,11 @@
-# Headers of the standard library and of fmt, in tests GoogleTest's too, take a third of each file's compile time. A file
-# must still include what it uses (scripts/lint). They are not precompiled for ccache (CMAKE_CXX_COMPILER_LAUNCHER=ccache),
-# which cannot keep such files unless it is set to be sloppy.
-#
-# GCC only: in files with other options it reads the headers themselves, but Clang refuses such files.
+# Headers of the standard library, of fmt and nlohmann/json, in tests GoogleTest's too, take a third of each file's compile
+# time. A file must still include what it uses (scripts/lint). They are not precompiled for ccache
+# (CMAKE_CXX_COMPILER_LAUNCHER=ccache), which cannot keep such files unless it is set to be sloppy. A file with options of
+# its own must have the property SKIP_PRECOMPILE_HEADERS: Clang refuses headers compiled with other options.
 
 set(DLSCALE_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
-                           <optional> <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
+                           <optional> <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+set(DLSCALE_COMMON_LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
 
 # dlscale_precompiled_headers(<name> HEADERS <header>... [LINK <target>...] [SPARED]): precompiles
 # headers for dlscale_precompile(); SPARED: with the options of dlscale_spare_optimiser().
@@ -32,10 +32,10 @@ function(dlscale_precompile target headers)
   endif()
 endfunction()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  dlscale_precompiled_headers(dlscale_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
-  dlscale_precompiled_headers(dlscale_spared_headers SPARED HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  dlscale_precompiled_headers(dlscale_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK ${DLSCALE_COMMON_LIBRARIES})
+  dlscale_precompiled_headers(dlscale_spared_headers SPARED HEADERS ${DLSCALE_COMMON_HEADERS} LINK ${DLSCALE_COMMON_LIBRARIES})
   if(TARGET DNNL::dnnl)  # oneDNN is used with OpenMP
-    dlscale_precompiled_headers(dlscale_openmp_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt OpenMP::OpenMP_CXX)
+    dlscale_precompiled_headers(dlscale_openmp_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK ${DLSCALE_COMMON_LIBRARIES} OpenMP::OpenMP_CXX)
   endif()
 endif()

@@ -4,6 +4,12 @@
 
 #include "core/system/output.hpp"
 
+#ifdef __has_feature  // Clang's way; GCC defines the macro itself.
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
 #ifdef __SANITIZE_ADDRESS__
 #include <cstddef>
 
