@@ -194,7 +194,7 @@ class BadInput(ProgramTest):
     def test_a_batch_beyond_the_memory_of_the_device(self):
         words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--batch"]
         for more in [[], ["--layers"]]:
-            self.assert_refused(run(*words, "65536", *more), 2, "parameters and activations alone", "141 GB", "--batch")
+            self.assert_refused(run(*words, "65536", *more), 2, "parameters and activations alone", "141 GB", "Ask for a batch of")
         self.assertNotIn("141 GB", run(*words, "256").stdout)
 
     def test_choose_refuses_what_cannot_be(self):
@@ -208,7 +208,7 @@ class BadInput(ProgramTest):
         cluster = self.cluster("kind: gpu", "kind: cpu")
         for more in [[], ["--layers"]]:
             result = run(*words, "ahead", "--cluster", cluster, *more)
-            self.assert_refused(result, 2, "no copy engine", "--input-copy on_path")
+            self.assert_refused(result, 2, "no copy engine", "Ask for copies on the path")
 
     def test_kernels_launched_in_a_way_there_is_not(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--launch"]
@@ -230,7 +230,7 @@ class BadInput(ProgramTest):
 
     def test_precision_that_nothing_computes_in(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--cluster", "dgx1", "--dtype"]
-        self.assert_refused(run(*words, "tf32"), 2, "gives no peak in tf32", "ask for --dtype f32")
+        self.assert_refused(run(*words, "tf32"), 2, "gives no peak in tf32", "ask for f32, or measure it")
         self.assert_refused(run(*words, "bf16"), 2, "gives no peak in bf16")
 
     def test_unknown_key_in_a_cluster(self):

@@ -458,7 +458,7 @@ steps:
                            backend, *SIX, "-o", results[-1])
             self.assertEqual(measured.returncode, 0, measured.stderr)
         machine = self.folder / "machine.json"
-        self.assert_refused(run("calibrate", *results, "-o", machine), 2, "--backend")
+        self.assert_refused(run("calibrate", *results, "-o", machine), 2, "Choose one backend")
         words = ["calibrate", *results, "-o", machine, "--backend", "reference"]
         self.assert_refused(run(*words, "--cache", "hot"), 2, "cold", "--cache")
         result = run(*words)
@@ -472,7 +472,7 @@ steps:
         out, machine = self.folder / "comm.jsonl", self.folder / "machine.json"
         measured = run("bench", "comm", "--cache", "reused", "--sizes", "1KiB,4KiB,16KiB", *SIX, "-o", out, ranks=2)
         self.assertEqual(measured.returncode, 0, measured.stderr)
-        self.assert_refused(run("calibrate", out, "-o", machine), 2, "cache = cold", "reused", "--message-cache")
+        self.assert_refused(run("calibrate", out, "-o", machine), 2, "cache = cold", "reused", "choose another message cache")
         result = run("calibrate", out, "-o", machine, "--message-cache", "reused")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(json.loads(machine.read_text())["collectives"]), 1)
