@@ -108,7 +108,7 @@ class Resume(ProgramTest):
         self.assertEqual(header["run"]["build"], program[start_of_id : start_of_id + 20].hex())
         header["run"]["build"] = "ab" * 20
         self.out.write_text(json.dumps(header) + "\n" + rest)
-        self.assert_refused(self.conv("--resume"), 2, "build id was " + "ab" * 20, "measure all anew")
+        self.assert_refused(self.conv("--resume"), 2, "build id was " + "ab" * 20, "Measure all anew")
         self.assertEqual(self.out.read_text().split("\n", 1)[1], rest)
 
     def test_a_second_process_is_refused_and_nothing_is_lost(self):
