@@ -140,7 +140,8 @@ def guess(line, dice):
 @unittest.skipUnless((VALIDATION / "score.py").exists(), "the published cases are not there")
 class AsTheScorerDoesIt(CasesTest):
     def scorer(self, cases, predictions, *words):
-        command = [sys.executable, VALIDATION / "score.py", cases, predictions, "--json", *words]
+        theirs = ["--quality" if word == "--data-quality" else word for word in words]
+        command = [sys.executable, VALIDATION / "score.py", cases, predictions, "--json", *theirs]
         return json.loads(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout)
 
     def assert_same_score(self, found, expected, where):
