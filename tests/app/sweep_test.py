@@ -63,7 +63,7 @@ class Sweeps(ProgramTest):
         answer = run(*words, "--ranks", "1,2,8", "--global-batch", 512, "--format", "json")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         left_out = json.loads(answer.stdout)["left_out"]
-        self.assertIn("a smaller --global-batch", left_out[0])
+        self.assertIn("a smaller global batch", left_out[0])
         self.assertNotIn("--batch", " ".join(left_out).replace("--global-batch", ""))
         explained = run(*words, "--ranks", 8, "--global-batch", 64, "--explain")
         self.assertEqual(explained.returncode, 0, explained.stderr)
@@ -71,7 +71,7 @@ class Sweeps(ProgramTest):
         self.assertIn("--global-batch 32", explained.stdout)
         self.assertNotIn(" --batch", explained.stdout)
         refused = run(*words, "--ranks", 1, "--global-batch", 512, "--explain")
-        self.assert_refused(refused, 2, "ranks or more, or for a smaller --global-batch")
+        self.assert_refused(refused, 2, "ranks or more, or for a smaller global batch")
 
     def test_sweeps_keep_the_rule_by_which_servers_own_parameters(self):
         served = ["--synchronisation", "parameter_server", "--servers", 2]
