@@ -50,7 +50,7 @@ class Asked(ProgramTest):
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "2B"), 2,
                             "bucket is 2 B (less than one gradient element)")
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "1MB", "--first-bucket", "2B"), 2,
-                            "first_bucket is 2 B (less than one gradient element)")
+                            "--first-bucket is 2 B (less than one gradient element)")
 
     def test_a_plan_chooses_from_what_the_framework_can_do(self):
         words = ["--ranks", "4,8", "--batch", 64, "--epochs", 1]

@@ -56,8 +56,8 @@ class WhatIf(ProgramTest):
     def test_other_hardware_that_is_none(self):
         for value, *expected in (
             ("inter_node.bandwith=1GB/s", "inter_node.bandwidth"),
-            ("inter_node.bandwidth", "--set", "="),
-            ("inter_node.bandwidth=", "--set"),
+            ("inter_node.bandwidth", "is not a figure and its value", "="),
+            ("inter_node.bandwidth=", "is not a figure and its value"),
             ("inter_node.bandwidth=1", "the stated inter_node.bandwidth"),
             ("inter_node.bandwidth=nanGB/s", "the stated inter_node.bandwidth"),
             ("inter_node.latency=-1us", "the stated inter_node.latency"),
