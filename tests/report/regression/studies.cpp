@@ -90,7 +90,7 @@ GateRates gate_rates(const RecordedNoise& noise, const std::string& changed, con
       case Verdict::unchanged:
       case Verdict::shifted:
       case Verdict::wrong:
-        EXPECT(!"a verdict of a gate");
+        fail_expectation("a verdict of a gate");
     }
     rates.mean_rounds += share * decision.rounds;
   }
