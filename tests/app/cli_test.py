@@ -460,7 +460,7 @@ steps:
         machine = self.folder / "machine.json"
         self.assert_refused(run("calibrate", *results, "-o", machine), 2, "Choose one backend")
         words = ["calibrate", *results, "-o", machine, "--backend", "reference"]
-        self.assert_refused(run(*words, "--cache", "hot"), 2, "cold", "--cache")
+        self.assert_refused(run(*words, "--cache", "hot"), 2, "cold", "choose another cache")
         result = run(*words)
         self.assertEqual(result.returncode, 0, result.stderr)
         kernels = json.loads(machine.read_text())["kernels"]
