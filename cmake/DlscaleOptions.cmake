@@ -36,6 +36,10 @@ endif()
 if(DLSCALE_SANITIZE)
   # Options of dlscale_flags would come last, but dlscale_spare_optimiser() has to add to these.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DLSCALE_SANITIZE};-fno-omit-frame-pointer>")
+  # Clang cannot check virtual calls and functions of libraries that were built without sanitizers (GoogleTest, NVML).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr,function>")
+  endif()
   target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
   # About a hundred test programs are large with sanitizers: mold links them in a fifth, gold in half
   # of the time of GNU ld.

@@ -10,14 +10,14 @@ namespace dlscale {
 namespace {
 
 TEST(OwnProgram, IsTheFileThatRuns) {
-  EXPECT_EQ(this_program().filename(), "core_own_command_test");
+  EXPECT_EQ(this_program().filename(), "core_this_command_line_test");
   EXPECT_TRUE(std::filesystem::exists(this_program()));
 }
 
 TEST(OwnCommand, IsAsTyped) {
   const std::vector<std::string> typed = this_command_line();
   ASSERT_FALSE(typed.empty());
-  EXPECT_NE(typed.front().find("core_own_command_test"), std::string::npos);
+  EXPECT_NE(typed.front().find("core_this_command_line_test"), std::string::npos);
 }
 
 }  // namespace
