@@ -257,7 +257,7 @@ std::string refused(std::map<std::string, std::string> values) {
 TEST(BenchDeviceAxes, RefuseABackendWithoutADevice) {
   const std::string reason = refused<Unsupported>({{"backend", "reference"}});
   EXPECT_TRUE(contains(reason, "reference computes in the memory of the host")) << reason;
-  EXPECT_TRUE(contains(reason, "bench memory")) << reason;
+  EXPECT_TRUE(contains(reason, "the benchmark memory")) << reason;
 }
 
 TEST(BenchDeviceAxes, RefuseOptionsWithoutEffectOnTheOperations) {
