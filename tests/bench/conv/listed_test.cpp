@@ -82,7 +82,7 @@ TEST(ListedConvolutions, AreRefusedWithFileAndPlace) {
   expect_contains(test::config_error([] { (void)loaded("shapes: a\n"); }),
                   "/convolutions is missing");
   expect_contains(test::config_error([] { (void)load_convolutions("transformer"); }),
-                  "bench gemm --list");
+                  "by the benchmark gemm");
   expect_contains(test::config_error([] { (void)load_convolutions("convnte"); }), "convnet");
 }
 
