@@ -288,7 +288,7 @@ TEST(PredictionTable, GivesEveryRunATableOfItsOwn) {
 TEST(PredictionJson, HasSchemaAndSeconds) {
   const ParsedJson json = ParsedJson::parse(prediction_document(samples::curve("alexnet")).json());
   EXPECT_EQ(json.at("schema"), "dlscale.prediction");
-  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("version"), 2);
   ASSERT_EQ(json.at("predictions").size(), 7U);
   const ParsedJson& first = json.at("predictions").at(0);
   EXPECT_DOUBLE_EQ(first.at("time").at("t_f_s"), 0.2);
