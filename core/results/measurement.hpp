@@ -121,5 +121,12 @@ std::vector<ResultFile> read_result_tree(const std::filesystem::path& path);
 /// power or temperature limit, or an external brake. An idle GPU, and clocks set by the user or a
 /// display, are not throttling.
 std::vector<std::string> throttle_names(std::uint64_t reasons);
+/// NVML's nvmlClocksEventReasonSwPowerCap. GPUs work at their power cap under load, so suites and
+/// the gate do not count it as throttling.
+inline constexpr std::uint64_t power_cap_reason = 0x04;
+/// Whether a reading in a file is a whole number of bits: a double holds each below 2^53.
+inline bool holds_bits(double reading) {
+  return reading >= 0 && reading < 9007199254740992.0;
+}
 
 }  // namespace dlscale

@@ -93,18 +93,13 @@ void add(const Measurement& row, const std::string& key, Metrics& metrics) {
   }
 }
 
-/// NVML's nvmlClocksEventReasonSwPowerCap.
-constexpr std::uint64_t power_limit = 0x04;
-
 /// The readings of all ranks that are valid integers.
 std::vector<double> readings_of(const Measurement& row, const char* series) {
-  constexpr double most = 9007199254740992.0;  // a double holds every integer up to it
   std::vector<double> readings;
   const auto found = row.series.find(series);
   if (found == row.series.end()) return readings;
   for (const std::vector<double>& rank : found->second.samples) {
-    std::ranges::copy_if(rank, std::back_inserter(readings),
-                         [](double value) { return value >= 0 && value < most; });
+    std::ranges::copy_if(rank, std::back_inserter(readings), holds_bits);
   }
   return readings;
 }
@@ -114,8 +109,8 @@ void add_reasons(const std::vector<double>& readings, GpuConditions& gpu) {
   std::size_t limited = 0;
   for (const double reading : readings) {
     const auto bits = static_cast<std::uint64_t>(reading);
-    reasons |= bits & ~power_limit;
-    limited += (bits & power_limit) != 0 ? 1 : 0;
+    reasons |= bits & ~power_cap_reason;
+    limited += (bits & power_cap_reason) != 0 ? 1 : 0;
   }
   for (const std::string& name : throttle_names(reasons)) {
     if (std::ranges::find(gpu.slowed_by, name) == gpu.slowed_by.end()) {

@@ -116,9 +116,8 @@ void count_witnesses(const ResultFile& file, QualityCheck& check) {
 }
 
 bool is_throttled(const std::vector<double>& readings) {
-  constexpr double most = 9007199254740992.0;  // a double holds every whole number below this
   return std::ranges::any_of(readings, [](double reading) {
-    return reading >= 0 && reading < most && (static_cast<std::uint64_t>(reading) & slowdowns) != 0;
+    return holds_bits(reading) && (static_cast<std::uint64_t>(reading) & slowdowns) != 0;
   });
 }
 

@@ -63,20 +63,14 @@ std::string last_words(const fs::path& log) {
   return words;
 }
 
-/// GPUs work at their power cap under load, so it is not throttling; heat and hardware slowdown are
-/// (nvmlClocksEventReason…).
-constexpr std::uint64_t power_limit = 0x04;
-
-/// Whether the readings of a measurement show throttling.
+/// Whether the readings of a measurement show throttling other than the power cap.
 bool was_throttled(const Measurement& measurement) {
   const auto found = measurement.series.find("throttle_reasons");
   if (found == measurement.series.end()) return false;
   return std::ranges::any_of(found->second.samples, [](const std::vector<double>& rank) {
     return std::ranges::any_of(rank, [](double bits) {
-      constexpr double most = 9007199254740992.0;  // a double holds every integer up to it
-      if (!(bits >= 0 && bits < most)) return false;
-      const auto reasons = static_cast<std::uint64_t>(bits) & ~power_limit;
-      return !throttle_names(reasons).empty();
+      if (!holds_bits(bits)) return false;
+      return !throttle_names(static_cast<std::uint64_t>(bits) & ~power_cap_reason).empty();
     });
   });
 }
