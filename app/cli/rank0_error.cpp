@@ -46,7 +46,7 @@ std::string sentence_of(const Error& error) {
   const auto* remediable = dynamic_cast<const RemediableError*>(&error);
   if (remediable == nullptr) return error.what();
   const Remedy& remedy = remediable->remedy;
-  if (remedy.job == Job::make_data_set) {
+  if (remedy.kind == Remedy::Kind::make_data_set) {
     return fmt::format("{} Type: dlscale data make --out {}", error.what(),
                        shell_word(remedy.subject));
   }

@@ -7,13 +7,10 @@
 
 namespace dlscale {
 
-/// A job of the program that would remove the cause of an error.
-enum class Job { measure, make_data_set };
-
-/// A job with its values. app/cli/rank0_error.cpp turns it into a command, since only the program
-/// knows its options.
+/// The way to remove the cause of an error, with its values. app/cli/rank0_error.cpp turns it into
+/// a command, since only the program knows its options.
 struct Remedy {
-  Job job = Job::measure;
+  enum class Kind { measure, make_data_set } kind = Kind::measure;
   std::string subject;  ///< the benchmark to run, or the folder of the data set
   std::vector<std::pair<std::string, std::string>> axes = {};  ///< values of the benchmark's axes
   int ranks = 1;

@@ -22,7 +22,7 @@ constexpr const char* schema = "dlscale.data_set";
 constexpr int version = 1;
 
 Remedy making(const fs::path& root) {
-  return {.job = Job::make_data_set, .subject = root.string()};
+  return {.kind = Remedy::Kind::make_data_set, .subject = root.string()};
 }
 
 [[noreturn]] void refuse_manifest(const fs::path& path, const std::string& problem) {

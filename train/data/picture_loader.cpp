@@ -24,7 +24,8 @@ Seconds thread_time() {
       fmt::format("{} is truncated, damaged or no JPEG ({}). Restore the file; damaged pictures of "
                   "a set that dlscale made can be made again.",
                   picture.path.string(), why),
-      {.job = Job::make_data_set, .subject = picture.path.parent_path().parent_path().string()});
+      {.kind = Remedy::Kind::make_data_set,
+       .subject = picture.path.parent_path().parent_path().string()});
 }
 
 }  // namespace
