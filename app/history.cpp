@@ -157,8 +157,7 @@ ExitCode annotate(const AnnotateOptions& options) {
   if (!history::may_follow(annotation.state, state)) {
     throw ConfigError(fmt::format(
         "the alert {} is {} and cannot become {}. An alert goes from new to acknowledged, "
-        "expected, "
-        "and fixed or invalid; new opens it again.",
+        "expected, and fixed or invalid; new opens it again.",
         annotation.commit, alert_state_name(annotation.state), alert_state_name(state)));
   }
   const std::string before(alert_state_name(annotation.state));

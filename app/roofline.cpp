@@ -196,8 +196,7 @@ void declare_model_validation(CLI::App& verb, ExitCode& result) {
   options->output.declare(*command);
   command->footer(
       "Exit code 1: a limit is missed. Exit code 3: none is missed, but some measured algorithm "
-      "has "
-      "too few shapes to be judged, or nothing was there to choose from.");
+      "has too few shapes to be judged, or nothing was there to choose from.");
   command->callback([options, &result] { result = validate_models(*options); });
 }
 

@@ -89,11 +89,11 @@ void expect_same_options(const std::string& set_elsewhere, backend::Communicator
   const auto other = std::ranges::find_if(hashes, [&](auto it) { return it != hashes.front(); });
   if (other == hashes.end()) return;
   const auto rank = static_cast<Rank>(other - hashes.begin());
-  throw ConfigError(fmt::format(
-      "{} has other options from the file of --config than rank 0, and each would measure "
-      "something "
-      "else. Keep the file where all nodes read it, or write the options on the command line.",
-      backend::describe(rank_table, rank)));
+  throw ConfigError(
+      fmt::format("{} has other options from the file of --config than rank 0, and each would "
+                  "measure something else. Keep the file where all nodes read it, or write the "
+                  "options on the command line.",
+                  backend::describe(rank_table, rank)));
 }
 
 /// Sets the watchdog so that several heartbeats are due before a rank counts as dead.

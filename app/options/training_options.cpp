@@ -101,12 +101,11 @@ void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) 
   if (machine.fitted || !is_rule) machine.all_reduce_override = wanted;
   if (!is_rule) model::check_all_reduce_override(wanted);
   if (wanted != "nccl" || cluster.nccl) return;
-  throw ConfigError(fmt::format(
-      "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
-      "it. "
-      "Add the key nccl to the cluster (docs/reference/configuration), or ask for ring or "
-      "hierarchical.",
-      cluster.name));
+  throw ConfigError(
+      fmt::format("--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} "
+                  "does not say it. Add the key nccl to the cluster "
+                  "(docs/reference/configuration), or ask for ring or hierarchical.",
+                  cluster.name));
 }
 
 /// The place of normalisation; by default that of the training engine.

@@ -38,8 +38,7 @@ void refuse_sweeps(const SweptAxes& axes) {
   if (axes.batches.size() == 1 && axes.links.size() == 1) return;
   throw ConfigError(
       "--layer-times holds what one batch takes, on one link. Name one batch and one link, and "
-      "time "
-      "the layers again for another batch.");
+      "time the layers again for another batch.");
 }
 
 void refuse_too_many_timed(const SweptAxes& axes) {

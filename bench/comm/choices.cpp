@@ -147,10 +147,10 @@ Words server_counts(const Context& context) {
     if (item == "all") {
       servers = context.communicator->size();
     } else if (!whole || servers < 1) {
-      throw ConfigError(fmt::format(
-          "{} is \"{}\". Write how many parameter servers there are to be, such as 1, or all: one "
-          "on each rank.",
-          option_name("servers"), item));
+      throw ConfigError(
+          fmt::format("{} is \"{}\". Write the number of parameter servers, such as 1, or all: one "
+                      "on each rank.",
+                      option_name("servers"), item));
     }
     const std::string number = std::to_string(servers);
     if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
@@ -165,8 +165,8 @@ void expect_ratio(const std::string& text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && ratio >= 0.01 && ratio <= 100) return;
   throw ConfigError(fmt::format(
-      "{} is \"{}\", which is not a number from 0.01 to 100. Write how many times as long as the "
-      "messages the work beside them is to take, such as 1 or 0.5.",
+      "{} is \"{}\", which is not a number from 0.01 to 100. Write the time of the work "
+      "as a multiple of that of the messages, such as 1 or 0.5.",
       option_name("beside_work"), text));
 }
 

@@ -98,11 +98,10 @@ std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path)
                                Bytes(table.number(row, "bytes", most_bytes)),
                                seconds(table, row, "time_s")};
     if (message.ranks < 2 || message.size < least_message || message.time < least_time) {
-      throw ConfigError(fmt::format(
-          "{}: an all-reduce has 2 ranks or more, bytes of 1 or more and time_s of 1e-12 or "
-          "more. "
-          "Correct the line, or take it out.",
-          table.place(row)));
+      throw ConfigError(
+          fmt::format("{}: an all-reduce has 2 ranks or more, bytes of 1 or more and time_s of "
+                      "1e-12 or more. Correct the line, or take it out.",
+                      table.place(row)));
     }
     messages.push_back(message);
   }

@@ -25,7 +25,7 @@ bool is_of_blocks(std::string_view collective) {
 /// Accepts messages alone or concurrent with work.
 bool is_message_of_training(const Measurement& measurement) {
   if (!measurement.axes.contains("bytes")) return false;   // a barrier
-  if (measurement.axes.contains("message")) return false;  // a message of a replay, between others
+  if (measurement.axes.contains("message")) return false;  // of a replay of 0.1.0
   const auto collective = measurement.axes.find("collective");
   const std::string name = collective == measurement.axes.end() ? "" : collective->second;
   for (const MessageAxis& known : message_axes) {

@@ -37,7 +37,7 @@ std::string_view in_training(const MessageAxis& axis, std::string_view collectiv
 /// Training does not send them so; they are usable if there are no measurements out of place.
 bool is_in_place_for_want_of_choice(const Measurement& measurement);
 /// Whether it measured messages as training sends them, of any size, and alone; those of a replay
-/// follow each other. Axes that do not concern its collective are ignored.
+/// (files of dlscale 0.1.0) follow each other. Axes that do not concern its collective are ignored.
 bool is_sent_as_in_training(const Measurement& measurement);
 /// Whether it measured such messages concurrently with other work (axis "beside").
 bool is_sent_beside_work(const Measurement& measurement);

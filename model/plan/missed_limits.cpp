@@ -64,9 +64,8 @@ std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) c
   const Seconds limit = question_->limits.time.value();
   return fmt::format(
       "nothing fits: the quickest training {}takes {} ({}{}), {} the time limit of {}, for which "
-      "it "
-      "would have to train on {:.4g} images/s, not {:.4g}. Allow more time{}, more ranks or other "
-      "batches and schedules.",
+      "it would have to train on {:.4g} images/s, not {:.4g}. Allow more time{}, more ranks or "
+      "other batches and schedules.",
       within_budget ? "within the budget " : "", duration_text(Seconds(nearest.value)),
       how(nearest.planned), time_interval(nearest.planned), times(nearest.value, limit.si()),
       duration_text(limit),

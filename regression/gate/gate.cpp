@@ -150,8 +150,7 @@ std::string fault_of_ranks(const RunOutcome& run, const std::string& arm, int ro
   if (world == run.machine.end()) {
     return fmt::format(
         "the output of {} in round {} has no number of ranks, and {} are required. Leave the "
-        "number "
-        "out, or measure by dlscale, whose results have it",
+        "number out, or measure by dlscale, whose results have it",
         arm, round, ranks);
   }
   if (world->second == std::to_string(ranks)) return "";

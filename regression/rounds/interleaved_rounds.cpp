@@ -188,8 +188,7 @@ void InterleavedRounds::read(const std::string& question) {
   if (*lines.question != question) {
     throw ConfigError(fmt::format(
         "{} has rounds of another question (other commands, programs or options), and rounds of "
-        "two "
-        "questions are no answer to either. Discard them, or name another folder.",
+        "two questions are no answer to either. Discard them, or name another folder.",
         folder_.string()));
   }
   rounds_ = lines.rounds;

@@ -270,8 +270,7 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
   if (shown.size() < fit) title += fmt::format(" ({} more are not drawn)", fit - shown.size());
   const std::string alt = fmt::format(
       "The last {} commits at most of {} series, the level of each segment, a broken line where "
-      "the "
-      "level changed, with the change in percent, and marks of alerts, annotations and other "
+      "the level changed, with the change in percent, and marks of alerts, annotations and other "
       "machines. The tables of levels and marks say the same.",
       most_points, shown.size());
   return Figure{"history", title, alt, canvas.svg(title, alt), "history.svg"};

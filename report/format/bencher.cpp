@@ -198,7 +198,7 @@ class Metrics {
         measures.items(), [&](const auto& measure) { return known.contains(measure.key()); });
     if (has_one && commit_ && !table_.is_constant(*commit_)) {
       throw ConfigError(fmt::format(
-          "{} is told of several commits, and a report of Bencher is of one. Choose the newest "
+          "{} covers several commits, and a report of Bencher covers one. Choose the newest "
           "alone, or use the format json or csv.",
           escape_for_terminal(name)));
     }

@@ -203,8 +203,7 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
       "under the same condition but for network and batch",
       "fastest: ahead of all others by more than the 95 % intervals; tied: its interval overlaps "
       "that of the fastest, or another's overlaps its own where it is that, or one of them has "
-      "none, "
-      "for which it takes 6 samples",
+      "none, for which it takes 6 samples",
       std::string(speed_note)};
   if (kept) table.notes.emplace_back(kept_filters_note);
   return table;

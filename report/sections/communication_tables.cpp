@@ -58,8 +58,7 @@ constexpr const char* fused_note =
     "fused: messages that carry several layers; empty where an earlier version did not tell";
 constexpr const char* time_note =
     "ms: of all messages of an iteration, each as long as on its last rank from where the ranks "
-    "had "
-    "met; they may travel while the ranks compute";
+    "had met; they may travel while the ranks compute";
 
 std::string counted_text(double value) {
   return value == static_cast<double>(static_cast<long long>(value))

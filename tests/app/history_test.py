@@ -288,7 +288,7 @@ class Add(History):
         self.assertIn("Google Benchmark benchmark=BM_A program=bench: real_time", name)
         self.assertAlmostEqual(measures["latency"]["value"], 1.0011e6)
         self.assert_refused(self.history("check", "-o", f"csv={out}"), 2, "is there and is not a dlscale.history_check")
-        self.assert_refused(self.history("list", "--last", "3", "--format", "bencher"), 2, "is told of several commits")
+        self.assert_refused(self.history("list", "--last", "3", "--format", "bencher"), 2, "covers several commits")
         listed = self.history("list", "--name", "real_time", "--format", "bencher")
         self.assertEqual(json.loads(listed.stdout).popitem()[1], measures)
 

@@ -105,9 +105,8 @@ TEST(SingleLevelRounds, TakeWhatFlowsThatShareTheWaysOutOfNodesTake) {
   }
 }
 
-/// What SingleLevelRounds counts without listing, by listing every message of every round: rounds
-/// one after another, of which each is as long as its slowest message, and the most that share a
-/// way.
+/// The counts of SingleLevelRounds, here by a list of every message of every round. Rounds follow
+/// one another, and each is as long as its slowest message; also the most that share a link.
 struct Listed {
   double time = 0;
   int sharers = 1;

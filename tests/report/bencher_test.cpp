@@ -214,7 +214,7 @@ TEST_F(BencherHistory, HasTheNewestCommitOfEverySeriesInQuietNightsToo) {
 }
 
 TEST_F(BencherHistory, IsNotWrittenOfSeveralCommits) {
-  EXPECT_TRUE(contains(refusal(listed(2)), "is told of several commits")) << refusal(listed(2));
+  EXPECT_TRUE(contains(refusal(listed(2)), "covers several commits")) << refusal(listed(2));
 }
 
 TEST(Bencher, TellsRowsOfOneQuestionApartByTheirNumber) {

@@ -10,7 +10,7 @@
 namespace dlscale::backend {
 
 /// Rank 0 of some that it never hears of nor is heard by: its calls leave everything as it was.
-/// `called`, which may throw, is told of each that the others would have to join, by any duplicate
+/// `called`, which may throw, learns of each that the others would have to join, by any duplicate
 /// and on any thread.
 class UnheardCommunicator : public Communicator {
  public:

@@ -240,12 +240,12 @@ TEST(OverlapMessages, EndOnAllRanksWhereTheWorkThrows) {
 TEST(OverlapMessages, AreUnsupportedWhereTheWorkIs) {
   backend::run_on_threads(2, [](Communicator& ranks) {
     const OverlapSetup beside{.make_work = []() -> std::unique_ptr<OverlapWork> {
-      throw Unsupported("There is no such work here. Use other work.");
+      throw Unsupported("This work does not exist here. Use other work.");
     }};
     const Message message{.collective = "all_reduce", .bytes = 4096};
     const Measurement row = measure_overlap(message, {}, beside, Sampler(ranks, quick));
     EXPECT_EQ(row.status, Status::unsupported);
-    EXPECT_THAT(row.reason, HasSubstr("no such work"));
+    EXPECT_THAT(row.reason, HasSubstr("does not exist here"));
   });
 }
 

@@ -123,7 +123,7 @@ TEST(TrainingOfRanks, IsWatchedByEach) {
 
 using testing::HasSubstr;
 
-/// What each rank takes, in every one of 20 iterations.
+/// The times of each rank, in each of 20 iterations.
 Series constant(const std::vector<double>& by_rank) {
   std::vector<std::vector<double>> samples;
   samples.reserve(by_rank.size());

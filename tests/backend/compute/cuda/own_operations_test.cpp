@@ -25,7 +25,7 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// What our own kernels compute, run by loops on the host, against the reference.
+/// Our own kernels, run by loops on the host, agree with the reference.
 
 struct Case {
   std::string name;
@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, OwnOperations,
 /// Max tied_poolings that give the gradient of equal elements away otherwise, run by loops on the
 /// host.
 
-/// Of the places of the largest elements of a window, in order, those that get the gradient.
+/// The places that get the gradient, among those of the largest elements of a window, in order.
 using Rule = std::function<std::vector<std::int64_t>(const std::vector<std::int64_t>& largest)>;
 
 /// A max pooling of plain f32 tensors whose backward pass follows a rule.
@@ -308,7 +308,7 @@ class RuledPooling final : public Operation {
   Rule rule_;
 };
 
-/// What is said of a rule; empty if nothing.
+/// The error for a rule; empty if there is none.
 std::string words_for(const Rule& rule, const Pooling& kind) {
   const auto device = family<ComputeBackend>().find("reference")->open({});
   const OperationSpec spec = plain_spec(*device, make_layer(kind, {{3, 11, 8}}), 2, DType::f32);
@@ -350,7 +350,7 @@ TEST(PoolingTies, ThatGiveItElsewhereAreRefused) {
   }
 }
 
-/// It is no matter of equal elements, and must not be excused as one.
+/// Equal elements do not explain it, so the test must not accept it as such a case.
 TEST(PoolingTies, ExcuseNoWrongGradient) {
   const auto beside = [](const std::vector<std::int64_t>& largest) {
     return std::vector{std::max<std::int64_t>(0, largest.front() - 1)};

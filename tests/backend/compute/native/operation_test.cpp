@@ -171,7 +171,7 @@ TEST(OutputPlanes, AddTheBiasOfTheirChannelAndMask) {
   }
 }
 
-// What core/convolution says of our algorithms, held against the algorithms themselves.
+// The counts of core/convolution agree with the algorithms themselves.
 
 std::vector<ConvolutionShape> work_shapes() {
   std::vector<ConvolutionShape> all;
