@@ -3,7 +3,6 @@
 
 #include "core/base/ids.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/collective/algorithm.hpp"
 #include "core/collective/schedule.hpp"
 
 namespace dlscale::collective {

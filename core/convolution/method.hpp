@@ -13,7 +13,7 @@ namespace dlscale::convolution {
 
 /// Method by which a convolution is computed.
 enum class Method {
-  direct,  ///< directly, or as an implicit GEMM without a patch matrix: operations of MODEL 4.1
+  direct,  ///< directly, or as an implicit GEMM without a patch matrix: direct_flops() operations
   im2col,  ///< patches are written as a matrix, then GEMM
   winograd_f2,
   winograd_f4,
@@ -62,7 +62,7 @@ bool by_library(Method method);
 enum class Blocking {
   ours,    ///< the backend native, with its own blocks, padded sizes and operation counts
   device,  ///< the backends cuda and cuda_nchw, likewise
-  whole,   ///< as in the papers: every stage over the whole batch   [MODEL 4]
+  whole,   ///< as in the papers: every stage over the whole batch
 };
 /// Blocking of a backend, by its name; `whole` for backends that are not ours.
 Blocking blocking_of(std::string_view backend);

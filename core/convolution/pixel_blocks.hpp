@@ -56,8 +56,8 @@ struct LoweredProduct {
   std::int64_t count = 0;  ///< number of blocks of that size, times the groups
 };
 
-/// Products that one pass runs with one thread, the largest first. C and K are those of a group
-/// [MODEL 4, methods]:
+/// Products that one pass runs with one thread, the largest first. C and K are those of a
+/// group:
 ///   forward          K × columns = K × CRS · CRS × columns
 ///   backward_data    CRS × columns = (K × CRS)ᵀ · K × columns
 ///   backward_filter  K × CRS = K × columns · (CRS × columns)ᵀ, summed over blocks

@@ -71,7 +71,7 @@ std::int64_t planes_together(std::int64_t L, std::int64_t planes, std::int64_t l
 /// the next kernel reads them.
 inline constexpr std::int64_t device_batch_bytes = std::int64_t{32} << 20;
 
-/// Operations of one transform: 2.5 L² log2 L²   [MODEL 4, FFT of real points]. This is the usual
+/// Operations of one transform: 2.5 L² log2 L²   [half of 5 n log2 n]. This is the usual
 /// count for comparing transforms; a good implementation executes fewer.
 double transform_flops(std::int64_t L);
 

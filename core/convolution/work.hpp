@@ -75,8 +75,8 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 /// Operations and bytes of `method` in f32, stage by stage. The method must support `shape`: see
 /// refusal(). Additions, and multiplications by constants other than ±1, are operations.
 ///
-///   direct    F of MODEL 4.1 less taps on padding, bytes of 4.2; also of an implicit GEMM
-///   im2col    F of 4.1; the matrix of patches is written and read: 2 · C R S · N P Q more
+///   direct    direct_flops() less taps on padding, least_bytes(); also of an implicit GEMM
+///   im2col    direct_flops(); the matrix of patches is written and read: 2 · C R S · N P Q more
 ///             elements, except for 1 × 1 filters whose patches are the image
 ///   winograd  α² products of K × C by C × tiles, tiles = N ⌈P/m⌉ ⌈Q/m⌉, α = m + 2; transforms of
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
@@ -105,7 +105,7 @@ struct TransformFlops {
 TransformFlops our_transform_flops(int m);
 /// Counts of the GPU kernels, m = 2 or 4, which compute each sum separately.
 TransformFlops device_transform_flops(int m);
-/// Counts of Lavin & Gray, arXiv:1509.09308, section 4, as quoted in MODEL 4: m = 2 or 4. Cases
+/// Counts of Lavin & Gray, arXiv:1509.09308, section 4: m = 2 or 4. Cases
 /// that the paper does not count (m = 6, gradients) use our counts. They are nominal for libraries,
 /// whose cost depends on their interpolation points.
 TransformFlops published_transform_flops(int m);

@@ -215,7 +215,7 @@ Bytes our_winograd_workspace(const Sizes& sizes, Pass pass, int threads) {
   fail_expectation("pass is one of a convolution");
 }
 
-/// e α² (T C + K C + T K)   [MODEL 4]; if fused, terms with T are omitted: they stay in the caches.
+/// e α² (T C + K C + T K)   [derived]; if fused, terms with T are omitted: they stay in the caches.
 Bytes whole_workspace(const Sizes& sizes) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
   const double tiles = sizes.schedule == Schedule::fused ? 0 : as_double(sizes.tiles);

@@ -39,10 +39,10 @@ struct KeyedConvolution {
 /// missing, out of range, or inconsistent with the others.
 std::optional<KeyedConvolution> parse_convolution_key(std::string_view key, int batch);
 
-/// F = 2 N K C/groups R S P Q, including padding, for each of the three passes   [MODEL 4.1]
+/// F = 2 N K C/groups R S P Q, including padding, for each of the three passes.
 Flops direct_flops(const ConvolutionShape& shape);
 
-/// Input, weights and output once each, in elements of 4 bytes   [MODEL 4.2]
+/// Input, weights and output once each, in elements of 4 bytes.
 Bytes least_bytes(const ConvolutionShape& shape);
 
 }  // namespace dlscale

@@ -9,8 +9,8 @@
 
 namespace dlscale {
 
-/// Time of an all-reduce of M bytes, a + b M (MODEL 2.1). a is the start-up time, which merging two
-/// messages saves.
+/// Time of an all-reduce of M bytes, a + b M   [arXiv:1811.11141]. a is the start-up time, which
+/// merging two messages saves.
 struct LinearCost {
   Seconds a;
   SecondsPerByte b;

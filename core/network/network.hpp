@@ -101,7 +101,7 @@ struct Layer {
   [[nodiscard]] std::int64_t weight_count() const;  ///< convolution, fully connected; BN: scale
   [[nodiscard]] std::int64_t bias_count() const;    ///< bias; BN: shift
   [[nodiscard]] std::int64_t parameter_count() const { return weight_count() + bias_count(); }
-  /// Multiply-accumulates of the forward pass for one image, including padding (MODEL 4.1). Zero
+  /// Multiply-accumulates of the forward pass for one image, including padding. Zero
   /// except for convolution and fully connected layers.
   [[nodiscard]] std::int64_t forward_macs() const;
 };

@@ -61,7 +61,7 @@ struct Bucket {
   std::int64_t elements = 0;
 };
 
-/// How a schedule cuts the gradients into messages (MODEL 1.1, 2.3). The schedules bucketed and
+/// How a schedule cuts the gradients into messages. The schedules bucketed and
 /// reduce_scatter_overlap close a bucket at its limit: 1 MiB for the first, 25 MiB for the others,
 /// as PyTorch DDP does. The other schedules have one message per layer with parameters. Of these,
 /// merged_greedy and merged (once they know their groups) and horovod merge these messages

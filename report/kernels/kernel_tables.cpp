@@ -81,7 +81,7 @@ double overlapped_share(const PlacedKernel& kernel) {
   return kernel.overlapped_bound / kernel.sample->time;
 }
 
-/// Intensity of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
+/// Intensity of a direct convolution that moves every tensor once.
 FlopsPerByte effective_intensity(const PlacedKernel& kernel) {
   const ConvolutionShape& shape = kernel.sample->what.shape;
   return direct_flops(shape) / least_bytes(shape);

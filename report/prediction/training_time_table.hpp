@@ -9,7 +9,7 @@
 
 namespace dlscale::report {
 
-/// Goal of a training, and its costs besides iterations (MODEL 11).
+/// Goal of a training, and its costs besides iterations.
 struct TrainingGoal {
   /// Number of epochs, > 0, from one of these two.
   std::optional<double> epochs;              ///< independent of the batch

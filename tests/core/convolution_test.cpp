@@ -34,7 +34,7 @@ double products_flops(const AlgorithmWork& work) {
   return stage(work, "product").flops.si();
 }
 
-// ------------------------------------------------------------------------- known counts (MODEL 4)
+// ------------------------------------------------------------------------- --- known counts
 
 TEST(DirectWork, IsTheNumberOfTheConvnetBenchmarks) {
   // L1 … L5 of convnet-benchmarks, forward, stride 1, no pad, in GFLOP   [checks.csv C093–C097]
@@ -56,7 +56,7 @@ TEST(DirectWork, IsTheNumberOfTheConvnetBenchmarks) {
 }
 
 TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
-  // (m r / α)² where tiles fit the outputs exactly   [MODEL 4.4; checks.csv C105, C107]
+  // (m r / α)² where tiles fit the outputs exactly   [Lavin & Gray 2015]
   const ConvolutionShape shape =
       shape_at("convolution c64 h48 w48 k64 r3 s3 stride1 pad1 groups1", 4);
   const double direct = direct_flops(shape).si();
@@ -88,7 +88,7 @@ TEST(WinogradWork, TransformsAsManyTilesAndFiltersAsThePaperSays) {
 }
 
 TEST(WinogradWork, NeedsFewerOperationsInTotalByThesePublishedRatios) {
-  // Direct over Winograd with transforms, batch 64   [MEASURING b3]
+  // Direct over Winograd with transforms, batch 64   [derived by hand]
   const WorkSetting whole{.blocking = Blocking::whole};
   const auto ratio = [&](const char* key, Method method) {
     const ConvolutionShape shape = shape_at(key, 64);
@@ -231,7 +231,7 @@ TEST(WinogradWork, FusedIsTheSameInSmallerPieces) {
 }
 
 TEST(SpectralWork, IsTransformsAndComplexProducts) {
-  // 2.5 L² lg L² (NC + KC + NK) + 8 L (L/2 + 1) N C K   [MODEL 4]
+  // 2.5 L² lg L² (NC + KC + NK) + 8 L (L/2 + 1) N C K
   const ConvolutionShape shape =
       shape_at("convolution c3 h13 w13 k5 r5 s5 stride1 pad1 groups1", 2);
   const double L = 16;

@@ -30,7 +30,7 @@ Schedule bruck_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = ⌈lg p⌉ α + (p-1)/p m β   [Bruck et al. 1997; MODEL 3.11]
+/// T = ⌈lg p⌉ α + (p-1)/p m β   [Bruck et al. 1997]
 Seconds bruck_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;

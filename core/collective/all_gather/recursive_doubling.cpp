@@ -8,7 +8,7 @@ Schedule recursive_doubling_schedule(const Settings& settings) {
   return {settings.p, settings.p, doubling_all_gather(everyone(settings.p))};
 }
 
-/// T = lg p α + (p-1)/p m β for p = 2^k   [Thakur et al. 2005; MODEL 3.11]
+/// T = lg p α + (p-1)/p m β for p = 2^k   [Thakur et al. 2005]
 /// else (⌊lg p⌋ + 2) α + slots/p m β with the slots of doubling_slots.
 Seconds recursive_doubling_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;

@@ -8,7 +8,7 @@ Schedule ring_schedule(const Settings& settings) {
   return {settings.p, settings.p, ring_all_gather(everyone(settings.p), {})};
 }
 
-/// T = (p-1) α + (p-1)/p m β   [Thakur et al. 2005; MODEL 3.11]
+/// T = (p-1) α + (p-1)/p m β   [Thakur et al. 2005]
 Seconds ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;

@@ -11,7 +11,7 @@ Schedule binomial_schedule(const Settings& settings) {
   return {settings.p, 1, in_turn(backwards(broadcast), broadcast)};
 }
 
-/// T = 2 ⌈lg p⌉ α + ⌈lg p⌉ m (2 β + γ)   [Thakur et al. 2005; MODEL 3.4]
+/// T = 2 ⌈lg p⌉ α + ⌈lg p⌉ m (2 β + γ)   [Thakur et al. 2005]
 Seconds binomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double lg_p = ceiling_log2(settings.p);

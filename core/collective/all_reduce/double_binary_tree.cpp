@@ -53,7 +53,7 @@ Schedule double_binary_tree_schedule(const Settings& settings) {
 /// each tree   [after Sanders, Speck, Träff 2009]
 ///
 /// It reduces, then broadcasts. In each phase a segment takes at most two rounds per level, and the
-/// next one follows two rounds later. MODEL 3.5, 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ, counts one round
+/// next one follows two rounds later. The usual 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ counts one round
 /// per level and no start-up of later segments; for many segments both tend to 2 m β + m γ.
 Seconds double_binary_tree_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;

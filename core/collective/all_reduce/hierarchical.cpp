@@ -25,8 +25,8 @@ Schedule hierarchical_schedule(const Settings& settings) {
 }
 
 /// T = 2 (g-1) (α_i + m/g β_i) + (g-1) m/g γ_i
-///   + 2 (N-1) (α_e + m/(gN) β_e) + (N-1) m/(gN) γ_e   [Horovod's hierarchical all-reduce;
-///   MODEL 3.13]
+///   + 2 (N-1) (α_e + m/(gN) β_e) + (N-1) m/(gN) γ_e   [Horovod's hierarchical all-reduce]
+///
 /// If each node has one uplink, its g ranks share it: β_e is then g times that of the link.
 Seconds hierarchical_cost(const Links& links, const Settings& settings, Bytes m) {
   const double g = settings.ranks_on_node;

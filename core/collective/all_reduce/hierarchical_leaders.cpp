@@ -20,7 +20,7 @@ Schedule hierarchical_leaders_schedule(const Settings& settings) {
 }
 
 /// T = ⌈lg g⌉ (2 α_i + m (2 β_i + γ_i))
-///   + 2 (N-1) α_e + 2 (N-1)/N m β_e + (N-1)/N m γ_e   [MODEL 3.13, variant with leaders]
+///   + 2 (N-1) α_e + 2 (N-1)/N m β_e + (N-1)/N m γ_e   [derived]
 /// Only one rank of a node sends to others at a time, so the uplink is not shared; the others wait.
 Seconds hierarchical_leaders_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;

@@ -50,7 +50,7 @@ Schedule in_network_schedule(const Settings& settings) {
 }
 
 /// T = (2 h - 1 + k)(α + m/k β) + (h - 1 + k) m/k γ with k segments over h = ⌈log_r p⌉ levels of
-/// switches (1 for p = 1), r links down each   [MODEL 3.21, 3.22 with η = 1]
+/// switches (1 for p = 1), r links down each   [derived, of SHARP: Graham et al. 2016]
 /// α is that of a hop, γ that of the switch: 0 if it adds at the rate of its links, and for p = 1.
 /// One segment gives the latency 2 h (α + m β) of small messages, many give the m β of streams.
 Seconds in_network_cost(const Links& links, const Settings& settings, Bytes m) {

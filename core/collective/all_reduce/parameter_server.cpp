@@ -53,7 +53,7 @@ Schedule parameter_server_schedule(const Settings& settings) {
 
 /// T = (k + 1) M (α + m/(kS) β) + k (M - 1) m/(kS) γ with M = max(p, S). Pushing a segment takes
 /// the slower of all ranks of S servers and all servers of p ranks; pulling it overlaps pushing the
-/// next one   [MODEL 3.19; with S = 1 and k = 1 it is 3.18, 2 p m β]. For p = 1 nothing is added.
+/// next one   [derived; 2 p m β with S = 1 and k = 1, as in Paleo]. For p = 1 nothing is added.
 Seconds parameter_server_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double M = std::max(settings.p, settings.servers);

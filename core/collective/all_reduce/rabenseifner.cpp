@@ -15,10 +15,10 @@ Schedule rabenseifner_schedule(const Settings& settings) {
   return group.around(inner);
 }
 
-/// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005; MODEL 3.2]
+/// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005]
 /// else, with p' = 2^⌊lg p⌋ ranks taking part,
 /// T = (2 lg p' + 2) α + (2 (p'-1)/p' + 2) m β + ((p'-1)/p' + 1) m γ.
-/// The comment in MPICH that MODEL 3.2 follows has p for p' in the last two terms. That is up to
+/// The comment in MPICH (src/mpi/coll/allreduce) has p for p' in the last two terms. That is up to
 /// 1/p' of m (2 β + γ) more than the algorithm sends.
 Seconds rabenseifner_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;

@@ -18,7 +18,7 @@ Schedule recursive_doubling_schedule(const Settings& settings) {
   return group.around(inner);
 }
 
-/// T = lg p (α + m β + m γ) for p = 2^k   [Thakur et al. 2005; MODEL 3.1]
+/// T = lg p (α + m β + m γ) for p = 2^k   [Thakur et al. 2005]
 /// else (⌊lg p⌋ + 2)(α + m β) + (⌊lg p⌋ + 1) m γ. Fewest messages; each has the whole size.
 Seconds recursive_doubling_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;

@@ -11,7 +11,7 @@ Schedule ring_schedule(const Settings& settings) {
   return {p, p, in_turn(backwards(gather), gather)};
 }
 
-/// T = 2 (p-1) α + 2 (p-1)/p m β + (p-1)/p m γ   [Patarasuk & Yuan 2009; MODEL 3.3]
+/// T = 2 (p-1) α + 2 (p-1)/p m β + (p-1)/p m γ   [Patarasuk & Yuan 2009]
 /// It has the fewest bytes on the wire of all algorithms, and the most messages.
 Seconds ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;

@@ -19,7 +19,7 @@ Schedule segmented_ring_schedule(const Settings& settings) {
 }
 
 /// T = (k + 1)(p-1) α + 2 (p-1)/p m β + (p-1)/p m γ with k segments   [Open MPI,
-/// coll_base_allreduce.c; MODEL 3.3]
+/// coll_base_allreduce.c]
 /// It helps where adding overlaps with sending, which a model of rounds does not represent.
 Seconds segmented_ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;

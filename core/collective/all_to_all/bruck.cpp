@@ -43,7 +43,7 @@ int blocks_sent(int p) {
   return blocks;
 }
 
-/// T = lg p α + m/2 lg p β for p = 2^k   [Bruck et al. 1997; MODEL 3.17]
+/// T = lg p α + m/2 lg p β for p = 2^k   [Bruck et al. 1997]
 /// else ⌈lg p⌉ α + m/p β Σ_{j < p} (bits set in j).
 Seconds bruck_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;

@@ -24,8 +24,8 @@ Schedule pairwise_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (p-1) α + (p-1)/p m β   [Thakur et al. 2005; MODEL 3.17]
-/// MODEL 3.17 writes m β, because it leaves the own block out of m.
+/// T = (p-1) α + (p-1)/p m β   [Thakur et al. 2005]
+/// The paper writes m β, because it leaves the own block out of m.
 Seconds pairwise_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;

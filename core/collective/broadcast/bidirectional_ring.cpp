@@ -20,7 +20,7 @@ Schedule bidirectional_ring_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (p - 2 + k)(α + m/(2k) β) with k segments in each half, p ≥ 3   [MODEL 3.14, two ports]
+/// T = (p - 2 + k)(α + m/(2k) β) with k segments in each half, p ≥ 3   [derived: two chains]
 /// One link joins two ranks and carries both halves: T = k (α + m/k β).
 Seconds bidirectional_ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;

@@ -10,7 +10,7 @@ Schedule binomial_schedule(const Settings& settings) {
   return {p, 1, binomial_broadcast(everyone(p, settings.root), {0, 1})};
 }
 
-/// T = ⌈lg p⌉ (α + m β)   [Thakur et al. 2005; MODEL 3.8]
+/// T = ⌈lg p⌉ (α + m β)   [Thakur et al. 2005]
 Seconds binomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   return ceiling_log2(settings.p) * (link.alpha + m * link.beta);

@@ -9,7 +9,7 @@ Schedule chain_schedule(const Settings& settings) {
   return {settings.p, k, chain_broadcast(everyone(settings.p, settings.root), {0, k})};
 }
 
-/// T = (p - 2 + k)(α + m/k β) with k segments   [MODEL 3.14; the best k:
+/// T = (p - 2 + k)(α + m/k β) with k segments   [arXiv:1707.09414; the best k:
 /// core/collective/selection/selection.hpp]
 Seconds chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;

@@ -13,7 +13,7 @@ Schedule hierarchical_schedule(const Settings& settings) {
 }
 
 /// T = (N - 2 + k)(α_e + m/k β_e) + (g - 2 + k)(α_i + m/k β_i) for N nodes of g ranks, k segments;
-/// a level of one costs nothing   [MPI between nodes, NCCL within: Awan et al. 2016; MODEL 3.2].
+/// a level of one costs nothing   [MPI between nodes, NCCL within: Awan et al. 2016].
 /// The levels follow one another: whether a leader could feed both at once depends on its ports.
 Seconds hierarchical_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto& [inter, intra] = links;

@@ -42,7 +42,7 @@ Schedule knomial_schedule(const Settings& settings) {
 }
 
 /// T = ((k-1)(L-1) + ⌈p/k^(L-1)⌉ - 1)(α + m β), with L = ⌈log_k p⌉ and k = 4; for p = k^L it is
-/// L (k-1)(α + m β)   [MODEL 3.8, where the first level is counted as if it was full]
+/// L (k-1)(α + m β)   [derived; Awan et al. 2017, arXiv:1707.09414, count full levels]
 Seconds knomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const int p = settings.p;
   const auto [distance, levels] = levels_of(p);

@@ -14,7 +14,7 @@ Schedule linear_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (p-1)(α + m β)   [MODEL 3.9]
+/// T = (p-1)(α + m β)   [derived]
 Seconds linear_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   return (settings.p - 1) * (link.alpha + m * link.beta);

@@ -12,7 +12,7 @@ Schedule scatter_doubling_schedule(const Settings& settings) {
   return {p, p, in_turn(binomial_scatter(group), doubling_all_gather(group))};
 }
 
-/// T = 2 lg p α + 2 (p-1)/p m β for p = 2^k   [van de Geijn; Thakur et al. 2005; MODEL 3.10]
+/// T = 2 lg p α + 2 (p-1)/p m β for p = 2^k   [van de Geijn; Thakur et al. 2005]
 /// else, with the slots of doubling_slots (recursive doubling), T = (⌈lg p⌉ + ⌊lg p⌋ + 2) α + (p -
 /// 1 + slots)/p m β.
 Seconds scatter_doubling_cost(const Links& links, const Settings& settings, Bytes m) {

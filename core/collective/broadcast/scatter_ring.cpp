@@ -12,7 +12,7 @@ Schedule scatter_ring_schedule(const Settings& settings) {
   return {p, p, in_turn(binomial_scatter(group), ring_all_gather(group, {}))};
 }
 
-/// T = (⌈lg p⌉ + p - 1) α + 2 (p-1)/p m β   [van de Geijn; Thakur et al. 2005; MODEL 3.10]
+/// T = (⌈lg p⌉ + p - 1) α + 2 (p-1)/p m β   [van de Geijn; Thakur et al. 2005]
 Seconds scatter_ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const Link& link = links.inter;
   const double P = settings.p;

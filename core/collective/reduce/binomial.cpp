@@ -10,7 +10,7 @@ Schedule binomial_schedule(const Settings& settings) {
   return {p, 1, backwards(binomial_broadcast(everyone(p, settings.root), {0, 1}))};
 }
 
-/// T = ⌈lg p⌉ (α + m β + m γ)   [Thakur et al. 2005; MODEL 3.7]
+/// T = ⌈lg p⌉ (α + m β + m γ)   [Thakur et al. 2005]
 Seconds binomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   return ceiling_log2(settings.p) * (alpha + m * beta + m * gamma);

@@ -10,7 +10,7 @@ Schedule chain_schedule(const Settings& settings) {
   return {p, k, backwards(chain_broadcast(everyone(p, settings.root), {0, k}))};
 }
 
-/// T = (p - 2 + k)(α + m/k β + m/k γ) with k segments   [MODEL 3.7]
+/// T = (p - 2 + k)(α + m/k β + m/k γ) with k segments   [arXiv:1707.09414, with adding]
 Seconds chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const int k = settings.segments;

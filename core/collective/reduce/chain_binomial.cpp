@@ -14,7 +14,7 @@ Schedule chain_binomial_schedule(const Settings& settings) {
 }
 
 /// T = (g - 2 + k)(α_i + m/k (β_i + γ_i)) + ⌈lg N⌉ (α_e + m (β_e + γ_e)) for N nodes of g ranks, k
-/// segments; a level of one costs nothing   [S-Caffe's CB; MODEL 3.2]
+/// segments; a level of one costs nothing   [S-Caffe's CB]
 Seconds chain_binomial_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;

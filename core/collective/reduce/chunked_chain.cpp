@@ -13,7 +13,7 @@ Schedule chunked_chain_schedule(const Settings& settings) {
 }
 
 /// T = (g - 2 + k)(α_i + m/k (β_i + γ_i)) + (N - 2 + k)(α_e + m/k (β_e + γ_e)) for N nodes of g
-/// ranks, k segments; a level of one costs nothing   [S-Caffe's CC; MODEL 3.2]
+/// ranks, k segments; a level of one costs nothing   [S-Caffe's CC]
 Seconds chunked_chain_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha_i, beta_i, gamma_i] = links.intra;
   const auto [alpha_e, beta_e, gamma_e] = links.inter;

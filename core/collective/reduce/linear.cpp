@@ -16,7 +16,7 @@ Schedule linear_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (p-1)(α + m β + m γ)   [as MODEL 3.9, with adding]
+/// T = (p-1)(α + m β + m γ)   [derived]
 Seconds linear_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   return (settings.p - 1) * (alpha + m * beta + m * gamma);

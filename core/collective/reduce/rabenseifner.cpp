@@ -14,7 +14,7 @@ Schedule rabenseifner_schedule(const Settings& settings) {
   return {p, p, in_turn(scatter, gather)};
 }
 
-/// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005; MODEL 3.7]
+/// T = 2 lg p α + 2 (p-1)/p m β + (p-1)/p m γ for p = 2^k   [Thakur et al. 2005]
 /// else, with the slots of doubling_slots (recursive halving), T = (⌊lg p⌋ + 2 + ⌈lg p⌉) α +
 /// slots/p m (β + γ) + (p-1)/p m β.
 Seconds rabenseifner_cost(const Links& links, const Settings& settings, Bytes m) {

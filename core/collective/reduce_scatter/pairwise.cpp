@@ -20,7 +20,7 @@ Schedule pairwise_schedule(const Settings& settings) {
   return result;
 }
 
-/// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005; MODEL 3.12]
+/// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005]
 Seconds pairwise_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

@@ -9,10 +9,10 @@ Schedule recursive_halving_schedule(const Settings& settings) {
   return {settings.p, settings.p, backwards(doubling_all_gather(everyone(settings.p)))};
 }
 
-/// T = lg p α + (p-1)/p m (β + γ) for p = 2^k   [Thakur et al. 2005; MODEL 3.12]
+/// T = lg p α + (p-1)/p m (β + γ) for p = 2^k   [Thakur et al. 2005]
 /// else (⌊lg p⌋ + 2) α + slots/p m (β + γ) with the slots of doubling_slots. MPICH's comment has a
-/// term of wrong dimension here. MODEL 3.12's replacement spreads the folded ranks evenly, whereas
-/// here they are in the lower halves.
+/// term of wrong dimension here. The folded ranks are in the lower halves.
+///
 Seconds recursive_halving_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

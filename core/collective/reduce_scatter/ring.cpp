@@ -9,7 +9,7 @@ Schedule ring_schedule(const Settings& settings) {
   return {settings.p, settings.p, backwards(ring_all_gather(everyone(settings.p), {}))};
 }
 
-/// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005; MODEL 3.12]
+/// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005]
 Seconds ring_cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   const double P = settings.p;

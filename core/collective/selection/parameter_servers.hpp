@@ -31,7 +31,7 @@ std::vector<Bytes> servers_by(Sharding rule, std::span<const Bytes> tensors, Byt
                               int servers);
 
 /// Slowdown by the most loaded server, compared with equal loads: S max / sum, in [1, S]. If
-/// servers have their own links, it multiplies the second term of (3.19), T = 2 max{m β_w, (N / S)
+/// servers have their own links, it multiplies the second term of T = 2 max{m β_w, (N / S)
 /// m β_s}. Requires one server or more, and a byte.
 double imbalance(std::span<const Bytes> servers);
 

@@ -70,7 +70,7 @@ std::string_view all_gather(int p, double bytes) {
 }
 
 /// For medium sizes it is the window of 32 messages called scattered, which takes as long as
-/// pairwise exchange in a model of rounds [MODEL 3.17].
+/// pairwise exchange in a model of rounds.
 std::string_view all_to_all(int p, double bytes_per_rank) {
   if (bytes_per_rank <= alltoall_short_msg_size && p >= alltoall_bruck_min_procs) return "bruck";
   return bytes_per_rank <= alltoall_medium_msg_size ? "scattered" : "pairwise";
@@ -105,7 +105,7 @@ struct OtherName {
 };
 
 /// `linear` and `linear_sync` post all messages of an all-to-all at once, and take as long as
-/// pairwise exchange in a model of rounds [MODEL 3.17]; `two_proc` is one exchange of 2 ranks.
+/// pairwise exchange in a model of rounds; `two_proc` is one exchange of 2 ranks.
 constexpr std::array other_names{
     OtherName{Collective::reduce, "pipeline", "chain"},
     OtherName{Collective::reduce, "chain", ""},  // four concurrent chains

@@ -41,7 +41,7 @@ Selection gloo(Collective collective, int p);
 /// nodes. On one node the variable is ignored (operations.cc: "size != local_size"); NCCL's
 /// all-reduce is then modelled as a ring. Requires the same number of ranks on each node. Elements
 /// that do not divide by it are neglected; the fusion buffer has none.
-/// [horovod/common/ops/nccl_operations.cc at 0246ec05; MODEL 3.13]
+/// [horovod/common/ops/nccl_operations.cc at 0246ec05]
 Selection horovod_hierarchical(int p, int ranks_on_node);
 
 /// Number of segments for which an algorithm is fastest by its closed form, for messages of whole
@@ -63,14 +63,14 @@ Fastest fastest(std::span<const Algorithm* const> among, const Links& links,
 
 /// The optimal segments of a message of m bytes along a chain of p ranks. With k segments the time
 /// is
-///   T(k) = (p - 2 + k)(α + m/k (β + γ))   [MODEL 3.14; γ = 0 for a broadcast, whose link has none]
+///   T(k) = (p - 2 + k)(α + m/k (β + γ))   [arXiv:1707.09414; γ = 0 for a broadcast]
 /// For a real c = m/k: c* = √(m α / ((p-2)(β + γ))) and T* = (√((p-2) α) + √(m (β + γ)))².
 /// Two ranks are not a chain: one segment is optimal.
 
-/// c* (3.15), limited to [element, m]. Requires 0 < element ≤ m, p ≥ 1.
+/// c*, limited to [element, m]. Requires 0 < element ≤ m, p ≥ 1.
 Bytes optimal_chunk(const Link& link, int p, Bytes m, Bytes element);
 
-/// T* (3.16), a lower bound on the time with whole segments; requires p ≥ 2.
+/// T*, a lower bound on the time with whole segments; requires p ≥ 2.
 Seconds optimal_chain_time(const Link& link, int p, Bytes m);
 
 /// The faster of the two whole numbers of segments next to m/c*.

@@ -85,7 +85,7 @@ TEST(CollectiveCosts, OfTreesOfThreeChildrenAreThePublishedFormWhereTheyAreFull)
   const auto rounds = [&](std::string_view name, int p) {
     return find(Collective::broadcast, name)->cost({link, link}, {.p = p}, Bytes(1e6)).si() / 2;
   };
-  for (const int levels : {1, 2, 3, 9}) {  // MODEL 3.8: ⌈log_k p⌉ (k-1)
+  for (const int levels : {1, 2, 3, 9}) {  // ⌈log_k p⌉ (k-1)
     EXPECT_DOUBLE_EQ(rounds("knomial", 1 << (2 * levels)), 3 * levels);
   }
   EXPECT_DOUBLE_EQ(rounds("knomial", 65537), 3 * 8 + 1);

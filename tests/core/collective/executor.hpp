@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
-#include "core/collective/algorithm.hpp"
 
 namespace dlscale::collective::test {
 
