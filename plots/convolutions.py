@@ -268,11 +268,8 @@ def add_pass_option(parser):
     )
 
 
-def passes_of(study, asked):
-    """The passes to draw."""
-    there = study.passes()
-    if asked is None:
-        return there
-    if asked not in there:
+def passes_among(there, asked):
+    """The passes to draw, of those that were measured."""
+    if asked is not None and asked not in there:
         raise figure_io.BadInputError(f"no {PASSES[asked]} convolution is among these results.")
-    return [asked]
+    return [asked] if asked else [each for each in PASSES if each in there]

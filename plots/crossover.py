@@ -225,7 +225,7 @@ def main():
     )
     arguments = parser.parse_args()
     study = convolutions.study_of(arguments.results, arguments.only)
-    passes = convolutions.passes_of(study, arguments.of)
+    passes = convolutions.passes_among(study.passes(), arguments.of)
     figure_io.save(draw(study, passes, arguments.batch), arguments.output)
 
 
