@@ -28,8 +28,8 @@ class Probe {
   virtual ~Probe() = default;
   /// Short description of the implementation.
   [[nodiscard]] virtual std::string implementation() const = 0;
-  /// Runs once and returns the number of wrong elements among those that it, or its company,
-  /// produced or moved.
+  /// Runs once and returns the number of wrong elements among those that it, or its concurrent
+  /// work, produced or moved.
   [[nodiscard]] virtual std::size_t wrong_elements() = 0;
   [[nodiscard]] virtual Reading run() = 0;
 };
@@ -98,9 +98,9 @@ enum class HostMemory {
 
 /// Concurrent work beside a copy, from before its start to after its end. A run in which it ended
 /// too early is repeated.
-enum class Company {
-  solo,
-  bidirectional,  ///< copies of the same size in the other direction, one after the other
+enum class ConcurrentWork {
+  none,
+  copy,  ///< copies of the same size in the other direction, one after the other
   /// A kernel that keeps every multiprocessor computing, with hardly any memory access.
   kernel,
 };
@@ -110,7 +110,7 @@ struct CopySpec {
   Direction direction = Direction::host_to_device;
   std::size_t bytes = 0;                   ///< ≥ 1
   HostMemory memory = HostMemory::pinned;  ///< ignored for within_device
-  Company company = Company::solo;
+  ConcurrentWork concurrent = ConcurrentWork::none;
 };
 
 /// Facts about a device that the choice of working sets needs.

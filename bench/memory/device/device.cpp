@@ -74,7 +74,7 @@ DeviceSelection selection_of(const Context& context, const backend::ProbedDevice
           .kernels = context.integers("kernels"),
           .copy_bytes = sizes_of(context, "copy_sizes", {.unit = 1, .beyond = beyond}),
           .memories = parsed(context, "host_memory", parse_memory),
-          .companies = parsed(context, "concurrent_with", parse_company)};
+          .concurrent_works = parsed(context, "concurrent_with", parse_concurrent_work)};
 }
 
 void refuse_idle_axes(const Context& context) {

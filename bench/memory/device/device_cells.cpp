@@ -22,7 +22,7 @@ using backend::Direction;
 using backend::LaunchMethod;
 using Axes = std::map<std::string, std::string>;
 using backend::ChasePath;
-using backend::Company;
+using backend::ConcurrentWork;
 using backend::HostMemory;
 
 /// Collects cells with their common axes.
@@ -135,7 +135,7 @@ void add_copy(Cells& cells, const std::string& operation, const backend::CopySpe
   cells.expect_room(option_name("copy_sizes"), 2 * size);
   Axes axes{{"operation", operation},
             {"bytes", std::to_string(spec.bytes)},
-            {"concurrent_with", std::string(company_name(spec.company))}};
+            {"concurrent_with", std::string(concurrent_work_name(spec.concurrent))}};
   if (!within) axes["host_memory"] = memory_name(spec.memory);
   cells.probe(std::move(axes), bytes_moved(within ? 2 * size : size),
               [spec](DeviceProbes& probes) { return probes.copies(spec); });
@@ -147,10 +147,10 @@ void add_copies(Cells& cells, const std::string& operation, const DeviceSelectio
   const Memories memories = direction == Direction::within_device
                                 ? Memories{backend::HostMemory::pinned}
                                 : selection.memories;
-  for (const auto& [bytes, memory, company] :
-       combinations(selection.copy_bytes, memories, selection.companies)) {
+  for (const auto& [bytes, memory, concurrent] :
+       combinations(selection.copy_bytes, memories, selection.concurrent_works)) {
     add_copy(cells, operation,
-             {.direction = direction, .bytes = bytes, .memory = memory, .company = company});
+             {.direction = direction, .bytes = bytes, .memory = memory, .concurrent = concurrent});
   }
 }
 
@@ -175,9 +175,9 @@ constexpr std::array paths{Named<ChasePath>{"all_caches", ChasePath::all_caches}
 constexpr std::array memories{Named<HostMemory>{"pageable", HostMemory::pageable},
                               Named<HostMemory>{"pinned", HostMemory::pinned},
                               Named<HostMemory>{"registered", HostMemory::registered}};
-constexpr std::array companies{Named<Company>{"none", Company::solo},
-                               Named<Company>{"copy", Company::bidirectional},
-                               Named<Company>{"kernel", Company::kernel}};
+constexpr std::array concurrent_works{Named<ConcurrentWork>{"none", ConcurrentWork::none},
+                                      Named<ConcurrentWork>{"copy", ConcurrentWork::copy},
+                                      Named<ConcurrentWork>{"kernel", ConcurrentWork::kernel}};
 
 }  // namespace
 
@@ -200,8 +200,8 @@ std::string_view path_name(ChasePath path) {
 std::string_view memory_name(HostMemory memory) {
   return name_of<HostMemory>(memory, memories);
 }
-std::string_view company_name(Company company) {
-  return name_of<Company>(company, companies);
+std::string_view concurrent_work_name(ConcurrentWork concurrent) {
+  return name_of<ConcurrentWork>(concurrent, concurrent_works);
 }
 
 ChasePath parse_path(std::string_view name) {
@@ -210,8 +210,8 @@ ChasePath parse_path(std::string_view name) {
 HostMemory parse_memory(std::string_view name) {
   return value_of<HostMemory>(name, memories, "host_memory");
 }
-Company parse_company(std::string_view name) {
-  return value_of<Company>(name, companies, "concurrent_with");
+ConcurrentWork parse_concurrent_work(std::string_view name) {
+  return value_of<ConcurrentWork>(name, concurrent_works, "concurrent_with");
 }
 
 }  // namespace dlscale::bench

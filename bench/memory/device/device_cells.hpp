@@ -21,16 +21,16 @@ struct DeviceSelection {
   std::vector<int> kernels;                   ///< launch, launch_synchronised, launch_graph
   std::vector<std::size_t> copy_bytes;        ///< h2d, d2h, d2d
   std::vector<backend::HostMemory> memories;  ///< h2d, d2h
-  std::vector<backend::Company> companies;    ///< h2d, d2h, d2d
+  std::vector<backend::ConcurrentWork> concurrent_works;  ///< h2d, d2h, d2d
 };
 
 std::string_view path_name(backend::ChasePath path);
 std::string_view memory_name(backend::HostMemory memory);
-std::string_view company_name(backend::Company company);
+std::string_view concurrent_work_name(backend::ConcurrentWork concurrent);
 /// These throw ConfigError listing the known names.
 backend::ChasePath parse_path(std::string_view name);
 backend::HostMemory parse_memory(std::string_view name);
-backend::Company parse_company(std::string_view name);
+backend::ConcurrentWork parse_concurrent_work(std::string_view name);
 
 /// One cell for every combination of the lists that apply to an operation. `backend` is its name in
 /// the rows. Throws ConfigError for an unknown operation, and for sizes that exceed the device's

@@ -35,7 +35,7 @@ DeviceSelection selection(std::vector<std::string> operations) {
           .kernels = {1, 10},
           .copy_bytes = {64, 1 << 20},
           .memories = {backend::HostMemory::pageable, backend::HostMemory::pinned},
-          .companies = {backend::Company::solo, backend::Company::bidirectional}};
+          .concurrent_works = {backend::ConcurrentWork::none, backend::ConcurrentWork::copy}};
 }
 
 class BenchDevice : public testing::Test {
@@ -221,9 +221,9 @@ TEST(DeviceNames, AreReadAsTheyAreWritten) {
     EXPECT_EQ(memory_name(parse_memory(name)), name);
   }
   for (const char* name : {"none", "copy", "kernel"}) {
-    EXPECT_EQ(company_name(parse_company(name)), name);
+    EXPECT_EQ(concurrent_work_name(parse_concurrent_work(name)), name);
   }
-  EXPECT_TRUE(contains(config_error([] { parse_company("friends"); }), "copy"));
+  EXPECT_TRUE(contains(config_error([] { parse_concurrent_work("friends"); }), "copy"));
   EXPECT_TRUE(contains(config_error([] { parse_memory("paged"); }), "pageable"));
   EXPECT_TRUE(contains(config_error([] { parse_path("l3"); }), "all_caches"));
 }

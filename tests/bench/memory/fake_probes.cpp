@@ -64,12 +64,12 @@ class FakeProbes final : public DeviceProbes {
     return make("launches", 2.0_us, 3.0_us);
   }
   [[nodiscard]] std::unique_ptr<Probe> copies(const CopySpec& spec) override {
-    if (spec.direction == Direction::within_device && spec.company == Company::bidirectional) {
+    if (spec.direction == Direction::within_device && spec.concurrent == ConcurrentWork::copy) {
       throw Unsupported("no other direction");
     }
-    const double share = spec.company == Company::bidirectional ? 2 : 1;
+    const double share = spec.concurrent == ConcurrentWork::copy ? 2 : 1;
     const Seconds time = 5.0_us + Seconds(share * static_cast<double>(spec.bytes) / 10e9);
-    if (spec.company != Company::solo) return make("copies", time, {});
+    if (spec.concurrent != ConcurrentWork::none) return make("copies", time, {});
     return make("copies", time, time + 4.0_us);
   }
 

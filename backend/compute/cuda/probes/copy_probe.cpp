@@ -138,15 +138,15 @@ CopySpec opposite(CopySpec spec) {
 }
 
 std::unique_ptr<Companion> make_companion(const ProbeContext& context, const CopySpec& spec) {
-  switch (spec.company) {
-    case Company::solo:
+  switch (spec.concurrent) {
+    case ConcurrentWork::none:
       return {};
-    case Company::bidirectional:
+    case ConcurrentWork::copy:
       return make_copy_companion(context, opposite(spec));
-    case Company::kernel:
+    case ConcurrentWork::kernel:
       return make_kernel_companion(context);
   }
-  fail_expectation("company is a Company");
+  fail_expectation("concurrent is a ConcurrentWork");
 }
 
 class CopyProbe final : public Probe {
@@ -188,7 +188,7 @@ class CopyProbe final : public Probe {
   }
 
   /// Throws Unsupported in the first run, which all ranks make together, or never: the environment
-  /// decides whether company is possible.
+  /// decides whether concurrent work is possible.
   [[nodiscard]] Reading run_accompanied() {
     Reading reading;
     try {
@@ -224,7 +224,7 @@ class CopyProbe final : public Probe {
 
 std::unique_ptr<Probe> make_copy_probe(const ProbeContext& context, const CopySpec& spec) {
   EXPECT(spec.bytes >= 1);
-  if (spec.direction == Direction::within_device && spec.company == Company::bidirectional) {
+  if (spec.direction == Direction::within_device && spec.concurrent == ConcurrentWork::copy) {
     throw Unsupported(
         "a copy within the device has no other direction. Copy it alone, or beside a "
         "kernel.");

@@ -426,13 +426,15 @@ TEST_F(Probes, CopyEveryByteInEveryKindOfCompany) {
        {Direction::host_to_device, Direction::device_to_host, Direction::within_device}) {
     for (const HostMemory memory :
          {HostMemory::pageable, HostMemory::pinned, HostMemory::registered}) {
-      for (const Company company : {Company::solo, Company::bidirectional, Company::kernel}) {
-        if (direction == Direction::within_device && company == Company::bidirectional) continue;
+      for (const ConcurrentWork concurrent :
+           {ConcurrentWork::none, ConcurrentWork::copy, ConcurrentWork::kernel}) {
+        if (direction == Direction::within_device && concurrent == ConcurrentWork::copy) continue;
         for (const std::size_t bytes : {std::size_t{1}, 4 * kib + 3, 8 * mib}) {
-          expect_right(
-              *probes().copies(
-                  {.direction = direction, .bytes = bytes, .memory = memory, .company = company}),
-              std::to_string(bytes));
+          expect_right(*probes().copies({.direction = direction,
+                                         .bytes = bytes,
+                                         .memory = memory,
+                                         .concurrent = concurrent}),
+                       std::to_string(bytes));
         }
       }
     }
@@ -443,7 +445,7 @@ TEST_F(Probes, RefuseTheOtherDirectionWithinTheDevice) {
   EXPECT_THROW(static_cast<void>(probes().copies({.direction = Direction::within_device,
                                                   .bytes = 64,
                                                   .memory = HostMemory::pinned,
-                                                  .company = Company::bidirectional})),
+                                                  .concurrent = ConcurrentWork::copy})),
                Unsupported);
 }
 
