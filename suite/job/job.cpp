@@ -118,7 +118,8 @@ JobEnd run_job(const Job& job) {
   end.exit = run_child(job.command, job.defaults, options);
   end.wall =
       Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  if (end.exit.code != 0 && job.leftovers == Job::Leftovers::are_ended) {
+  const bool failed = end.exit.code != 0 || end.exit.timed_out;
+  if (failed && job.leftovers == Job::Leftovers::are_ended) {
     end_processes(job.place, "a command that failed");
   }
   look_for_late_signal(end.exit);

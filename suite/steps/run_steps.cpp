@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/base/interrupt.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/process.hpp"
 #include "core/system/this_command_line.hpp"
 #include "core/text/numbers.hpp"
@@ -55,23 +58,38 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   return command;
 }
 
-/// A sentence on how a step failed.
-std::string failure_text(const SuiteStep& step, const ChildExit& exit) {
+/// Sentences on how a step failed; `log` is empty if its output was shown.
+std::string failure_text(const SuiteStep& step, const ChildExit& exit, const fs::path& log) {
   const std::string how = exit.timed_out
                               ? fmt::format("took longer than its timeout ({}) and was ended",
                                             duration_text(step.timeout_s.value_or(0)))
                               : describe(exit);
-  return fmt::format("step \"{}\" {}. Its command was: {}.", step.name, how, command_text(step));
+  return fmt::format("step \"{}\" {}. Its command was: {}.{}", step.name, how, command_text(step),
+                     log.empty() ? "" : fmt::format(" Its output is in {}.", log.string()));
+}
+
+/// Shows the last lines that a step wrote to its log, from byte `begin` of the log on.
+void show_last_lines(const fs::path& log, std::size_t begin) {
+  constexpr int most = 10;
+  const std::string all = content_of(log);
+  const std::string_view text = std::string_view(all).substr(std::min(begin, all.size()));
+  if (text.empty()) return;
+  std::size_t from = text.size();
+  for (int line = 0; line <= most && from != 0 && from != std::string_view::npos; ++line) {
+    from = text.rfind('\n', from - 1);
+  }
+  fmt::print(stderr, "{}{}", text.substr(from == std::string_view::npos ? 0 : from + 1),
+             text.ends_with('\n') ? "" : "\n");
 }
 
 /// Whether all earlier steps have run.
 enum class Before { whole, in_part };
 
 /// Returns a failure that does not affect other steps: the step crashed or hung, derives results
-/// from missing measurements, or belongs to a suite that keeps going. Throws Error for other
+/// from missing measurements, or belongs to a suite that keeps going. Returns nothing for other
 /// failures, such as bad input, which end the suite. A failed validation may be a finding, and so
 /// are faulty rows of results, since other measurements stay useful.
-StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
+std::optional<StepEnd> end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
   if (exit.timed_out) return StepEnd::failed;
   const ExitCode code = exit_code_of(exit);
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
@@ -84,13 +102,14 @@ StepEnd end_of(const SuiteStep& step, const ChildExit& exit, Before before) {
   if (step.keep_going && code == ExitCode::not_built) return StepEnd::lacking;
   if (step.keep_going || code == ExitCode::wrong_result) return StepEnd::failed;
   if (step.always && before == Before::in_part) return StepEnd::failed;
-  throw Error(code, failure_text(step, exit) +
-                        " Mend it and run the suite again: it goes on with this step.");
+  return std::nullopt;
 }
 
 /// The conditions of one run of a step.
 struct StepCall {
   std::string place;  ///< mark by which its processes are found
+  fs::path log;       ///< file for its output; empty: the streams of this process
+  Job::Leftovers leftovers = Job::Leftovers::stay;
   Begun begun = Begun::no;
   Before before = Before::whole;
   double most_s = unlimited;  ///< remaining time budget for it
@@ -107,7 +126,9 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
     return run_job({.command = command_line(step, call.begun),
                     .place = call.place,
                     .defaults = launcher_settings(),
-                    .timeout_s = call.cuts(step) ? call.most_s : step.timeout_s});
+                    .log = call.log,
+                    .timeout_s = call.cuts(step) ? call.most_s : step.timeout_s,
+                    .leftovers = call.leftovers});
   } catch (const Error& error) {
     const bool is_absent =
         error.code() == ExitCode::bad_input || error.code() == ExitCode::not_built;
@@ -117,26 +138,32 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
   }
 }
 
-/// Runs the step and reports a failure.
+/// Runs the step and reports a failure. Throws Error for one that ends the suite.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
+  const std::size_t logged = content_of(call.log).size();
   const std::optional<JobEnd> job = run_step(step, call);
   if (!job) return StepEnd::lacking;
-  const StepEnd end = end_of(step, job->exit, call.before);
+  const std::optional<StepEnd> end = end_of(step, job->exit, call.before);
   if (job->exit.timed_out && call.cuts(step)) {
     fmt::print(stderr, "dlscale: step \"{}\" was ended, since the time budget is spent\n",
                step.name);
     return StepEnd::out_of_time;
   }
+  if (end != StepEnd::done) show_last_lines(call.log, logged);
+  const std::string failure = failure_text(step, job->exit, call.log);
+  if (!end) {
+    throw Error(exit_code_of(job->exit),
+                failure + " Mend it and run the suite again: it goes on with this step.");
+  }
   if (end == StepEnd::failed) {
-    fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n",
-               failure_text(step, job->exit));
+    fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n", failure);
   }
   if (end == StepEnd::lacking) {
     fmt::print(stderr,
                "dlscale: step \"{}\" is left out: this machine or build lacks what it needs\n",
                step.name);
   }
-  return end;
+  return *end;
 }
 
 std::string names_of(const std::vector<const SuiteStep*>& steps) {
@@ -245,6 +272,10 @@ StepEnd Steps::carry_out_next(std::size_t index, double room) {
     progress_.mark_begun(step);
   }
   progress_.lock();  // before the first step's mark there was nothing to take
+  if (progress_.is_locked()) call.leftovers = Job::Leftovers::are_ended;
+  if (!step.always) call.log = progress_.log(step);
+  std::error_code absent;
+  if (call.begun == Begun::no) fs::remove(call.log, absent);
   const auto start = Clock::now();
   const StepEnd end = suite::carry_out(step, call);
   if (end == StepEnd::done) {

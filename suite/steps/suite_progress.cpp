@@ -158,6 +158,13 @@ std::string SuiteProgress::place(const SuiteStep& step) const {
   return place_of(folder_, file(step).filename().string());
 }
 
+fs::path SuiteProgress::log(const SuiteStep& step) const {
+  const fs::path folder = folder_.parent_path() / "logs";
+  std::error_code exists;
+  fs::create_directory(folder, exists);
+  return folder / file(step).filename().concat(".log");
+}
+
 void SuiteProgress::lock() {
   std::error_code absent;
   if (lock_ || !fs::is_directory(folder_, absent)) return;

@@ -48,10 +48,14 @@ class SuiteProgress {
 
   /// The place of the step's processes (Job::place).
   [[nodiscard]] std::string place(const SuiteStep& step) const;
+  /// The file for the output of the step, below <out>/logs, whose folder is made.
+  [[nodiscard]] std::filesystem::path log(const SuiteStep& step) const;
   /// Locks the folder of the marks for this process, and ends the step of an earlier one that was
   /// killed. If another dlscale holds it, or the file system has no locks, it ends nothing; outputs
   /// of steps are locked file by file. Without marks no step was begun, so it does nothing.
   void lock();
+  /// Whether lock() succeeded, so that processes of steps there are of this call.
+  [[nodiscard]] bool is_locked() const { return static_cast<bool>(lock_); }
 
  private:
   [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;

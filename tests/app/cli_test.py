@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, as_text, main, run
+from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, as_text, main, run, start
 
 
 P40_FLOPS = 11.76e12  # f32, configs/clusters/p40x16.yaml
@@ -32,6 +32,12 @@ class Cli(ProgramTest):
         self.assertEqual(run("predict", "--version").returncode, 2)
         self.assert_refused(run("--vrsion"), 2, "--vrsion is not an option of dlscale. Did you mean --version?")
         self.assertEqual(run("--vrsion").stdout, "")
+
+    def test_an_error_spells_a_file_as_it_was_typed_even_if_an_option_has_its_name(self):
+        (self.folder / "rounds").write_text("notes")
+        gate = start("gate", "--base", "true", "--new", "true", "--rounds", 12, "-o", "rounds", cwd=self.folder)
+        self.assertIn("dlscale: rounds is a file, and rounds need a folder.", gate.communicate(timeout=60)[1])
+        self.assertEqual(gate.returncode, 2)
 
     def test_info_says_where_choices_of_plans_are_kept(self):
         for value, said in [("/somewhere/plans", "kept in /somewhere/plans"), ("off", "not kept")]:
@@ -448,7 +454,7 @@ steps:
         unset = dict.fromkeys(["OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_hwloc_base_binding_policy"])
         result = run("run", suite, "-o", self.folder / "out", "--workers", 1, variables=unset)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count("compute backends"), ranks)
+        self.assertEqual((self.folder / "out/logs/many.log").read_text().count("compute backends"), ranks)
 
     def test_calibrate_fits_the_conditions_asked_for(self):
         results = []

@@ -197,6 +197,27 @@ class StepsTrouble(ProgramTest):
         begun, _ = self.carry_out(suite, 4)
         self.assertEqual(begun, ["lacks", "second", "bad", "report"], "what failed before comes last")
 
+    def test_what_a_failed_step_left_running_is_ended_before_the_next(self):
+        left, seen = self.folder / "left", self.folder / "seen"
+        suite = self.keep_going(("crash", f"sh -c 'setsid sleep 300 & echo $! > {left}; exit 9'", {}),
+                                ("next", f"sh -c 'cat /proc/$(cat {left})/environ > {seen} || true'", {}))
+        _, said = self.carry_out(suite, 4)
+        self.assertIn("ending 1 process of a command that failed", said)
+        self.assertEqual(seen.read_bytes(), b"", "gone, or not yet waited for")
+
+    def test_a_step_writes_to_its_log_and_shows_the_last_lines_where_it_fails(self):
+        suite = self.keep_going(("talks", "sh -c 'seq 100; echo aside >&2'", {}), ("fails", "sh -c 'seq 100; echo why >&2; exit 2'", {}),
+                                ("answer", "sh -c 'echo the answer'", {"always": True}))
+        for call in (1, 2):  # the second time what failed goes on with its log
+            result = run("run", suite, "-o", self.out)
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertEqual(result.stdout, "the answer\n")
+            lines = [line for line in result.stderr.splitlines() if not line.startswith(("[", "dlscale: "))]
+            self.assertEqual(lines, [*map(str, range(92, 101)), "why"])
+            self.assertIn(f"Its output is in {self.out}/logs/fails.log.", result.stderr)
+            self.assertEqual((self.out / "logs/fails.log").read_text().count("why\n"), call)
+        self.assertEqual((self.out / "logs/talks.log").read_text().splitlines()[-2:], ["100", "aside"])
+
     def test_a_suite_of_which_nothing_can_be_done_here_says_so(self):
         suite = self.keep_going(("absent", "bench gemm --backend reference", {"ranks": 1}), ("lacks", "sh -c 'exit 6'", {}), self.report())
         text = suite.read_text().replace('"command": "bench gemm --backend reference"', '"program": "no_such_program"')
