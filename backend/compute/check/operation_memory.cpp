@@ -1,18 +1,16 @@
 #include "backend/compute/check/operation_memory.hpp"
 
-#include <algorithm>
-
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend {
 
 OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spec,
-                                 const Operation& operation, const WorkingBytes& least)
+                                 const Operation& operation)
     : device_(&device),
       output_(allocate(operation.output())),
       output_gradient_(allocate(operation.output())),
-      state_(allocate(std::max(operation.state_bytes(), least.state))),
-      scratch_(allocate(std::max(operation.scratch_bytes(), least.scratch))),
+      state_(allocate(operation.state_bytes())),
+      scratch_(allocate(operation.scratch_bytes())),
       kept_(operation.kept_bytes() > 0 ? allocate(operation.kept_bytes()) : nullptr),
       labels_(static_cast<std::size_t>(spec.batch)) {
   for (const TensorDesc& input : spec.inputs) inputs_.push_back(allocate(input));

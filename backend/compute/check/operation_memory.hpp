@@ -5,19 +5,11 @@
 
 namespace dlscale::backend {
 
-/// Bytes of state and scratch that an operation needs beside its tensors.
-struct WorkingBytes {
-  std::size_t state = 0;
-  std::size_t scratch = 0;
-};
-
-/// All the memory that one operation works on, zeroed. It serves checks and measurements of a
-/// single operation, or of several that do the same layer. `device` must outlive it.
+/// All the memory that one operation works on, zeroed, for checks and measurements of a single
+/// operation. `device` must outlive it.
 class OperationMemory {
  public:
-  /// `least` is the memory that another operation of the layer needs, if it is to share this one.
-  OperationMemory(ComputeDevice& device, const OperationSpec& spec, const Operation& operation,
-                  const WorkingBytes& least = {});
+  OperationMemory(ComputeDevice& device, const OperationSpec& spec, const Operation& operation);
 
   [[nodiscard]] const std::vector<Tensor>& inputs() const { return inputs_; }
   [[nodiscard]] const Tensor& output() const { return output_; }

@@ -4,14 +4,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "backend/compute/cuda/algorithms.hpp"
 #include "backend/compute/cuda/copier.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/cudnn_layers/layer_choice.hpp"
 #include "backend/compute/cuda/gemm/product_tuning.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/relayout.hpp"
@@ -84,7 +82,7 @@ class CudaDevice final : public ComputeDevice {
   CudaDevice(std::string_view name, const Situation& situation, Order order)
       : name_(name),
         situation_(situation),
-        context_{.opened = this, .device = situation.place, .order = order, .choices = &choices_} {
+        context_{.device = situation.place, .order = order, .choices = &choices_} {
     check(cudaGetDeviceProperties(&context_.properties, context_.device), "cudaGetDeviceProperties",
           fmt::format("GPU {}", context_.device));
     open_libraries();
@@ -174,17 +172,13 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     expect_can_do(spec);
     return in_device_order(context_, spec, [&](const OperationSpec& inner) {
-      return make_fastest(context_, inner, [&] { return make_own(inner); });
+      return std::visit(Maker{context_, inner}, inner.layer.kind);
     });
   }
 
   [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
     expect_can_do(spec);
     std::vector<Algorithm> all = cuda::algorithms(context_, spec, pass);
-    const OperationSpec inner = in_order(spec, context_.order);
-    std::ranges::move(
-        layer_algorithms(context_, inner, pass, [this, inner] { return make_own(inner); }),
-        std::back_inserter(all));
     for (Algorithm& each : all) {
       each.create = [this, spec, create = std::move(each.create)] {
         select_device(context_.device);
@@ -305,11 +299,6 @@ class CudaDevice final : public ComputeDevice {
     std::map<std::string, std::string> all = CudaDevice::libraries();
     all.merge(conditions_of_program());
     return all;
-  }
-
-  /// Makes the kinds that have kernels of ours by them, and the rest by libraries.
-  [[nodiscard]] std::unique_ptr<Operation> make_own(const OperationSpec& spec) const {
-    return std::visit(Maker{context_, spec}, spec.layer.kind);
   }
 
   void expect_can_do(const OperationSpec& spec) const {

@@ -125,6 +125,12 @@ class Relayout final : public Operation {
   std::vector<Tensor> input_gradients_;
 };
 
+/// The spec with all inputs in `order`.
+OperationSpec in_order(OperationSpec spec, Order order) {
+  for (TensorDesc& input : spec.inputs) input = tensor_desc(input.dims, input.dtype, order);
+  return spec;
+}
+
 }  // namespace
 
 bool reads_inputs(const LayerKind& kind, Pass pass) {
@@ -134,11 +140,6 @@ bool reads_inputs(const LayerKind& kind, Pass pass) {
                       std::holds_alternative<Concat>(kind) || std::holds_alternative<Sum>(kind) ||
                       std::holds_alternative<Dropout>(kind);
   return !linear;
-}
-
-OperationSpec in_order(OperationSpec spec, Order order) {
-  for (TensorDesc& input : spec.inputs) input = tensor_desc(input.dims, input.dtype, order);
-  return spec;
 }
 
 std::unique_ptr<Operation> in_device_order(

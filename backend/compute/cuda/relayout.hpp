@@ -10,9 +10,6 @@ namespace dlscale::backend::cuda {
 /// Whether the pass of a layer needs the values of its inputs.
 bool reads_inputs(const LayerKind& kind, Pass pass);
 
-/// The spec with all inputs in `order`.
-OperationSpec in_order(OperationSpec spec, Order order);
-
 /// Makes an operation by `make` for a spec whose inputs all have the order of `context`. As part of
 /// its passes it reorders inputs and input gradients of the other order before and after. It runs
 /// on the device of `context`, whatever thread runs it; `context` must outlive it. Throws

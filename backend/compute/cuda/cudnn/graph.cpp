@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "backend/compute/cuda/runtime/layout.hpp"
@@ -183,9 +182,9 @@ class GraphBuilder {
   std::vector<Descriptor>& parts_;
 };
 
-Descriptor put_together(const Target& target, const std::vector<Descriptor>& parts,
-                        std::span<const std::size_t> operations) {
-  EXPECT(!operations.empty());
+Descriptor make_operation_graph(const Target& target, const ConvolutionProblem& problem,
+                                const GraphForm& form, std::vector<Descriptor>& parts) {
+  const std::vector<std::size_t> operations = GraphBuilder(problem, form, parts).build();
   std::vector<cudnnBackendDescriptor_t> raw;
   raw.reserve(operations.size());
   for (const std::size_t part : operations) raw.push_back(parts[part].get());
@@ -194,12 +193,6 @@ Descriptor put_together(const Target& target, const std::vector<Descriptor>& par
   graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, raw);
   graph.finalize();
   return graph;
-}
-
-Descriptor make_operation_graph(const Target& target, const ConvolutionProblem& problem,
-                                const GraphForm& form, std::vector<Descriptor>& parts) {
-  GraphBuilder builder(problem, form, parts);
-  return put_together(target, parts, builder.build());
 }
 
 }  // namespace
@@ -237,12 +230,6 @@ Graph::Graph(const Target& target, const ConvolutionProblem& problem, const Grap
     : target_(target),
       form_(form),
       operation_graph_(make_operation_graph(target, problem, form, parts_)) {}
-
-Graph::Graph(const Target& target, std::vector<Descriptor> parts,
-             std::span<const std::size_t> operations)
-    : target_(target),
-      parts_(std::move(parts)),
-      operation_graph_(put_together(target_, parts_, operations)) {}
 
 std::int64_t Graph::engine_count() const {
   return operation_graph_.get<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);

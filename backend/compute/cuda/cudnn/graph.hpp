@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,17 +34,6 @@ enum class TensorId : std::int64_t {
   bias,
   sum,
   biased,
-  // Tensors of layers other than convolutions.
-  input_gradient = 100,
-  output_gradient,
-  places,  ///< positions of the largest elements of windows
-  scale,
-  shift,
-  scale_gradient,
-  shift_gradient,
-  mean,
-  inverse_deviation,
-  epsilon,
 };
 
 /// Operations fused into a convolution's graph.
@@ -69,19 +57,14 @@ struct GraphForm {
 /// Suffix that distinguishes forms of a pass: " fused-bias", " fused-relu", " low-gradient".
 std::string words_of(const GraphForm& form);
 
-/// A finalized operation graph of cuDNN.
+/// A finalized operation graph of cuDNN: a convolution with what is fused to it.
 class Graph {
  public:
   /// Throws Unsupported or LibraryError.
   Graph(const Target& target, const ConvolutionProblem& problem, const GraphForm& form);
-  /// A graph of layers other than convolutions, from finalized descriptors and the indices of the
-  /// operations among them. Throws the same errors.
-  Graph(const Target& target, std::vector<Descriptor> parts,
-        std::span<const std::size_t> operations);
 
   [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] const Descriptor& descriptor() const { return operation_graph_; }
-  /// Form of a convolution's graph; meaningless for other graphs.
   [[nodiscard]] const GraphForm& form() const { return form_; }
   /// Number of engines that cuDNN has for graphs of this kind; few support a given one.
   [[nodiscard]] std::int64_t engine_count() const;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backend/compute/cuda/cudnn/convolution_extras.hpp"
@@ -33,11 +35,28 @@ std::span<const std::string_view> names_of(Pass pass) {
   return backward_filter_names;
 }
 
+using LegacyTensor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using FilterDescriptor = Owner<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using GeometryDescriptor = Owner<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
+int legacy_size(std::int64_t size) {
+  EXPECT(size <= std::numeric_limits<int>::max());
+  return static_cast<int>(size);
+}
+
+cudnnTensorFormat_t legacy_format(Order order) {
+  return order == Order::nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+}
+
 LegacyTensor tensor(const Dims& dims, const ConvolutionProblem& problem) {
-  return make_legacy_tensor(dims, problem.dtype, problem.order, problem.what);
+  cudnnTensorDescriptor_t raw = nullptr;
+  check(cudnnCreateTensorDescriptor(&raw), "cudnnCreateTensorDescriptor", problem.what);
+  LegacyTensor made(raw);
+  check(cudnnSetTensor4dDescriptor(raw, legacy_format(problem.order), data_type(problem.dtype),
+                                   legacy_size(dims[0]), legacy_size(dims[1]), legacy_size(dims[2]),
+                                   legacy_size(dims[3])),
+        "cudnnSetTensor4dDescriptor", problem.what);
+  return made;
 }
 
 FilterDescriptor filter(const ConvolutionProblem& problem) {
@@ -184,27 +203,6 @@ class LegacyPass final : public ConvolutionPass {
 };
 
 }  // namespace
-
-int legacy_size(std::int64_t size) {
-  EXPECT(size <= std::numeric_limits<int>::max());
-  return static_cast<int>(size);
-}
-
-cudnnTensorFormat_t legacy_format(Order order) {
-  return order == Order::nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-}
-
-LegacyTensor make_legacy_tensor(const Dims& dims, DType dtype, Order order,
-                                const std::string& what) {
-  cudnnTensorDescriptor_t raw = nullptr;
-  check(cudnnCreateTensorDescriptor(&raw), "cudnnCreateTensorDescriptor", what);
-  LegacyTensor made(raw);
-  check(
-      cudnnSetTensor4dDescriptor(raw, legacy_format(order), data_type(dtype), legacy_size(dims[0]),
-                                 legacy_size(dims[1]), legacy_size(dims[2]), legacy_size(dims[3])),
-      "cudnnSetTensor4dDescriptor", what);
-  return made;
-}
 
 int legacy_algorithm_count(Pass pass) {
   return static_cast<int>(names_of(pass).size());

@@ -14,7 +14,6 @@ class Choices;
 
 /// State that the operations of an open device share. They enqueue on `stream` and never wait.
 struct Context {
-  ComputeDevice* opened = nullptr;  ///< the device itself; null where none is open
   int device = 0;
   Order order = Order::nhwc;
   cudaStream_t stream = nullptr;

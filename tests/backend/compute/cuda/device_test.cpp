@@ -194,29 +194,6 @@ TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
   }
 }
 
-/// Layers that our own kernels or cuDNN can run.
-std::vector<Layer> layers_of_either() {
-  return {make_layer(Pooling{.kernel_h = 3, .kernel_w = 3, .stride = 2}, {{32, 9, 9}}),
-          make_layer(Relu{}, {{32, 9, 9}}), make_layer(BatchNorm{}, {{32, 9, 9}}),
-          make_layer(Lrn{}, {{32, 9, 9}}), make_layer(SoftmaxCrossEntropy{}, {{32, 1, 1}})};
-}
-
-TEST_P(CudaDevice, ChoosesAmongTheWaysThatItNames) {
-  for (const Layer& layer : layers_of_either()) {
-    const OperationSpec spec = chained_spec(*device, layer, 4, DType::bf16);
-    for (const Pass pass : {Pass::forward, Pass::backward_data}) {
-      const std::string chosen = device->create(spec)->implementation(pass);
-      EXPECT_TRUE(chosen.starts_with("own:") || chosen.find("cudnn") != std::string::npos)
-          << chosen;
-      const auto ways = device->algorithms(spec, pass);
-      ASSERT_GE(ways.size(), 2U) << kind_name(layer.kind);
-      EXPECT_EQ(ways.front().name, "own");
-      EXPECT_THAT(ways.front().create()->implementation(pass), HasSubstr("own:"));
-    }
-    EXPECT_TRUE(device->algorithms(spec, Pass::backward_filter).empty());
-  }
-}
-
 /// In 16 bits several elements of a window are often the largest; training depends on whose the
 /// gradient is.
 TEST_P(CudaDevice, GivesTheGradientOfAMaximumToTheFirstOfEqualElements) {
@@ -228,15 +205,6 @@ TEST_P(CudaDevice, GivesTheGradientOfAMaximumToTheFirstOfEqualElements) {
       const OperationSpec spec = chained_spec(*device, layer, 3, dtype);
       EXPECT_EQ(gradient_of_equal_elements(*device, spec), expected) << dtype_name(dtype);
     }
-  }
-}
-
-TEST_P(CudaDevice, RunsBothPassesOfALayerByTheSameLibrary) {
-  for (const Layer& layer : layers_of_either()) {
-    if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) continue;  // our kernels in both
-    const auto operation = device->create(chained_spec(*device, layer, 4, DType::f32));
-    EXPECT_EQ(operation->implementation(Pass::forward).find("own:"),
-              operation->implementation(Pass::backward_data).find("own:"));
   }
 }
 

@@ -1,9 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -12,14 +9,10 @@
 
 #include "backend/compute/check/check.hpp"
 #include "backend/compute/check/operation_memory.hpp"
-#include "backend/compute/cuda/cudnn_layers/pooling_ties.hpp"
-#include "backend/compute/cuda/cudnn_layers/softmax_loss.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/base/error.hpp"
 #include "tests/backend/compute/cuda/equal_elements.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
-#include "tests/backend/compute/cuda/loop_launcher.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 namespace dlscale::backend::cuda {
@@ -243,207 +236,6 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, OwnOperations,
                                           testing::ValuesIn(all_dtypes),
                                           testing::Values(Order::nchw, Order::nhwc)),
                          parameter_name);
-
-/// Max tied_poolings that give the gradient of equal elements away otherwise, run by loops on the
-/// host.
-
-/// The places that get the gradient, among those of the largest elements of a window, in order.
-using Rule = std::function<std::vector<std::int64_t>(const std::vector<std::int64_t>& largest)>;
-
-/// A max pooling of plain f32 tensors whose backward pass follows a rule.
-class RuledPooling final : public Operation {
- public:
-  RuledPooling(std::unique_ptr<Operation> honest, const OperationSpec& spec, Rule rule)
-      : honest_(std::move(honest)),
-        kind_(std::get<Pooling>(spec.layer.kind)),
-        input_(spec.inputs.front().dims),
-        rule_(std::move(rule)) {}
-
-  [[nodiscard]] const TensorDesc& output() const override { return honest_->output(); }
-  [[nodiscard]] const std::vector<Parameter>& parameters() const override {
-    return honest_->parameters();
-  }
-  [[nodiscard]] std::size_t state_bytes() const override { return honest_->state_bytes(); }
-  [[nodiscard]] std::size_t scratch_bytes() const override { return honest_->scratch_bytes(); }
-  [[nodiscard]] bool has(Pass pass) const override { return honest_->has(pass); }
-  [[nodiscard]] std::string implementation(Pass /*pass*/) const override { return "ruled"; }
-
-  void run(Pass pass, const Operands& operands) override {
-    if (pass == Pass::forward) return honest_->run(pass, operands);
-    const float* x = operands.inputs[0].as<float>();
-    const float* dy = operands.output_gradient.as<float>();
-    float* dx = operands.input_gradients[0].as<float>();
-    std::fill_n(dx, input_[0] * input_[1] * input_[2] * input_[3], 0.0F);
-    const auto& [images, channels, rows, columns] = honest_->output().dims;
-    for (std::int64_t plane = 0; plane < images * channels; ++plane) {
-      for (std::int64_t p = 0; p < rows; ++p) {
-        for (std::int64_t q = 0; q < columns; ++q) {
-          const float gradient = dy[(plane * rows + p) * columns + q];
-          for (const std::int64_t place : rule_(largest(x, plane, p, q))) dx[place] += gradient;
-        }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] std::vector<std::int64_t> largest(const float* x, std::int64_t plane,
-                                                  std::int64_t p, std::int64_t q) const {
-    std::vector<std::int64_t> places;
-    for (std::int64_t r = 0; r < kind_.kernel_h; ++r) {
-      for (std::int64_t s = 0; s < kind_.kernel_w; ++s) {
-        const std::int64_t h = p * kind_.stride - kind_.pad + r;
-        const std::int64_t w = q * kind_.stride - kind_.pad + s;
-        if (h < 0 || h >= input_[2] || w < 0 || w >= input_[3]) continue;
-        const std::int64_t place = (plane * input_[2] + h) * input_[3] + w;
-        if (!places.empty() && x[place] > x[places[0]]) places.clear();
-        if (places.empty() || x[place] == x[places[0]]) places.push_back(place);
-      }
-    }
-    return places;
-  }
-
-  std::unique_ptr<Operation> honest_;
-  Pooling kind_;
-  Dims input_;
-  Rule rule_;
-};
-
-/// The error for a rule; empty if there is none.
-std::string words_for(const Rule& rule, const Pooling& kind) {
-  const auto device = family<ComputeBackend>().find("reference")->open({});
-  const OperationSpec spec = plain_spec(*device, make_layer(kind, {{3, 11, 8}}), 2, DType::f32);
-  const auto own = device->create(spec);
-  RuledPooling other(device->create(spec), spec, rule);
-  try {
-    expect_same_ties(*device, spec, *own, other);
-  } catch (const Unsupported& refusal) {
-    return refusal.what();
-  }
-  return "";
-}
-
-const std::vector<Pooling> tied_poolings{
-    {.kernel_h = 3, .kernel_w = 3, .stride = 2, .pad = 1},
-    {.kernel_h = 2, .kernel_w = 2, .stride = 2},
-    {.kernel_h = 3, .kernel_w = 2, .stride = 1},
-};
-
-TEST(PoolingTies, GiveTheGradientToTheFirst) {
-  for (const Pooling& kind : tied_poolings) {
-    const auto first = [](const std::vector<std::int64_t>& largest) {
-      return std::vector{largest.front()};
-    };
-    EXPECT_EQ(words_for(first, kind), "");
-  }
-}
-
-TEST(PoolingTies, ThatGiveItElsewhereAreRefused) {
-  for (const Pooling& kind : tied_poolings) {
-    const auto last = [](const std::vector<std::int64_t>& largest) {
-      return std::vector{largest.back()};
-    };
-    EXPECT_NE(words_for(last, kind).find("ruled gives the gradient to another one"),
-              std::string::npos);
-    const auto all = [](const std::vector<std::int64_t>& largest) { return largest; };
-    EXPECT_NE(words_for(all, kind).find("ruled gives the gradient to several of them"),
-              std::string::npos);
-  }
-}
-
-/// Equal elements do not explain it, so the test must not accept it as such a case.
-TEST(PoolingTies, ExcuseNoWrongGradient) {
-  const auto beside = [](const std::vector<std::int64_t>& largest) {
-    return std::vector{std::max<std::int64_t>(0, largest.front() - 1)};
-  };
-  const auto none = [](const std::vector<std::int64_t>& /*largest*/) {
-    return std::vector<std::int64_t>{};
-  };
-  for (const Pooling& kind : tied_poolings) {
-    EXPECT_EQ(words_for(beside, kind), "");
-    EXPECT_EQ(words_for(none, kind), "");
-  }
-}
-
-/// Our kernels around a library's softmax, run by loops on the host, against the reference.
-
-/// In place of the library's.
-struct PlainLogSoftmax {
-  [[nodiscard]] static std::string name() { return "plain"; }
-
-  void operator()(const Tensor& x, float* logarithms) const {
-    const auto [images, classes, height, width] = x.desc.dims;
-    with_element(x.desc.dtype, [&]<class T>(T) {
-      for (std::int64_t i = 0; i < x.desc.elements(); ++i) {
-        logarithms[i] = to_float(x.as<const T>()[i]);
-      }
-    });
-    for (std::int64_t n = 0; n < images; ++n) normalise(logarithms + n * classes, classes);
-  }
-
-  static void normalise(float* row, std::int64_t classes) {
-    const float largest = *std::max_element(row, row + classes);
-    double sum = 0;
-    for (std::int64_t c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - double{largest});
-    for (std::int64_t c = 0; c < classes; ++c) {
-      row[c] = static_cast<float>(double{row[c]} - double{largest} - std::log(sum));
-    }
-  }
-};
-
-OperationSpec loss_spec(const SoftmaxCrossEntropy& kind, int classes, int batch, DType dtype,
-                        Order order) {
-  return {make_layer(kind, {{classes, 1, 1}}),
-          batch,
-          dtype,
-          {tensor_desc({batch, classes, 1, 1}, dtype, order)}};
-}
-
-double loss_tolerance(DType dtype) {
-  constexpr double of_sums = 4e-6;
-  if (dtype == DType::bf16) return 0x1p-8 + of_sums;
-  return dtype == DType::f16 ? 0x1p-11 + of_sums : of_sums;
-}
-
-TEST(SoftmaxLoss, GivesTheAnswersOfReference) {
-  const auto reference = family<ComputeBackend>().find("reference")->open({});
-  for (const Order order : {Order::nchw, Order::nhwc}) {
-    const auto device = make_loop_device(order);
-    for (const DType dtype : all_dtypes) {
-      for (const int classes : {1, 10, 1000}) {
-        const SoftmaxCrossEntropy kind{.loss_weight = 0.3};
-        const OperationSpec spec = loss_spec(kind, classes, 5, dtype, order);
-        SoftmaxLossOperation<LoopLauncher, PlainLogSoftmax> operation({}, {}, spec, order, kind);
-        for (const Pass pass : {Pass::forward, Pass::backward_data}) {
-          const OperationCheck check =
-              check_operation(*device, *reference, spec, operation, pass, 1);
-          EXPECT_LE(check.max_relative_error, loss_tolerance(dtype))
-              << check.worst << " of " << classes << " classes in " << dtype_name(dtype);
-        }
-      }
-    }
-  }
-}
-
-TEST(SoftmaxLoss, SaysWhatRuns) {
-  const SoftmaxCrossEntropy kind;
-  const OperationSpec spec = loss_spec(kind, 10, 2, DType::f32, Order::nhwc);
-  const SoftmaxLossOperation<LoopLauncher, PlainLogSoftmax> operation({}, {}, spec, Order::nhwc,
-                                                                      kind);
-  EXPECT_EQ(operation.implementation(Pass::forward), "plain+own:loss");
-  EXPECT_EQ(operation.implementation(Pass::backward_data), "own:loss_gradient");
-  EXPECT_FALSE(operation.has(Pass::backward_filter));
-}
-
-TEST(SoftmaxLoss, ShowsALabelThatIsNoClass) {
-  const std::vector<float> logarithms{-1, -2, -3, -4};
-  const std::vector<std::int32_t> labels{2, -1};
-  std::vector<float> losses(2);
-  const PickedLoss code{logarithms.data(), labels.data(), losses.data(), 2};
-  code(0);
-  code(1);
-  EXPECT_TRUE(std::isnan(losses[0]));
-  EXPECT_TRUE(std::isnan(losses[1]));
-}
 
 }  // namespace
 }  // namespace dlscale::backend::cuda
