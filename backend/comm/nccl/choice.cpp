@@ -3,13 +3,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "backend/comm/nccl/call.hpp"
-#include "backend/comm/nccl/collectives.hpp"
-#include "backend/comm/nccl/communicator.hpp"
 #include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/link.hpp"
 #include "backend/comm/nccl/profile.hpp"
@@ -24,9 +23,16 @@ std::string text_of(const std::array<char, N>& text) {
   return text.data();
 }
 
-bool has_no_estimate(Collective collective) {
-  return collective == Collective::all_to_all || collective == Collective::send ||
-         collective == Collective::receive || collective == Collective::send_receive;
+struct FreeOnGpu {
+  void operator()(std::byte* memory) const noexcept { static_cast<void>(cudaFree(memory)); }
+};
+
+/// Memory whose address a simulated operation gets.
+std::unique_ptr<std::byte[], FreeOnGpu> allocate(int device) {
+  use_device(device);
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, 256), "cudaMalloc", "an estimate of NCCL");
+  return std::unique_ptr<std::byte[], FreeOnGpu>(static_cast<std::byte*>(memory));
 }
 
 }  // namespace
@@ -52,12 +58,12 @@ std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchan
 }
 
 Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange) {
-  if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) return {};
+  if (end.size == 1 || exchange.collective == Collective::all_to_all || exchange.count == 0) return {};
   LinkId id{};
-  std::optional<GpuMemory> pretence;  // an address for a simulated operation
+  std::unique_ptr<std::byte[], FreeOnGpu> memory;
   // Steps that may fail on one rank come before the link, in which the others would wait.
   std::string obstacle = obstacle_on_any(over, [&] {
-    pretence.emplace(end.device, 256);
+    memory = allocate(end.device);
     if (over.rank() == 0) id = new_link_id(0);
   });
   if (!obstacle.empty()) return {.unknown = std::move(obstacle)};
@@ -65,7 +71,7 @@ Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange
   float microseconds = 0;
   obstacle = obstacle_on_any(over, [&] {
     Link link(end, id);
-    microseconds = simulate(link, exchange, pretence->data(), pretence->data());
+    microseconds = simulate(link, exchange, memory.get(), memory.get());
   });
   if (!obstacle.empty()) return {.unknown = std::move(obstacle)};
   if (!std::isfinite(microseconds) || microseconds < 0) return {};

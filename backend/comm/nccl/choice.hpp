@@ -15,10 +15,10 @@ struct LinkEnd;
 
 /// NCCL's implementation of an operation.
 struct Choice {
-  std::string algorithm;  ///< "RING", "TREE", "NVLS", …; empty for sends and receives
-  std::string protocol;   ///< "LL", "LL128", "SIMPLE"; empty for sends and receives
+  std::string algorithm;  ///< "RING", "TREE", "NVLS", …; empty for all_to_all
+  std::string protocol;   ///< "LL", "LL128", "SIMPLE"; empty for all_to_all
   int channels = 0;
-  int warps = 0;  ///< in each channel's block; 0 for sends and receives
+  int warps = 0;  ///< in each channel's block; 0 for all_to_all
 };
 
 /// "RING, LL128, 24 channels".
@@ -36,7 +36,7 @@ struct Expectation {
 
 /// The time that NCCL expects for the operation (ncclGroupSimulateEnd: the cost model of
 /// src/graph/tuning.cc) on links like that of `end`. The time is missing for a single rank and for
-/// sends and receives, which NCCL does not model. Collective for the ranks of `over`; takes as long
+/// all_to_all, whose sends and receives NCCL does not model. Collective for the ranks of `over`; takes as long
 /// as making a link. Each estimate makes its own link, because NCCL leaves the simulated operation
 /// in the link's plans. NCCL would run it with the next real operation, or mix it with the next
 /// simulated one. A failure or signal on one rank does not keep the others from the next calls: all

@@ -31,9 +31,8 @@ class OnLink : public PreparedCollective {
   void start() override {
     link_->enter();
     // On its root, NCCL reads the source of a broadcast; the call has only one side.
-    const bool broadcasts = call_.collective == backend::Collective::broadcast;
-    enqueue(*link_, exchange_, broadcasts ? call_.to.data() : call_.from.data(), call_.to.data(),
-            link_->stream());
+    const bool broadcasts = call_.collective == Collective::broadcast;
+    enqueue(*link_, exchange_, broadcasts ? call_.to.data() : call_.from.data(), call_.to.data());
     link_->wait();
   }
   void wait() override {}
@@ -57,8 +56,7 @@ std::unique_ptr<PreparedCollective> prepare_on(Link& link, const CollectiveCall&
   return std::make_unique<OnLink>(link, call);
 }
 
-}  // namespace
-
+/// Id of a link between the ranks of `over`, drawn by its rank 0. Collective.
 LinkId agree_on_link(Communicator& over) {
   LinkId id{};
   const std::string obstacle = obstacle_on_any(over, [&] {
@@ -71,6 +69,8 @@ LinkId agree_on_link(Communicator& over) {
   over.broadcast(id, 0);
   return id;
 }
+
+}  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host, int device)
     : host_(std::move(host)),

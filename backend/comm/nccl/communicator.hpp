@@ -63,7 +63,4 @@ class NcclCommunicator : public Communicator {
   Link link_;
 };
 
-/// Id of a link between the ranks of `over`, drawn by its rank 0. Collective.
-LinkId agree_on_link(Communicator& over);
-
 }  // namespace dlscale::backend::gpu_comm

@@ -7,87 +7,25 @@
 namespace dlscale::backend::gpu_comm {
 namespace {
 
-ncclDataType_t nccl_element(Element element) {
+ncclDataType_t nccl_element(ElementType element) {
   static constexpr std::array types{ncclFloat32, ncclFloat64, ncclBfloat16, ncclFloat16,
                                     ncclInt32,   ncclInt64,   ncclUint8};
-  static_assert(types.size() == elements.size());
+  static_assert(types.size() == element_types.size());
   return types.at(static_cast<std::size_t>(element));
 }
 
-ncclRedOp_t nccl_operator(Operator op) {
-  static constexpr std::array ops{ncclSum, ncclMax, ncclMin, ncclAvg};
-  static_assert(ops.size() == operators.size());
-  return ops.at(static_cast<std::size_t>(op));
-}
-
-/// Arguments of one exchange, in NCCL's terms.
-struct Call {
-  Link& link;
-  const Exchange& exchange;
-  const std::byte* from;
-  std::byte* to;
-  cudaStream_t stream;
-  ncclDataType_t type = nccl_element(exchange.element);
-  ncclRedOp_t op = nccl_operator(exchange.op);
-};
-
-void send(const Call& call, std::size_t offset, Rank peer) {
-  call.link.check(ncclSend(call.from + offset, call.exchange.count, call.type, peer,
-                           call.link.get(), call.stream),
-                  "ncclSend");
-}
-
-void receive(const Call& call, std::size_t offset, Rank peer) {
-  call.link.check(ncclRecv(call.to + offset, call.exchange.count, call.type, peer, call.link.get(),
-                           call.stream),
-                  "ncclRecv");
-}
-
-void all_reduce(const Call& call) {
-  call.link.check(ncclAllReduce(call.from, call.to, call.exchange.count, call.type, call.op,
-                                call.link.get(), call.stream),
-                  "ncclAllReduce");
-}
-
-void reduce(const Call& call) {
-  call.link.check(ncclReduce(call.from, call.to, call.exchange.count, call.type, call.op,
-                             call.exchange.peer, call.link.get(), call.stream),
-                  "ncclReduce");
-}
-
-void broadcast(const Call& call) {
-  call.link.check(ncclBroadcast(call.from, call.to, call.exchange.count, call.type,
-                                call.exchange.peer, call.link.get(), call.stream),
-                  "ncclBroadcast");
-}
-
-void all_gather(const Call& call) {
-  call.link.check(ncclAllGather(call.from, call.to, call.exchange.count, call.type, call.link.get(),
-                                call.stream),
-                  "ncclAllGather");
-}
-
-void reduce_scatter(const Call& call) {
-  call.link.check(ncclReduceScatter(call.from, call.to, call.exchange.count, call.type, call.op,
-                                    call.link.get(), call.stream),
-                  "ncclReduceScatter");
-}
-
-void all_to_all(const Call& call) {
-  const std::size_t part = call.exchange.count * element_bytes(call.exchange.element);
-  in_group(call.link, [&] {
-    for (Rank peer = 0; peer < call.link.end().size; ++peer) {
+/// NCCL has no such collective.
+void all_to_all(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to) {
+  const ncclDataType_t type = nccl_element(exchange.element);
+  const std::size_t part = exchange.count * size_of(exchange.element);
+  in_group(link, [&] {
+    for (Rank peer = 0; peer < link.end().size; ++peer) {
       const std::size_t offset = part * static_cast<std::size_t>(peer);
-      send(call, offset, peer);
-      receive(call, offset, peer);
+      link.check(ncclSend(from + offset, exchange.count, type, peer, link.get(), link.stream()),
+                 "ncclSend");
+      link.check(ncclRecv(to + offset, exchange.count, type, peer, link.get(), link.stream()),
+                 "ncclRecv");
     }
-  });
-}
-
-void send_receive(const Call& call) {
-  in_group(call.link, [&] {
-    send(call, 0, call.exchange.peer);
-    receive(call, 0, call.exchange.peer);
   });
 }
 
@@ -104,32 +42,28 @@ void in_group(Link& link, const std::function<void()>& calls) {
   link.check(ncclGroupEnd(), "ncclGroupEnd");
 }
 
-void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to,
-             cudaStream_t stream) {
-  // Throws if the exchange cannot run in place.
-  static_cast<void>(footprint(exchange, link.end().rank, link.end().size));
-  const Call call{link, exchange, from, to, stream};
-  switch (exchange.collective) {
+void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to) {
+  const auto& [collective, element, reduction, count, root] = exchange;
+  const ncclDataType_t type = nccl_element(element);
+  const ncclRedOp_t op = nccl_operator(reduction);
+  ncclComm_t const comm = link.get();
+  cudaStream_t const stream = link.stream();
+  switch (collective) {
     case Collective::all_reduce:
-      return all_reduce(call);
+      return link.check(ncclAllReduce(from, to, count, type, op, comm, stream), "ncclAllReduce");
     case Collective::reduce:
-      return reduce(call);
+      return link.check(ncclReduce(from, to, count, type, op, root, comm, stream), "ncclReduce");
     case Collective::broadcast:
-      return broadcast(call);
+      return link.check(ncclBroadcast(from, to, count, type, root, comm, stream), "ncclBroadcast");
     case Collective::all_gather:
-      return all_gather(call);
+      return link.check(ncclAllGather(from, to, count, type, comm, stream), "ncclAllGather");
     case Collective::reduce_scatter:
-      return reduce_scatter(call);
+      return link.check(ncclReduceScatter(from, to, count, type, op, comm, stream),
+                        "ncclReduceScatter");
     case Collective::all_to_all:
-      return all_to_all(call);
-    case Collective::send:
-      return send(call, 0, exchange.peer);
-    case Collective::receive:
-      return receive(call, 0, exchange.peer);
-    case Collective::send_receive:
-      return send_receive(call);
+      return all_to_all(link, exchange, from, to);
   }
-  EXPECT(exchange.collective == Collective::send_receive);
+  fail_expectation("a known Collective");
 }
 
 float simulate(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to) {
@@ -137,7 +71,7 @@ float simulate(Link& link, const Exchange& exchange, const std::byte* from, std:
   ncclSimInfo_t information = NCCL_SIM_INFO_INITIALIZER;
   link.check(ncclGroupStart(), "ncclGroupStart");
   try {
-    enqueue(link, exchange, from, to, link.stream());
+    enqueue(link, exchange, from, to);
   } catch (...) {
     static_cast<void>(ncclGroupSimulateEnd(&information));
     throw;

@@ -6,9 +6,8 @@
 
 namespace dlscale::backend::gpu_comm {
 
-/// Enqueues an exchange with NCCL.
-void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to,
-             cudaStream_t stream);
+/// Enqueues an exchange on the link's stream.
+void enqueue(Link& link, const Exchange& exchange, const std::byte* from, std::byte* to);
 
 /// Runs `calls` between ncclGroupStart and ncclGroupEnd; calls the latter even if `calls` throws.
 void in_group(Link& link, const std::function<void()>& calls);

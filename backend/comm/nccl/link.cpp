@@ -154,9 +154,9 @@ void Link::look_for_errors() {
   if (state != ncclInProgress) check(state, "NCCL's work on the GPU");
 }
 
-void Link::wait(cudaStream_t stream, WaitPolicy waiting) {
+void Link::wait() {
   try {
-    wait_for(stream, waiting);
+    wait_for_stream();
   } catch (...) {
     // NCCL's work on the GPU waits there for the other ranks, and memory freed by unwinding would
     // wait for that work.
@@ -165,12 +165,12 @@ void Link::wait(cudaStream_t stream, WaitPolicy waiting) {
   }
 }
 
-void Link::wait_for(cudaStream_t stream, WaitPolicy waiting) {
+void Link::wait_for_stream() {
   const Clock::time_point begin = Clock::now();
   Clock::time_point asked = begin;
   std::optional<SleepingWait> nap;
   for (;;) {
-    const cudaError_t state = cudaStreamQuery(stream);
+    const cudaError_t state = cudaStreamQuery(stream_);
     if (state == cudaSuccess) return look_for_errors();
     if (state != cudaErrorNotReady) {
       healthy_ = false;
@@ -182,7 +182,7 @@ void Link::wait_for(cudaStream_t stream, WaitPolicy waiting) {
       look_for_errors();
       asked = now;
     }
-    if (waiting == WaitPolicy::sleep || now - begin > spinning) {
+    if (now - begin > spinning) {
       if (!nap) nap.emplace(longest_nap);
       nap->once();
     } else {

@@ -46,15 +46,14 @@ class Link {
   void enter() const;
   /// Throws as check() of call.hpp does, and marks the link as broken.
   void check(ncclResult_t code, const char* call);
-  /// Returns when all work on `stream` is done. If NCCL reports a failure, aborts the link, which
+  /// Returns when all work on the stream is done. If NCCL reports a failure, aborts the link, which
   /// cannot be used any more, and throws.
-  void wait(cudaStream_t stream, WaitPolicy waiting = WaitPolicy::spin);
-  void wait(WaitPolicy waiting = WaitPolicy::spin) { wait(stream_, waiting); }
+  void wait();
 
  private:
   void connect(const LinkId& id);
   void look_for_errors();
-  void wait_for(cudaStream_t stream, WaitPolicy waiting);
+  void wait_for_stream();
   void break_off();
 
   LinkEnd end_;
