@@ -10,7 +10,7 @@
 #include "backend/compute/cuda/algorithms.hpp"
 #include "backend/compute/cuda/copier.hpp"
 #include "backend/compute/cuda/cudnn/tuning.hpp"
-#include "backend/compute/cuda/gemm/product_tuning.hpp"
+#include "backend/compute/cuda/gemm/matrix_product.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
 #include "backend/compute/cuda/relayout.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"

@@ -64,8 +64,7 @@ Examination::Answer Examination::answer_of(std::size_t way) const {
 
 const Examination::Reference& Examination::reference() {
   const std::size_t count = candidates_->runs.size();
-  for (std::size_t i = 0; !reference_ && i < count; ++i) {
-    const std::size_t way = (candidates_->plain + i) % count;
+  for (std::size_t way = 0; !reference_ && way < count; ++way) {
     try {
       reference_ = Reference{way, answer_of(way)};
     } catch (const Error&) {  // it cannot run, unless the device itself is broken

@@ -17,13 +17,13 @@ struct Written {
   DType dtype;
 };
 
-/// Algorithms for the same work on the same memory, to choose among.
+/// Algorithms for the same work on the same memory, to choose among. The first is trusted; if it
+/// cannot run, the next, and so on.
 struct Candidates {
   std::vector<std::function<void()>> runs;  ///< each enqueues its work
   std::vector<std::string> names;
   std::vector<Written> written;
-  DType dtype;            ///< the work's; determines the allowed error
-  std::size_t plain = 0;  ///< the trusted one; if it cannot run, the next, and so on
+  DType dtype;  ///< the work's; determines the allowed error
 };
 
 /// Allowed difference of two correct algorithms: the sum of their allowed errors.
@@ -35,7 +35,7 @@ std::string objection(const Candidates& candidates, const std::vector<std::vecto
                       const std::vector<std::vector<float>>& expected, std::size_t plain);
 
 /// Examines the fastest algorithm once before it is chosen. It must be recordable as a CUDA graph,
-/// and its answer must agree with the plain one's. Errors in parts of the answer that are not
+/// and its answer must agree with the trusted one's. Errors in parts of the answer that are not
 /// sampled are left to check_operation().
 class Examination {
  public:

@@ -3,26 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "backend/compute/cuda/convolution/convolution_problem.hpp"
 #include "backend/compute/cuda/gemm/matrix_product.hpp"
-#include "backend/compute/cuda/gemm/product_tuning.hpp"
 #include "backend/compute/cuda/kernels/kernels.hpp"
-#include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "backend/compute/cuda/runtime/operations.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
-
-/// One algorithm for a product, with or without the bias in its epilogue.
-struct Choice {
-  Epilogue epilogue = Epilogue::none;
-  ProductAlgorithm algorithm{};
-};
 
 /// The sizes of the three products. An image is a vector of `inputs` numbers in the device's order,
 /// and the weights have the same order.
@@ -49,24 +41,46 @@ ProductProblem product_of(const std::string& what, const Sizes& sizes, DType dty
   return {what, x, Transposed::no, y, Transposed::yes, gradient, epilogue};
 }
 
-/// One pass with one choice.
+/// A product and the algorithm for it.
+struct Choice {
+  Product product;
+  ProductAlgorithm algorithm;
+};
+
+std::vector<Epilogue> epilogues_of(Pass pass, bool has_bias) {
+  if (!has_bias || pass == Pass::backward_data) return {Epilogue::none};
+  return {pass == Pass::forward ? Epilogue::add_bias : Epilogue::sum_right_columns, Epilogue::none};
+}
+
+/// With the bias in the epilogue, if cuBLASLt offers that.
+Choice choose(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
+              bool has_bias) {
+  for (const Epilogue epilogue : epilogues_of(pass, has_bias)) {
+    try {
+      Product product(context, product_of(describe(spec), sizes, spec.dtype, pass, epilogue));
+      if (const auto found = product.find_algorithm()) return {std::move(product), *found};
+    } catch (const LibraryError&) {  // it works without the epilogue, unless the device is broken
+      if (epilogue == Epilogue::none) throw;
+    }
+  }
+  throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for {}.", describe(spec),
+                                cublasLtGetVersion(), pass_name(pass)));
+}
+
+/// One pass.
 class ProductPass {
  public:
-  /// `remark` is the origin of the choice.
   ProductPass(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
-              const Choice& choice, bool has_bias, std::string remark = {})
+              bool has_bias)
       : context_(&context),
         pass_(pass),
-        choice_(choice),
-        remark_(std::move(remark)),
+        choice_(choose(context, spec, sizes, pass, has_bias)),
         y_(tensor_desc(output_dims(spec), spec.dtype, context.order)),
-        bias_apart_(has_bias && pass != Pass::backward_data && choice.epilogue == Epilogue::none),
-        product_(context, product_of(describe(spec), sizes, spec.dtype, pass, choice.epilogue)) {}
+        bias_apart_(has_bias && pass != Pass::backward_data && !is_fused()) {}
 
   [[nodiscard]] std::string name() const {
-    return cuda::describe(choice_.algorithm) +
-           (choice_.epilogue == Epilogue::none ? "" : " fused-bias") +
-           (bias_apart_ ? "+bias" : "") + remark_;
+    return cuda::describe(choice_.algorithm) + (is_fused() ? " fused-bias" : "") +
+           (bias_apart_ ? "+bias" : "");
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const {
@@ -74,7 +88,7 @@ class ProductPass {
   }
 
   void run(const ProductMemory& memory, std::byte* scratch) const {
-    product_.run(choice_.algorithm, memory, scratch + sum_bytes());
+    choice_.product.run(choice_.algorithm, memory, scratch + sum_bytes());
     if (!bias_apart_) return;
     if (pass_ == Pass::forward) {
       add_bias(context_->stream, memory.bias, {y_, static_cast<std::byte*>(memory.result)});
@@ -86,6 +100,9 @@ class ProductPass {
   }
 
  private:
+  [[nodiscard]] bool is_fused() const {
+    return choice_.product.problem().epilogue != Epilogue::none;
+  }
   [[nodiscard]] std::size_t sum_bytes() const {
     return bias_apart_ && pass_ == Pass::backward_filter
                ? aligned(bias_gradient_scratch(*context_, y_))
@@ -95,114 +112,18 @@ class ProductPass {
   const Context* context_;
   Pass pass_;
   Choice choice_;
-  std::string remark_;
   TensorDesc y_;
   bool bias_apart_;
-  Product product_;
-};
-
-std::vector<Epilogue> epilogues_of(Pass pass, bool has_bias) {
-  if (!has_bias || pass == Pass::backward_data) return {Epilogue::none};
-  return {pass == Pass::forward ? Epilogue::add_bias : Epilogue::sum_right_columns, Epilogue::none};
-}
-
-/// Chooses the algorithm of each pass by trial.
-class Tuner {
- public:
-  Tuner(const Context& context, const OperationSpec& spec, const Sizes& sizes, bool has_bias)
-      : context_(context), spec_(spec), sizes_(sizes), has_bias_(has_bias) {}
-
-  [[nodiscard]] ProductPass make(Pass pass) const {
-    const std::string key =
-        fmt::format("fully connected {} {} {} {} {} bias{} {} of {} in {}", pass_name(pass),
-                    sizes_.images, sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype),
-                    has_bias_ ? 1 : 0, context_.order == Order::nhwc ? "nhwc" : "nchw",
-                    most_product_algorithms, product_workspace_limit);
-    const auto recall = [&](const KeptChoice& kept) -> std::optional<Choice> {
-      std::string dropped;  // unused: the kept choice has its note
-      for (const Choice& each : choices(pass, dropped)) {
-        if (name_of(each) == kept.name) return each;
-      }
-      return std::nullopt;
-    };
-    const auto chosen =
-        context_.choices->recall_or_choose<Choice>(key, recall, [&] { return tune(pass); });
-    return pass_with(pass, chosen->choice, chosen->remark());
-  }
-
- private:
-  static std::string name_of(const Choice& choice) {
-    return fmt::format("{}{}", digits_of(choice.algorithm),
-                       choice.epilogue == Epilogue::none ? "" : " fused-bias");
-  }
-
-  [[nodiscard]] ProductPass pass_with(Pass pass, const Choice& choice,
-                                      std::string remark = {}) const {
-    return {context_, spec_, sizes_, pass, choice, has_bias_, std::move(remark)};
-  }
-
-  /// `dropped` receives the epilogue for which the library failed, and why; empty if none.
-  [[nodiscard]] std::vector<Choice> choices(Pass pass, std::string& dropped) const {
-    std::vector<Choice> all;
-    for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
-      try {
-        add_choices(pass, epilogue, all);
-      } catch (const Error& error) {  // works without it, unless the device itself is broken
-        if (epilogue == Epilogue::none) throw;
-        dropped = fmt::format("without fused bias: {}", error.what());
-        check(cudaStreamSynchronize(context_.stream), "cudaStreamSynchronize", describe(spec_));
-      }
-    }
-    return all;
-  }
-
-  void add_choices(Pass pass, Epilogue epilogue, std::vector<Choice>& to) const {
-    const Product product(context_,
-                          product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
-    for (const ProductAlgorithm& each : product.recommended(most_product_algorithms)) {
-      to.push_back({epilogue, each});
-    }
-  }
-
-  [[nodiscard]] Trialled<Choice> tune(Pass pass) const {
-    std::string dropped;
-    const std::vector<Choice> all = choices(pass, dropped);
-    ProductCandidates candidates;
-    for (const Choice& choice : all) {
-      const auto made = std::make_shared<const ProductPass>(pass_with(pass, choice));
-      candidates.trials.push_back({made->name(), made->scratch_bytes(),
-                                   [made](const ProductMemory& memory, std::byte* scratch) {
-                                     made->run(memory, scratch);
-                                   }});
-    }
-    const auto plain = std::ranges::find(all, Epilogue::none, &Choice::epilogue);
-    candidates.plain = plain == all.end() ? 0 : static_cast<std::size_t>(plain - all.begin());
-    if (has_bias_ && pass == Pass::backward_filter) {
-      candidates.bias_sums = static_cast<std::size_t>(sizes_.outputs);
-    }
-    const ProductProblem problem =
-        product_of(fmt::format("{} {}", describe(spec_), pass_name(pass)), sizes_, spec_.dtype,
-                   pass, Epilogue::none);
-    const auto [best, note] = fastest_product(context_, problem, candidates);
-    const Choice& chosen = all[best.index];
-    const std::string between = note.empty() || dropped.empty() ? "" : "; ";
-    return {chosen, name_of(chosen), best.time, {}, dropped + between + note};
-  }
-
-  const Context& context_;
-  const OperationSpec& spec_;
-  Sizes sizes_;
-  bool has_bias_;
 };
 
 class FullyConnectedOperation final : public Operation {
  public:
-  FullyConnectedOperation(const Context& context, const OperationSpec& spec, const Tuner& tuner,
+  FullyConnectedOperation(const Context& context, const OperationSpec& spec, const Sizes& sizes,
                           bool has_bias)
       : output_(tensor_desc(output_dims(spec), spec.dtype, context.order)),
-        forward_(tuner.make(Pass::forward)),
-        backward_data_(tuner.make(Pass::backward_data)),
-        backward_filter_(tuner.make(Pass::backward_filter)) {
+        forward_(context, spec, sizes, Pass::forward, has_bias),
+        backward_data_(context, spec, sizes, Pass::backward_data, has_bias),
+        backward_filter_(context, spec, sizes, Pass::backward_filter, has_bias) {
     const Dims weights = weight_dims(spec);
     parameters_.push_back({ParameterRole::weight, tensor_desc(weights, spec.dtype, context.order),
                            tensor_desc(weights, DType::f32, context.order)});
@@ -263,8 +184,7 @@ class FullyConnectedOperation final : public Operation {
 std::unique_ptr<Operation> make_fully_connected(const Context& context, const OperationSpec& spec,
                                                 const FullyConnected& kind) {
   const Sizes sizes{spec.batch, spec.layer.input_shapes.front().elements(), kind.outputs};
-  const Tuner tuner(context, spec, sizes, kind.bias);
-  return std::make_unique<FullyConnectedOperation>(context, spec, tuner, kind.bias);
+  return std::make_unique<FullyConnectedOperation>(context, spec, sizes, kind.bias);
 }
 
 }  // namespace dlscale::backend::cuda

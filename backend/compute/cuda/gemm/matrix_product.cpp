@@ -4,6 +4,7 @@
 
 #include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "backend/compute/cuda/runtime/call.hpp"
@@ -143,6 +144,23 @@ int setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttri
   return value;
 }
 
+/// A row-major matrix is its transpose to cuBLAS: B comes first.
+class RowMajorProduct final : public MatrixProduct {
+ public:
+  RowMajorProduct(const Context& context, const GemmShape& shape, DType dtype)
+      : product_(context, problem_of(shape, dtype)), algorithm_(product_.algorithm()) {}
+
+  [[nodiscard]] std::size_t scratch_bytes() const override { return algorithm_.workspace_bytes; }
+  [[nodiscard]] std::string implementation() const override { return describe(algorithm_); }
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
+    product_.run(algorithm_, {b, a, c}, scratch);
+  }
+
+ private:
+  Product product_;
+  ProductAlgorithm algorithm_;
+};
+
 }  // namespace
 
 ProductProblem problem_of(const GemmShape& shape, DType dtype) {
@@ -188,23 +206,28 @@ Product::Product(const Context& context, const ProductProblem& problem)
 Product::~Product() = default;
 Product::Product(Product&&) noexcept = default;
 
-std::vector<ProductAlgorithm> Product::recommended(int most) const {
-  if (!has_epilogue(problem_)) return {};
+std::optional<ProductAlgorithm> Product::find_algorithm() const {
+  if (!has_epilogue(problem_)) return std::nullopt;
+  constexpr int most = 8;  // some of those recommended may be refused
   const Preference preference = make_preference(problem_);
-  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+  std::array<cublasLtMatmulHeuristicResult_t, most> results{};
   int found = 0;
   const auto& [product, left, right, result] = *descriptors_;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       context_->blas, product.get(), left.get(), right.get(), result.get(), result.get(),
       preference.get(), most, results.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
   check(status, "cublasLtMatmulAlgoGetHeuristic", problem_.what);
-  results.resize(static_cast<std::size_t>(found));
-  std::vector<ProductAlgorithm> algorithms;
-  for (const auto& each : results) {
-    if (each.state == CUBLAS_STATUS_SUCCESS) algorithms.push_back({each.algo, each.workspaceSize});
+  for (const auto& each : std::span(results).first(static_cast<std::size_t>(found))) {
+    if (each.state == CUBLAS_STATUS_SUCCESS) return ProductAlgorithm{each.algo, each.workspaceSize};
   }
-  return algorithms;
+  return std::nullopt;
+}
+
+ProductAlgorithm Product::algorithm() const {
+  if (const auto found = find_algorithm()) return *found;
+  throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for this product.", problem_.what,
+                                cublasLtGetVersion()));
 }
 
 void Product::run(const ProductAlgorithm& algorithm, const ProductMemory& memory,
@@ -223,12 +246,6 @@ void Product::run(const ProductAlgorithm& algorithm, const ProductMemory& memory
         "cublasLtMatmul", problem_.what);
 }
 
-std::string digits_of(const ProductAlgorithm& algorithm) {
-  std::string digits;
-  for (const std::uint64_t word : algorithm.algorithm.data) digits += fmt::format("{:016x}", word);
-  return digits;
-}
-
 std::string describe(const ProductAlgorithm& algorithm) {
   return fmt::format("cublasLt algo={} tile={} stages={} splitk={} ws={:.1f}MB",
                      setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_ID),
@@ -236,6 +253,11 @@ std::string describe(const ProductAlgorithm& algorithm) {
                      setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
                      setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
                      static_cast<double>(algorithm.workspace_bytes) * 1e-6);
+}
+
+std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
+                                                   DType dtype) {
+  return std::make_unique<RowMajorProduct>(context, shape, dtype);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/gemm/batched_product.hpp"
 #include "backend/compute/cuda/runtime/context.hpp"
 
@@ -93,9 +94,11 @@ class Product {
   Product& operator=(Product&&) = delete;
 
   [[nodiscard]] const ProductProblem& problem() const { return problem_; }
-  /// At most `most` recommendations of cuBLASLt's heuristics, best first. Empty if it does not
-  /// offer the problem, or has_epilogue() is false.
-  [[nodiscard]] std::vector<ProductAlgorithm> recommended(int most) const;
+  /// The algorithm that cuBLASLt's heuristics recommend first. Nothing if it does not offer the
+  /// problem, or has_epilogue() is false.
+  [[nodiscard]] std::optional<ProductAlgorithm> find_algorithm() const;
+  /// The same. Throws Unsupported where there is none.
+  [[nodiscard]] ProductAlgorithm algorithm() const;
 
   /// Enqueues the product. `workspace` has the size that the algorithm requires.
   void run(const ProductAlgorithm& algorithm, const ProductMemory& memory, std::byte* workspace,
@@ -108,10 +111,12 @@ class Product {
   std::unique_ptr<Descriptors> descriptors_;
 };
 
-/// The complete algorithm in hexadecimal, which the same version of cuBLASLt can read back.
-std::string digits_of(const ProductAlgorithm& algorithm);
-
 /// "cublasLt algo=66 tile=20 stages=13 splitk=1 ws=0.0MB"
 std::string describe(const ProductAlgorithm& algorithm);
+
+/// A product of row-major matrices. `context` outlives it. Throws Unsupported where cuBLASLt offers
+/// none.
+std::unique_ptr<MatrixProduct> make_matrix_product(const Context& context, const GemmShape& shape,
+                                                   DType dtype);
 
 }  // namespace dlscale::backend::cuda

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "backend/compute/cuda/gemm/matrix_product.hpp"
-#include "backend/compute/cuda/gemm/product_tuning.hpp"
 #include "backend/compute/cuda/runtime/call.hpp"
 #include "core/base/error.hpp"
 
@@ -116,8 +115,6 @@ class LibraryFourier final : public FourierTransform {
   Plan inverse_;
 };
 
-constexpr int most_algorithms = 8;
-
 Transposed transposed(Form form, Number number) {
   if (form == Form::plain) return Transposed::no;
   return form == Form::adjoint && number == Number::complex ? Transposed::conjugated
@@ -142,24 +139,19 @@ ProductProblem problem_of(const BatchedProblem& problem) {
 class LibraryProduct final : public BatchedProduct {
  public:
   LibraryProduct(const Context& context, const BatchedProblem& problem)
-      : product_(context, problem_of(problem)),
-        algorithm_(fastest_algorithm(context, product_, most_algorithms)) {}
+      : product_(context, problem_of(problem)), algorithm_(product_.algorithm()) {}
 
-  [[nodiscard]] std::string name() const override {
-    return cuda::describe(algorithm_.choice) + algorithm_.remark();
-  }
-  [[nodiscard]] std::size_t scratch_bytes() const override {
-    return algorithm_.choice.workspace_bytes;
-  }
+  [[nodiscard]] std::string name() const override { return cuda::describe(algorithm_); }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return algorithm_.workspace_bytes; }
 
   void run(const float* left, const float* right, float* result, Sum sum,
            std::byte* scratch) const override {
-    product_.run(algorithm_.choice, {left, right, result}, scratch, sum);
+    product_.run(algorithm_, {left, right, result}, scratch, sum);
   }
 
  private:
   Product product_;
-  Chosen<ProductAlgorithm> algorithm_;
+  ProductAlgorithm algorithm_;
 };
 
 }  // namespace

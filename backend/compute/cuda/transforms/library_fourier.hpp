@@ -16,8 +16,8 @@ std::unique_ptr<FourierTransform> make_library_fourier(const Context& context,
 /// Version of the cuFFT that runs: "12.0.0".
 std::string fourier_library_version();
 
-/// Products by cuBLASLt, with the fastest of the algorithms that its heuristics recommend, by trial
-/// on the device. Throws Unsupported if it offers none. `context` must outlive the product.
+/// Products by cuBLASLt, with the algorithm that its heuristics recommend first. Throws Unsupported
+/// if it offers none. `context` must outlive the product.
 std::unique_ptr<BatchedProduct> make_library_product(const Context& context,
                                                      const BatchedProblem& problem);
 

@@ -1,13 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/compute/cuda/gemm/matrix_product.hpp"
-#include "backend/compute/cuda/gemm/product_tuning.hpp"
 
 /// What cuBLAS is told of row-major matrices, carried out on the host as its manual defines it.
 namespace dlscale::backend::cuda {
@@ -105,27 +103,6 @@ TEST(MatricesOfABatch, BeginWhereTheOnesBeforeThemEnd) {
   EXPECT_EQ(alignment_of({64, 64, DType::f32, 2}, Number::real, 4), 4U) << "the first is no better";
   const Matrix apart{3, 5, DType::f32, 2, 8, 48};
   EXPECT_EQ(alignment_of(apart), 16U) << "gaps count";
-}
-
-TEST(ProductKey, TellsProductsApartThatNeedOtherAlgorithms) {
-  const ProductProblem one = problem_of({4, 6, 8, false, false, 3}, DType::f32);
-  std::set<std::string> keys{key_of(one)};
-  ProductProblem renamed = one;
-  renamed.what = "another layer";
-  EXPECT_TRUE(keys.contains(key_of(renamed)));
-  const auto with = [&](const auto& change) {
-    ProductProblem other = one;
-    change(other);
-    EXPECT_TRUE(keys.insert(key_of(other)).second) << key_of(other);
-  };
-  with([](ProductProblem& p) { p.left.rows = 5; });
-  with([](ProductProblem& p) { p.left_transposed = Transposed::conjugated; });
-  with([](ProductProblem& p) { p.right.distance += 1; });
-  with([](ProductProblem& p) { p.right.leading += 1; });
-  with([](ProductProblem& p) { p.result.dtype = DType::bf16; });
-  with([](ProductProblem& p) { p.epilogue = Epilogue::add_bias; });
-  with([](ProductProblem& p) { p.number = Number::complex; });
-  with([](ProductProblem& p) { p.alignment = 4; });
 }
 
 /// cublasLt.h wants the bias in the precision of the result; ours is f32.

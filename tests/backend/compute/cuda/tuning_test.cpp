@@ -124,8 +124,7 @@ const Candidates two_candidates{
     .runs = {},
     .names = {"eng1", "own"},
     .written = {{"output", nullptr, 4, DType::f32}, {"sums", nullptr, 2, DType::f32}},
-    .dtype = DType::f32,
-    .plain = 1};
+    .dtype = DType::f32};
 
 std::string objection_to(const std::vector<float>& output, const std::vector<float>& sums) {
   return objection(two_candidates, {output, sums}, {{1, -2, 3, -4}, {5, 6}}, 1);
