@@ -69,30 +69,20 @@ class Choices {
   Choices() = default;
   explicit Choices(PlanCache cache) : cache_(std::move(cache)) {}
 
-  /// Returns the choice for `key`, and makes it with `choose` if there is none yet. A key begins
-  /// with a word for the type of the choice.
-  template <class Choice, class Choose>
-  std::shared_ptr<const Choice> find_or_make(const std::string& key, const Choose& choose) {
-    const auto known = made_.find(key);
-    if (known != made_.end()) return std::static_pointer_cast<const Choice>(known->second);
-    std::shared_ptr<const Choice> made = choose();
-    made_.emplace(key, made);
-    return made;
-  }
-
-  /// The same for a choice by trial, which another process may have made: see
-  /// backend/compute/plan_cache.hpp for `recall` and `choose`.
+  /// Returns the choice by trial for `key`, which this process or another one may have made: see
+  /// backend/compute/plan_cache.hpp for `recall` and `choose`. All keys have choices of one type.
   template <class Choice, class Recall, class Choose>
   std::shared_ptr<const Chosen<Choice>> recall_or_choose(const std::string& key,
                                                          const Recall& recall,
                                                          const Choose& choose) {
-    const bool met_before = made_.contains(key);
-    const auto chosen = find_or_make<Chosen<Choice>>(key, [&] {
-      return std::make_shared<const Chosen<Choice>>(
-          backend::recall_or_choose<Choice>(cache_, key, recall, choose));
-    });
-    if (!met_before) return chosen;
-    return std::make_shared<const Chosen<Choice>>(chosen->again());
+    if (const auto known = made_.find(key); known != made_.end()) {
+      const auto chosen = std::static_pointer_cast<const Chosen<Choice>>(known->second);
+      return std::make_shared<const Chosen<Choice>>(chosen->again());
+    }
+    auto chosen = std::make_shared<const Chosen<Choice>>(
+        backend::recall_or_choose<Choice>(cache_, key, recall, choose));
+    made_.emplace(key, chosen);
+    return chosen;
   }
 
  private:
