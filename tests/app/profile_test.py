@@ -97,10 +97,22 @@ class Profile(ProgramTest):
                 (whole.replace(json.dumps(time), "-1.0", 1), "has -1 s"),
                 (whole.replace(json.dumps(time), "NaN", 1), "profile.jsonl:2"),
                 (whole.replace(json.dumps(time), "1e7", 1), "not from 0 to 3600"),
-                (whole.replace('"bytes":"', '"bytes":"-', 1), "no whole number from 1")):
-            self.assertNotEqual(damage, whole)
-            self.profile.write_text(damage)
-            self.assert_refused(run("report", self.profile, "-o", self.folder / "report"), 2, fragment)
+                (whole.replace(json.dumps(time), "1e999", 1), "profile.jsonl:2"),
+                (whole.replace('"bytes":"', '"bytes":"-', 1), "no whole number from 1"),
+                (whole.replace('"bytes":"', '"bytes":"99999999999999999999', 1), "no whole number from 1")):
+            with self.subTest(fragment):
+                self.assertNotEqual(damage, whole)
+                self.profile.write_text(damage)
+                self.assert_refused(run("report", self.profile, "-o", self.folder / "report"), 2, fragment)
+
+    def test_that_ends_early_is_shown_with_a_warning(self):
+        self.record()
+        whole = self.profile.read_text()
+        lines = whole.splitlines(keepends=True)
+        for text in ("".join(lines[:-2]) + lines[-2][:-20], "".join(lines[:-1])):
+            self.profile.write_text(text)
+            result = run("report", self.profile, "-o", self.folder / "report")
+            self.assertIn("ends early", result.stdout + result.stderr)
 
 
 if __name__ == "__main__":

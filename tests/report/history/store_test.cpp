@@ -311,7 +311,7 @@ TEST(FolderStore, KeepsTheFileOfARunWhoseWriterWasKilledInTheMiddleOfIt) {
 /// What `body` does in a process of its own, whose exit code it returns.
 int in_a_process(const std::function<int()>& body) {
   const pid_t child = fork();
-  if (child == 0) _exit(body());
+  if (child == 0) _exit(body());  // not exit(): it would end GoogleTest of the parent again
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
