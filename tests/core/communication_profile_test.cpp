@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/results/bandwidths.hpp"
 #include "core/results/communication_profile.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale {
 namespace {
@@ -173,12 +174,7 @@ TEST(CommunicationProfile, ComesBackBesideOthersOfItsFile) {
 }
 
 std::string complaint(const ResultFile& file) {
-  try {
-    std::ignore = read_profiles(file);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::config_error([&] { std::ignore = read_profiles(file); });
 }
 
 /// What is said of the rows after a change.

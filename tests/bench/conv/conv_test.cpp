@@ -11,6 +11,7 @@
 #include "core/network/relu_fusion.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -182,13 +183,8 @@ TEST(BenchConv, RefusesToCompareAlgorithmsWhereNoneHasAny) {
   LayerSelection selection = everything();
   selection.algorithms = Algorithms::all;
   selection.layers = {"sum"};
-  try {
-    measure(Fault::none, selection);
-    FAIL() << "measured something";
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("nothing to compare"), std::string::npos)
-        << error.what();
-  }
+  test::expect_contains(test::config_error([&] { measure(Fault::none, selection); }),
+                        "nothing to compare");
 }
 
 TEST(BenchConv, MeasuresEveryDistinctStepOfAnIteration) {

@@ -31,12 +31,7 @@ class E2e : public testing::Test {
   /// The message of the ConfigError that these values meet.
   [[nodiscard]] std::string refused(const std::map<std::string, std::string>& more,
                                     int ranks = 1) const {
-    try {
-      std::ignore = measure(ranks, more);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
+    return test::config_error([&] { std::ignore = measure(ranks, more); });
   }
 
   Setting setting_;

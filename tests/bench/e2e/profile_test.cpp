@@ -46,13 +46,8 @@ class Profile : public testing::Test {
 
   [[nodiscard]] std::string refused(int ranks, const Values& more) const {
     auto group = backend::local_group(ranks);
-    try {
-      Context context = context_for(e2e, setting_.values(more), *group.front());
-      std::ignore = e2e.cells(context);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
+    Context context = context_for(e2e, setting_.values(more), *group.front());
+    return test::config_error([&] { std::ignore = e2e.cells(context); });
   }
 
   Setting setting_;

@@ -220,12 +220,7 @@ TEST(Residency, OfAnEmptyFileIsNothing) {
 }
 
 TEST(Residency, OfAMissingFileIsRefusedByName) {
-  try {
-    residency("/no/such/file");
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("/no/such/file"), std::string::npos);
-  }
+  test::expect_contains(test::config_error([] { residency("/no/such/file"); }), "/no/such/file");
   EXPECT_THROW(evict("/no/such/file"), ConfigError);
 }
 
