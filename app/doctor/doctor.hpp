@@ -7,6 +7,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "core/base/units.hpp"
+#include "core/system/process.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::app {
@@ -54,6 +55,10 @@ enum class Hello { tried, left_out };
 
 /// The launcher, the number of ranks that it starts, and their shared memory.
 FindingGroup check_links(Hello hello);
+
+/// The finding on a launcher that started two ranks, by their exit and their output.
+Finding tried_launcher(const std::string& program, const ChildExit& exit,
+                       const std::string& output);
 
 /// The finding on the file system at /dev/shm.
 Finding shared_memory(const std::filesystem::space_info& space);

@@ -179,23 +179,20 @@ Finding configurations() {
   }
 }
 
+std::string advice_on(const std::string& launcher) {
+  return fmt::format(
+      "Nothing runs on several ranks without it. Try: {} {} 2 hostname. It must be of the MPI that "
+      "this program was built with.",
+      launcher, DLSCALE_MPIEXEC_RANKS);
+}
+
 /// Lets the launcher start two ranks, which add numbers.
 Finding hello_of_ranks(const std::string& program) {
-  const std::string advice = fmt::format(
-      "Nothing runs on several ranks without it. Try: {} {} 2 hostname. It must be of "
-      "the MPI that this program was built with.",
-      program, DLSCALE_MPIEXEC_RANKS);
   const auto answer =
       ask({program, DLSCALE_MPIEXEC_RANKS, "2", this_program().string(), "__hello", "2"},
           suite::launcher_settings());
-  if (!answer) return {"launcher", missing, program + " cannot be started", advice};
-  const auto& [exit, text] = *answer;
-  if (exit.timed_out) return {"launcher", missing, program + ": two ranks did not end", advice};
-  if (exit.code != 0) {
-    return {"launcher", missing, fmt::format("{}: {}", program, telling_line(text)), advice};
-  }
-  const std::size_t said = std::min(text.rfind("2 ranks by "), text.size());
-  return {"launcher", ok, fmt::format("{}: {}", program, first_line(text.substr(said)))};
+  return answer ? tried_launcher(program, answer->first, answer->second)
+                : Finding{"launcher", missing, program + " cannot be started", advice_on(program)};
 }
 
 Finding launcher(Hello hello) {
@@ -276,6 +273,26 @@ std::string telling_line(const std::string& output) {
     return first_line(output.substr(output.rfind('\n', at) + 1));
   }
   return first_line(output.substr(std::min(output.find_first_not_of("-= \t\n"), output.size())));
+}
+
+Finding tried_launcher(const std::string& program, const ChildExit& exit,
+                       const std::string& output) {
+  const std::size_t met = output.rfind("2 ranks by ");
+  const auto found = [&](std::string_view what) { return fmt::format("{}: {}", program, what); };
+  if (met == std::string::npos) {
+    const std::string why = exit.timed_out ? "two ranks did not end" : telling_line(output);
+    return {"launcher", missing, found(why), advice_on(program)};
+  }
+  const std::string ranks = first_line(output.substr(met));
+  if (exit.code == 0) return {"launcher", ok, found(ranks)};
+  return {
+      "launcher", warning,
+      found(fmt::format(
+          "{}, which {}", ranks,
+          exit.timed_out ? "then did not end" : fmt::format("ended with exit code {}", exit.code))),
+      fmt::format("The ranks met and added, and failed after that, so that suites may stop. See "
+                  "what they say: {} {} 2 {} __hello 2.",
+                  program, DLSCALE_MPIEXEC_RANKS, this_program().string())};
 }
 
 FindingGroup check_machine(const fs::path& root, int cores,

@@ -166,6 +166,29 @@ TEST(Findings, AreJudgedByGroupAndPrintedWithTheirAdvice) {
   EXPECT_EQ(json.at("findings").at(2).at("advice"), "Install it.");
 }
 
+TEST(Launcher, IsThereIfTwoRanksMet) {
+  const std::string met = "2 ranks by Open MPI 4.1.4\n";
+  const Finding good = tried_launcher("mpirun", {.code = 0}, met);
+  EXPECT_EQ(good.state, FindingState::ok);
+  EXPECT_EQ(good.found, "mpirun: 2 ranks by Open MPI 4.1.4");
+  const Finding failed = tried_launcher("mpirun", {.code = 1}, met + "Error: a leak\n");
+  EXPECT_EQ(failed.state, FindingState::warning);
+  EXPECT_EQ(failed.found, "mpirun: 2 ranks by Open MPI 4.1.4, which ended with exit code 1");
+  EXPECT_THAT(failed.advice, HasSubstr("The ranks met"));
+  EXPECT_EQ(tried_launcher("mpirun", {.code = 143, .timed_out = true}, met).state,
+            FindingState::warning);
+}
+
+TEST(Launcher, IsMissingIfTheyDidNot) {
+  const Finding failed = tried_launcher("mpirun", {.code = 1}, "Error: no slots\n");
+  EXPECT_EQ(failed.state, FindingState::missing);
+  EXPECT_EQ(failed.found, "mpirun: Error: no slots");
+  EXPECT_EQ(tried_launcher("mpirun", {.code = 143, .timed_out = true}, "").found,
+            "mpirun: two ranks did not end");
+  // A launcher that says nothing and starts nothing, such as `true`, is none.
+  EXPECT_EQ(tried_launcher("mpirun", {.code = 0}, "").state, FindingState::missing);
+}
+
 TEST(FailedLaunch, IsToldByTheLineThatSaysMost) {
   EXPECT_EQ(telling_line("-----\nThere are not enough slots\nError: none\ndlscale: 2 is not 1\n"),
             "dlscale: 2 is not 1");
