@@ -221,49 +221,24 @@ TEST(DeclaredWork, IsOfEveryAlgorithmOfOurs) {
   EXPECT_EQ(declared, made);
 }
 
-TEST(DeclaredWork, IsToldFromWhatTheAlgorithmsSayOfThemselves) {
-  for_each_pass(1, [&](const ConvolutionShape& shape, Pass pass, const std::string& name,
-                       const ConvolutionPass* made) {
-    if (made == nullptr) return;
-    EXPECT_EQ(convolution::method_of(made->implementation()), convolution::parse_method(name))
-        << name << " " << pass_name(pass) << " " << describe(shape);
-  });
-}
-
-TEST(DeclaredWork, RefusesWhatTheAlgorithmsRefuse) {
+/// Refusals, workspaces to the byte, and the names that tell algorithms apart.
+TEST(DeclaredWork, IsThatOfTheAlgorithms) {
   for (const int threads : {1, 3}) {
     for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
                                const ConvolutionPass* made) {
-      const std::string why =
-          convolution::refusal(convolution::parse_method(name), shape, pass, {.threads = threads});
-      EXPECT_EQ(why.empty(), made != nullptr)
-          << name << " " << pass_name(pass) << " " << describe(shape) << ": " << why;
-    });
-  }
-}
-
-TEST(DeclaredWork, KnowsTheWorkspaceToTheByte) {
-  for (const int threads : {1, 3}) {
-    for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
-                               const ConvolutionPass* made) {
+      SCOPED_TRACE(std::string(name) + " " + std::string(pass_name(pass)) + " " + describe(shape));
+      const convolution::Method method = convolution::parse_method(name);
+      const std::string why = convolution::refusal(method, shape, pass, {.threads = threads});
+      EXPECT_EQ(why.empty(), made != nullptr) << why;
       if (made == nullptr) return;
+      EXPECT_EQ(convolution::method_of(made->implementation()), method);
       const convolution::AlgorithmWork work = convolution::algorithm_work(
-          convolution::parse_method(name), shape, pass,
+          method, shape, pass,
           {.threads = threads,
            .vector_floats = convolution::vector_floats(made->implementation())});
-      EXPECT_EQ(work.workspace.si(), static_cast<double>(made->scratch_bytes()))
-          << name << " " << pass_name(pass) << " " << describe(shape);
+      EXPECT_EQ(work.workspace.si(), static_cast<double>(made->scratch_bytes()));
     });
   }
-}
-
-TEST(DeclaredWork, RecognisesTheAlgorithmsByTheirWords) {
-  for_each_pass(1, [](const ConvolutionShape& shape, Pass /*pass*/, std::string_view name,
-                      const ConvolutionPass* made) {
-    if (made == nullptr) return;
-    EXPECT_EQ(convolution::method_of(made->implementation()), convolution::parse_method(name))
-        << made->implementation() << " " << describe(shape);
-  });
 }
 
 /// Operations of Σ row[j] x[j], j = first, first + 2, …: additions, and products with other numbers
