@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,28 +11,10 @@
 #include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
-#include "tests/backend/compute/layers.hpp"
+#include "tests/backend/compute/layer_cases.hpp"
 
 namespace dlscale::backend {
 namespace {
-
-struct Case {
-  std::string name;
-  LayerKind kind;
-  std::vector<ImageShape> inputs;
-  int batch = 3;  ///< all images are compared, with gradients in all of them
-  bool relu = false;
-
-  [[nodiscard]] Layer layer() const {
-    Layer made = make_layer(kind, inputs);
-    made.relu = relu;
-    return made;
-  }
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& shown) {
-  return out << shown.name;
-}
 
 std::vector<Case> convolutions() {
   const auto square = [](int out_channels, int kernel, int stride, int pad) {
@@ -75,89 +56,30 @@ std::vector<Case> convolutions() {
   };
 }
 
-std::vector<Case> poolings() {
-  const auto pooling = [](PoolingKind kind, int kernel, int stride, int pad) {
-    return Pooling{
-        .kind = kind, .kernel_h = kernel, .kernel_w = kernel, .stride = stride, .pad = pad};
-  };
-  const auto hanging_over = [](Pooling kind) {
-    kind.ceil_mode = true;
-    return kind;
-  };
-  constexpr auto max = PoolingKind::max;
-  constexpr auto average = PoolingKind::average;
+std::vector<Case> fully_connected() {
   return {
-      {"MaxPooling3x3Stride2", pooling(max, 3, 2, 0), {{32, 11, 11}}},
-      {"MaxPoolingLeavesPixelsOut", pooling(max, 2, 2, 0), {{16, 7, 7}}},
-      {"MaxPoolingPadded", pooling(max, 3, 1, 1), {{32, 8, 8}}},
-      {"MaxPoolingPaddedStride2", pooling(max, 3, 2, 1), {{64, 12, 12}}},
-      {"MaxPoolingCeilMode", hanging_over(pooling(max, 3, 2, 0)), {{16, 8, 8}}},
-      {"MaxPooling17Channels", pooling(max, 3, 2, 1), {{17, 9, 9}}},
-      {"AveragePooling5x5Stride3", pooling(average, 5, 3, 0), {{32, 14, 14}}},
-      {"AveragePoolingPadded", pooling(average, 3, 2, 1), {{16, 9, 9}}},
-      {"AveragePoolingCeilMode", hanging_over(pooling(average, 3, 2, 0)), {{16, 8, 8}}},
-      {"AveragePoolingCeilModePadded", hanging_over(pooling(average, 3, 2, 1)), {{16, 10, 10}}},
-      {"AveragePoolingGlobal", pooling(average, 7, 1, 0), {{64, 7, 7}}},
-      {"AveragePooling17Channels", pooling(average, 2, 2, 0), {{17, 6, 6}}},
-  };
-}
-
-std::vector<Case> others() {
-  const Lrn strong{.size = 5, .alpha = 1, .beta = 0.75, .k = 1};
-  return {
-      {"Relu", Relu{}, {{32, 7, 7}}},
-      {"Relu17Channels", Relu{}, {{17, 5, 5}}},
-      {"Lrn", Lrn{}, {{32, 7, 7}}},
-      {"LrnStrong", strong, {{32, 6, 6}}},
-      {"LrnOfKrizhevsky", Lrn{.size = 5, .alpha = 5e-4, .beta = 0.75, .k = 2}, {{96, 5, 5}}},
-      {"LrnOfSize3", Lrn{.size = 3, .alpha = 1, .beta = 0.5, .k = 1}, {{16, 5, 5}}},
-      {"Lrn17Channels", strong, {{17, 5, 5}}},
-      {"BatchNorm", BatchNorm{}, {{64, 7, 7}}},
-      {"BatchNorm17Channels", BatchNorm{}, {{17, 6, 6}}},
-      {"BatchNormLargeEpsilon", BatchNorm{.epsilon = 0.5}, {{16, 4, 4}}},
       {"FullyConnectedAfterImages", FullyConnected{.outputs = 40}, {{32, 6, 6}}},
       {"FullyConnectedAfter17Channels", FullyConnected{.outputs = 20}, {{17, 3, 3}}},
       {"FullyConnectedAfterVectors", FullyConnected{.outputs = 100}, {{256, 1, 1}}},
       {"FullyConnectedWithoutBias", FullyConnected{.outputs = 33, .bias = false}, {{65, 1, 1}}},
-      {"Dropout", Dropout{}, {{32, 5, 5}}},
-      {"DropoutOfFew", Dropout{.probability = 0.1}, {{17, 4, 4}}},
-      {"DropoutOfVectors", Dropout{.probability = 0.7}, {{100, 1, 1}}},
-      {"Concat", Concat{}, {{16, 6, 6}, {32, 6, 6}, {64, 6, 6}}},
-      {"ConcatOddChannels", Concat{}, {{17, 5, 5}, {3, 5, 5}, {16, 5, 5}}},
-      {"ConcatHalfBlocks", Concat{}, {{24, 5, 5}, {8, 5, 5}}},
-      {"Sum", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
-      {"SumOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
-      {"Loss", SoftmaxCrossEntropy{}, {{10, 1, 1}}, 5},
-      {"LossWeighted", SoftmaxCrossEntropy{.loss_weight = 0.3}, {{1000, 1, 1}}, 4},
   };
 }
 
-/// Layers that have taken in the ReLU after them.
-std::vector<Case> fused() {
+std::vector<Case> convolutions_with_relu() {
   const Convolution square{.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1};
   const Convolution strided{
       .out_channels = 24, .kernel_h = 5, .kernel_w = 5, .stride = 2, .pad = 2, .groups = 2};
-  Convolution pointwise{.out_channels = 64, .kernel_h = 1, .kernel_w = 1, .bias = false};
-  std::vector<Case> cases{
-      {"ConvolutionRelu3x3", square, {{16, 9, 9}}},
-      {"ConvolutionRelu5x5TwoGroups", strided, {{16, 9, 9}}},
-      {"ConvolutionRelu1x1WithoutBias", pointwise, {{32, 7, 7}}},
-      {"ConvolutionReluOf3Channels", square, {{3, 9, 9}}},
-      {"ConvolutionReluOfManyImages", square, {{16, 6, 6}}, 16},
-      {"BatchNormRelu", BatchNorm{}, {{64, 7, 7}}},
-      {"BatchNormRelu17Channels", BatchNorm{}, {{17, 6, 6}}},
-      {"SumRelu", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
-      {"SumReluOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
-  };
-  for (Case& each : cases) each.relu = true;
-  return cases;
+  const Convolution pointwise{.out_channels = 64, .kernel_h = 1, .kernel_w = 1, .bias = false};
+  return with_relu({{"ConvolutionRelu3x3", square, {{16, 9, 9}}},
+                    {"ConvolutionRelu5x5TwoGroups", strided, {{16, 9, 9}}},
+                    {"ConvolutionRelu1x1WithoutBias", pointwise, {{32, 7, 7}}},
+                    {"ConvolutionReluOf3Channels", square, {{3, 9, 9}}},
+                    {"ConvolutionReluOfManyImages", square, {{16, 6, 6}}, 16}});
 }
 
 std::vector<Case> all_cases() {
-  std::vector<Case> cases = convolutions();
-  for (const auto& more : {poolings(), others(), fused()})
-    cases.insert(cases.end(), more.begin(), more.end());
-  return cases;
+  return convolutions() + poolings() + other_layers() + fully_connected() +
+         convolutions_with_relu() + layers_with_relu();
 }
 
 /// Of the inputs; the last three of all activations, and asked for.

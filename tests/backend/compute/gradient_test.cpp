@@ -2,32 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "tests/backend/compute/layers.hpp"
+#include "tests/backend/compute/layer_cases.hpp"
 
 /// The gradients of `reference` against central differences of its own forward pass.
 namespace dlscale::backend {
 namespace {
-
-struct Case {
-  std::string name;
-  LayerKind kind;
-  std::vector<ImageShape> inputs;
-  bool relu = false;
-};
-
-Layer layer_of(const Case& layer_case) {
-  Layer layer = make_layer(layer_case.kind, layer_case.inputs);
-  layer.relu = layer_case.relu;
-  return layer;
-}
-
-std::ostream& operator<<(std::ostream& out, const Case& shown) {
-  return out << shown.name;
-}
 
 /// One operation on `reference`, and the objective Σ r · y with fixed random r, of which the
 /// gradient is checked. For a loss the objective is what training minimises.
@@ -35,7 +17,7 @@ class Slope {
  public:
   explicit Slope(const Case& layer_case)
       : device_(family<ComputeBackend>().find("reference")->open({})),
-        spec_(plain_spec(*device_, layer_of(layer_case), 2, DType::f32)),
+        spec_(plain_spec(*device_, layer_case.layer(), 2, DType::f32)),
         operation_(device_->create(spec_)),
         memory_(*device_, spec_, *operation_) {
     unsigned seed = 0;
@@ -133,35 +115,34 @@ std::vector<Case> cases() {
   const Convolution grouped{
       .out_channels = 4, .kernel_h = 3, .kernel_w = 3, .stride = 2, .pad = 1, .groups = 2};
   const Convolution pointwise{.out_channels = 5, .kernel_h = 1, .kernel_w = 1, .bias = false};
-  const Pooling max{.kernel_h = 3, .kernel_w = 3, .stride = 2, .pad = 1};
-  const Pooling ceil{.kernel_h = 3, .kernel_w = 3, .stride = 2, .ceil_mode = true};
-  Pooling average = max;
-  average.kind = PoolingKind::average;
-  Pooling average_ceil = ceil;
-  average_ceil.kind = PoolingKind::average;
-  return {{"Convolution", plain, {{3, 5, 5}}},
-          {"ConvolutionStrided", strided, {{3, 6, 6}}},
-          {"ConvolutionGrouped", grouped, {{4, 5, 5}}},
-          {"ConvolutionPointwise", pointwise, {{3, 4, 4}}},
-          {"MaxPooling", max, {{3, 6, 6}}},
-          {"MaxPoolingCeilMode", ceil, {{3, 6, 6}}},
-          {"AveragePooling", average, {{3, 6, 6}}},
-          {"AveragePoolingCeilMode", average_ceil, {{3, 6, 6}}},
-          {"Relu", Relu{}, {{3, 5, 5}}},
-          {"Lrn", Lrn{.size = 3, .alpha = 2, .beta = 0.75, .k = 1}, {{6, 3, 3}}},
-          {"LrnWiderThanTheChannels", Lrn{.size = 5, .alpha = 1, .beta = 0.5, .k = 2}, {{2, 4, 4}}},
-          {"BatchNorm", BatchNorm{.epsilon = 1e-2}, {{4, 4, 4}}},
-          {"FullyConnected", FullyConnected{.outputs = 6}, {{3, 4, 4}}},
-          {"FullyConnectedWithoutBias", FullyConnected{.outputs = 5, .bias = false}, {{7, 1, 1}}},
-          {"Dropout", Dropout{.probability = 0.4}, {{4, 4, 4}}},
-          {"Concat", Concat{}, {{2, 4, 4}, {5, 4, 4}}},
-          {"ConvolutionRelu", plain, {{3, 5, 5}}, true},
-          {"ConvolutionGroupedRelu", grouped, {{4, 5, 5}}, true},
-          {"ConvolutionPointwiseRelu", pointwise, {{3, 4, 4}}, true},
-          {"BatchNormRelu", BatchNorm{.epsilon = 1e-2}, {{4, 4, 4}}, true},
-          {"SumRelu", Sum{}, {{3, 5, 5}, {3, 5, 5}, {3, 5, 5}}, true},
-          {"SoftmaxCrossEntropy", SoftmaxCrossEntropy{}, {{6, 1, 1}}},
-          {"SoftmaxCrossEntropyWeighted", SoftmaxCrossEntropy{.loss_weight = 0.3}, {{9, 1, 1}}}};
+  const Pooling max = pooling(PoolingKind::max, 3, 2, 1);
+  const Pooling average = pooling(PoolingKind::average, 3, 2, 1);
+  const Pooling max_ceil = hanging_over(pooling(PoolingKind::max, 3, 2, 0));
+  const Pooling average_ceil = hanging_over(pooling(PoolingKind::average, 3, 2, 0));
+  const std::vector<Case> plainly{
+      {"Convolution", plain, {{3, 5, 5}}},
+      {"ConvolutionStrided", strided, {{3, 6, 6}}},
+      {"ConvolutionGrouped", grouped, {{4, 5, 5}}},
+      {"ConvolutionPointwise", pointwise, {{3, 4, 4}}},
+      {"MaxPooling", max, {{3, 6, 6}}},
+      {"MaxPoolingCeilMode", max_ceil, {{3, 6, 6}}},
+      {"AveragePooling", average, {{3, 6, 6}}},
+      {"AveragePoolingCeilMode", average_ceil, {{3, 6, 6}}},
+      {"Relu", Relu{}, {{3, 5, 5}}},
+      {"Lrn", Lrn{.size = 3, .alpha = 2, .beta = 0.75, .k = 1}, {{6, 3, 3}}},
+      {"LrnWiderThanTheChannels", Lrn{.size = 5, .alpha = 1, .beta = 0.5, .k = 2}, {{2, 4, 4}}},
+      {"BatchNorm", BatchNorm{.epsilon = 1e-2}, {{4, 4, 4}}},
+      {"FullyConnected", FullyConnected{.outputs = 6}, {{3, 4, 4}}},
+      {"FullyConnectedWithoutBias", FullyConnected{.outputs = 5, .bias = false}, {{7, 1, 1}}},
+      {"Dropout", Dropout{.probability = 0.4}, {{4, 4, 4}}},
+      {"Concat", Concat{}, {{2, 4, 4}, {5, 4, 4}}},
+      {"SoftmaxCrossEntropy", SoftmaxCrossEntropy{}, {{6, 1, 1}}},
+      {"SoftmaxCrossEntropyWeighted", SoftmaxCrossEntropy{.loss_weight = 0.3}, {{9, 1, 1}}}};
+  return plainly + with_relu({{"ConvolutionRelu", plain, {{3, 5, 5}}},
+                              {"ConvolutionGroupedRelu", grouped, {{4, 5, 5}}},
+                              {"ConvolutionPointwiseRelu", pointwise, {{3, 4, 4}}},
+                              {"BatchNormRelu", BatchNorm{.epsilon = 1e-2}, {{4, 4, 4}}},
+                              {"SumRelu", Sum{}, {{3, 5, 5}, {3, 5, 5}, {3, 5, 5}}}});
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKinds, ReferenceGradient, testing::ValuesIn(cases()),
