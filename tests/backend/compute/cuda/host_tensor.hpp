@@ -1,6 +1,10 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstdint>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend/compute/compute.hpp"
@@ -79,6 +83,26 @@ inline Values stored(DType dtype, Values values) {
 }
 
 inline constexpr std::array both_orders{Order::nchw, Order::nhwc};
+
+inline std::string name_of(DType dtype, Order order) {
+  return std::string(dtype_name(dtype)) + (order == Order::nchw ? "_nchw" : "_nhwc");
+}
+
+/// A test for each precision and order.
+class InDTypeAndOrder : public testing::TestWithParam<std::tuple<DType, Order>> {
+ public:
+  static std::string name(const testing::TestParamInfo<ParamType>& tested) {
+    return std::apply(name_of, tested.param);
+  }
+  static auto all() {
+    return testing::Combine(testing::ValuesIn(all_dtypes), testing::ValuesIn(both_orders));
+  }
+
+ protected:
+  DType dtype_ = std::get<DType>(GetParam());
+  Order order_ = std::get<Order>(GetParam());
+};
+
 /// Tiles with and without edges, lines along either side, single rows and columns, and vectors.
 inline const std::vector<Dims> shapes{{2, 64, 8, 8},  {3, 70, 9, 13}, {2, 3, 11, 7},
                                       {2, 130, 2, 3}, {1, 16, 4, 4},  {2, 1, 5, 9},

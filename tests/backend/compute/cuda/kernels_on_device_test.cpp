@@ -4,9 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "backend/compute/cuda/kernels/batch_norm_operation.hpp"
@@ -16,52 +14,16 @@
 #include "backend/compute/cuda/kernels/pictures.hpp"
 #include "backend/compute/cuda/kernels/transpose.hpp"
 #include "backend/compute/cuda/kernels/update.hpp"
-#include "backend/compute/cuda/runtime/call.hpp"
 #include "backend/compute/cuda/runtime/operations.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"
+#include "tests/backend/compute/cuda/on_gpu.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// Our own kernels on a GPU against the same code run by loops on the host. What rounds once must
 /// agree to the bit.
 namespace dlscale::backend::cuda {
 namespace {
-
-struct FreeOnDevice {
-  void operator()(std::byte* data) const { static_cast<void>(cudaFree(data)); }
-};
-
-/// Zeroed memory of the GPU.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
-    void* data = nullptr;
-    check(cudaMalloc(&data, std::max<std::size_t>(bytes, 1)), "cudaMalloc", "a test");
-    data_.reset(static_cast<std::byte*>(data));
-    check(cudaMemset(data, 0, bytes), "cudaMemset", "a test");
-  }
-  DeviceMemory(const void* from, std::size_t bytes) : DeviceMemory(bytes) {
-    check(cudaMemcpy(get(), from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy", "a test");
-  }
-
-  [[nodiscard]] std::byte* get() const { return data_.get(); }
-  template <class T>
-  [[nodiscard]] T* as() const {
-    return reinterpret_cast<T*>(get());
-  }
-  /// Waits for the kernels before it.
-  template <class T = std::byte>
-  [[nodiscard]] std::vector<T> read() const {
-    std::vector<T> values(bytes_ / sizeof(T));
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", "a test");
-    check(cudaMemcpy(values.data(), get(), bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy", "a test");
-    return values;
-  }
-
- private:
-  std::size_t bytes_;
-  std::unique_ptr<std::byte, FreeOnDevice> data_;
-};
 
 /// The same tensor on the host and on the GPU.
 struct Twin {
@@ -94,7 +56,7 @@ struct Twin {
   }
 
   HostTensor host;
-  DeviceMemory memory;
+  Area memory;
 
  private:
   static float unit_of(DType dtype) {
@@ -108,7 +70,7 @@ struct Twin {
   }
 };
 
-DeviceMemory on_device(const Values& values) {
+Area on_device(const Values& values) {
   return {values.data(), values.size() * sizeof(float)};
 }
 
@@ -117,27 +79,8 @@ void expect_near(const Values& got, const Values& expected) {
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-4);
 }
 
-/// Skips where there is no GPU to run on.
-template <class Base>
-class WithDevice : public Base {
- protected:
-  void SetUp() override {
-    int count = 0;
-    const cudaError_t code = cudaGetDeviceCount(&count);
-    if (code != cudaSuccess) GTEST_SKIP() << "no GPU: " << cudaGetErrorString(code);
-    if (count == 0) GTEST_SKIP() << "no GPU";
-    check(cudaGetDeviceProperties(&context_.properties, 0), "cudaGetDeviceProperties", "a test");
-  }
-
-  Context context_;
-};
-
-using OnDevice = WithDevice<testing::Test>;
-class TensorsOnDevice : public WithDevice<testing::TestWithParam<std::tuple<DType, Order>>> {
- protected:
-  DType dtype_ = std::get<DType>(GetParam());
-  Order order_ = std::get<Order>(GetParam());
-};
+using OnDevice = OnGpu<testing::Test>;
+using TensorsOnDevice = OnGpu<InDTypeAndOrder>;
 
 TEST_P(TensorsOnDevice, AreConverted) {
   for (const Dims& dims : shapes) {
@@ -164,7 +107,7 @@ TEST_P(TensorsOnDevice, AreAccumulated) {
 TEST_P(TensorsOnDevice, TakeABias) {
   for (const Dims& dims : shapes) {
     const Values bias = shuffled(dims[1], 3);
-    const DeviceMemory bias_there = on_device(bias);
+    const Area bias_there = on_device(bias);
     const Twin plain(dims, dtype_, order_, 1);
     launch_bias<Then::nothing>(LoopLauncher(), bias.data(), plain.host.tensor());
     add_bias(nullptr, bias_there.as<float>(), plain.on_device());
@@ -186,10 +129,10 @@ TEST_P(TensorsOnDevice, SumTheGradientOfABiasAlwaysInTheSameOrder) {
     const std::size_t bytes = bias_gradient_scratch(context_, gradient.host.tensor().desc);
     const Buffer scratch =
         allocate_host(partial_bytes(dims[1], LoopLauncher().processors(), sizeof(BiasSums)));
-    const DeviceMemory scratch_there(bytes);
+    const Area scratch_there(bytes);
     Values expected(static_cast<std::size_t>(dims[1]));
     launch_bias_gradient(LoopLauncher(), gradient.host.tensor(), expected.data(), scratch.get());
-    const DeviceMemory got = on_device(Values(expected.size(), 7.0F));
+    const Area got = on_device(Values(expected.size(), 7.0F));
     bias_gradient(context_, gradient.on_device(), got.as<float>(), scratch_there.get());
     const Values first = got.read<float>();
     expect_near(first, expected);
@@ -215,7 +158,7 @@ TEST_P(TensorsOnDevice, AreMadeOfPictures) {
     for (std::size_t i = 0; i < pictures.size(); ++i) {
       pictures[i] = static_cast<std::uint8_t>(i * 37 % 256);
     }
-    const DeviceMemory pictures_there(pictures.data(), pictures.size());
+    const Area pictures_there(pictures.data(), pictures.size());
     const Twin to(dims, dtype_, order_, 0);
     launch_normalisation(LoopLauncher(), pictures.data(), statistics, to.host.tensor());
     normalise_pictures(nullptr, pictures_there.as<std::byte>(), statistics, to.on_device());
@@ -261,8 +204,8 @@ TEST_P(TensorsOnDevice, AreNormalisedAndRectified) {
     BatchNormOperation<LoopLauncher, Then::relu> here(LoopLauncher(), spec, order_, BatchNorm{});
     const Buffer state = allocate_host(here.state_bytes());
     const Buffer scratch = allocate_host(here.scratch_bytes());
-    const DeviceMemory state_there(there->state_bytes());
-    const DeviceMemory scratch_there(there->scratch_bytes());
+    const Area state_there(there->state_bytes());
+    const Area scratch_there(there->scratch_bytes());
 
     const std::array tensors{x.host.tensor(), y.host.tensor(), dy.host.tensor()};
     const std::array parameters{scale.host.tensor(), shift.host.tensor()};
@@ -285,13 +228,7 @@ TEST_P(TensorsOnDevice, AreNormalisedAndRectified) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TensorsOnDevice,
-                         testing::Combine(testing::ValuesIn(all_dtypes),
-                                          testing::ValuesIn(both_orders)),
-                         [](const auto& tested) {
-                           return std::string(dtype_name(std::get<0>(tested.param))) +
-                                  (std::get<1>(tested.param) == Order::nchw ? "_nchw" : "_nhwc");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, TensorsOnDevice, InDTypeAndOrder::all(), InDTypeAndOrder::name);
 
 TEST_F(OnDevice, UpdatesAllParametersAtOnce) {
   const SgdStep step{.rate = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .gradient_scale = 0.5F};
@@ -300,10 +237,10 @@ TEST_F(OnDevice, UpdatesAllParametersAtOnce) {
     Values momentum = shuffled(100003, 2);
     const Values gradients = shuffled(100003, 3);
     std::vector<std::uint16_t> low(weights.size());
-    const DeviceMemory weights_there = on_device(weights);
-    const DeviceMemory momentum_there = on_device(momentum);
-    const DeviceMemory gradients_there = on_device(gradients);
-    const DeviceMemory low_there(low.size() * sizeof(std::uint16_t));
+    const Area weights_there = on_device(weights);
+    const Area momentum_there = on_device(momentum);
+    const Area gradients_there = on_device(gradients);
+    const Area low_there(low.size() * sizeof(std::uint16_t));
     launch_update(LoopLauncher(), step, weights.size(), weights.data(), gradients.data(),
                   momentum.data(), low.data(), low_dtype);
     update(nullptr, step, weights.size(), weights_there.as<float>(), gradients_there.as<float>(),
@@ -321,26 +258,19 @@ TEST_F(OnDevice, UpdatesAllParametersAtOnce) {
 TEST_F(OnDevice, TouchesWithoutChange) {
   std::vector<std::uint8_t> bytes(100003);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i % 251);
-  const DeviceMemory memory(bytes.data(), bytes.size());
+  const Area memory(bytes.data(), bytes.size());
   touch(nullptr, memory.get(), bytes.size());
   EXPECT_EQ(memory.read<std::uint8_t>(), bytes);
 }
 
 TEST_F(OnDevice, HoldsTheStreamAtLeastAsLongAsAsked) {
-  cudaEvent_t before = nullptr;
-  cudaEvent_t after = nullptr;
-  check(cudaEventCreate(&before), "cudaEventCreate", "a test");
-  check(cudaEventCreate(&after), "cudaEventCreate", "a test");
+  const Event before = make_event();
+  const Event after = make_event();
   hold(nullptr, Seconds(1e-4));  // loads the kernel
-  check(cudaEventRecord(before, nullptr), "cudaEventRecord", "a test");
+  record(before, nullptr);
   hold(nullptr, Seconds(2e-3));
-  check(cudaEventRecord(after, nullptr), "cudaEventRecord", "a test");
-  check(cudaEventSynchronize(after), "cudaEventSynchronize", "a test");
-  float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, before, after), "cudaEventElapsedTime", "a test");
-  EXPECT_GE(milliseconds, 1.99F);
-  check(cudaEventDestroy(before), "cudaEventDestroy", "a test");
-  check(cudaEventDestroy(after), "cudaEventDestroy", "a test");
+  record(after, nullptr);
+  EXPECT_GE(elapsed(before, after), Seconds(1.99e-3));
 }
 
 /// A graph that was captured once reads the labels of every replay.
@@ -354,8 +284,8 @@ TEST_F(OnDevice, ReadsTheLabelsAnewInEveryReplay) {
                            DType::f32,
                            {x.host.tensor().desc}};
   const auto loss = make_loss(context_, spec, SoftmaxCrossEntropy{});
-  const DeviceMemory y(images * sizeof(float));
-  const DeviceMemory state(loss->state_bytes());
+  const Area y(images * sizeof(float));
+  const Area state(loss->state_bytes());
   std::vector<std::int32_t> labels(images, 0);
   const std::array inputs{x.on_device()};
   const Operands operands{.inputs = inputs,

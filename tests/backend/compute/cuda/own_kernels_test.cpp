@@ -127,21 +127,19 @@ TEST(Touch, LeavesEveryByteAsItIs) {
   }
 }
 
-class OfChannels : public testing::TestWithParam<std::tuple<DType, Order>> {};
+using OfChannels = InDTypeAndOrder;
 
 TEST_P(OfChannels, AddsABiasAndRectifies) {
-  const DType dtype = std::get<DType>(GetParam());
-  const Order order = std::get<Order>(GetParam());
   for (const Dims& dims : shapes) {
-    HostTensor tensor(dims, dtype, order);
-    const Values x = stored(dtype, shuffled(tensor.tensor().desc.elements(), 1));
+    HostTensor tensor(dims, dtype_, order_);
+    const Values x = stored(dtype_, shuffled(tensor.tensor().desc.elements(), 1));
     const Buffer memory = allocate_host(static_cast<std::size_t>(dims[1]) * sizeof(float));
     auto* bias = reinterpret_cast<float*>(memory.get());
     std::copy_n(shuffled(dims[1], 2).begin(), dims[1], bias);
     Values expected;
     std::size_t i = 0;
     tensor.for_each([&](auto, std::int64_t c, auto, auto) {
-      expected.push_back(stored(dtype, x[i++] + bias[c]));
+      expected.push_back(stored(dtype_, x[i++] + bias[c]));
     });
     tensor.set(x);
     launch_bias<Then::nothing>(LoopLauncher(), bias, tensor.tensor());
@@ -154,11 +152,9 @@ TEST_P(OfChannels, AddsABiasAndRectifies) {
 }
 
 TEST_P(OfChannels, SumTheGradientOfABias) {
-  const DType dtype = std::get<DType>(GetParam());
-  const Order order = std::get<Order>(GetParam());
   for (const Dims& dims : shapes) {
-    HostTensor gradient(dims, dtype, order);
-    const Values dy = stored(dtype, shuffled(gradient.tensor().desc.elements(), 3));
+    HostTensor gradient(dims, dtype_, order_);
+    const Values dy = stored(dtype_, shuffled(gradient.tensor().desc.elements(), 3));
     gradient.set(dy);
     std::vector<double> expected(static_cast<std::size_t>(dims[1]));
     std::size_t i = 0;
@@ -172,33 +168,29 @@ TEST_P(OfChannels, SumTheGradientOfABias) {
 }
 
 TEST_P(OfChannels, SumTermsAndRectify) {
-  const DType dtype = std::get<DType>(GetParam());
-  const Order order = std::get<Order>(GetParam());
   for (const std::size_t terms : {1U, 2U, 3U, 5U}) {
     std::vector<HostTensor> inputs;
     std::vector<Tensor> tensors;
     constexpr std::int64_t size = std::int64_t{2} * 17 * 12;
     Values sums(size);
     for (std::size_t k = 0; k < terms; ++k) {
-      HostTensor& input = inputs.emplace_back(Dims{2, 17, 4, 3}, dtype, order);
-      const Values x = stored(dtype, shuffled(size, static_cast<unsigned>(k)));
+      HostTensor& input = inputs.emplace_back(Dims{2, 17, 4, 3}, dtype_, order_);
+      const Values x = stored(dtype_, shuffled(size, static_cast<unsigned>(k)));
       input.set(x);
       tensors.push_back(input.tensor());
       for (std::size_t i = 0; i < x.size(); ++i) sums[i] += x[i];
     }
-    const HostTensor output({2, 17, 4, 3}, dtype, order);
+    const HostTensor output({2, 17, 4, 3}, dtype_, order_);
     launch_sum(LoopLauncher(), "", tensors, output.tensor(), AddedAndRectified{}, Rectified{});
-    for (float& sum : sums) sum = std::max(stored(dtype, sum), 0.0F);
+    for (float& sum : sums) sum = std::max(stored(dtype_, sum), 0.0F);
     EXPECT_EQ(output.get(), sums);
   }
 }
 
 TEST_P(OfChannels, NormalisePictures) {
-  const DType dtype = std::get<DType>(GetParam());
-  const Order order = std::get<Order>(GetParam());
   const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   for (const Dims& dims : {Dims{2, 3, 8, 6}, Dims{2, 3, 7, 5}}) {
-    const HostTensor to(dims, dtype, order);
+    const HostTensor to(dims, dtype_, order_);
     const std::int64_t pixels = dims[2] * dims[3];
     const Buffer memory = allocate_host(static_cast<std::size_t>(dims[0] * pixels * 3));
     const auto* pictures = reinterpret_cast<std::uint8_t*>(memory.get());
@@ -212,7 +204,7 @@ TEST_P(OfChannels, NormalisePictures) {
       const int value = pictures[((n * dims[2] + h) * dims[3] + w) * 3 + c];
       const double exact =
           (value / 255.0 - double{statistics.mean[c]}) / double{statistics.deviation[c]};
-      const double unit = dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f16 ? 0x1p-11 : 1e-6;
+      const double unit = dtype_ == DType::bf16 ? 0x1p-8 : dtype_ == DType::f16 ? 0x1p-11 : 1e-6;
       EXPECT_NEAR(got[at++], exact, std::max(unit * std::abs(exact), 1e-6));
     });
   }
@@ -220,15 +212,13 @@ TEST_P(OfChannels, NormalisePictures) {
 
 /// A batch norm and a ReLU as two operations on the same numbers.
 TEST_P(OfChannels, NormaliseAndRectifyAsTwoOperationsDo) {
-  const DType dtype = std::get<DType>(GetParam());
-  const Order order = std::get<Order>(GetParam());
-  const auto device = make_loop_device(order);
+  const auto device = make_loop_device(order_);
   for (const int channels : {24, 17}) {
     const Layer layer = make_layer(BatchNorm{}, {{channels, 6, 8}});
-    const TensorDesc input = tensor_desc({3, channels, 6, 8}, dtype, order);
-    const OperationSpec spec{layer, 3, dtype, {input}};
-    const OperationSpec relu_spec{make_layer(Relu{}, {{channels, 6, 8}}), 3, dtype, {input}};
-    const auto fused = make_batch_norm_relu_on_loops(spec, order);
+    const TensorDesc input = tensor_desc({3, channels, 6, 8}, dtype_, order_);
+    const OperationSpec spec{layer, 3, dtype_, {input}};
+    const OperationSpec relu_spec{make_layer(Relu{}, {{channels, 6, 8}}), 3, dtype_, {input}};
+    const auto fused = make_batch_norm_relu_on_loops(spec, order_);
     const auto norm = device->create(spec);
     const auto relu = device->create(relu_spec);
     OperationMemory together(*device, spec, *fused);
@@ -262,13 +252,7 @@ TEST_P(OfChannels, NormaliseAndRectifyAsTwoOperationsDo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OfChannels,
-                         testing::Combine(testing::ValuesIn(all_dtypes),
-                                          testing::ValuesIn(both_orders)),
-                         [](const auto& tested) {
-                           return std::string(dtype_name(std::get<0>(tested.param))) +
-                                  (std::get<1>(tested.param) == Order::nchw ? "_nchw" : "_nhwc");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, OfChannels, InDTypeAndOrder::all(), InDTypeAndOrder::name);
 
 class BatchNorms : public testing::TestWithParam<Order> {};
 

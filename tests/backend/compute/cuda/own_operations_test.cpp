@@ -11,6 +11,7 @@
 #include "backend/compute/cuda/runtime/layout.hpp"
 #include "backend/compute/specification.hpp"
 #include "tests/backend/compute/cuda/equal_elements.hpp"
+#include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/layer_cases.hpp"
 
@@ -95,7 +96,7 @@ TEST(OwnMaxPooling, GivesTheGradientToTheFirstOfEqualElements) {
     const std::vector<float> expected =
         gradient_of_equal_elements(*reference, plain_spec(*reference, layer, 3, DType::f32));
     for (const DType dtype : all_dtypes) {
-      for (const Order order : {Order::nchw, Order::nhwc}) {
+      for (const Order order : both_orders) {
         const auto device = make_loop_device(order);
         OperationSpec spec = plain_spec(*device, layer, 3, dtype);
         spec.inputs[0] = tensor_desc(spec.inputs[0].dims, dtype, order);
@@ -109,7 +110,7 @@ TEST(OwnMaxPooling, GivesTheGradientToTheFirstOfEqualElements) {
 TEST(OwnDropout, ReadsItsSeedInMemoryWhereThereIsOne) {
   constexpr std::uint64_t other = 99;
   for (const DType dtype : all_dtypes) {
-    for (const Order order : {Order::nchw, Order::nhwc}) {
+    for (const Order order : both_orders) {
       for (const ImageShape shape : {ImageShape{32, 5, 5}, ImageShape{17, 4, 4}}) {
         const auto device = make_loop_device(order);
         const OperationSpec spec =
@@ -143,15 +144,14 @@ TEST(OwnDropout, ReadsItsSeedInMemoryWhereThereIsOne) {
 
 std::string parameter_name(const testing::TestParamInfo<Parameters>& info) {
   const auto& [tested, dtype, order] = info.param;
-  return tested.name + "_" + std::string(dtype_name(dtype)) +
-         (order == Order::nchw ? "_nchw" : "_nhwc");
+  return tested.name + "_" + name_of(dtype, order);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKinds, OwnOperations,
                          testing::Combine(testing::ValuesIn(own_cases() + poolings() +
                                                             other_layers() + layers_with_relu()),
                                           testing::ValuesIn(all_dtypes),
-                                          testing::Values(Order::nchw, Order::nhwc)),
+                                          testing::ValuesIn(both_orders)),
                          parameter_name);
 
 }  // namespace

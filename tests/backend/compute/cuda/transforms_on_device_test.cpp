@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "backend/compute/check/check.hpp"
-#include "backend/compute/cuda/runtime/call.hpp"
-#include "backend/compute/cuda/runtime/context.hpp"
-#include "backend/compute/cuda/runtime/handles.hpp"
 #include "backend/compute/cuda/transforms/spectral.hpp"
 #include "backend/compute/cuda/transforms/spectral_shape.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"
+#include "tests/backend/compute/cuda/on_gpu.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// The kernels of our convolutions by transforms on a GPU against the same code run by loops on the
@@ -80,10 +78,8 @@ std::unique_ptr<FourierTransform> make_copies(const FourierProblem& problem) {
 /// The same bytes on the host and on the GPU.
 class Twin {
  public:
-  explicit Twin(std::vector<std::byte> bytes) : here_(std::move(bytes)), there_(here_.size()) {
-    check(cudaMemcpy(there_.get(), here_.data(), here_.size(), cudaMemcpyHostToDevice),
-          "cudaMemcpy", "a test");
-  }
+  explicit Twin(std::vector<std::byte> bytes)
+      : here_(std::move(bytes)), there_(here_.data(), here_.size()) {}
   /// Numbers about 0.
   static Twin of_floats(std::int64_t count, unsigned seed) {
     const Values values = shuffled(count, seed);
@@ -111,21 +107,17 @@ class Twin {
   /// Of numbers of T, whose last place is `unit` of them.
   template <class T>
   void expect_near(float unit) const {
-    std::vector<std::byte> got(here_.size());
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", "a test");
-    check(cudaMemcpy(got.data(), there(), got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy",
-          "a test");
-    const auto* const a = reinterpret_cast<const T*>(got.data());
-    const auto* const b = reinterpret_cast<const T*>(here_.data());
-    for (std::size_t i = 0; i < got.size() / sizeof(T); ++i) {
-      const float expected = to_float(b[i]);
-      ASSERT_NEAR(to_float(a[i]), expected, unit * std::max(1.0F, std::abs(expected)));
+    const std::vector<T> got = there_.read<T>();
+    const auto* const here = reinterpret_cast<const T*>(here_.data());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const float expected = to_float(here[i]);
+      ASSERT_NEAR(to_float(got[i]), expected, unit * std::max(1.0F, std::abs(expected)));
     }
   }
 
  private:
   std::vector<std::byte> here_;
-  DeviceMemory there_;
+  Area there_;
 };
 
 struct Pair {
@@ -188,18 +180,10 @@ void expect_twins(const Pair& pair, const ConvolutionProblem& problem, Pass pass
   }
 }
 
-class TransformKernelsOnDevice : public testing::TestWithParam<std::tuple<DType, Order>> {
+class TransformKernelsOnDevice : public OnGpu<InDTypeAndOrder> {
  protected:
-  void SetUp() override {
-    int count = 0;
-    const cudaError_t code = cudaGetDeviceCount(&count);
-    if (code != cudaSuccess) GTEST_SKIP() << "no GPU: " << cudaGetErrorString(code);
-    if (count == 0) GTEST_SKIP() << "no GPU";
-  }
-
   /// Maps that no tile fits, channels that no square of a team fits.
-  static ConvolutionProblem problem() {
-    const auto [dtype, order] = GetParam();
+  [[nodiscard]] ConvolutionProblem problem() const {
     return {.what = "a test",
             .input = {3, 6, 13, 10},
             .weights = {38, 6, 3, 3},
@@ -208,8 +192,8 @@ class TransformKernelsOnDevice : public testing::TestWithParam<std::tuple<DType,
             .pad = 1,
             .groups = 1,
             .bias = false,
-            .dtype = dtype,
-            .order = order};
+            .dtype = dtype_,
+            .order = order_};
   }
 
   void expect_twins_of(const Pair& pair, Pass pass) const {
@@ -224,8 +208,6 @@ class TransformKernelsOnDevice : public testing::TestWithParam<std::tuple<DType,
                       pass);
     }
   }
-
-  Context context_;
 };
 
 TEST_P(TransformKernelsOnDevice, ComputeWinogradAsOnTheHost) {
@@ -247,10 +229,7 @@ TEST_P(TransformKernelsOnDevice, LayPlanesAsOnTheHost) {
 INSTANTIATE_TEST_SUITE_P(All, TransformKernelsOnDevice,
                          testing::Combine(testing::Values(DType::f32, DType::bf16, DType::f16),
                                           testing::ValuesIn(both_orders)),
-                         [](const auto& tested) {
-                           return std::string(dtype_name(std::get<0>(tested.param))) +
-                                  (std::get<1>(tested.param) == Order::nchw ? "_nchw" : "_nhwc");
-                         });
+                         InDTypeAndOrder::name);
 
 }  // namespace
 }  // namespace dlscale::backend::cuda::transforms
