@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -11,10 +9,11 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/host_device.hpp"
 #include "backend/compute/precision.hpp"
 #include "core/base/error.hpp"
 #include "tests/backend/compute/devices.hpp"
+#include "tests/backend/compute/near_device.hpp"
+#include "tests/core/support.hpp"
 
 /// Matrix products of every backend that offers them, held against reference, and reference against
 /// the definition.
@@ -113,23 +112,6 @@ TEST(ReferenceProduct, IsRefusedInOtherPrecisions) {
   }
 }
 
-/// With nothing but what every device has.
-class BareDevice final : public HostDevice {
- public:
-  [[nodiscard]] std::string_view name() const override { return "bare"; }
-  [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
-  [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
-    return open_reference()->plain(dims, dtype);
-  }
-  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& /*spec*/) override {
-    return nullptr;
-  }
-  void copy(const Tensor& /*from*/, const Tensor& /*to*/) override {}
-  void accumulate(const Tensor& /*value*/, const Tensor& /*into*/) override {}
-  void update(const SgdStep& /*step*/, std::size_t /*n*/, float* /*weights*/,
-              const float* /*gradients*/, float* /*momentum*/, std::uint16_t* /*low*/) override {}
-};
-
 /// The words with which a device refuses a product of one element; empty where it has it.
 std::string refusal_of(ComputeDevice& device, DType dtype) {
   try {
@@ -141,9 +123,8 @@ std::string refusal_of(ComputeDevice& device, DType dtype) {
 }
 
 TEST(MatrixProducts, AreRefusedByNameWhereADeviceHasNone) {
-  BareDevice bare;
-  EXPECT_NE(refusal_of(bare, DType::f32).find("bare"), std::string::npos)
-      << refusal_of(bare, DType::f32);
+  NearDevice near;
+  test::expect_contains(refusal_of(near, DType::f32), "near");
 }
 
 TEST(NativeProduct, IsThatOfOurConvolutionsOnOneThreadInF32) {
@@ -151,9 +132,9 @@ TEST(NativeProduct, IsThatOfOurConvolutionsOnOneThreadInF32) {
   if (native == nullptr) GTEST_SKIP() << "this build has no such backend";
   const auto device = native->open({});
   EXPECT_EQ(device->matrix_product({1, 1, 1}, DType::f32)->implementation(), "dnnl_sgemm");
-  EXPECT_NE(refusal_of(*device, DType::bf16).find("bf16"), std::string::npos);
-  const std::string why = refusal_of(*native->open({.threads = 2}), DType::f32);
-  EXPECT_NE(why.find("one thread, not on 2"), std::string::npos) << why;
+  test::expect_contains(refusal_of(*device, DType::bf16), "bf16");
+  test::expect_contains(refusal_of(*native->open({.threads = 2}), DType::f32),
+                        "one thread, not on 2");
 }
 
 using Parameters = std::tuple<const ComputeBackend*, DType, std::string>;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,23 +22,6 @@ namespace fs = std::filesystem;
 using Conditions = std::map<std::string, std::string>;
 
 const Conditions here{{"GPU", "a GPU"}, {"cuDNN", "9.19.0"}, {"commit", "abc"}};
-
-class PlanCaches : public testing::Test {
- protected:
-  [[nodiscard]] PlanCache cache(const Conditions& conditions = here) const {
-    return {folder, conditions};
-  }
-  [[nodiscard]] std::vector<fs::path> files() const {
-    std::vector<fs::path> all;
-    for (const auto& each : fs::recursive_directory_iterator(folder)) {
-      if (each.is_regular_file()) all.push_back(each.path());
-    }
-    return all;
-  }
-
-  const test::TemporaryFolder own;
-  const fs::path& folder = own.path();
-};
 
 /// Chooses among numbers, of which `best` is the fastest, and counts how often it is asked.
 struct FakeChooser {
@@ -64,8 +46,39 @@ struct FakeChooser {
   }
 };
 
-TEST_F(PlanCaches, AreAskedBeforeAnythingIsMeasured) {
+Conditions with(Conditions conditions, const std::string& name, const std::string& value) {
+  conditions[name] = value;
+  return conditions;
+}
+
+class PlanCaches : public testing::Test {
+ protected:
+  [[nodiscard]] PlanCache cache(const Conditions& conditions = here) const {
+    return {folder, conditions};
+  }
+  /// In which the work of the chooser is kept.
+  PlanCache kept(const Conditions& conditions = here) {
+    PlanCache made = cache(conditions);
+    static_cast<void>(chooser.run(made));
+    return made;
+  }
+  [[nodiscard]] std::string note_under(const Conditions& conditions) const {
+    return cache(conditions).find("some work").note;
+  }
+  [[nodiscard]] std::vector<fs::path> files() const {
+    std::vector<fs::path> all;
+    for (const auto& each : fs::recursive_directory_iterator(folder)) {
+      if (each.is_regular_file()) all.push_back(each.path());
+    }
+    return all;
+  }
+
+  const test::TemporaryFolder own;
+  const fs::path& folder = own.path();
   FakeChooser chooser;
+};
+
+TEST_F(PlanCaches, AreAskedBeforeAnythingIsMeasured) {
   PlanCache first = cache();
   const auto measured = chooser.run(first);
   EXPECT_EQ(measured.choice, 3);
@@ -81,7 +94,6 @@ TEST_F(PlanCaches, AreAskedBeforeAnythingIsMeasured) {
 
 /// The time to make something by a choice has that of the trial in it, or has not.
 TEST_F(PlanCaches, TellWhetherTheTrialWasMadeJustNow) {
-  FakeChooser chooser;
   PlanCache first = cache();
   const auto measured = chooser.run(first);
   EXPECT_EQ(measured.remark(), "");
@@ -95,7 +107,7 @@ TEST_F(PlanCaches, TellWhetherTheTrialWasMadeJustNow) {
 }
 
 TEST_F(PlanCaches, TellWhatWasFasterButNotChosen) {
-  FakeChooser chooser{.note = "4 was faster, but it is wrong"};
+  chooser.note = "4 was faster, but it is wrong";
   PlanCache first = cache();
   EXPECT_EQ(chooser.run(first).remark(), " (measured now: 4 was faster, but it is wrong)");
   PlanCache next = cache();  // of another process, which has the same choice for the same reason
@@ -103,74 +115,51 @@ TEST_F(PlanCaches, TellWhatWasFasterButNotChosen) {
   EXPECT_EQ(remark.find(" (recalled, measured 20"), 0U) << remark;
   EXPECT_TRUE(remark.ends_with("Z; 4 was faster, but it is wrong)")) << remark;
   EXPECT_EQ(chooser.asked, 1);
-  Conditions newer = here;
-  newer["cuDNN"] = "9.20.0";
-  PlanCache other = cache(newer);
+  PlanCache other = cache(with(here, "cuDNN", "9.20.0"));
   EXPECT_EQ(chooser.run(other).remark(),
             " (measured now: the kept choice is of cuDNN 9.19.0; 4 was faster, but it is wrong)");
 }
 
-TEST_F(PlanCaches, KeepTheTimeThatWasMeasured) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
-  const auto found = cache().find("some work");
+TEST_F(PlanCaches, KeepTheTimeThatWasMeasuredForTheSameWorkOnly) {
+  const PlanCache one = kept();
+  const auto found = one.find("some work");
   ASSERT_TRUE(found.choice);
   EXPECT_EQ(found.choice->time, 1.0_ms);
   EXPECT_EQ(found.choice->name, "3");
   EXPECT_EQ(found.note, "");
-}
-
-TEST_F(PlanCaches, HoldForTheSameWorkOnly) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one, "a key"));
-  EXPECT_FALSE(one.find("another key").choice);
-  EXPECT_EQ(one.find("another key").note, "");
+  EXPECT_FALSE(one.find("other work").choice);
+  EXPECT_EQ(one.find("other work").note, "");
 }
 
 TEST_F(PlanCaches, HoldUnderTheSameConditionsOnly) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
-  Conditions newer = here;
-  newer["cuDNN"] = "9.20.0";
+  kept();
+  const Conditions newer = with(here, "cuDNN", "9.20.0");
   PlanCache other = cache(newer);
   const auto again = chooser.run(other);
   EXPECT_EQ(chooser.asked, 2);
   EXPECT_EQ(again.remark(), " (measured now: the kept choice is of cuDNN 9.19.0)");
   EXPECT_TRUE(other.find("some work").choice) << "the new one replaces the old one";
-  EXPECT_EQ(cache().find("some work").note, "the kept choice is of cuDNN 9.20.0");
+  EXPECT_EQ(note_under(here), "the kept choice is of cuDNN 9.20.0");
   EXPECT_EQ(files().size(), 1U);
-  Conditions more = newer;
-  more["cuFFT"] = "12";
-  EXPECT_EQ(cache(more).find("some work").note, "the kept choice is of no cuFFT");
+  EXPECT_EQ(note_under(with(newer, "cuFFT", "12")), "the kept choice is of no cuFFT");
   Conditions fewer = newer;
   fewer.erase("commit");
-  EXPECT_EQ(cache(fewer).find("some work").note, "the kept choice is of commit abc");
+  EXPECT_EQ(note_under(fewer), "the kept choice is of commit abc");
 }
 
 /// Also where both are builds of one commit with local changes, which only their build id tells.
 TEST_F(PlanCaches, HoldForTheSameBuildOnly) {
-  Conditions built = conditions_of_program();
+  const Conditions built = with(conditions_of_program(), "GPU", "a GPU");
   EXPECT_EQ(built.at("build"), build_id());
   EXPECT_EQ(built.at("commit").find(build_info().commit), 0U);
-  built["GPU"] = "a GPU";
-  FakeChooser chooser;
-  PlanCache one = cache(built);
-  static_cast<void>(chooser.run(one));
+  kept(built);
   EXPECT_TRUE(cache(built).find("some work").choice);
-  built["build"] = "ab12";
-  EXPECT_EQ(cache(built).find("some work").note, "the kept choice is of build " + build_id());
+  EXPECT_EQ(note_under(with(built, "build", "ab12")), "the kept choice is of build " + build_id());
 }
 
 TEST_F(PlanCaches, KeepTheChoicesOfEachGpu) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
-  Conditions elsewhere = here;
-  elsewhere["GPU"] = "another GPU";
-  PlanCache other = cache(elsewhere);
+  kept();
+  PlanCache other = cache(with(here, "GPU", "another GPU"));
   EXPECT_EQ(chooser.run(other).remark(), "");
   EXPECT_EQ(files().size(), 2U);
   EXPECT_TRUE(cache().find("some work").choice);
@@ -178,33 +167,24 @@ TEST_F(PlanCaches, KeepTheChoicesOfEachGpu) {
 
 /// A program built with another standard library finds them, and finds them whole.
 TEST_F(PlanCaches, HaveNamesAndChecksThatNoLibraryChooses) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
+  kept();
   const fs::path file = files().at(0);
   EXPECT_EQ(file.filename(), "09aa459efa44eb41.json");  // FNV-1a of "GPU a GPUsome work"
-  std::ifstream stream(file);
-  auto json = nlohmann::ordered_json::parse(stream);
+  auto json = nlohmann::ordered_json::parse(test::read_file(file));
   const auto check = json.at("check").get<std::string>();
   json.erase("check");
   EXPECT_EQ(check, fmt::format("{:016x}", fnv1a(json.dump())));
 }
 
 TEST_F(PlanCaches, MeasureAgainWhereAFileIsBroken) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
+  PlanCache one = kept();
   const fs::path file = files().at(0);
-  std::stringstream whole;
-  whole << std::ifstream(file).rdbuf();
-  const auto replaced = [&](const std::string& from, const std::string& to) {
-    std::string text = whole.str();
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return text.replace(at, from.size(), to);
+  const std::string whole = test::read_file(file);
+  const auto replaced = [&](const char* from, const char* to) {
+    return test::replaced(whole, from, to);
   };
   for (const std::string& text :
-       {std::string(), std::string("{"), std::string("[1, 2]"), whole.str().substr(0, 60),
+       {std::string(), std::string("{"), std::string("[1, 2]"), whole.substr(0, 60),
         replaced("\"name\"", "\"nome\""), replaced("0.001", "\"soon\""), replaced("0.001", "-1"),
         replaced("dlscale-plan-choice", "something-else"),
         replaced("\"version\":1", "\"version\":2"), replaced("some work", "other work"),
@@ -219,9 +199,7 @@ TEST_F(PlanCaches, MeasureAgainWhereAFileIsBroken) {
 }
 
 TEST_F(PlanCaches, MeasureAgainWhatIsNotOfferedAnyMore) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
+  PlanCache one = kept();
   chooser.offered = {1, 2};
   chooser.best = 2;
   EXPECT_EQ(chooser.run(one).remark(), " (measured now: what was kept is not offered)");
@@ -230,9 +208,7 @@ TEST_F(PlanCaches, MeasureAgainWhatIsNotOfferedAnyMore) {
 }
 
 TEST_F(PlanCaches, TakeAFailureToRecallForARefusal) {
-  FakeChooser chooser;
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
+  PlanCache one = kept();
   const auto recall = [](const KeptChoice&) -> std::optional<int> {
     throw LibraryError("it broke");
   };
@@ -244,15 +220,12 @@ TEST_F(PlanCaches, TakeAFailureToRecallForARefusal) {
 }
 
 TEST_F(PlanCaches, KeepOnlyWhatWasMeasured) {
-  FakeChooser chooser;
   chooser.time = Seconds();
-  PlanCache one = cache();
-  static_cast<void>(chooser.run(one));
+  kept();
   EXPECT_TRUE(files().empty());
 }
 
 TEST_F(PlanCaches, WithoutAFolderKeepNothing) {
-  FakeChooser chooser;
   PlanCache off({}, here);
   static_cast<void>(chooser.run(off));
   EXPECT_EQ(chooser.run(off).remark(), "");
@@ -263,7 +236,6 @@ TEST_F(PlanCaches, WithoutAFolderKeepNothing) {
 TEST_F(PlanCaches, WarnOnceWhereNothingCanBeWritten) {
   const fs::path taken = folder / "taken";
   std::ofstream(taken) << "a file";
-  FakeChooser chooser;
   PlanCache one(taken, here);
   testing::internal::CaptureStderr();
   EXPECT_EQ(chooser.run(one, "a").choice, 3);
