@@ -2,30 +2,25 @@
 
 import contextlib
 import http.server
-import importlib.util
 import io
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 import urllib.parse
 import zipfile
 from unittest import mock
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "ci" / "comment.py"
+from support import ROOT, FolderTest, load_script, output_of
+
+SCRIPT = ROOT / "docs" / "ci" / "comment.py"
+COMMENT = load_script(SCRIPT)
 MARKER = "<!-- dlscale -->"
 TEXT = f"{MARKER}\n1 regressed of 2\n\n| case | change |\n| --- | ---: |\n| a | +5.0 % |\n\n<details>\n<summary>rest</summary>\n\nb\n</details>\n"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 BOT = "github-actions[bot]"
-
-sys.dont_write_bytecode = True
-SPEC = importlib.util.spec_from_file_location("comment", SCRIPT)
-COMMENT = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(COMMENT)
 
 
 def zipped(files):
@@ -81,11 +76,9 @@ class Host:
         self.server.server_close()
 
 
-class CommentTest(unittest.TestCase):
+class CommentTest(FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.host = self.started()
 
     def started(self):
@@ -102,9 +95,7 @@ class CommentTest(unittest.TestCase):
         return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     def assert_refused(self, done, sentence, code=1):
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        self.assertIn(sentence, done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        super().assert_refused(done, sentence, code)
         self.assertEqual(self.host.written(), [])
 
 
@@ -264,7 +255,7 @@ class GitLab(CommentTest):
 class Script(unittest.TestCase):
     def test_a_shell_sees_its_exit_codes(self):
         for words, code in [(["--help"], 0), ([], 2), (["gitlab"], 2), (["github"], 2)]:
-            done = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]})
+            done = output_of(sys.executable, SCRIPT, *words, env={"PATH": os.environ["PATH"]})
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
 

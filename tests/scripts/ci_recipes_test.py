@@ -5,17 +5,16 @@ the other checks always run. The workflow of this project itself passes the same
     ci_recipes_test.py PROGRAM
 """
 
-import importlib.util
 import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-from ci_support import RECIPES, ROOT, complaint_of
+from ci_support import RECIPES, complaint_of
+from support import ROOT, load_script, output_of
 
 try:
     import yaml
@@ -118,9 +117,7 @@ class Recipes(unittest.TestCase):
     def test_the_comment_follows_the_gate_and_takes_what_it_leaves(self):
         gate, comment = (loaded((RECIPES / name).read_text()) for name in WORKFLOWS)
         self.assertEqual(comment["on"]["workflow_run"]["workflows"], [gate["name"]])
-        spec = importlib.util.spec_from_file_location("comment", RECIPES / "comment.py")
-        script = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(script)
+        script = load_script(RECIPES / "comment.py")
         kept = {step["with"]["name"]: step["with"]["path"] for step in steps_of(gate) if "upload" in step.get("uses", "")}
         self.assertEqual(pathlib.PurePath(kept[script.ARTIFACT]).name, script.FILE)
 
@@ -159,7 +156,7 @@ class Linters(unittest.TestCase):
         return path
 
     def assert_clean(self, *command, **more):
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=120, **more)
+        done = output_of(*command, timeout=120, **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def as_github_has_them(self):

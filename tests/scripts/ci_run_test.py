@@ -1,14 +1,13 @@
 """.ci: what CI runs, in which order and environment, and when the CUDA step is skipped; with programs in place of builds and tests."""
 
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-from ci_support import ROOT, git
+from ci_support import git
+from support import ROOT, FolderTest, output_of
 
 # Writes down how it is called; prints and ends as the environment says.
 CMAKE = """#!/bin/sh
@@ -22,26 +21,17 @@ CTEST = '#!/bin/sh\necho "ctest $*" >> "$CALLS"\nexit "${TESTS_END:-0}"\n'
 STEP = '#!/bin/sh\necho "{name}$(printf " %s" "$@")"\n{more}\n'
 
 
-class CiTest(unittest.TestCase):
+class CiTest(FolderTest):
     """A folder with a checkout that has what .ci is about."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name).resolve()
+        super().setUp()
         self.checkout = self.folder / "checkout"
         shutil.copytree(ROOT / ".ci", self.checkout / ".ci")
 
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o755)
-        return path
-
     def run_ci(self, *command, **variables):
         changed = dict(os.environ) | {key: str(value) for key, value in variables.items()}
-        return subprocess.run(list(map(str, command)), cwd=self.checkout, capture_output=True, text=True, check=False, timeout=120, env=changed)
+        return output_of(*command, cwd=self.checkout, timeout=120, env=changed)
 
 
 class Order(CiTest):

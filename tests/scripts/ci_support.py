@@ -1,14 +1,12 @@
 """For the tests of the recipes in docs/ci: a checkout with two commits whose builds are programs that write down how they are called."""
 
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
-import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from support import ROOT, FolderTest, output_of
+
 RECIPES = ROOT / "docs" / "ci"
 
 # In place of CMake: configures by leaving the cache, builds by copying the program that FAKE_PROGRAM names.
@@ -56,13 +54,11 @@ def git(folder, *words):
     return done.stdout.strip()
 
 
-class CheckoutTest(unittest.TestCase):
+class CheckoutTest(FolderTest):
     """A folder with a checkout of two commits, and in its path programs in place of CMake and dlscale."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.checkout = self.folder / "checkout"
         (self.checkout / "docs").mkdir(parents=True)
         (self.checkout / "configs" / "suites").mkdir(parents=True)
@@ -76,13 +72,6 @@ class CheckoutTest(unittest.TestCase):
         self.write("bin/cmake", CMAKE)
         self.program = self.write("dlscale", DLSCALE)
 
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o755)
-        return path
-
     def run_recipe(self, name, *words, codes=None, **variables):
         return self.run_in_checkout(self.checkout / "docs" / "ci" / name, *words, codes=codes, **variables)
 
@@ -95,8 +84,8 @@ class CheckoutTest(unittest.TestCase):
         shutil.rmtree(self.folder / "codes", ignore_errors=True)
         for verb, ends in (codes or {}).items():
             self.write(f"codes/{verb}", "".join(f"{code}\n" for code in ends))
-        return subprocess.run([*map(str, words)], cwd=self.checkout, capture_output=True, text=True, check=False, timeout=600,
-                              env=environment | {key: str(value) for key, value in variables.items()})
+        return output_of(*words, cwd=self.checkout, timeout=600,
+                         env=environment | {key: str(value) for key, value in variables.items()})
 
     def called(self):
         """The words of each call of the program in place of dlscale."""
@@ -113,7 +102,7 @@ def complaint_of(program, words):
     """What the real program says against a command line; empty if it knows all of it. It is given an option that nobody has, so
     that it stops there, and names what it does not know."""
     variables = dict(os.environ) | {"DLSCALE_CONFIGS": str(ROOT / "configs")}
-    done = subprocess.run([program, *words, "--no-such-option"], capture_output=True, text=True, check=False, timeout=60, env=variables)
+    done = output_of(program, *words, "--no-such-option", timeout=60, env=variables)
     if done.returncode == 2 and UNKNOWN.search(done.stderr):
         return ""
     return f"dlscale {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}"

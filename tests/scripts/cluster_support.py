@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from support import ROOT, output_of
+
 CLUSTER = ROOT / "scripts" / "cluster"
 
 
@@ -16,15 +17,8 @@ def arguments(*options, command):
 
 def cluster(*options, command=(), environment=None):
     """Runs it to its end."""
-    return subprocess.run(
-        arguments(*options, command=command),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env=os.environ | (environment or {}),
-    )
+    return output_of(*arguments(*options, command=command), timeout=60, stdin=subprocess.DEVNULL,
+                     env=os.environ | (environment or {}))  # fmt: skip
 
 
 def wait_until(condition, seconds=15):
@@ -61,16 +55,8 @@ def running(word):
 
 def own_network():
     """Links, addresses, routes, queues and mounts of this machine."""
-    shown = [
-        subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        for words in (
-            ["ip", "-brief", "link"],
-            ["ip", "-brief", "address"],
-            ["ip", "route"],
-            ["ip", "netns"],
-            ["tc", "qdisc"],
-        )
-    ]
+    asked = ("ip -brief link", "ip -brief address", "ip route", "ip netns", "tc qdisc")
+    shown = [subprocess.run(words.split(), capture_output=True, text=True, check=True).stdout for words in asked]
     return [*shown, pathlib.Path("/proc/self/mounts").read_text()]
 
 

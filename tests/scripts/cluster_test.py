@@ -20,14 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "app"))
 
 from cluster_support import (  # noqa: E402 (tiny.py is found through the path above)
-    arguments,
-    cannot,
-    cluster,
-    links_of_processes,
-    own_network,
-    running,
-    wait_until,
-)
+    arguments, cannot, cluster, links_of_processes, own_network, running, wait_until)  # fmt: skip
 from tiny import SANITIZERS  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "dev"
@@ -60,14 +53,8 @@ class ClusterTest(unittest.TestCase):
         """No process is left in any of them, so the kernel has removed them."""
         self.assertGreaterEqual(len(namespaces), 4)
         kinds = ("net", "uts", "pid", "mnt")
-        self.assertTrue(
-            wait_until(
-                lambda: (
-                    not namespaces & set().union(*(links_of_processes(f"ns/{k}") for k in kinds))
-                )
-            ),
-            namespaces,
-        )
+        held = lambda: set().union(*(links_of_processes(f"ns/{kind}") for kind in kinds))  # noqa: E731
+        self.assertTrue(wait_until(lambda: not namespaces & held()), namespaces)
 
 
 class Hosts(ClusterTest):
@@ -88,9 +75,7 @@ class Hosts(ClusterTest):
 
     def test_links_are_shaped_at_both_ends(self):
         script = "tc qdisc show dev to-host2; dlscale-on-host host2 tc qdisc show dev eth0"
-        both = self.output_of(
-            *THREE, "--bandwidth-of", "2=50MB/s", command=["sh", "-c", script]
-        ).splitlines()
+        both = self.output_of(*THREE, "--bandwidth-of", "2=50MB/s", command=["sh", "-c", script]).splitlines()
         self.assertEqual(len(both), 2)
         for line in both:
             self.assertRegex(line, "qdisc tbf .* rate 400Mbit burst (19|20)[0-9]{3}b ")
@@ -104,10 +89,8 @@ class Hosts(ClusterTest):
 
     def test_more_hosts_than_cores_share_them_and_that_is_said(self):
         cores = len(os.sched_getaffinity(0))
-        hosts = ("--hosts", str(cores + 1))
-        result = cluster(
-            *hosts, "--bandwidth", "1Gb/s", command=["dlscale-on-host", "host1", "nproc"]
-        )
+        hosts = ("--hosts", str(cores + 1), "--bandwidth", "1Gb/s")
+        result = cluster(*hosts, command=["dlscale-on-host", "host1", "nproc"])
         self.assertEqual(result.stdout, f"{cores}\n", result.stderr)
         self.assertIn(f"{cores + 1} hosts share {cores} core", result.stderr)
 
@@ -121,9 +104,7 @@ class Hosts(ClusterTest):
             look host1; look host2"""
         result = cluster(*TWO, "--down", "2", "--after", "1s", command=["sh", "-c", script])
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(
-            result.stdout.split(), ["LOWER_UP", "LOWER_UP", "LOWER_UP", "NO-CARRIER"], result.stderr
-        )
+        self.assertEqual(result.stdout.split(), ["LOWER_UP"] * 3 + ["NO-CARRIER"], result.stderr)
         self.assertIn("cluster: host2 is cut off", result.stderr)
 
     def test_the_head_does_not_wait_long_for_a_host_that_is_cut_off(self):
@@ -145,13 +126,8 @@ class Hosts(ClusterTest):
         self.assertGreaterEqual(float(result.stdout), 0.040)
 
     def test_results_can_say_what_they_were_measured_on(self):
-        text = self.output_of(
-            *TWO, "--bandwidth-of", "2=100Mb/s", command=["sh", "-c", 'echo "$DLSCALE_CLUSTER"']
-        )
-        self.assertRegex(
-            text,
-            "2 hosts on one machine with cores .* 1Gb/s, 100Mb/s by tc tbf .* 50000, 12112 bytes",
-        )
+        text = self.output_of(*TWO, "--bandwidth-of", "2=100Mb/s", command=["sh", "-c", 'echo "$DLSCALE_CLUSTER"'])
+        self.assertRegex(text, "2 hosts on one machine with cores .* 1Gb/s, 100Mb/s by tc tbf .* 50000, 12112 bytes")
 
 
 # Of a connection that is refused: one way there, one way back.
@@ -167,12 +143,7 @@ print(time.perf_counter() - start)
 
 class Commands(ClusterTest):
     def test_exit_code_is_the_commands(self):
-        for script, code in (
-            ("exit 0", 0),
-            ("exit 3", 3),
-            ("kill -TERM $$", 143),
-            ("kill -KILL $$", 137),
-        ):
+        for script, code in (("exit 0", 0), ("exit 3", 3), ("kill -TERM $$", 143), ("kill -KILL $$", 137)):
             result = cluster(*TWO, command=["sh", "-c", script])
             self.assertEqual(result.returncode, code, result.stderr)
 
@@ -188,11 +159,8 @@ class Commands(ClusterTest):
         script = "import sys; print(sys.argv[1:])"
         shown = self.output_of(*TWO, command=[sys.executable, "-c", script, *words])
         self.assertEqual(shown, f"{words}\n")
-        result = cluster(
-            *TWO,
-            command=["sh", "-c", "echo $OMPI_MCA_btl $HOME"],
-            environment={"OMPI_MCA_btl": "self", "HOME": "/h"},
-        )
+        settings = {"OMPI_MCA_btl": "self", "HOME": "/h"}
+        result = cluster(*TWO, command=["sh", "-c", "echo $OMPI_MCA_btl $HOME"], environment=settings)
         self.assertEqual(result.stdout, "self /h\n")
 
     def test_ranks_that_wait_yield_cores_that_others_need(self):
@@ -226,9 +194,7 @@ class Mpirun(ClusterTest):
             self.assertEqual(sorted(said), [f"host{i + 1}" for i in range(hosts)])
 
     def test_several_ranks_on_a_host(self):
-        said = self.output_of(
-            *TWO, "--ranks-per-host", "2", command=["mpirun", "-n", "4", "hostname"]
-        )
+        said = self.output_of(*TWO, "--ranks-per-host", "2", command=["mpirun", "-n", "4", "hostname"])
         self.assertEqual(sorted(said.split()), ["host1", "host1", "host2", "host2"])
 
     def test_more_ranks_than_slots_are_refused(self):
@@ -245,16 +211,7 @@ class Mpirun(ClusterTest):
         this machine can make a transfer slower and none faster: all are judged from above, and from
         below the fastest of as many as it takes."""
         for options, rate in ((TWO, 1e9), ((*THREE, "--bandwidth-of", "2=100Mb/s"), 1e8)):
-            command = [
-                "mpirun",
-                "-n",
-                "2",
-                sys.executable,
-                LINK_RATE,
-                "host1",
-                int(rate / 8 * 0.1),
-                "3",
-            ]
+            command = ["mpirun", "-n", 2, sys.executable, LINK_RATE, "host1", int(rate / 8 * 0.1), 3]
             best = {"there": 0, "back": 0}
             for _ in range(30):
                 found = json.loads(self.output_of(*options, command=command))
@@ -296,16 +253,8 @@ class Mpirun(ClusterTest):
         self.assertIn("the ranks of this node need 2 cores or more, 1 each, and may use 1.", result.stderr)
 
     def test_two_clusters_at_once(self):
-        commands = [["mpirun", "-n", "2", "sh", "-c", "sleep 0.3; hostname"]] * 2
-        both = [
-            subprocess.Popen(
-                arguments(*TWO, command=command),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for command in commands
-        ]
+        words = arguments(*TWO, command=["mpirun", "-n", "2", "sh", "-c", "sleep 0.3; hostname"])
+        both = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for process in both:
             out, _ = process.communicate(timeout=60)
             self.assertEqual((process.returncode, sorted(out.split())), (0, ["host1", "host2"]))
@@ -317,6 +266,7 @@ class TearDown(ClusterTest):
     def setUp(self):
         self.before = own_network()
         self.word = f"60.{time.time_ns()}"  # seconds to sleep, and a mark on the command line
+        self.sleeps = f"{NAMESPACES}; exec sleep {self.word}"
 
     def tearDown(self):
         self.assertEqual(own_network(), self.before)
@@ -325,13 +275,8 @@ class TearDown(ClusterTest):
     def started(self, *command):
         """A cluster whose hosts are there, with the namespaces of its command."""
         process = subprocess.Popen(
-            arguments(*TWO, command=command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+            arguments(*TWO, command=command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
         try:
             yield process, {process.stdout.readline().strip() for _ in range(4)}
         finally:
@@ -344,26 +289,20 @@ class TearDown(ClusterTest):
         self.assertTrue(wait_until(lambda: not running(self.word)))
 
     def test_after_its_end(self):
-        shown = self.output_of(
-            *TWO, command=["sh", "-c", f"{NAMESPACES}; sleep {self.word} & exit 0"]
-        )
+        shown = self.output_of(*TWO, command=["sh", "-c", f"{NAMESPACES}; sleep {self.word} & exit 0"])
         self.assert_gone(set(shown.split()))
         self.assertFalse(running(self.word))
 
     def test_after_signals_that_the_command_dies_of(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.started("sh", "-c", f"{NAMESPACES}; exec sleep {self.word}") as (
-                process,
-                namespaces,
-            ):
+            with self.started("sh", "-c", self.sleeps) as (process, namespaces):
                 process.send_signal(number)
                 self.assert_ends(process, namespaces, 128 + number)
 
     def test_signals_that_are_ignored_stay_so(self):
-        script = f"{NAMESPACES}; exec sleep {self.word}"
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
         self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
-        with self.started("sh", "-c", script) as (process, namespaces):
+        with self.started("sh", "-c", self.sleeps) as (process, namespaces):
             process.send_signal(signal.SIGHUP)
             process.send_signal(signal.SIGTERM)
             self.assert_ends(process, namespaces, 128 + signal.SIGTERM)
@@ -383,10 +322,7 @@ class TearDown(ClusterTest):
             self.assert_gone(namespaces)
 
     def test_after_it_was_killed(self):
-        with self.started("sh", "-c", f"{NAMESPACES}; exec sleep {self.word}") as (
-            process,
-            namespaces,
-        ):
+        with self.started("sh", "-c", self.sleeps) as (process, namespaces):
             self.assertTrue(wait_until(lambda: running(self.word)))
             process.kill()
             self.assert_ends(process, namespaces, -signal.SIGKILL)
@@ -403,20 +339,13 @@ class TearDown(ClusterTest):
                 self.assert_gone(namespaces)
                 self.assertFalse(running(self.word))
 
-    @unittest.skipUnless(
-        os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv, to be another user"
-    )
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv, to be another user")
     def test_another_user_has_a_cluster_or_is_told_why_not(self):
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         script = f"{NAMESPACES}; dlscale-on-host host2 hostname"
         result = subprocess.run(
-            [*words, *arguments(*TWO, command=["sh", "-c", script])],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd="/",
-        )
+            [*words, *arguments(*TWO, command=["sh", "-c", script])], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, cwd="/")  # fmt: skip
         if result.returncode == 6:
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.skipTest(f"not for every user here: {result.stderr.strip()}")

@@ -3,8 +3,6 @@
     on_gpu_test.py PROGRAM [MPIEXEC]
 """
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pathlib
@@ -16,7 +14,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from support import ROOT, FolderTest, load_script, output_of
+
+ON_GPU = load_script(ROOT / "scripts" / "on_gpu")
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 MPIEXEC = sys.argv[2] if len(sys.argv) > 2 else ""
 # Stand-ins for Google Test's programs.
@@ -27,16 +27,6 @@ DRIVER = """
 int cuInit(unsigned flags) { return (int)flags; }
 int cuDeviceGetCount(int* count) { *count = 1; return 0; }
 """
-
-
-def load_script():
-    loader = importlib.machinery.SourceFileLoader("on_gpu", str(SOURCE / "scripts" / "on_gpu"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("on_gpu", loader))
-    loader.exec_module(module)
-    return module
-
-
-ON_GPU = load_script()
 
 
 def has_driver():
@@ -52,7 +42,10 @@ def write_program(path, text):
     path.chmod(0o755)
 
 
-class OnGpu(unittest.TestCase):
+class OnGpu(FolderTest):
+    def setUp(self):
+        """All tests share the folder of their class."""
+
     @classmethod
     def setUpClass(cls):
         cls._folder = tempfile.TemporaryDirectory()
@@ -80,18 +73,12 @@ class OnGpu(unittest.TestCase):
         cls._folder.cleanup()
 
     @classmethod
-    def on_gpu(cls, *words, script=SOURCE / "scripts" / "on_gpu", **variables):
+    def on_gpu(cls, *words, script=ROOT / "scripts" / "on_gpu", **variables):
         environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "DLSCALE_SETTINGS": "off"} | variables
-        return subprocess.run([sys.executable, str(script), *map(str, words)], env=environment, cwd=cls.folder,
-                              capture_output=True, text=True, check=False, timeout=300)
+        return output_of(sys.executable, script, *words, env=environment, cwd=cls.folder, timeout=300)
 
     def there(self, *words, **variables):
         return self.on_gpu(*words, script=self.pack / "on_gpu", **variables)
-
-    def assert_refused(self, result, code, fragment):
-        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
-        self.assertIn(fragment, result.stderr)
 
     def names(self):
         with tarfile.open(self.pack / "programs.tar.xz") as archive:
@@ -111,12 +98,12 @@ class OnGpu(unittest.TestCase):
         self.assertFalse([name for name in names if pathlib.Path(name).name.startswith("libc.so")])
 
     def test_refusals_are_one_sentence(self):
-        self.assert_refused(self.on_gpu("--pack", self.folder / "new", "--build", self.folder), 2, "cmake --preset cuda")
-        self.assert_refused(self.on_gpu("--pack", self.build, "--build", self.build), 2, "holds other files than a pack")
-        self.assert_refused(self.on_gpu("--out", self.folder / "out"), 2, "this is not a pack")
-        self.assert_refused(self.there("--minutes", 0), 2, "--minutes is 0")
+        self.assert_refused(self.on_gpu("--pack", self.folder / "new", "--build", self.folder), "cmake --preset cuda")
+        self.assert_refused(self.on_gpu("--pack", self.build, "--build", self.build), "holds other files than a pack")
+        self.assert_refused(self.on_gpu("--out", self.folder / "out"), "this is not a pack")
+        self.assert_refused(self.there("--minutes", 0), "--minutes is 0")
         if not has_driver():
-            self.assert_refused(self.there("--out", self.folder / "out"), 6, "has no NVIDIA driver")
+            self.assert_refused(self.there("--out", self.folder / "out"), "has no NVIDIA driver", 6)
 
     def test_a_pack_that_is_too_large_and_a_test_that_is_not_built_are_refused(self):
         options = ON_GPU.argparse.Namespace(pack=self.folder / "large", build=self.build)
@@ -201,8 +188,7 @@ class OnGpu(unittest.TestCase):
             self.skipTest("this MPI is not Open MPI")
         environment = ON_GPU.environment_of(root, self.folder) | {
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-        done = subprocess.run(["mpirun", "-n", "2", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK by $OPAL_PREFIX"], env=environment,
-                              capture_output=True, text=True, check=False, timeout=60)
+        done = output_of("mpirun", "-n", 2, "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK by $OPAL_PREFIX", env=environment, timeout=60)
         self.assertEqual(sorted(done.stdout.split("\n")), ["", *(f"rank {rank} by {root}/openmpi" for rank in (0, 1))], done.stderr)
 
 

@@ -5,16 +5,16 @@
 
 import csv
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
+from support import ROOT, FolderTest, output_of
+
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "show_gate"
+SCRIPT = ROOT / "scripts" / "show_gate"
 
 # Finds what was planted, but for the seeds of which `answers` has another exit code.
 DLSCALE = """#!{python}
@@ -43,23 +43,16 @@ sys.exit(code)
 """
 
 
-class ShowGate(unittest.TestCase):
+class ShowGate(FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name) / "a folder"
-        self.folder.mkdir()
+        super().setUp()
         self.out = self.folder / "gates.csv"
 
     def dlscale(self, answers=None, metrics=1):
-        path = self.folder / "dlscale"
-        path.write_text(DLSCALE.format(python=sys.executable, answers=answers or {}, metrics=metrics), encoding="utf-8")
-        path.chmod(0o755)
-        return path
+        return self.write("a folder/dlscale", DLSCALE.format(python=sys.executable, answers=answers or {}, metrics=metrics))
 
     def show(self, dlscale, *words):
-        return subprocess.run([sys.executable, SCRIPT, "--dlscale", dlscale, "--out", self.out, *map(str, words)],
-                              capture_output=True, text=True, check=False)
+        return output_of(sys.executable, SCRIPT, "--dlscale", dlscale, "--out", self.out, *words)
 
     def rows(self):
         with self.out.open(encoding="utf-8") as file:
@@ -80,7 +73,7 @@ class ShowGate(unittest.TestCase):
 
     def test_the_columns_are_those_of_the_results_that_are_kept(self):
         self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 0)
-        kept = SCRIPT.parent.parent / "results" / "xeon-2vcpu" / "2026-11-28-regression" / "gates.csv"
+        kept = ROOT / "results" / "xeon-2vcpu" / "2026-11-28-regression" / "gates.csv"
         self.assertEqual(self.out.read_text(encoding="utf-8").splitlines()[0], kept.read_text(encoding="utf-8").splitlines()[0])
 
     def test_a_wrong_verdict_is_named(self):
@@ -118,25 +111,19 @@ class ShowGate(unittest.TestCase):
                 path.unlink(missing_ok=True)
 
     def test_what_cannot_be_shown_is_said(self):
-        not_it = self.folder / "not_it"
-        not_it.write_text("#!/bin/sh\n")
-        not_it.chmod(0o755)
+        not_it = self.write("not_it", "#!/bin/sh\n")
         for make, fragment in ((lambda: not_it, "does not answer as dlscale gate does"),
                                (lambda: self.folder / "none", "cannot be run"),
                                (lambda: self.dlscale({(1, 0.05): 4}), "it crashed"),
                                (lambda: self.dlscale(metrics=2), "has 2 metrics")):
-            shown = self.show(make(), "--repeats", 1)
-            self.assertEqual(shown.returncode, 2)
-            self.assertIn(fragment, shown.stderr)
-            self.assertEqual(shown.stderr.count("\n"), 1, shown.stderr)
+            self.assert_refused(self.show(make(), "--repeats", 1), fragment)
             self.assertFalse(self.out.exists(), "the next try would be refused")
         words = self.show(self.dlscale(), "--gate", "'")
         self.assertEqual(words.returncode, 2)
         self.assertIn("no words of a shell", words.stderr)
         self.assertNotIn("Traceback", words.stderr)
-        nowhere = self.show(self.dlscale(), "--out", self.folder / "none" / "q.csv")
-        self.assertEqual(nowhere.returncode, 2)
-        self.assertIn("q.csv cannot be written: No such file or directory. Name another file with --out.", nowhere.stderr)
+        self.assert_refused(self.show(self.dlscale(), "--out", self.folder / "none" / "q.csv"),
+                            "q.csv cannot be written: No such file or directory. Name another file with --out.")
         self.out.write_text("precious")
         self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 2)
         self.assertEqual(self.out.read_text(), "precious")

@@ -1,5 +1,4 @@
 #pragma once
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
