@@ -16,7 +16,6 @@
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/what_if/stated_inputs.hpp"
-#include "model/what_if/with_device.hpp"
 
 namespace dlscale::app {
 namespace {

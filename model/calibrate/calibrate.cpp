@@ -21,7 +21,6 @@
 #include "model/communication/fit_algorithm.hpp"
 #include "model/communication/reduction.hpp"
 #include "model/fits/fit.hpp"
-#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 namespace {

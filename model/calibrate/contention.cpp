@@ -19,7 +19,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
-#include "model/fits/pool.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

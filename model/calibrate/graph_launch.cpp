@@ -6,7 +6,6 @@
 
 #include "core/results/usable_rows.hpp"
 #include "model/fits/fit.hpp"
-#include "model/fits/pool.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/results/measurement.hpp"
-#include "model/fits/pool.hpp"
+#include "model/fits/fit.hpp"
 #include "model/machine/machine.hpp"
 
 namespace dlscale::model {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/results/measurement.hpp"
+#include "model/fits/fit.hpp"
 #include "model/fits/piecewise.hpp"
-#include "model/fits/pool.hpp"
 #include "model/roofline/fit/split.hpp"
 #include "model/topology/topology.hpp"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/cluster/cluster.hpp"
-#include "model/fits/machine_value.hpp"
+#include "model/machine/machine_value.hpp"
 
 namespace dlscale::model::machine_file {
 

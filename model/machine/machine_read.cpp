@@ -9,9 +9,9 @@
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/json_problem.hpp"
-#include "model/fits/machine_value.hpp"
 #include "model/machine/machine.hpp"
 #include "model/machine/machine_links.hpp"
+#include "model/machine/machine_value.hpp"
 
 namespace dlscale::model {
 namespace {

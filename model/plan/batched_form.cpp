@@ -7,6 +7,16 @@
 namespace dlscale::model {
 namespace {
 
+std::string why_absent(IterationPlan plan, Schedule schedule) {
+  plan.schedule = schedule;
+  std::string why;
+  if (!closed_form(plan, why)) return why;
+  if (!plan.contention.empty() && plan.overlaps()) {
+    return "computing and messages slow one another down";
+  }
+  return "";
+}
+
 /// Number of configurations in a block, which stays in the first cache while all messages are
 /// added.
 constexpr std::size_t block = 256;
@@ -16,6 +26,124 @@ double larger(double a, double b) {
 }
 
 }  // namespace
+
+Profile profile_of(const IterationPlan& plan) {
+  EXPECT(!plan.packing && plan.late.empty() && !plan.gathers());
+  Profile profile;
+  profile.load = plan.load.si();
+  profile.h2d = plan.h2d.device.si();
+  profile.forward = plan.forward.device.si();
+  profile.update = plan.update.device.si();
+  profile.input_copy = plan.input_copy;
+  for (const BackwardPart& part : plan.backward) {
+    profile.backward += part.compute.device.si();
+    if (!part.message) continue;
+    profile.ready.push_back(profile.backward);
+    profile.gradients.push_back(part.size.si());
+  }
+  profile.beside_absent = why_absent(plan, Schedule::wait_free);
+  profile.after_absent = why_absent(plan, Schedule::sequential);
+  return profile;
+}
+
+Cut cut_singly(std::span<const double> gradients) {
+  Cut cut;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    cut.last.push_back(i);
+    cut.bytes.push_back(gradients[i]);
+  }
+  return cut;
+}
+
+Cut cut_in_buckets(std::span<const double> gradients, Bytes first, Bytes limit) {
+  EXPECT(first > Bytes() && limit > Bytes());
+  Cut cut;
+  bool is_open = false;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!is_open) {
+      cut.last.push_back(i);
+      cut.bytes.push_back(0);
+    }
+    cut.last.back() = i;
+    cut.bytes.back() += gradients[i];
+    is_open = Bytes(cut.bytes.back()) < (cut.messages() == 1 ? first : limit);
+  }
+  return cut;
+}
+
+Cut cut_by_groups(std::span<const double> gradients, std::span<const std::size_t> groups) {
+  Cut cut;
+  std::size_t next = 0;
+  for (const std::size_t count : groups) {
+    EXPECT(count >= 1 && next + count <= gradients.size());
+    double bytes = 0;
+    for (const double gradient : gradients.subspan(next, count)) bytes += gradient;
+    next += count;
+    cut.last.push_back(next - 1);
+    cut.bytes.push_back(bytes);
+  }
+  EXPECT(next == gradients.size());
+  return cut;
+}
+
+std::span<const std::size_t> MergedCuts::optimal(const Profile& profile, const LinearCost& cost) {
+  const std::size_t L = profile.gradients.size();
+  EXPECT(L >= 1 && profile.ready.size() == L);
+  const double a = cost.a.si();
+  const double b = cost.b.si();
+  bytes_.assign(L + 1, 0);
+  arrival_.assign(L + 1, 0);
+  before_.assign(L + 1, 0);
+  waiting_.resize(L + 1);
+  std::size_t front = 0;
+  std::size_t end = 0;
+  std::size_t ready_before = 0;  // the last k with f(k) ≤ r_n
+  const auto rest = [&](std::size_t k) { return arrival_[k] - b * bytes_[k]; };
+  for (std::size_t n = 1; n <= L; ++n) {
+    const double ready = profile.ready[n - 1];
+    bytes_[n] = bytes_[n - 1] + profile.gradients[n - 1];
+    const std::size_t newest = n - 1;
+    while (end > front && rest(waiting_[end - 1]) >= rest(newest)) --end;
+    waiting_[end++] = newest;
+    while (ready_before + 1 < n && arrival_[ready_before + 1] <= ready) ++ready_before;
+    while (front < end && waiting_[front] <= ready_before) ++front;
+    double best = ready - b * bytes_[ready_before];
+    before_[n] = ready_before;
+    if (front < end && rest(waiting_[front]) <= best) {
+      best = rest(waiting_[front]);
+      before_[n] = waiting_[front];
+    }
+    arrival_[n] = best + a + b * bytes_[n];
+  }
+  groups_.clear();
+  for (std::size_t n = L; n > 0; n = before_[n]) groups_.push_back(n - before_[n]);
+  std::ranges::reverse(groups_);
+  return groups_;
+}
+
+double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
+                            const LinearCost& line, double barrier) {
+  EXPECT(profile.absent(Travel::beside_backward).empty());
+  const double a = line.a.si() + barrier;
+  const double b = line.b.si();
+  double arrival = 0;
+  std::size_t next = 0;
+  for (const std::size_t count : groups) {
+    double bytes = 0;
+    for (const std::size_t end = next + count; next < end; ++next) bytes += profile.gradients[next];
+    arrival = std::max(arrival, profile.ready[next - 1]) + a + b * bytes;
+  }
+  EXPECT(next == profile.gradients.size());
+  return std::max(arrival, profile.backward);
+}
+
+std::vector<ReadyGradient> ready_gradients(const Profile& profile) {
+  std::vector<ReadyGradient> gradients;
+  for (std::size_t i = 0; i < profile.gradients.size(); ++i) {
+    gradients.push_back({Seconds(profile.ready[i]), Bytes(profile.gradients[i])});
+  }
+  return gradients;
+}
 
 BatchedForm::BatchedForm(const Profile& profile, const Cut& cut, Travel travel)
     : path_(profile.forward + profile.update),

@@ -4,7 +4,7 @@
 
 #include "core/base/units.hpp"
 #include "core/run/run.hpp"
-#include "model/plan/profile.hpp"
+#include "model/plan/batched_form.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -15,12 +15,11 @@
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/plan/batched_form.hpp"
-#include "model/plan/cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
-#include "model/sgd_iter/costs/storage_time.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
-#include "model/sgd_iter/messages/server_traffic.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
-#include "model/plan/duration_text.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/plan/training_plan.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
@@ -34,6 +34,17 @@ std::string cost_interval(const PlannedTraining& planned) {
 }
 
 }  // namespace
+
+std::string duration_text(Seconds time) {
+  constexpr double minute = 60;
+  constexpr double hour = 60 * minute;
+  constexpr double day = 24 * hour;
+  const double seconds = time.si();
+  if (seconds < 2 * minute) return to_text(time);
+  if (seconds < 2 * hour) return fmt::format("{:.4g} min", seconds / minute);
+  if (seconds < 3 * day) return fmt::format("{:.4g} h", seconds / hour);
+  return fmt::format("{:.4g} days", seconds / day);
+}
 
 void MissedLimits::take(std::optional<Nearest>& nearest, double value,
                         const PlannedTraining& planned) {

@@ -8,6 +8,9 @@
 
 namespace dlscale::model {
 
+/// A duration with four significant digits: "12.34 s", "45.6 min", "7.25 h", "3.4 days".
+std::string duration_text(Seconds time);
+
 /// The trainings nearest to the limits of a plan, for an error message where none keeps to them.
 class MissedLimits {
  public:

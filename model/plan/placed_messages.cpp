@@ -8,10 +8,9 @@
 
 #include "core/base/error.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/messages/barrier_time.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/topology/nominal_all_reduce.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {

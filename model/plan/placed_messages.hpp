@@ -6,7 +6,7 @@
 #include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
 #include "model/machine/machine.hpp"
-#include "model/plan/profile.hpp"
+#include "model/plan/batched_form.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

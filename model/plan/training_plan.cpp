@@ -14,7 +14,6 @@
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
-#include "model/sgd_iter/iteration_interval.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 

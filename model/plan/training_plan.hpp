@@ -12,7 +12,7 @@
 #include "model/machine/machine.hpp"
 #include "model/plan/iteration_grid.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/iteration_interval.hpp"
+#include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
 

@@ -6,7 +6,6 @@
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/messages/exchange_costs.hpp"
-#include "model/sgd_iter/messages/message_plan.hpp"
 
 namespace dlscale::model {
 namespace {

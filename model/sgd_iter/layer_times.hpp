@@ -8,7 +8,6 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
 
 namespace dlscale::model {
 

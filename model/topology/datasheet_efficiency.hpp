@@ -1,10 +1,53 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <string>
 
 #include "core/base/units.hpp"
+#include "core/cluster/cluster.hpp"
 #include "core/run/run.hpp"
 
 namespace dlscale::model {
+
+/// Bandwidth of gradient exchanges by the nominal rates of links: laws of the scaling model
+/// (docs/explanation/scaling.md), with constants fitted to published trainings. The scaling model
+/// (model/published/scaling) and the slow ends of data-sheet links use them. Rates are > 0, of one
+/// direction.
+
+inline constexpr BytesPerSecond pcie3_x16 = 15.75_GBps;
+/// Limit of a node, which has only the few sockets that libraries open. [a judgement]
+inline constexpr BytesPerSecond most_of_tcp = 3.0_GBps;
+/// Slot rate over card rate: 100 Gb/s on PCIe 3.0, 200 on 4.0, 400 on 5.0, all x16.
+inline constexpr double slot_over_card = 1.26;
+
+/// 15.75 GB/s · (nominal / 15.75 GB/s)^growth, the base of the efficiency of PCI Express paths:
+/// measured bandwidth grows less than the nominal one.
+inline BytesPerSecond grown_pcie(BytesPerSecond nominal, double growth) {
+  return std::pow(nominal / pcie3_x16, growth) * pcie3_x16;
+}
+
+/// Joint bandwidth of a node's line and its cards, for any transport:
+///   B = (line⁻³ + cards⁻³)^(-1/3)
+///   line = line_efficiency · nominal,  cards = card_efficiency · c · max{15.75 GB/s, 1.26
+///   nominal/c}
+/// with c cards that share the nominal rate, each in a PCIe x16 slot that carries it. So slow
+/// networks run near line rate and fast ones at the cards' part. [The third power is a judgement.]
+inline BytesPerSecond through_cards(BytesPerSecond nominal, int cards, double line_efficiency,
+                                    double card_efficiency) {
+  const BytesPerSecond line = line_efficiency * nominal;
+  const BytesPerSecond slot = std::max(pcie3_x16, slot_over_card * (nominal / cards));
+  const double ratio = line / (card_efficiency * cards * slot);
+  return line / std::cbrt(1 + ratio * ratio * ratio);
+}
+
+/// Bandwidth of two rates in series: (a⁻³ + b⁻³)^(-1/3). It is near the slower where one is much
+/// slower, and 0.79 of either where they are equal and neither buffers the other's variation. [A
+/// judgement, as above.]
+inline BytesPerSecond one_after_the_other(BytesPerSecond a, BytesPerSecond b) {
+  const double ratio = a / b;
+  return a / std::cbrt(1 + ratio * ratio * ratio);
+}
 
 /// Published trainings against data sheets: the source of the intervals of predictions from data
 /// sheets. tests/model/scaling/datasheet_efficiency_test.cpp recomputes the figures on computing
@@ -60,8 +103,7 @@ struct LinkShares {
   Seconds startup;
 };
 
-/// The constants at which the laws of links (topology/link_laws.hpp) are slowest. They are the
-/// extremes over the fit to all published trainings and the fits with one set left out: least
+/// The constants at which the laws of links above are slowest. They are the extremes over the fit to all published trainings and the fits with one set left out: least
 /// efficiencies, both ends of the growth, longest latencies. [configs/models/scaling.yaml, to four
 /// digits, rounded to the slower side; tests/model/scaling/link_shares_test.cpp compares]
 struct SlowestLinks {
@@ -86,5 +128,13 @@ LinkShares rdma_shares(BytesPerSecond nominal, int cards);
 
 /// The least efficiency and the longest start-up of both: for a link that may be either.
 LinkShares slower_of(const LinkShares& one, const LinkShares& other);
+
+/// The differences of a data-sheet prediction from all published trainings behind its compute
+/// interval (datasheet_efficiency.hpp), as clauses. It covers processors, precisions without
+/// trainings, and f32 on a device that offers TF32. It also covers peaks or memories more than a
+/// quarter above or below all others, and less than half the smallest batch. [Both bounds are
+/// conventions.] Empty where there are none. The interval does not widen, because the size of the
+/// effect is unknown.
+std::string beyond_evidence(const Cluster& cluster, const Run& run);
 
 }  // namespace dlscale::model

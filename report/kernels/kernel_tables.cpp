@@ -13,7 +13,7 @@
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/roofline/kernels/memory_levels.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
 #include "report/table/field_table.hpp"
 
 namespace dlscale::report {

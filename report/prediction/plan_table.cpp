@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/run/run.hpp"
 #include "core/text/numbers.hpp"
-#include "model/plan/duration_text.hpp"
+#include "model/plan/missed_limits.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
 

@@ -12,7 +12,6 @@
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "model/sgd_iter/messages/barrier_time.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/core/support.hpp"

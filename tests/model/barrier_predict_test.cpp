@@ -9,7 +9,7 @@
 #include "core/network/network.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
-#include "model/sgd_iter/messages/barrier_time.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"

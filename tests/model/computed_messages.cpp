@@ -11,7 +11,7 @@
 #include "core/results/bandwidths.hpp"
 #include "model/fits/fit.hpp"
 #include "model/topology/nccl.hpp"
-#include "model/topology/nominal_all_reduce.hpp"
+#include "model/topology/topology.hpp"
 #include "tests/model/computed_checks.hpp"
 #include "tests/model/deepbench.hpp"
 #include "tests/model/nominal_ring.hpp"

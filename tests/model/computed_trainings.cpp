@@ -12,7 +12,7 @@
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
-#include "model/what_if/with_device.hpp"
+#include "model/what_if/stated_inputs.hpp"
 #include "tests/model/computed_checks.hpp"
 
 namespace dlscale::model {

@@ -1,5 +1,5 @@
 // Computing and messages that slow each other down: the task graph, and its closed forms.
-#include "model/sgd_iter/graph/contention.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 #include <gtest/gtest.h>
 

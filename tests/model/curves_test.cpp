@@ -9,7 +9,6 @@
 
 #include "model/published/cases/prediction.hpp"
 #include "model/published/curves/predict.hpp"
-#include "model/published/curves/rank_laws.hpp"
 #include "model/published/curves/rank_step.hpp"
 #include "model/published/curves/size_curve.hpp"
 #include "tests/core/support.hpp"

@@ -1,4 +1,4 @@
-#include "model/roofline/fit/extrapolation.hpp"
+#include "model/roofline/fit/fold_fits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,6 @@
 #include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
 #include "model/plan/batched_form.hpp"
-#include "model/plan/cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "tests/core/support.hpp"

@@ -12,7 +12,7 @@
 #include "model/fits/piecewise.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
-#include "model/sgd_iter/iteration_interval.hpp"
+#include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
 namespace {

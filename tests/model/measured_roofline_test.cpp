@@ -8,7 +8,6 @@
 
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
-#include "model/roofline/kernels/memory_levels.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {

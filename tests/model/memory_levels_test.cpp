@@ -1,4 +1,4 @@
-#include "model/roofline/kernels/memory_levels.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
 
 #include <gtest/gtest.h>
 

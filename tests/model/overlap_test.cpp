@@ -7,7 +7,7 @@
 
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
-#include "model/sgd_iter/graph/launched_work.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 #include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/plan/batched_form.hpp"
-#include "model/plan/cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/plan/training_plan.hpp"
 #include "model/sgd_iter/costs/costs.hpp"

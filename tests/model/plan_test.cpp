@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "model/plan/duration_text.hpp"
+#include "model/plan/missed_limits.hpp"
 #include "model/plan/training_plan.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/predict.hpp"

@@ -1,5 +1,5 @@
 // What ranks, or nodes, and servers send that talk to each other by calls.
-#include "model/sgd_iter/messages/server_traffic.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
 
 #include <gtest/gtest.h>
 

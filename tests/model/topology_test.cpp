@@ -17,7 +17,6 @@
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
-#include "model/topology/node_paths.hpp"
 #include "model/what_if/scaled_machine.hpp"
 #include "report/prediction/note_text.hpp"
 

@@ -12,10 +12,9 @@
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/topology/nominal_all_reduce.hpp"
+#include "model/topology/topology.hpp"
 #include "model/what_if/scaled_machine.hpp"
 #include "model/what_if/stated_inputs.hpp"
-#include "model/what_if/with_device.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/synthetic.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/roofline/kernels/memory_levels.hpp"
+#include "model/roofline/kernels/measured_roofline.hpp"
 #include "report/kernels/kernel_tables.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/series_of.hpp"

@@ -9,7 +9,6 @@
 
 #include "core/base/error.hpp"
 #include "model/published/cases/json_fields.hpp"
-#include "model/published/cases/readers.hpp"
 
 namespace dlscale::cases {
 namespace {

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/published/cases/readers.hpp"
-#include "model/published/cases/words.hpp"
+#include "model/published/cases/json_fields.hpp"
 
 namespace dlscale::cases {
 namespace {

@@ -8,11 +8,29 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/published/cases/curve_case.hpp"
+#include "model/published/cases/prediction.hpp"
+#include "model/published/cases/scaling_case.hpp"
+
 namespace dlscale::cases {
+
+/// Parsers for the words of case files. An unknown word becomes `other`. A misspelt word, one that
+/// is nearly a known one, throws ConfigError that begins with `where` (file, line and field).
+Synchronisation parse_synchronisation(std::string_view word, std::string_view where);
+Overlap parse_overlap(std::string_view word, std::string_view where);
+Input parse_input(std::string_view word, std::string_view where);
+BufferMemory parse_buffer(std::string_view word, std::string_view where);
+/// Throws for every unknown word, since CurveTask has no `other`.
+CurveTask parse_task(std::string_view word, std::string_view where);
+
+/// The word among `known` of which `word` is probably a misspelling; empty if there is none. Short
+/// words are never corrected.
+std::string_view meant_by(std::string_view word, std::span<const std::string_view> known);
 
 /// A range of whole numbers from `least` to `most`.
 struct WholeRange {
@@ -92,5 +110,32 @@ class JsonFields {
 /// - a line that is not a JSON object in UTF-8, or a truncated last line.
 void for_each_line(const std::filesystem::path& path, std::string_view what,
                    const std::function<void(const JsonFields& line)>& visit);
+
+// Each function throws as read_cases() does.
+
+/// Throws unless the id begins with the set and a slash.
+void expect_own_set(const JsonFields& line);
+/// Reads name, kind and bandwidth.
+CaseLink read_link(const JsonFields& link);
+/// Reads quality, weight and plain values: everything except the measurements.
+Outcome read_outcome(const JsonFields& line);
+
+/// Read a line of the schema dlscale.case/1, and its measurements.
+ScalingCase read_scaling_case(const JsonFields& line);
+Outcome read_scaling_outcome(const JsonFields& line);
+
+/// Read a line of the schema dlscale.allreduce/1, and its measurements.
+CurveCase read_curve_case(const JsonFields& line);
+Outcome read_curve_outcome(const JsonFields& line);
+
+// Ranges of numbers. A number beyond is taken for a mistake; results of numbers within stay finite.
+inline constexpr WholeRange workers{1, 100'000'000};
+inline constexpr WholeRange scalars{1, 1'000'000'000'000'000};
+inline constexpr RealRange seconds{1e-12, 1e9};
+inline constexpr RealRange samples{1e-9, 1e15};
+inline constexpr RealRange rates{1e-9, 1e15};
+inline constexpr RealRange bandwidths{1, 1e18};
+inline constexpr RealRange byte_counts{1, 1e18};
+inline constexpr RealRange fractions{0, 100};
 
 }  // namespace dlscale::cases

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "model/published/cases/readers.hpp"
-#include "model/published/cases/words.hpp"
+#include "model/published/cases/json_fields.hpp"
 
 namespace dlscale::cases {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/base/statistics.hpp"
 #include "core/results/bandwidths.hpp"
-#include "model/published/curves/known_curves.hpp"
 #include "model/published/curves/rank_step.hpp"
 #include "model/published/curves/size_curve.hpp"
 

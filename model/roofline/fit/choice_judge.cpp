@@ -10,7 +10,7 @@
 #include "core/base/statistics.hpp"
 #include "core/network/network.hpp"
 #include "core/results/usable_rows.hpp"
-#include "model/fits/pool.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -12,7 +12,6 @@
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
-#include "model/roofline/fit/extrapolation.hpp"
 #include "model/roofline/fit/fold_fits.hpp"
 #include "model/roofline/fit/split.hpp"
 

@@ -122,7 +122,7 @@ struct KernelModel {
   double ratio_high = 1;
   /// At d octaves beyond the range (octaves_beyond()) both ends lie e^(widening d) farther out. The
   /// interval then holds 95 % of samples an octave or more beyond a fit without the smallest or the
-  /// largest third (extrapolation.hpp).
+  /// largest third (fold_fits.hpp).
   double widening = 0;
   /// The upper end of the interval of the fastest sample. Samples do not determine the fixed cost
   /// of a run: the fastest time may consist of it entirely, or not at all. The interval therefore

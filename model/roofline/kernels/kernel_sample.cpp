@@ -12,7 +12,7 @@
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 #include "core/results/usable_rows.hpp"
-#include "model/fits/pool.hpp"
+#include "model/fits/fit.hpp"
 
 namespace dlscale::model {
 namespace {

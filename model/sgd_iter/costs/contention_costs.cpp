@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "core/text/quantity_text.hpp"
-#include "model/sgd_iter/messages/server_traffic.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

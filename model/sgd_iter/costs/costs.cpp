@@ -13,12 +13,11 @@
 #include "core/base/remedy.hpp"
 #include "core/network/step.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/sgd_iter/costs/storage_time.hpp"
-#include "model/sgd_iter/kernels/affine_fits.hpp"
+#include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
-#include "model/sgd_iter/messages/barrier_time.hpp"
-#include "model/sgd_iter/messages/message_plan.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
+#include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

@@ -11,7 +11,6 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/costs/contention_costs.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/messages/exchange_costs.hpp"
 #include "model/topology/topology.hpp"

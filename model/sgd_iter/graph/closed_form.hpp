@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "core/base/units.hpp"
-#include "model/sgd_iter/graph/contention.hpp"
-#include "model/sgd_iter/graph/packing.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 namespace dlscale::model {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/network/merge.hpp"
-#include "model/sgd_iter/graph/packing.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 namespace dlscale::model {
 

@@ -7,10 +7,7 @@
 
 #include "core/base/units.hpp"
 #include "core/run/run.hpp"
-#include "model/sgd_iter/graph/contention.hpp"
-#include "model/sgd_iter/graph/iteration_time.hpp"
-#include "model/sgd_iter/graph/launched_work.hpp"
-#include "model/sgd_iter/graph/packing.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 namespace dlscale::model {
 
@@ -77,7 +74,7 @@ struct IterationPlan {
 
   /// Slow-downs of computing and concurrent messages, by kind of message and of work; empty: only
   /// by sharing cores. Where cores are shared, they include the cost of that to both
-  /// (progress.hpp).
+  /// (task_graph.cpp).
   std::vector<ContentionByWork> contention = {};
 
   /// Whether messages overlap with computing.

@@ -2,18 +2,190 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
 #include <optional>
+#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "model/sgd_iter/graph/dispatcher.hpp"
-#include "model/sgd_iter/graph/progress.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 namespace dlscale::model {
-
 namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// The activities in progress, by event number, and their ends. Time starts at 0.
+///
+/// Activities that keep processor cores busy share `cores` of them; while they want more, each runs
+/// at
+///   speed = cores / Σ wanted.
+/// One factor holds for all, so they share a clock, `pace_`, which runs at that factor: on it each
+/// takes exactly its work.
+///
+/// Computing and a message (begin_computing(), begin_message(); one of each at a time) also slow
+/// each other down while both run. If their contention was measured with only these two, of a and b
+/// cores, on a rank, they run at
+///   speed / (cores / max(cores, a + b)) / s_c  and  / s_m
+/// because s_c and s_m include the cost of sharing cores between these two, but not with others.
+class Progress {
+ public:
+  explicit Progress(double cores) : cores_(cores) {}
+
+  /// `work` ≥ 0 is its time with enough cores; 0 cores: it needs none.
+  void begin(std::size_t event, double work, double cores);
+  /// Begins something that ends at `when` ≥ now().
+  void begin_until(std::size_t event, double when) { alone_.emplace(when, event); }
+  /// `beside`, by kind of message, must outlive it; empty: messages do not slow it.
+  void begin_computing(std::size_t event, double work, double cores,
+                       std::span<const Contention> beside);
+  /// Begins a message of that kind.
+  void begin_message(std::size_t event, double work, double cores, std::size_t kind);
+
+  /// Advances to the next end and returns its event. Of simultaneous ends computing is first, then
+  /// the message, events with cores, events without; of these by number. Requires something in
+  /// progress. Keeps its cores until release().
+  std::size_t next();
+  /// Frees the cores of an event that next() returned.
+  void release(double cores);
+
+  [[nodiscard]] double now() const { return now_; }
+
+ private:
+  /// Computing, or a message, with its remaining time alone.
+  struct Contender {
+    std::size_t event = 0;
+    double left = 0;
+    double cores = 0;
+    std::span<const Contention> beside;  ///< of computing
+    std::size_t kind = 0;                ///< of a message
+  };
+  using Contenders = std::optional<Contender>;
+
+  void want(double cores);
+  [[nodiscard]] double speed(double wanted) const { return wanted > cores_ ? cores_ / wanted : 1; }
+  [[nodiscard]] double speed() const { return speed(wanted_); }
+  [[nodiscard]] double next_sharing() const {
+    return now_ + (sharing_.top().first - pace_) / speed();
+  }
+  [[nodiscard]] const Contention* contention() const;
+  [[nodiscard]] double rate(const Contender& one, double Contention::*slowdown) const;
+  [[nodiscard]] double done(const Contenders& one, double Contention::*slowdown) const;
+  void move_contenders(double to);
+  std::size_t take(Contenders& one, double when);
+
+  /// End, on the clock of its kind, and event number; the first on top.
+  using Entry = std::pair<double, std::size_t>;
+  using Finishes = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+
+  double cores_;
+  Finishes alone_;    ///< without cores, by time
+  Finishes sharing_;  ///< with cores, by pace
+  Contenders computing_;
+  Contenders message_;
+  std::size_t sharers_ = 0;
+  double wanted_ = 0;
+  double now_ = 0;
+  double pace_ = 0;
+};
+
+void Progress::want(double cores) {
+  if (cores == 0) return;
+  wanted_ += cores;
+  ++sharers_;
+}
+
+void Progress::release(double cores) {
+  if (cores == 0) return;
+  --sharers_;
+  wanted_ = sharers_ == 0 ? 0 : wanted_ - cores;  // exactly 0, without rounding errors
+}
+
+void Progress::begin(std::size_t event, double work, double cores) {
+  if (cores == 0) {
+    alone_.emplace(now_ + work, event);
+    return;
+  }
+  sharing_.emplace(pace_ + work, event);
+  want(cores);
+}
+
+void Progress::begin_computing(std::size_t event, double work, double cores,
+                               std::span<const Contention> beside) {
+  EXPECT(!computing_);
+  computing_ = Contender{event, work, cores, beside, 0};
+  want(cores);
+}
+
+void Progress::begin_message(std::size_t event, double work, double cores, std::size_t kind) {
+  EXPECT(!message_);
+  message_ = Contender{event, work, cores, {}, kind};
+  want(cores);
+}
+
+/// Null where there is none.
+const Contention* Progress::contention() const {
+  if (!computing_ || !message_ || computing_->beside.empty()) return nullptr;
+  EXPECT(message_->kind < computing_->beside.size());
+  return &computing_->beside[message_->kind];
+}
+
+double Progress::rate(const Contender& one, double Contention::*slowdown) const {
+  const double shared = one.cores == 0 ? 1 : speed();
+  const Contention* both = contention();
+  if (both == nullptr) return shared;
+  const double measured = one.cores == 0 ? 1 : speed(computing_->cores + message_->cores);
+  return shared / measured / (both->*slowdown);
+}
+
+double Progress::done(const Contenders& one, double Contention::*slowdown) const {
+  return one ? now_ + one->left / rate(*one, slowdown) : never;
+}
+
+/// Advances both contenders; call before the clocks advance.
+void Progress::move_contenders(double to) {
+  const auto move = [&](Contenders& one, double per_second) {
+    if (one) one->left = std::max(0.0, one->left - (to - now_) * per_second);
+  };
+  const double computed = computing_ ? rate(*computing_, &Contention::compute) : 0;
+  const double sent = message_ ? rate(*message_, &Contention::messages) : 0;
+  move(computing_, computed);
+  move(message_, sent);
+}
+
+std::size_t Progress::take(Contenders& one, double when) {
+  move_contenders(when);
+  pace_ += (when - now_) * speed();
+  now_ = when;
+  const std::size_t event = one->event;
+  one.reset();
+  return event;
+}
+
+std::size_t Progress::next() {
+  const double computed = done(computing_, &Contention::compute);
+  const double sent = done(message_, &Contention::messages);
+  const double shared = sharing_.empty() ? never : next_sharing();
+  const double other = alone_.empty() ? never : alone_.top().first;
+  const double first = std::min({computed, sent, shared, other});
+  EXPECT(first < never);
+  if (computed == first) return take(computing_, computed);
+  if (sent == first) return take(message_, sent);
+  const bool from_sharing = shared == first;
+  const double when = from_sharing ? std::max(now_, shared) : other;
+  move_contenders(when);
+  pace_ = from_sharing ? sharing_.top().first : pace_ + (when - now_) * speed();
+  now_ = when;
+  Finishes& finishes = from_sharing ? sharing_ : alone_;
+  const std::size_t event = finishes.top().second;
+  finishes.pop();
+  return event;
+}
 
 void check_packing(const Resource& resource) {
   const Packing& packing = *resource.packing;

@@ -7,8 +7,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "model/sgd_iter/graph/contention.hpp"
-#include "model/sgd_iter/graph/packing.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
 
 namespace dlscale::model {
 
@@ -63,7 +62,7 @@ class TaskGraph {
   /// `task.after` names tasks added before, so a graph has no cycle.
   TaskId add(Task task);
   /// Makes tasks of `computing` and of `messages` slow each other down while both run
-  /// (progress.hpp): by Task::beside of the one at the kind of the other. Both resources have one
+  /// (task_graph.cpp): by Task::beside of the one at the kind of the other. Both resources have one
   /// server.
   void contend(ResourceId computing, ResourceId messages);
 

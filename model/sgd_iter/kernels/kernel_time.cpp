@@ -7,15 +7,43 @@
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
-#include "model/sgd_iter/kernels/unfused_network.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
+
+Network unfuse(const Network& fused) {
+  std::vector<std::string> outputs;  // by layer: name of the layer that now has its output
+  std::vector<Network::Node> nodes;
+  outputs.reserve(fused.layers().size());
+  for (const Layer& layer : fused.layers()) {
+    outputs.push_back(layer.relu ? layer.name + " (its ReLU)" : layer.name);
+    if (std::holds_alternative<Input>(layer.kind)) continue;
+    Network::Node node{layer.name, layer.kind, {}};
+    for (const LayerId input : layer.inputs) node.inputs.push_back(outputs[input.index()]);
+    nodes.push_back(std::move(node));
+    if (layer.relu) nodes.push_back({outputs.back(), Relu{}, {layer.name}});
+  }
+  return {fused.name(), fused.input(), nodes};
+}
+
+/// The pass in which the gradient of a layer's output passes its ReLU.
+Pass first_backward_pass(const Layer& layer) {
+  const bool filters = std::holds_alternative<Convolution>(layer.kind);
+  return filters ? Pass::backward_filter : Pass::backward_data;
+}
+
+double apart(int a, int b) {
+  return std::abs(std::log(static_cast<double>(a) / b));
+}
 
 /// The reason why a device without a stated peak in a precision cannot run it, and what to ask for.
 std::string_view lacking(DType dtype) {
@@ -76,6 +104,64 @@ bool measured_alone(const std::vector<const KernelTime*>& kernels) {
 }
 
 }  // namespace
+
+UnfusedNetwork::UnfusedNetwork(const Network& fused) : network_(unfuse(fused)) {
+  std::size_t next = 0;
+  for (const Layer& layer : fused.layers()) {
+    layers_.emplace_back(next);
+    next += layer.relu ? 2 : 1;
+  }
+}
+
+std::vector<Step> UnfusedNetwork::steps(Step fused) const {
+  const LayerId layer = layers_[fused.layer.index()];
+  const LayerId relu(layer.index() + 1);
+  EXPECT(std::holds_alternative<Relu>(network_.layer(relu).kind));
+  if (fused.pass == Pass::accumulate) return {{relu, Pass::accumulate}};
+  const Layer& alone = network_.layer(layer);
+  if (fused.pass != first_backward_pass(alone)) return {{layer, fused.pass}};
+  const Step lets_through{relu, Pass::backward_data};
+  if (std::holds_alternative<Sum>(alone.kind)) return {lets_through};
+  return {lets_through, {layer, fused.pass}};
+}
+
+Conditions::Conditions(const Run& run)
+    : dtype(run.dtype),
+      threads(run.compute_threads),
+      ranks_on_node(Placement{run.ranks, run.ranks_per_node}.ranks_on_node()) {}
+
+std::string Conditions::text() const {
+  return fmt::format("in {} with {} threads beside {} ranks", dtype_name(dtype), threads,
+                     ranks_on_node);
+}
+
+const AffineFit& nearest(const std::vector<AffineFit>& fits, const Conditions& wanted) {
+  EXPECT(!fits.empty());
+  const auto distance = [&](const AffineFit& fit) {
+    return std::tuple(fit.dtype != wanted.dtype, apart(fit.threads, wanted.threads),
+                      apart(fit.ranks_on_node, wanted.ranks_on_node));
+  };
+  return *std::min_element(fits.begin(), fits.end(), [&](const AffineFit& a, const AffineFit& b) {
+    return distance(a) < distance(b);
+  });
+}
+
+const AffineFit& noted_nearest(const Machine& machine, const std::vector<AffineFit>& fits,
+                               const Conditions& wanted, std::string_view what, Notes& notes) {
+  const AffineFit& fit = nearest(fits, wanted);
+  if (machine.fitted && Conditions(fit) != wanted) {
+    notes.add(NoteKind::affine_not_measured, {what, wanted.text(), Conditions(fit).text()});
+  }
+  return fit;
+}
+
+TimeSource affine_source(const Machine& machine, const std::vector<AffineFit>& fits,
+                         const Conditions& wanted, Bytes size) {
+  if (!machine.fitted) return TimeSource::data_sheet;
+  const AffineFit& fit = nearest(fits, wanted);
+  const bool as_measured = Conditions(fit) == wanted && fit.cost.covers(size);
+  return as_measured ? TimeSource::fitted : TimeSource::extrapolated;
+}
 
 /// The parts of fused layers, and their times.
 struct KernelTimes::Unfused {

@@ -4,24 +4,74 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/roofline/kernels/ceilings.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
 
 namespace dlscale::model {
+
+/// A fused network (core/network/relu_fusion.hpp) with every ReLU as a separate layer again, and
+/// the separate steps that do the work of each fused step. It stands in for fused kernels that were
+/// not measured.
+///   forward                       the layer's; it applies ReLU to its own results
+///   accumulate                    the ReLU's, whose output the consumers read
+///   the first backward pass       the ReLU's backward_data, which reads and writes the same
+///                                 gradients, then the layer's own, if it has one
+///   backward_data after that      the layer's
+/// So a fused layer takes as long as its two parts without the ReLU's forward pass. Wrong where
+/// kernels apply the ReLU's gradient while reading, which saves more.
+class UnfusedNetwork {
+ public:
+  explicit UnfusedNetwork(const Network& fused);
+  [[nodiscard]] const Network& network() const { return network_; }
+  /// The separate steps for a step of a layer with a ReLU.
+  [[nodiscard]] std::vector<Step> steps(Step fused) const;
+
+ private:
+  Network network_;
+  std::vector<LayerId> layers_;  ///< by layer of the fused network; its ReLU is the next one
+};
+
+/// Conditions of a measurement of a copy or an update, measured or wanted.
+struct Conditions {
+  DType dtype = DType::f32;
+  int threads = 1;
+  int ranks_on_node = 1;
+  explicit Conditions(const AffineFit& fit)
+      : dtype(fit.dtype), threads(fit.threads), ranks_on_node(fit.ranks_on_node) {}
+  /// The conditions of a run.
+  explicit Conditions(const Run& run);
+  bool operator==(const Conditions&) const = default;
+  /// "in f32 with 2 threads beside 4 ranks".
+  [[nodiscard]] std::string text() const;
+};
+
+/// The fit with the nearest conditions: precision first, then threads, then ranks on the node.
+/// Requires at least one fit.
+const AffineFit& nearest(const std::vector<AffineFit>& fits, const Conditions& wanted);
+
+/// The nearest of these fits; notes where `what`, "the update", was measured under other
+/// conditions.
+const AffineFit& noted_nearest(const Machine& machine, const std::vector<AffineFit>& fits,
+                               const Conditions& wanted, std::string_view what, Notes& notes);
+
+/// Source of the time of that size.
+TimeSource affine_source(const Machine& machine, const std::vector<AffineFit>& fits,
+                         const Conditions& wanted, Bytes size);
 
 /// Times of the steps of a network on one rank of `ranks_on_node`. In this order:
 ///   measured with this kernel, pass, precision, batch and threads, at as many ranks on the node,
 ///     or at the nearest number measured;
 ///   between two measured batches: affine interpolation;
 ///   outside of them: the nearest one, scaled by the declared work;
-///   a layer with its ReLU, measured only without: its parts (unfused_network.hpp);
+///   a layer with its ReLU, measured only without: its parts (unfused_network());
 ///   never measured: the roofline that this machine's measured kernels span (at as many ranks or
 ///     the nearest number), at the efficiency that kernels of the same kind and pass reach, else of
 ///     the same pass, else all;

@@ -12,7 +12,7 @@
 #include "core/collective/selection/selection.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
-#include "model/topology/nominal_all_reduce.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -11,7 +11,6 @@
 #include "model/fits/piecewise.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/topology/single_level_rounds.hpp"
 #include "model/topology/topology.hpp"

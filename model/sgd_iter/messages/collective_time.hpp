@@ -9,7 +9,6 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/topology/single_level_rounds.hpp"
 #include "model/topology/topology.hpp"

@@ -3,13 +3,97 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
-#include "model/sgd_iter/messages/datasheet_links.hpp"
-#include "model/sgd_iter/messages/pair_time.hpp"
+#include "core/base/error.hpp"
+#include "model/communication/carrier.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 
 namespace dlscale::model {
 namespace {
+
+/// The kind of configs/links that uses the host's kernel.
+constexpr std::string_view tcp = "ethernet-tcp";
+/// PCI Express 6.0 x16, before its line code: 64 GT/s a lane. Faster links are not PCI Express.
+constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
+
+bool is_there(const LinkSpec& link) {
+  return link.bandwidth > BytesPerSecond();
+}
+
+/// Whether the cluster does not name the kind and PCI Express may be as fast.
+bool may_be_pcie_or_nvlink(const Cluster& cluster) {
+  return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie;
+}
+
+void quicken(Cluster& cluster) {
+  cluster.intra_node.latency = {};
+  cluster.inter_node.latency = {};
+  if (cluster.node) cluster.node->tree.latency = {};
+  if (cluster.network) cluster.network->efficiency = 1;
+}
+
+Seconds slower_startup(Seconds stated, Seconds startup, double widening) {
+  return stated + widening * std::max(Seconds(), startup - stated);
+}
+
+/// The remaining part of the bandwidth.
+double part(const LinkShares& shares, double widening) {
+  return 1 / (1 + widening * (1 / shares.efficiency - 1));
+}
+
+/// Slows down the host tree: PCI Express, or NVLink on POWER9, for which there are no trainings.
+void slow_down(HostTree& tree, double widening) {
+  const LinkShares shares = pcie_shares(tree.bandwidth);
+  const double left = part(shares, widening);
+  tree.latency = slower_startup(tree.latency, shares.startup, widening);
+  tree.bandwidth = left * tree.bandwidth;
+  tree.between_sockets = left * tree.between_sockets;
+  for (TreePlace& place : tree.places) place.up = left * place.up;
+}
+
+void slow_down_within(Cluster& cluster, double widening) {
+  const LinkShares shares = shares_within(cluster);
+  const double left = part(shares, widening);
+  LinkSpec& link = cluster.intra_node;
+  link.latency = slower_startup(link.latency, shares.startup, widening);
+  link.bandwidth = left * link.bandwidth;
+  if (cluster.nccl) cluster.nccl->gpu_bandwidth = left * cluster.nccl->gpu_bandwidth;
+}
+
+/// Slows down the links between nodes; shares are of the nominal rate, payload or not.
+void slow_down_between(Cluster& cluster, double widening) {
+  const LinkShares shares = shares_between(cluster);
+  double left = part(shares, widening);
+  if (cluster.network) {
+    left = std::min(left, cluster.network->efficiency);
+    cluster.network->efficiency = 1;
+  }
+  LinkSpec& link = cluster.inter_node;
+  link.latency = slower_startup(link.latency, shares.startup, widening);
+  link.bandwidth = left * link.bandwidth;
+  if (cluster.nccl) cluster.nccl->adapter_bandwidth = left * cluster.nccl->adapter_bandwidth;
+}
+
+/// Whether a ring over nodes also crosses the links within them.
+bool passes_both(const Cluster& cluster) {
+  return cluster.all_reduce == AllReduceRule::ring && cluster.devices_per_node > 1 &&
+         is_there(cluster.intra_node) && is_there(cluster.inter_node);
+}
+
+void slow_down(Cluster& cluster, double widening) {
+  if (is_there(cluster.intra_node)) slow_down_within(cluster, widening);
+  if (is_there(cluster.inter_node)) slow_down_between(cluster, widening);
+  if (passes_both(cluster)) {
+    cluster.inter_node.bandwidth =
+        one_after_the_other(cluster.inter_node.bandwidth, cluster.intra_node.bandwidth);
+  }
+  if (cluster.node && cluster.node->tree.bandwidth > BytesPerSecond()) {
+    slow_down(cluster.node->tree, widening);
+  }
+}
 
 constexpr std::string_view all_reduce_name = "all_reduce";
 
@@ -95,7 +179,59 @@ std::optional<LinkEstimate> link_by_all_reduce(const Machine& machine, LinkKind 
       fmt::format("all-reduces on {} ranks {}, taken as a ring", found->ranks, place_of(kind))};
 }
 
+bool is_over_same_kind(const CollectiveFit& pair, const Placement& placement) {
+  return (pair.ranks > pair.ranks_on_node) == (placement.nodes() > 1);
+}
+
+/// Time by a single-level closed form, with all messages on one kind of link.
+Estimate<Seconds> time_of(const LinkTerms& terms, const Segment& pair,
+                          const Estimate<SecondsPerByte>& gamma, Bytes m) {
+  const double alphas = terms.alpha_intra + terms.alpha_inter;
+  const Bytes sent = (terms.beta_intra + terms.beta_inter) * m;
+  const auto by = [&](auto bound, auto per_byte) {
+    return alphas * pair.alpha.*bound + sent * (pair.beta.*per_byte) +
+           terms.gamma * m * (gamma.*per_byte);
+  };
+  using Time = Estimate<Seconds>;
+  using Slope = Estimate<SecondsPerByte>;
+  return {by(&Time::value, &Slope::value), by(&Time::low, &Slope::low),
+          by(&Time::high, &Slope::high)};
+}
+
 }  // namespace
+
+LinkShares shares_within(const Cluster& cluster) {
+  const BytesPerSecond rate = cluster.intra_node.bandwidth;
+  if (cluster.node) return cluster.node->nvlinks ? nvlink_shares() : pcie_shares(rate);
+  if (!may_be_pcie_or_nvlink(cluster)) return nvlink_shares();
+  return slower_of(pcie_shares(rate), nvlink_shares());
+}
+
+LinkShares shares_between(const Cluster& cluster) {
+  const BytesPerSecond rate = cluster.inter_node.bandwidth;
+  if (!cluster.network) return slower_of(tcp_shares(rate, 1), rdma_shares(rate, 1));
+  const NetworkLinks& network = *cluster.network;
+  return network.kind == tcp ? tcp_shares(rate, network.adapters)
+                             : rdma_shares(rate, network.adapters);
+}
+
+std::vector<Note> untold_links(const Cluster& cluster, const Placement& placement) {
+  std::vector<Note> untold;
+  if (placement.nodes() > 1 && !cluster.network) {
+    untold.push_back({NoteKind::network_kind_unknown, {cluster.name}});
+  }
+  if (placement.ranks_on_node() > 1 && may_be_pcie_or_nvlink(cluster)) {
+    untold.push_back({NoteKind::device_links_unknown, {cluster.name}});
+  }
+  return untold;
+}
+
+DatasheetLinks datasheet_links(const Machine& machine) {
+  DatasheetLinks links{machine.cluster, machine.cluster};
+  quicken(links.quick);
+  slow_down(links.slow, machine.fitted ? deviations_of_95 / deviations_of_90 : 1);
+  return links;
+}
 
 std::optional<LinkEstimate> estimate_link(const Machine& machine, LinkKind kind,
                                           const Placement& placement, Schedule schedule,
@@ -110,6 +246,40 @@ std::optional<LinkEstimate> estimate_link(const Machine& machine, LinkKind kind,
   const LinkSpec& spec = kind == LinkKind::inter ? cluster.inter_node : cluster.intra_node;
   if (spec.bandwidth <= BytesPerSecond()) return std::nullopt;
   return nominal(machine, kind, placement, "the data sheet of the link");
+}
+
+const CollectiveFit* measured_pair(const Machine& machine, const Placement& placement,
+                                   Schedule schedule) {
+  const std::string_view wanted = waiting_in(schedule);
+  const auto is_better = [wanted](const CollectiveFit& a, const CollectiveFit& b) {
+    const bool as_wanted = a.waiting == wanted;
+    if (as_wanted != (b.waiting == wanted)) return as_wanted;
+    return a.ranks < b.ranks;
+  };
+  const CollectiveFit* found = nullptr;
+  for (const CollectiveFit& fit : machine.collectives) {
+    if (fit.collective != "sendrecv" || !is_over_same_kind(fit, placement)) continue;
+    if (found == nullptr || is_better(fit, *found)) found = &fit;
+  }
+  return found;
+}
+
+PairTime all_reduce_by_pair(const Machine& machine, const CollectiveFit& pair,
+                            const Placement& placement, Bytes m,
+                            std::span<const std::string_view> algorithms) {
+  Estimate<SecondsPerByte> gamma{};
+  if (machine.reduction) gamma = machine.reduction->per_byte;
+  PairTime best;
+  for (const std::string_view name : algorithms) {
+    const Carrier carrier{"all_reduce", ChosenBy::fit, std::string(name), 1};
+    const auto terms = carrier.terms(placement, m);
+    if (!terms) continue;
+    const Segment& segment = pair.cost.segment(terms->transfer * m);
+    const Estimate<Seconds> time = time_of(*terms, segment, gamma, m);
+    if (best.algorithm.empty() || time.value < best.time.value) best = {time, name};
+  }
+  EXPECT(!best.algorithm.empty());
+  return best;
 }
 
 }  // namespace dlscale::model

@@ -7,12 +7,11 @@
 #include "core/base/units.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/run/run.hpp"
+#include "model/fits/piecewise.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/evidence/time_source.hpp"
-#include "model/sgd_iter/messages/datasheet_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/topology/nccl.hpp"
-#include "model/topology/nominal_all_reduce.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -54,7 +53,7 @@ class AllReduceOverride;
 ///     libraries run between ranks counts for each message, because libraries choose for each. γ
 ///     is assumed to be part of β.
 ///   fitted, without any all-reduce over such links, but with messages from one rank to another:
-///     the closed form that then takes least (pair_time.hpp), or a ring where the cluster names it,
+///     the closed form that then takes least (link_estimate.hpp), or a ring where the cluster names it,
 ///     unless it names another rule for what was not measured.
 ///   nominal: the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or NCCL's choice by its own cost model (NcclTimes). Without a rule, the fastest of
@@ -107,5 +106,16 @@ class MessageTimes {
   std::optional<NcclTimes> nccl_;
   std::shared_ptr<const AllReduceOverride> asked_;
 };
+
+/// Time of simultaneous ranks to meet before a message of training, until the first continues: a
+/// barrier of ⌈lg p⌉ rounds of empty messages, in which ranks sleep. In this order:
+///   an all-reduce of 4 B, which has as many rounds, after spinning;
+///   ⌈lg p⌉ of the smallest messages from one rank to another, likewise;
+///   nothing, which is noted: where neither was measured, and from data sheets.
+/// After sleeping, measured messages include the wake-up of the other ranks, because bench comm
+/// times each rank from its own end of the barrier. They are not used here, where the wake-up would
+/// count twice. [D, derived] Wrong where one rank is so late that the others sleep their longest:
+/// then it continues at once, and they wake up to 100 µs later.
+Estimate<Seconds> barrier_time(const Machine& machine, const Placement& placement, Notes& notes);
 
 }  // namespace dlscale::model

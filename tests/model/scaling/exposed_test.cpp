@@ -1,4 +1,4 @@
-#include "model/published/scaling/time/exposed.hpp"
+#include "model/published/scaling/time/exchange_cost.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/published/scaling/facts/release_date.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/scaling/example_case.hpp"
 

@@ -10,7 +10,7 @@
 #include "model/machine/machine.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/time/exchange_cost.hpp"
-#include "model/sgd_iter/messages/datasheet_links.hpp"
+#include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/scaling/trainings.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/published/scaling/facts/convolutional.hpp"
+#include "model/published/scaling/facts/network_kind.hpp"
 #include "tests/model/scaling/example_case.hpp"
 
 namespace dlscale::model::scaling {

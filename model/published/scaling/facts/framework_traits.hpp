@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,11 @@
 #include "model/published/scaling/facts/facts.hpp"
 
 namespace dlscale::model::scaling {
+
+/// The release month of the software, as stated in a text. It is the month of a container ("NGC
+/// 21.05", "Release 20.06", "tensorflow:20.11-tf1"), or of the first release of a framework's
+/// version ("PyTorch 1.4"). The latest of several counts; empty if there is none.
+std::optional<ReleaseMonth> stated_release(std::string_view text);
 
 /// The traits of the framework and release that the text of a case names, by its profile. Adds a
 /// sentence to `guesses` if no profile matches. A text without a release counts as the middle of

@@ -4,7 +4,6 @@
 #include "core/base/units.hpp"
 #include "model/published/scaling/facts/facts.hpp"
 #include "model/published/scaling/time/exchange_cost.hpp"
-#include "model/published/scaling/time/exposed.hpp"
 #include "model/published/scaling/time/parameters.hpp"
 
 namespace dlscale::model::scaling {
