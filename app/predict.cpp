@@ -231,7 +231,7 @@ void group_predict_options(CLI::App& verb) {
          "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
        {"Advanced: computing and input",
         {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
-         "--normalize", "--launch", "--fuse", "--straggler-spread", "--straggler-distribution"}},
+         "--normalize", "--launch", "--fuse", "--straggler-spread"}},
        {"Advanced: time to train",
         {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
        {"Advanced: other inputs and output", {"--message-times", "--model", "--color"}}});

@@ -20,7 +20,7 @@ struct Renamed {
   std::string_view now;
 };
 
-constexpr std::array<Renamed, 21> renamed{{
+constexpr std::array<Renamed, 20> renamed{{
     {"", "choose", "select-algorithm"},
     {"bench", "beside", "overlap-with"},
     {"bench", "beside-work", "overlap-work"},
@@ -37,7 +37,6 @@ constexpr std::array<Renamed, 21> renamed{{
     {"plan", "normalise", "normalize"},
     {"predict", "callers", "server-clients"},
     {"predict", "normalise", "normalize"},
-    {"predict", "straggler-shape", "straggler-distribution"},
     {"predict", "stragglers", "straggler-spread"},
     {"report", "sensitive", "low-threshold"},
     {"run", "fresh", "restart"},

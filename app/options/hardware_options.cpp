@@ -162,16 +162,6 @@ std::optional<double> parse_percent(std::string_view text) {
   return value / 100;
 }
 
-model::SpreadShape parse_shape(std::string_view text) {
-  if (text.empty() || text == "log_normal") return model::SpreadShape::log_normal;
-  if (text == "normal") return model::SpreadShape::normal;
-  if (text == "exponential") return model::SpreadShape::exponential;
-  throw ConfigError(
-      fmt::format("--straggler-distribution: no spread is called {}. Write normal, log_normal or "
-                  "exponential.",
-                  text));
-}
-
 }  // namespace
 
 void StragglerOptions::declare(CLI::App& command) {
@@ -180,14 +170,10 @@ void StragglerOptions::declare(CLI::App& command) {
                   "Add the wait for the slowest rank; the value is the standard deviation of "
                   "a rank's compute time over its mean, such as 5%")
       ->type_name("PERCENT");
-  command
-      .add_option("--straggler-distribution", shape,
-                  "Distribution of these times (default: log_normal)")
-      ->type_name("{normal,log_normal,exponential}");
 }
 
 void StragglerOptions::refuse_beside(const std::string& option) const {
-  if (deviation.empty() && shape.empty()) return;
+  if (deviation.empty()) return;
   throw ConfigError(
       fmt::format("--straggler-spread has no effect beside {}, which tells of one rank. Leave out "
                   "one of the two.",
@@ -196,23 +182,13 @@ void StragglerOptions::refuse_beside(const std::string& option) const {
 
 model::RankSpread StragglerOptions::spread() const {
   model::RankSpread spread;
-  if (deviation.empty() && shape.empty()) return spread;
-  if (deviation.empty()) {
-    throw ConfigError(
-        "--straggler-distribution needs --straggler-spread beside it: a shape alone does not say "
-        "how wide. "
-        "Write, for "
-        "example, --straggler-spread 5%.");
-  }
-  spread.shape = parse_shape(shape);
-  const double most = model::most_deviation(spread.shape);
+  if (deviation.empty()) return spread;
   const std::optional<double> value = parse_percent(deviation);
-  if (!value || !(*value >= 0 && *value <= most)) {
-    throw ConfigError(fmt::format(
-        "--straggler-spread: {} is not a standard deviation over the mean from 0 % to {:g} %, "
-        "above which times of that shape would be negative or all tail. Write, for "
-        "example, 5%.",
-        deviation, 100 * most));
+  if (!value || !(*value >= 0 && *value <= model::most_deviation)) {
+    throw ConfigError(
+        fmt::format("--straggler-spread: {} is not a standard deviation over the mean from 0 % to "
+                    "{:g} %. Write, for example, 5%.",
+                    deviation, 100 * model::most_deviation));
   }
   spread.deviation = *value;
   return spread;

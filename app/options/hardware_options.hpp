@@ -43,13 +43,12 @@ struct WhatIfOptions {
   void check(const Run& run) const;
 };
 
-/// --straggler-spread and --straggler-distribution: the variation of compute times among ranks,
-/// which machine files do not describe.
+/// --straggler-spread: the variation of compute times among ranks, which machine files do not
+/// describe.
 struct StragglerOptions {
   std::string deviation;
-  std::string shape;
   void declare(CLI::App& command);
-  /// Throws ConfigError if they were given with an option under which they have no effect.
+  /// Throws ConfigError if it was given with an option under which it has no effect.
   void refuse_beside(const std::string& option) const;
   /// The spread of ranks; no deviation if none was given. Throws ConfigError.
   [[nodiscard]] model::RankSpread spread() const;

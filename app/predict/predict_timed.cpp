@@ -67,8 +67,8 @@ void PredictTimed::declare(CLI::App& verb) {
   exclude_others(verb, *layers,
                  {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
                   "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
-                  "--cycle", "--fusion-threshold", "--input-copy", "--straggler-spread",
-                  "--straggler-distribution", "--format", "--color", "--output"});
+                  "--cycle", "--fusion-threshold", "--input-copy", "--straggler-spread", "--format",
+                  "--color", "--output"});
   messages->excludes(verb.get_option("--cluster"));
   messages->excludes(verb.get_option("--machine"));
   messages->excludes(verb.get_option("--all-reduce"));

@@ -164,19 +164,6 @@ BatchedForm::BatchedForm(const Profile& profile, const Cut& cut, Travel travel)
   }
 }
 
-double BatchedForm::backward_with_comm(double a, double b, double barrier) const {
-  if (tails_.empty()) return backward_;
-  if (travel_ == Travel::after_backward) {
-    const Tail& all = tails_.front();
-    return backward_ + barrier + all.count * a + all.bytes * b;
-  }
-  double finish = backward_;
-  for (const Tail& tail : tails_) {
-    finish = larger(finish, tail.ready + tail.count * (a + barrier) + tail.bytes * b);
-  }
-  return finish;
-}
-
 void BatchedForm::iterations(const MessageLines& lines, std::span<double> result) const {
   EXPECT(lines.per_byte.size() == lines.size() && lines.barrier.size() == lines.size());
   EXPECT(lines.storage.size() == lines.size() && result.size() == lines.size());

@@ -91,7 +91,7 @@ std::vector<ReadyGradient> ready_gradients(const Profile& profile);
 /// Configurations that differ only in the times of messages and storage. Element k of each list
 /// belongs to configuration k; all lists have the same length. A message of M bytes takes startup +
 /// per_byte M. This is the closed form of all-reduces by rings, recursive doubling, trees and rings
-/// in two levels, each with its own numbers (all_reduce_line()).
+/// in two levels, each with its own numbers.
 struct MessageLines {
   std::span<const double> startup;   ///< s, ≥ 0
   std::span<const double> per_byte;  ///< s/B, ≥ 0
@@ -115,8 +115,6 @@ class BatchedForm {
   BatchedForm(const Profile& profile, const Cut& cut, Travel travel);
   /// Writes t_iter of each configuration, in s. `result` is as long as the lists.
   void iterations(const MessageLines& lines, std::span<double> result) const;
-  /// T_bc of a configuration whose messages take `a` + `b` M, with barriers of `barrier` s.
-  [[nodiscard]] double backward_with_comm(double a, double b, double barrier) const;
 
  private:
   /// Totals over message c and those after it.

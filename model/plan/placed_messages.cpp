@@ -1,9 +1,7 @@
 #include "model/plan/placed_messages.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <string_view>
 #include <unordered_map>
 
 #include "core/base/error.hpp"
@@ -13,35 +11,6 @@
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
-namespace {
-
-using collective::Link;
-using collective::Links;
-
-constexpr std::array<std::string_view, 5> lines{"ring", "recursive_doubling", "rabenseifner",
-                                                "binomial", "hierarchical"};
-
-Link only_startup(const Link& link) {
-  return {link.alpha, {}, {}};
-}
-
-Link only_bytes(const Link& link) {
-  return {{}, link.beta, link.gamma};
-}
-
-}  // namespace
-
-std::optional<LinearCost> all_reduce_line(const collective::Algorithm& algorithm,
-                                          const Links& links,
-                                          const collective::Settings& settings) {
-  EXPECT(algorithm.collective == collective::Collective::all_reduce);
-  if (std::ranges::find(lines, algorithm.name) == lines.end()) return std::nullopt;
-  if (!collective::obstacle(algorithm, settings).empty()) return std::nullopt;
-  const Links startups{only_startup(links.inter), only_startup(links.intra)};
-  const Links bytes{only_bytes(links.inter), only_bytes(links.intra)};
-  return LinearCost{algorithm.cost(startups, settings, Bytes()),
-                    algorithm.cost(bytes, settings, Bytes(1)) / Bytes(1)};
-}
 
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement) {
   EXPECT(placement.ranks >= 2);
@@ -51,12 +20,6 @@ std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& p
     lines.push_back(one.cost);
   }
   return lines;
-}
-
-std::optional<LinearCost> nominal_line(const Machine& machine, const Placement& placement) {
-  const std::vector<LinearCost> lines = nominal_lines(machine, placement);
-  if (lines.size() != 1) return std::nullopt;
-  return lines.front();
 }
 
 /// The times of MessageTimes, one query for each size. Their notes are dropped; single predictions
@@ -88,8 +51,6 @@ PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placemen
 
 PlacedMessages::~PlacedMessages() = default;
 PlacedMessages::PlacedMessages(PlacedMessages&& other) noexcept = default;
-PlacedMessages& PlacedMessages::operator=(PlacedMessages&& other) noexcept = default;
-
 PlacedMessages::Looked& PlacedMessages::looked(Travel travel) {
   const bool beside = travel == Travel::beside_backward;
   std::unique_ptr<Looked>& looked = beside ? beside_ : after_;

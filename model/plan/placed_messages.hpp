@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/batched_form.hpp"
@@ -11,21 +10,11 @@
 
 namespace dlscale::model {
 
-/// a and b of an all-reduce whose closed form a + b M is a line in the message size M: ring,
-/// recursive_doubling, rabenseifner, binomial and hierarchical. Empty for other algorithms, whose
-/// time also depends on the number of segments, and where collective::obstacle() names a reason.
-std::optional<LinearCost> all_reduce_line(const collective::Algorithm& algorithm,
-                                          const collective::Links& links,
-                                          const collective::Settings& settings);
-
 /// The lines of a machine from data sheets alone, for ≥ 2 ranks. Its cluster adds gradients by a
 /// ring (1.14), by rings in two levels (3.13), or by the fastest of several for each message.
 /// MessageTimes then takes the least of the lines, T(M) = min over i of a_i + b_i M. Empty for
 /// every other machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement);
-
-/// The line of nominal_lines(), where one line holds for all sizes.
-std::optional<LinearCost> nominal_line(const Machine& machine, const Placement& placement);
 
 /// Times of training's messages on the ranks of a placement, cached for repeated queries.
 class PlacedMessages {
@@ -37,8 +26,7 @@ class PlacedMessages {
   PlacedMessages(const PlacedMessages&) = delete;
   PlacedMessages& operator=(const PlacedMessages&) = delete;
   PlacedMessages(PlacedMessages&& other) noexcept;
-  PlacedMessages& operator=(PlacedMessages&& other) noexcept;
-  /// The time as a line in the message size (nominal_line()), if it is one; 0 on one rank.
+  /// The time as a line in the message size (nominal_lines()), if it is one; 0 on one rank.
   [[nodiscard]] const std::optional<LinearCost>& line() const { return line_; }
   /// Time of the ranks' barrier before a message, barrier_time(), in s; 0 on one rank.
   [[nodiscard]] double barrier() const { return barrier_; }

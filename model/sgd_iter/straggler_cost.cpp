@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 #include "core/base/error.hpp"
-#include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/cluster/cluster_iteration.hpp"
 
 namespace dlscale::model {
@@ -29,18 +27,6 @@ Seconds computing_time(const IterationPlan& plan) {
   for (const ForwardPart& part : plan.late) sum += part.update.device + part.compute.device;
   for (const BackwardPart& part : plan.backward) sum += part.compute.device;
   return sum;
-}
-
-std::string_view shape_text(SpreadShape shape) {
-  switch (shape) {
-    case SpreadShape::normal:
-      return "normal";
-    case SpreadShape::log_normal:
-      return "log-normal";
-    case SpreadShape::exponential:
-      return "exponential";
-  }
-  fail_expectation("a shape of the enumeration");
 }
 
 void check_unfolded(const IterationPlan& plan, const Placement& placement,
@@ -81,9 +67,7 @@ StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
   StragglerCost cost;
   cost.drawn = std::max(Seconds(), uneven - even);
   if (alone > Seconds()) {
-    const Spread of_all{spread.shape, alone, spread.deviation * alone};
-    const auto units = independent_units(placement.ranks, spread.together);
-    cost.expected = expected_slowest(of_all, units) - alone;
+    cost.expected = expected_slowest(alone, spread, placement.ranks) - alone;
   }
   return cost;
 }
@@ -99,8 +83,7 @@ void add_stragglers(const IterationPlan& plan, const RankSpread& spread, Predict
   if (prediction.high) *prediction.high += cost.drawn;
   prediction.closed_form.reset();
   prediction.closed_form_absent = "ranks wait for the slowest of them, which was drawn";
-  notes.add(NoteKind::stragglers, {100 * spread.deviation, shape_text(spread.shape)},
-            {cost.drawn, run.ranks, cost.expected});
+  notes.add(NoteKind::stragglers, {100 * spread.deviation}, {cost.drawn, run.ranks, cost.expected});
 }
 
 }  // namespace dlscale::model

@@ -12,7 +12,7 @@ struct StragglerCost {
   /// From the graph of all ranks with drawn factors, relative to equal ranks; ≥ 0. The mean of
   /// enough iterations that its standard error is some percent of it.
   Seconds drawn;
-  /// From order statistics of all computing at once (10.1), (10.6): the addition if nothing else
+  /// From order statistics of all computing at once: the addition if nothing else
   /// bounded the iteration and ranks met once in it.
   Seconds expected;
 };

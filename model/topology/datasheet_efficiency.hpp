@@ -103,9 +103,10 @@ struct LinkShares {
   Seconds startup;
 };
 
-/// The constants at which the laws of links above are slowest. They are the extremes over the fit to all published trainings and the fits with one set left out: least
-/// efficiencies, both ends of the growth, longest latencies. [configs/models/scaling.yaml, to four
-/// digits, rounded to the slower side; tests/model/scaling/link_shares_test.cpp compares]
+/// The constants at which the laws of links above are slowest. They are the extremes over the fit
+/// to all published trainings and the fits with one set left out: least efficiencies, both ends of
+/// the growth, longest latencies. [configs/models/scaling.yaml, to four digits, rounded to the
+/// slower side; tests/model/scaling/link_shares_test.cpp compares]
 struct SlowestLinks {
   double pcie_efficiency = 0.3186;
   double least_pcie_growth = 0.5502;

@@ -311,19 +311,6 @@ collective::Link ring_link(const Cluster& cluster, const Placement& placement) {
           SecondsPerByte()};
 }
 
-Seconds hierarchical_all_reduce(const Cluster& cluster, const Placement& placement, Bytes m) {
-  const int g = placement.ranks_on_node();
-  const int n = placement.nodes();
-  const auto round = [](const collective::Link& link, Bytes part) {
-    return link.alpha + part * link.beta;
-  };
-  Seconds total;
-  if (g > 1) total += 2.0 * (g - 1) * round(link_within(cluster, placement), m / g);
-  if (n == 1) return total;
-  return total +
-         2.0 * (n - 1) * round(link_between_nodes(cluster, placement, g), m / (1.0 * n * g));
-}
-
 std::vector<NominalAllReduce> nominal_all_reduces(const Cluster& cluster,
                                                   const Placement& placement) {
   EXPECT(placement.ranks >= 2);

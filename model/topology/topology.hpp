@@ -91,13 +91,6 @@ std::string described_links(const Cluster& cluster, const Placement& placement);
 /// not shared.
 collective::Link ring_link(const Cluster& cluster, const Placement& placement);
 
-/// All-reduce of m bytes over N nodes of g ranks on nominal links: reduce-scatter within the nodes,
-/// all-reduce of each g-th part across them, where the ranks of a node share its link, and
-/// all-gather within the nodes:
-///   2 (g - 1) (α_i + m/g β_i) + 2 (N - 1) (α_e + m/(N g) g β_e)   (3.13)
-/// A partly filled last node counts as full. The cost of addition is 0.
-Seconds hierarchical_all_reduce(const Cluster& cluster, const Placement& placement, Bytes m);
-
 /// An all-reduce over nominal links, with a time linear in the size of its message.
 struct NominalAllReduce {
   std::string_view name;  ///< "rings within nodes and across them (3.13)"

@@ -131,11 +131,12 @@ constexpr std::array all_note_words{
                "what computing and messages cost each other was measured on other ranks, links, "
                "threads or cores alone: {}",
                "{}", of_cores),
-    NOTE_WORDS(stragglers,
-               "stragglers: computing varies by {:g} % ({}, as stated) from rank to rank and from "
-               "iteration to iteration; what waiting for the slowest adds, by the graph of all "
-               "ranks, is part of comm",
-               "{} on {} ranks, by order statistics of all computing at once {}"),
+    NOTE_WORDS(
+        stragglers,
+        "stragglers: computing varies by {:g} % (log-normal, as stated) from rank to rank and from "
+        "iteration to iteration; what waiting for the slowest adds, by the graph of all "
+        "ranks, is part of comm",
+        "{} on {} ranks, by order statistics of all computing at once {}"),
     NOTE_WORDS(all_reduce_override_measured,
                "all-reduce by {}, as asked: {} from messages that it carried out", size_example),
     NOTE_WORDS(all_reduce_override,

@@ -68,11 +68,9 @@ class BadInput(ProgramTest):
 
     def test_a_spread_that_is_none(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16"]
-        for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["11%", "--straggler-distribution=normal"], ["101%", "--straggler-distribution=exponential"]):
-            result = run(*predict, "--ranks", 2, "--straggler-spread=" + words[0], *words[1:])
+        for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["1001%"]):
+            result = run(*predict, "--ranks", 2, "--straggler-spread=" + words[0])
             self.assert_refused(result, 2, f"--straggler-spread: {words[0]} is not a standard deviation", "5%")
-        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-distribution", "normal"), 2, "needs --straggler-spread")
-        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-spread=5%", "--straggler-distribution=flat"), 2, "flat", "exponential")
         self.assert_refused(run(*predict, "--ranks", 2, "--straggler-spread=5%", "--layers"), 2, "--straggler-spread", "--layers")
         self.assert_refused(run(*predict, "--ranks", 1000000, "--straggler-spread=5%"), 2, "1000000 ranks", "fewer ranks")
 

@@ -15,6 +15,7 @@
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/core/support.hpp"
+#include "tests/model/nominal_ring.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
 

@@ -1,4 +1,5 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
+#include "tests/model/independent_forms.hpp"
 #include "tests/model/nominal_ring.hpp"
 
 #include <gtest/gtest.h>
@@ -20,12 +21,8 @@ std::vector<Seconds> seconds(std::initializer_list<double> values) {
 constexpr IterationParts parts{Seconds(7), Seconds(1), Seconds(2),
                                Seconds(4), Seconds(3), Seconds(0.5)};
 
-TEST(SingleWorker, AddsEverythingUp) {
-  EXPECT_EQ(iteration_of_one(parts).si(), 14.5);
-}
-
 TEST(PrefetchedInput, CountsOnlyWhatIsLonger) {
-  EXPECT_EQ(iteration_input_prefetched(parts).si(), 10.5);    // max{7, 10.5}
+  EXPECT_EQ(iteration_input_prefetched(parts).si(), 10.5);  // max{7, 10.5}
 }
 
 TEST(WaitFree, ExposesTheFirstLayersMessageWhenAllElseHides) {
@@ -59,10 +56,6 @@ TEST(WaitFree, RefusesListsOfDifferentLength) {
   EXPECT_THROW(wait_free_closed_form(seconds({1}), {}), std::logic_error);
 }
 
-TEST(Speedup, IsTheNumberOfWorkersWhenCommunicationIsFree) {
-  EXPECT_DOUBLE_EQ(speedup_over_naive(8, parts, iteration_of_one(parts)), 8);
-}
-
 TEST(Speedup, GivesEfficiencyAndThroughput) {
   EXPECT_DOUBLE_EQ(scaling_efficiency(6, 8), 0.75);
   EXPECT_DOUBLE_EQ(throughput(4, 32, Seconds(0.5)), 256);
@@ -70,8 +63,6 @@ TEST(Speedup, GivesEfficiencyAndThroughput) {
 
 TEST(Speedup, OfNobodyOrInNoTimeIsACallersMistake) {
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_THROW((void)speedup_over_naive(0, parts, Seconds(1)), std::logic_error);
-  EXPECT_THROW((void)speedup_over_naive(2, parts, Seconds()), std::logic_error);
   EXPECT_THROW((void)scaling_efficiency(1, 0), std::logic_error);
   EXPECT_THROW((void)throughput(1, 0, Seconds(1)), std::logic_error);
   EXPECT_THROW((void)throughput(1, 1, Seconds(infinity)), std::logic_error);

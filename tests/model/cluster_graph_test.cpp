@@ -11,6 +11,7 @@
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/topology/topology.hpp"
 #include "tests/model/independent_forms.hpp"
+#include "tests/model/nominal_ring.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -41,7 +41,9 @@ Rule normal_maximum(std::int64_t n) {
 }
 
 Rule harmonic(std::int64_t n) {
-  return [=](const std::vector<double>&) { return Computed{{near(harmonic_number(n), 1e-4)}}; };
+  double sum = 0;
+  for (std::int64_t i = n; i >= 1; --i) sum += 1 / static_cast<double>(i);
+  return [=](const std::vector<double>&) { return Computed{{near(sum, 1e-4)}}; };
 }
 
 /// s an epoch, images/s, images/s of each of 1,536 GPUs, in 332 s.

@@ -60,13 +60,14 @@ TEST_F(Examples, HaveTheTwoCasesOfSpeedUp) {
       messages.push_back(googlenet_all_reduce(nodes, layer.parameters));
     }
     const Seconds exposed = wait_free_closed_form(backward, messages).exposed;
-    const double wait_free = speedup_over_naive(nodes, one, one.gpu() + exposed);
-    const double by_case_1 = speedup_over_naive(nodes, one, one.gpu() + messages.back());
+    const auto speedup_in = [&](Seconds iteration) { return nodes * (one.gpu() / iteration); };
+    const double wait_free = speedup_in(one.gpu() + exposed);
+    const double by_case_1 = speedup_in(one.gpu() + messages.back());
     const bool is_case_1 = wait_free > by_case_1 * (1 - 1e-9);
     EXPECT_LE(wait_free, by_case_1 * (1 + 1e-9)) << nodes;  // case 1 is the best there is
     const LinearCost cost = googlenet_cost(nodes);
     const auto speedup = [&](const Groups& groups) {
-      return speedup_over_naive(nodes, one, one.forward + last_arrival(ready, groups, cost));
+      return speedup_in(one.forward + last_arrival(ready, groups, cost));
     };
     const double single = speedup(Groups{ready.size()});
     const double merged = speedup(merge_optimally(ready, cost));
@@ -114,8 +115,7 @@ TEST_F(Examples, HaveTheFiguresOfSummit) {
   expect(fmt::format("start-ups of {:.1f} µs in each of the ring's {} steps",
                      left.si() / steps * 1e6, grouped(steps)));
   const auto alone = deviation_from_scaling(iteration, computing, ring, gpus);
-  const auto by_node =
-      deviation_from_scaling(iteration, computing, ring, independent_units(gpus, 6));
+  const auto by_node = deviation_from_scaling(iteration, computing, ring, gpus / 6);
   expect(fmt::format("deviate by {:.1f} ms (by {:.1f} ms, where", alone.value().si() * 1e3,
                      by_node.value().si() * 1e3));
 }

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/collective/algorithm.hpp"
 #include "core/network/merge.hpp"
 #include "model/plan/batched_form.hpp"
 #include "model/plan/placed_messages.hpp"
@@ -76,6 +74,14 @@ Cut random_cut(Random& random, const Profile& profile) {
                         Bytes(between(random, 1, 9000)));
 }
 
+/// An iteration by the recurrence over messages, which also holds for messages off a line.
+double by_recurrence(const Profile& profile, const Cut& cut, Travel travel, const LinearCost& cost,
+                     double barrier, double storage) {
+  std::vector<double> times;
+  for (const double bytes : cut.bytes) times.push_back(cost(Bytes(bytes)).si());
+  return iteration_time(profile, storage, backward_with_comm(profile, cut, travel, times, barrier));
+}
+
 TEST(BatchedForm, EqualsClosedFormAndTaskGraph) {
   Random random(7);
   for (int trial = 0; trial < 150; ++trial) {
@@ -104,27 +110,8 @@ TEST(BatchedForm, EqualsClosedFormAndTaskGraph) {
       ASSERT_TRUE(expected) << why;
       EXPECT_NEAR(found[k], expected->total.si(), 1e-9 * found[k]);
       EXPECT_NEAR(found[k], simulate_iteration(plan).total.si(), 1e-9 * found[k]);
-      const double with_comm = form.backward_with_comm(startup[k], per_byte[k], waits);
-      EXPECT_NEAR(iteration_time(profile, storage[k], with_comm), found[k], 1e-12 * found[k]);
-    }
-  }
-}
-
-/// What is no line goes by the recurrence, which is the same for lines.
-TEST(BatchedForm, IsTheRecurrenceOverMessages) {
-  Random random(8);
-  for (int trial = 0; trial < 300; ++trial) {
-    const Profile profile = profile_of(random_plan(random));
-    const Cut cut = random_cut(random, profile);
-    const double a = some_time(random, 1);
-    const double b = some_time(random, 2e-3);
-    const double barrier = some_time(random, 0.2);
-    std::vector<double> times;
-    for (const double bytes : cut.bytes) times.push_back(a + b * bytes);
-    for (const Travel travel : {Travel::beside_backward, Travel::after_backward}) {
-      const double expected = backward_with_comm(profile, cut, travel, times, barrier);
-      EXPECT_NEAR(BatchedForm(profile, cut, travel).backward_with_comm(a, b, barrier), expected,
-                  1e-12 * expected);
+      EXPECT_NEAR(by_recurrence(profile, cut, travel, cost, waits, storage[k]), found[k],
+                  1e-12 * found[k]);
     }
   }
 }
@@ -145,8 +132,9 @@ TEST(BatchedForm, HoldsForEachOfMany) {
   const BatchedForm form(profile, cut, Travel::beside_backward);
   form.iterations({startup, per_byte, none, none}, found);
   for (std::size_t k = 0; k < found.size(); ++k) {
-    const double with_comm = form.backward_with_comm(startup[k], per_byte[k], 0);
-    EXPECT_NEAR(found[k], iteration_time(profile, 0, with_comm), 1e-12 * found[k]);
+    const LinearCost cost{Seconds(startup[k]), SecondsPerByte(per_byte[k])};
+    EXPECT_NEAR(by_recurrence(profile, cut, Travel::beside_backward, cost, 0, 0), found[k],
+                1e-12 * found[k]);
   }
 }
 
@@ -225,60 +213,29 @@ TEST(MergedCuts, EndAsEarlyAsTheOptimum) {
   }
 }
 
-TEST(AllReduceLines, AreTheClosedFormsOfAlgorithms) {
-  using collective::Collective;
-  Random random(13);
-  for (const std::string_view name :
-       {"ring", "recursive_doubling", "rabenseifner", "binomial", "hierarchical"}) {
-    const collective::Algorithm& algorithm = *collective::find(Collective::all_reduce, name);
-    for (int trial = 0; trial < 200; ++trial) {
-      const auto link = [&] {
-        return collective::Link{Seconds(some_time(random, 1e-4)),
-                                SecondsPerByte(some_time(random, 1e-9)),
-                                SecondsPerByte(some_time(random, 1e-10))};
-      };
-      const collective::Links links{link(), link()};
-      const int on_node = 1 + static_cast<int>(random() % 8);
-      const collective::Settings settings{.p = on_node * (1 + static_cast<int>(random() % 300)),
-                                          .ranks_on_node = on_node};
-      const auto line = all_reduce_line(algorithm, links, settings);
-      ASSERT_TRUE(line) << name;
-      const Bytes m(between(random, 1, 1e9));
-      const double expected = algorithm.cost(links, settings, m).si();
-      EXPECT_NEAR((*line)(m).si(), expected, 1e-12 * expected) << name;
-    }
-  }
-  const collective::Algorithm& tree =
-      *collective::find(Collective::all_reduce, "double_binary_tree");
-  EXPECT_FALSE(all_reduce_line(tree, {}, {.p = 4}));
-  const collective::Algorithm& rings = *collective::find(Collective::all_reduce, "hierarchical");
-  EXPECT_FALSE(all_reduce_line(rings, {}, {.p = 7, .ranks_on_node = 2}));
-}
-
-TEST(AllReduceLines, AreWhatDataSheetsSay) {
+TEST(NominalLines, AreTheTimesOfMessages) {
   Machine machine = nominal_machine(load_cluster("p40x16"));
   Notes notes;
   for (const AllReduceRule rule : {AllReduceRule::ring, AllReduceRule::hierarchical}) {
     machine.cluster.all_reduce = rule;
     for (const int ranks : {2, 3, 4, 5, 8, 16, 100, 1000}) {
       const Placement placement{ranks, 4};
-      const auto line = nominal_line(machine, placement);
-      ASSERT_TRUE(line);
+      const std::vector<LinearCost> lines = nominal_lines(machine, placement);
+      ASSERT_EQ(lines.size(), 1U);
       const MessageTimes times(machine, placement, Schedule::wait_free, notes);
       for (const double m : {4.0, 1e4, 3e6, 1e9}) {
         const double expected = times.time(Bytes(m)).value.si();
-        EXPECT_NEAR((*line)(Bytes(m)).si(), expected, 1e-12 * expected) << ranks;
+        EXPECT_NEAR(lines[0](Bytes(m)).si(), expected, 1e-12 * expected) << ranks;
       }
     }
   }
   machine.cluster.all_reduce = AllReduceRule::quickest;
-  EXPECT_TRUE(nominal_line(machine, {4, 4}));
+  EXPECT_EQ(nominal_lines(machine, {4, 4}).size(), 1U);
   std::size_t most_lines = 0;
   for (const int ranks : {6, 8, 16, 100, 1000, 27648}) {
     const Placement placement{ranks, 4};
     const std::vector<LinearCost> lines = nominal_lines(machine, placement);
     most_lines = std::max(most_lines, lines.size());
-    EXPECT_EQ(nominal_line(machine, placement).has_value(), lines.size() == 1);
     const MessageTimes times(machine, placement, Schedule::wait_free, notes);
     for (const double m : {4.0, 1e4, 3e6, 1e9, 1e11}) {
       double least = 1e9;
@@ -288,8 +245,8 @@ TEST(AllReduceLines, AreWhatDataSheetsSay) {
   }
   EXPECT_EQ(most_lines, 2U);
   machine.all_reduce_override = "best";
-  EXPECT_FALSE(nominal_line(machine, {4, 4}));
-  EXPECT_FALSE(nominal_line(nominal_machine(load_cluster("h200x8")), {4, 4}));
+  EXPECT_TRUE(nominal_lines(machine, {4, 4}).empty());
+  EXPECT_TRUE(nominal_lines(nominal_machine(load_cluster("h200x8")), {4, 4}).empty());
 }
 
 }  // namespace

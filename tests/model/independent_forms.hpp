@@ -16,6 +16,22 @@ namespace dlscale::model {
 
 /// Formulas that predictions do without: what they say is held to them.
 
+/// wait_free_closed_form() as a recurrence over messages:
+///   τ_b(L) = 0,       τ_b(l) = τ_b(l+1) + t_b(l+1)
+///   τ_c(L) = t_b(L),  τ_c(l) = max{ τ_c(l+1) + t_c(l+1), τ_b(l) + t_b(l) }
+///   T_bc = max{ τ_c(1) + t_c(1), Σ t_b }
+inline BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
+                                             std::span<const Seconds> comm) {
+  Seconds computed;      // τ_b(l) + t_b(l)
+  Seconds communicated;  // τ_c(l) + t_c(l)
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    computed += backward[i];
+    communicated = std::max(communicated, computed) + comm[i];
+  }
+  const Seconds finish = std::max(communicated, computed);
+  return {finish, finish - computed};
+}
+
 /// contended_backward() as a closed form where s_c and s_m are alike for all. By a clock that tells
 /// the work done by backward, messages that travel beside it last ρ = s_m / s_c times as long as
 /// alone, and (1.9) holds:

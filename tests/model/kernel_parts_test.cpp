@@ -273,7 +273,6 @@ TEST(HierarchicalRoofline, InTimeAddsTheLaunch) {
   EXPECT_EQ(roofline.level_of(Bytes(1e12)), 2);
   EXPECT_DOUBLE_EQ(roofline.time_based({Flops(1e3), Bytes(1e6)}, Bytes(1e6)).si(), 1.1e-5);
   EXPECT_DOUBLE_EQ(roofline.least_flops().si(), 1e5);
-  EXPECT_DOUBLE_EQ(roofline.least_bytes(2).si(), 1e4);
 }
 
 TEST(HierarchicalRoofline, GivesSmallKernelsTheSpeedOfTheStartUpModel) {

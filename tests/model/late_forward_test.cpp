@@ -111,7 +111,7 @@ TEST(Gathers, StayBetweenTheBoundAndNoOverlapAtAll) {
         late_forward_random_plan(random, Schedule::reduce_scatter_overlap, 2);
     const double total = simulate_iteration(plan).total.si();
     EXPECT_LE(total, (compute(plan) + plan.h2d.device + messages(plan)).si() * (1 + 1e-12));
-    EXPECT_GE(total, least_iteration(compute(plan), messages(plan)).si() * (1 - 1e-12));
+    EXPECT_GE(total, std::max(compute(plan), messages(plan)).si() * (1 - 1e-12));
   }
 }
 
@@ -166,7 +166,7 @@ TEST(Pieces, NeverGetBelowTheBoundNorAboveNoOverlapAtAll) {
         plan.window = window;
         const IterationTime time = simulate_iteration(plan);
         expect_phases_add_up(time);
-        const Seconds bound = least_iteration(compute(plan), messages(plan));
+        const Seconds bound = std::max(compute(plan), messages(plan));
         EXPECT_GE(time.total.si(), bound.si() * (1 - 1e-12));
         EXPECT_LE(time.total.si(),
                   (compute(plan) + messages(plan) + plan.h2d.device).si() * (1 + 1e-12));

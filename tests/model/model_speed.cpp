@@ -93,7 +93,7 @@ void unfolded_with_stragglers(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
   const IterationPlan plan = plan_of(ranks);
   const CountedIterations counted{1, 2};
-  const RankSpread spread{SpreadShape::log_normal, 0.05, 1};
+  const RankSpread spread{0.05};
   double total_s = 0;
   bytes_most = bytes_now;
   const std::size_t before = bytes_now;

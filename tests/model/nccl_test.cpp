@@ -195,29 +195,5 @@ TEST(NcclChannelsTest, TakesAWaySlowerThanAnyOfTheListAsOneRing) {
   EXPECT_DOUBLE_EQ(rings.between_nodes.si(), 0.1e9);
 }
 
-class HierarchicalTest : public testing::Test {
- protected:
-  HierarchicalTest() {
-    cluster_.name = "test";
-    cluster_.intra_node = {"inside", 2.0_us, 100.0_GBps, ""};
-    cluster_.inter_node = {"outside", 10.0_us, 10.0_GBps, ""};
-  }
-  Cluster cluster_;
-};
-
-TEST_F(HierarchicalTest, IsARingWhereThereIsOneLevel) {
-  const Bytes m(1e8);
-  EXPECT_NEAR(hierarchical_all_reduce(cluster_, {8, 8}, m).si(), 14 * (2e-6 + 1e8 / 8 / 100e9),
-              1e-12);
-  EXPECT_NEAR(hierarchical_all_reduce(cluster_, {8, 1}, m).si(), 14 * (10e-6 + 1e8 / 8 / 10e9),
-              1e-12);
-}
-
-TEST_F(HierarchicalTest, SendsTheWholeMessageOverEachNodesLinkTwiceAtMost) {
-  // 2 · 7 steps inside of m/8, and 2 · 3 outside, where 8 ranks share the link, of m/32.
-  EXPECT_NEAR(hierarchical_all_reduce(cluster_, {32, 8}, Bytes(1e8)).si(),
-              14 * (2e-6 + 1e8 / 8 / 100e9) + 6 * (10e-6 + 1e8 / 32 * 8 / 10e9), 1e-12);
-}
-
 }  // namespace
 }  // namespace dlscale::model

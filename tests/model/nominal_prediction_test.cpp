@@ -18,6 +18,7 @@
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/nccl.hpp"
 #include "tests/core/support.hpp"
+#include "tests/model/nominal_ring.hpp"
 #include "tests/model/notes_of.hpp"
 
 /// Predictions from data sheets.

@@ -4,6 +4,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 
@@ -21,6 +22,21 @@ inline Seconds nominal_ring(int nodes, Bytes message, BytesPerSecond link, Secon
   return MessageTimes(nominal_machine(cluster), {nodes, 1}, Schedule::sequential, notes)
       .time(message)
       .value;
+}
+
+/// All-reduce of m bytes over N nodes of g ranks: reduce-scatter within the nodes, all-reduce of
+/// each g-th part across them, where the ranks of a node share its link, and all-gather within the
+/// nodes:
+///   2 (g - 1) (α_i + m/g β_i) + 2 (N - 1) (α_e + m/(N g) g β_e)
+inline Seconds hierarchical_all_reduce(const Cluster& cluster, const Placement& placement,
+                                       Bytes m) {
+  const int g = placement.ranks_on_node();
+  const int n = placement.nodes();
+  const collective::Link inside = link_within(cluster, placement);
+  const Seconds within = 2.0 * (g - 1) * (inside.alpha + m / g * inside.beta);
+  if (n == 1) return within;
+  const collective::Link outside = link_between_nodes(cluster, placement, g);
+  return within + 2.0 * (n - 1) * (outside.alpha + m / (1.0 * n * g) * outside.beta);
 }
 
 }  // namespace dlscale::model

@@ -49,9 +49,9 @@ SweptLines swept_lines(Machine machine) {
     machine.cluster.inter_node.bandwidth = BytesPerSecond(1e9 * (1 + link % 8));
     machine.cluster.inter_node.latency = Seconds(1e-6 * (1 + link / 8));
     for (int ranks = 2; ranks < 1026; ++ranks) {
-      const auto line = nominal_line(machine, {ranks, machine.cluster.devices_per_node});
-      lines.startup.push_back(line->a.si());
-      lines.per_byte.push_back(line->b.si());
+      const auto line = nominal_lines(machine, {ranks, machine.cluster.devices_per_node}).front();
+      lines.startup.push_back(line.a.si());
+      lines.per_byte.push_back(line.b.si());
     }
   }
   lines.none.resize(lines.startup.size());

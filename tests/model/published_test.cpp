@@ -7,6 +7,7 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "tests/model/googlenet_trace.hpp"
+#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {

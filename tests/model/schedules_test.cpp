@@ -364,7 +364,7 @@ TEST(NominalSchedules, HoldOnClustersOfGpus) {
       expect_phases_add_up(time);
       const Seconds compute = time.forward + time.backward + time.update;
       const Seconds messages = time.exposed_comm + time.hidden_comm;
-      EXPECT_GE(time.total.si(), least_iteration(compute, messages).si() * (1 - 1e-9));
+      EXPECT_GE(time.total.si(), std::max(compute, messages).si() * (1 - 1e-9));
       EXPECT_GE(time.hidden_comm.si(), -1e-12);
     }
   }

@@ -19,6 +19,7 @@
 #include "model/topology/topology.hpp"
 #include "report/prediction/note_text.hpp"
 #include "tests/core/support.hpp"
+#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -165,8 +166,7 @@ TEST(TimedIterations, WaitForStragglersIfTheyAreStated) {
   const auto messages = on_a_line();
   const dlscale::Run run = on(4, Schedule::wait_free);
   const Prediction even = predict_timed(timed, {messages}, run, {}, {});
-  const Prediction uneven =
-      predict_timed(timed, {messages}, run, {}, {SpreadShape::normal, 0.05, 1});
+  const Prediction uneven = predict_timed(timed, {messages}, run, {}, {0.05});
   EXPECT_GT(uneven.time.total, even.time.total);
   EXPECT_FALSE(uneven.closed_form);
 }

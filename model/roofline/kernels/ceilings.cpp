@@ -63,8 +63,4 @@ Seconds HierarchicalRoofline::time_based(const Work& work, Bytes working_set) co
   return Roofline{peak_, level.bandwidth}.time(work) + launch_;
 }
 
-Bytes HierarchicalRoofline::least_bytes(std::size_t level) const {
-  return levels_.at(level).bandwidth * launch_;
-}
-
 }  // namespace dlscale::model

@@ -76,7 +76,6 @@ class HierarchicalRoofline {
   /// F_min = π t_launch. A kernel with fewer operations, or with fewer bytes than Q_min = β
   /// t_launch, spends most of its time on its launch.
   [[nodiscard]] Flops least_flops() const { return peak_ * launch_; }
-  [[nodiscard]] Bytes least_bytes(std::size_t level) const;
 
  private:
   FlopsPerSecond peak_;

@@ -12,10 +12,6 @@
 
 namespace dlscale::model {
 
-Seconds iteration_of_one(const IterationParts& parts) {
-  return parts.io + parts.gpu();
-}
-
 Seconds iteration_input_prefetched(const IterationParts& parts) {
   return std::max(parts.io, parts.gpu() + parts.comm);
 }
@@ -23,19 +19,6 @@ Seconds iteration_input_prefetched(const IterationParts& parts) {
 Seconds iteration_copied_ahead(const IterationParts& parts) {
   return std::max(
       {parts.io, parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
-}
-
-BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
-                                      std::span<const Seconds> comm) {
-  EXPECT(backward.size() == comm.size());
-  Seconds computed;      // τ_b(l) + t_b(l)
-  Seconds communicated;  // τ_c(l) + t_c(l)
-  for (std::size_t i = 0; i < backward.size(); ++i) {
-    computed += backward[i];
-    communicated = std::max(communicated, computed) + comm[i];
-  }
-  const Seconds finish = std::max(communicated, computed);
-  return {finish, finish - computed};
 }
 
 BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
@@ -91,11 +74,6 @@ bool is_positive(double value) {
 }
 
 }  // namespace
-
-double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration) {
-  EXPECT(workers >= 1 && is_positive(iteration.si()));
-  return workers * (iteration_of_one(one) / iteration);
-}
 
 double scaling_efficiency(double speedup, int workers) {
   EXPECT(workers >= 1);
@@ -176,10 +154,6 @@ Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gath
     left -= part.compute;
   }
   return finish;
-}
-
-Seconds least_iteration(Seconds compute, Seconds messages) {
-  return std::max(compute, messages);
 }
 
 }  // namespace dlscale::model

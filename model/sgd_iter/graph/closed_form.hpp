@@ -24,10 +24,6 @@ struct IterationParts {
   [[nodiscard]] Seconds gpu() const { return h2d + forward + backward + update; }
 };
 
-/// (1.1) t_iter = t_io + t_gpu: one worker without overlap. Wrong as soon as batches are
-/// prefetched.
-Seconds iteration_of_one(const IterationParts& parts);
-
 /// (1.3') t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, and the copy is
 /// on the critical path, as in the engine on a processor. Wrong where loader threads take cores
 /// from compute.
@@ -47,19 +43,12 @@ struct BackwardWithComm {
   Seconds exposed;  ///< t_c^no = T_bc - Σ t_b
 };
 
-/// (1.5)–(1.8), the recurrence: messages are sent one at a time, in the order in which backward
-/// makes them ready:
-///   τ_b(L) = 0,       τ_b(l) = τ_b(l+1) + t_b(l+1)
-///   τ_c(L) = t_b(L),  τ_c(l) = max{ τ_c(l+1) + t_c(l+1), τ_b(l) + t_b(l) }
-///   T_bc = max{ τ_c(1) + t_c(1), Σ t_b }
+/// Messages are sent one at a time, in the order in which backward makes them ready. By the
+/// makespan of a two-machine flow shop [S. M. Johnson 1954],
+///   T_bc = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + Σ_{i=1..c} t_c(i)
 /// `backward` and `comm` hold t_b and t_c in order of execution: element i is layer L - i; t_c is 0
 /// for layers without parameters. Wrong where communication slows compute down: see
 /// contended_backward(). [HKBU-HPML/MG-WFBP, distributed_optimizer.py]
-BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
-                                      std::span<const Seconds> comm);
-
-/// (1.9), the same as the makespan of a two-machine flow shop:
-///   T_bc = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + Σ_{i=1..c} t_c(i)
 BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
                                        std::span<const Seconds> comm);
 
@@ -125,14 +114,8 @@ struct GatheredPart {
 /// where messages slow compute down.
 Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gather, Seconds start);
 
-/// (2.4) t_iter ≥ max{ t_f + t_b, Σ t_c }: a lower bound for every order and overlap of messages.
-Seconds least_iteration(Seconds compute, Seconds messages);
-
 // Below, workers and batches below 1, and iterations and bandwidths that are not finite and above
 // 0, are the caller's bug (EXPECT).
-
-/// (1.10) S = N_g (t_io,1 + t_gpu) / t_iter(N_g): weak scaling over one worker without overlap.
-double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration);
 
 /// (1.13) E = S / N_g.
 double scaling_efficiency(double speedup, int workers);
