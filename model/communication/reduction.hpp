@@ -11,7 +11,7 @@ namespace dlscale::model {
 /// Computes γ from reduces and broadcasts whose schedules differ only in direction and addition, so
 /// that
 ///   T_reduce(m) - T_broadcast(m) = C m γ
-/// with C of the reduce's closed form [MODEL 3.7, 3.8]: the median over messages of 64 KiB or more
+/// with C of the reduce's closed form: the median over messages of 64 KiB or more
 /// on the same ranks, with its 95 % interval. Empty where there are fewer than 3 or the median is
 /// not above 0: then the noise of the messages hides the addition. Wrong where adding overlaps with
 /// receiving. It is the cost of our own schedules' loops, not of a library's.

@@ -61,7 +61,7 @@ Cut cut_in_buckets(std::span<const double> gradients, Bytes first, Bytes limit);
 Cut cut_by_groups(std::span<const double> gradients, std::span<const std::size_t> groups);
 
 /// merge_optimally() of core/network/merge.hpp in O(L), for callers that plan many messages. With
-/// the prefixes ending at r_1 ≤ r_2 ≤ … and S_n the bytes of the first n gradients, (2.3) is
+/// the prefixes ending at r_1 ≤ r_2 ≤ … and S_n the bytes of the first n gradients, it is
 ///   f(n) = a + b S_n + min over k < n of max{ f(k), r_n } - b S_k.
 /// f never falls. Of all k with f(k) ≤ r_n, the last is therefore best, and it only grows with n.
 /// Among the later k the one with the least f(k) - b S_k is best; a queue of minima keeps it. [D]
@@ -80,8 +80,8 @@ class MergedCuts {
   std::vector<std::size_t> groups_;
 };
 
-/// T_bc of such groups by the recurrence (1.6). Each message of M bytes takes `line` after a
-/// barrier of `barrier` s.
+/// T_bc of such groups by the recurrence over messages. Each message of M bytes takes `line` after
+/// a barrier of `barrier` s.
 double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
                             const LinearCost& line, double barrier);
 
@@ -102,12 +102,13 @@ struct MessageLines {
 };
 
 /// The closed form of an iteration, for many configurations at once. With the sums over the
-/// messages of a cut that (1.9) needs, T_bc is the largest of several straight lines in (a, b),
+/// messages of a cut that wait_free_closed_form() needs, T_bc is the largest of several straight
+/// lines in (a, b),
 ///   T_bc = max{ Σ t_b,  max over c of B_c + n_c a + S_c b },
 /// where message c is ready at B_c, and n_c messages of S_c bytes remain from c on. After backward,
-/// T_bc = Σ t_b + n_1 a + S_1 b. The iteration follows by (1.3') or, where batches are copied
-/// ahead, by (1.3) with (1.4). It equals closed_form() where `profile.absent(travel)` is empty,
-/// which is required; wrong elsewhere. [D: (1.9) with T(M) = a + b M put in, so that the terms of
+/// T_bc = Σ t_b + n_1 a + S_1 b. The iteration follows by iteration_input_prefetched() or
+/// iteration_copied_ahead(). It equals closed_form() where `profile.absent(travel)` is empty,
+/// which is required; wrong elsewhere. [D: with T(M) = a + b M put in, so that the terms of
 /// the network are summed up once]
 class BatchedForm {
  public:
@@ -135,8 +136,8 @@ class BatchedForm {
 ///   max{ t_io, t_h2d + t_f + T_bc + t_u },  or copied ahead  max{ t_io, t_h2d, t_f + T_bc + t_u }
 double iteration_time(const Profile& profile, double storage, double with_comm);
 
-/// T_bc by the recurrence (1.6), for messages whose time is not a line in their size. `times` has
-/// one value for each message of `cut`.
+/// T_bc by the recurrence over messages, for messages whose time is not a line in their size.
+/// `times` has one value for each message of `cut`.
 double backward_with_comm(const Profile& profile, const Cut& cut, Travel travel,
                           std::span<const double> times, double barrier);
 

@@ -11,7 +11,7 @@
 namespace dlscale::model {
 
 /// The lines of a machine from data sheets alone, for ≥ 2 ranks. Its cluster adds gradients by a
-/// ring (1.14), by rings in two levels (3.13), or by the fastest of several for each message.
+/// ring, by rings in two levels, or by the fastest of several for each message.
 /// MessageTimes then takes the least of the lines, T(M) = min over i of a_i + b_i M. Empty for
 /// every other machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement);

@@ -16,12 +16,12 @@
 
 namespace dlscale::model {
 
-/// The length of a training (MODEL 11).
+/// The length of a training.
 struct TrainingLength {
   double epochs = 0;   ///< > 0; at small batches, if there is a critical batch
   double samples = 0;  ///< > 0, in an epoch
-  /// B_crit > 0 of (11.2). Empty: the number of epochs does not depend on the batch, which holds
-  /// for batches of up to some thousands at most (11.5).
+  /// B_crit > 0 of epochs_to_target(). Empty: the number of epochs does not depend on the batch,
+  /// which holds for batches of up to some thousands at most.
   std::optional<double> critical_batch = {};
   /// E(B) of a global batch B > 0.
   [[nodiscard]] double epochs_at(double global_batch) const;
@@ -69,7 +69,7 @@ struct PlannedTraining {
   int batch = 1;
   Seconds iteration;
   double epochs = 0;
-  Seconds time;           ///< (11.1) without evaluations and start
+  Seconds time;           ///< without evaluations and start
   double rank_hours = 0;  ///< total of all devices
   double cost = 0;        ///< rank_hours · price; rank_hours without a price
   double images_per_s = 0;

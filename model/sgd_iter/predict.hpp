@@ -26,7 +26,7 @@ inline constexpr double prediction_interval = 0.9;
 struct Prediction {
   Run run;
   IterationTime time;                        ///< by simulation of the task graph
-  std::optional<IterationTime> closed_form;  ///< (1.1)–(1.9), where they apply
+  std::optional<IterationTime> closed_form;  ///< where one holds
   std::string closed_form_absent;            ///< reason if absent, else empty
   /// 90 % interval of time.total, from the intervals of the machine's parameters; for data sheets
   /// from published trainings. Leaves out parts of unknown uncertainty, which are noted. Absent

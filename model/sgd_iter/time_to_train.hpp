@@ -7,10 +7,10 @@
 
 namespace dlscale::model {
 
-/// Time of training to its target (MODEL 11). Arguments that are not finite or out of range are the
+/// Time of training to its target. Arguments that are not finite or out of range are the
 /// caller's bug (EXPECT).
 
-/// Epochs to a target by global batch B (11.2): E = E_min (1 + B / B_crit), the same as (S / S_min
+/// Epochs to a target by global batch B: E = E_min (1 + B / B_crit), the same as (S / S_min
 /// - 1)(E / E_min - 1) = 1 for steps S [S. McCandlish et al., arXiv:1812.06162, quoted and not
 /// checked against its text]. Wrong where the learning rate was not tuned for the batch.
 struct Convergence {
@@ -66,11 +66,11 @@ struct Training {
   Seconds start = {};                ///< before the first iteration, ≥ 0
 };
 
-/// (11.1) epochs (D / rate + t_eval f_eval) + t_init.
+/// epochs (D / rate + t_eval f_eval) + t_init.
 Seconds time_to_train(const Training& training);
 
-/// Samples a second for training to end within `time`, the inverse of (11.1). Throws ConfigError
-/// where evaluations and the start alone take that long.
+/// Samples a second for training to end within `time`, the inverse of time_to_train(). Throws
+/// ConfigError where evaluations and the start alone take that long.
 double required_rate(const Training& training, Seconds time);
 
 }  // namespace dlscale::model

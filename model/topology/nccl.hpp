@@ -42,7 +42,7 @@ struct NcclChoice {
 };
 std::string to_string(const NcclChoice& choice);  ///< "tree, LL128"
 
-/// NCCL's own cost model of a collective (3.9), by which it chooses among its algorithms:
+/// NCCL's own cost model of a collective, by which it chooses among its algorithms:
 ///   t = latency + m / bandwidth, both by collective, algorithm, protocol, GPUs, nodes and
 ///   channels,
 /// with m the message as core/collective defines it. All-reduce uses trees, rings or NVLS.

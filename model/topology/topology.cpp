@@ -182,7 +182,7 @@ using collective::Link;
 
 NominalAllReduce ring(const Link& slowest, const Placement& placement) {
   const double steps = 2.0 * (placement.ranks - 1);
-  return {"a ring over the slowest of them (1.14)",
+  return {"a ring over the slowest of them",
           {steps * slowest.alpha, steps / placement.ranks * slowest.beta}};
 }
 
@@ -190,7 +190,7 @@ NominalAllReduce ring(const Link& slowest, const Placement& placement) {
 NominalAllReduce two_levels(const Link& inside, const Link& outside, const Placement& placement) {
   const double within = 2.0 * (placement.ranks_on_node() - 1);
   const double across = 2.0 * (placement.nodes() - 1);
-  return {"rings within nodes and across them (3.13)",
+  return {"rings within nodes and across them",
           {within * inside.alpha + across * outside.alpha,
            within / placement.ranks_on_node() * inside.beta +
                across / placement.nodes() * outside.beta}};
@@ -199,7 +199,7 @@ NominalAllReduce two_levels(const Link& inside, const Link& outside, const Place
 NominalAllReduce trees(const Link& inside, const Link& outside, const Placement& placement) {
   const double levels = collective::ceiling_log2(placement.nodes());
   const double within = placement.ranks_on_node() - 1;
-  return {"double binary trees of nodes (3.5)",
+  return {"double binary trees of nodes",
           {2 * within * inside.alpha + 2 * levels * outside.alpha,
            2 * std::max(inside.beta, outside.beta)}};
 }

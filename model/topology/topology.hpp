@@ -87,13 +87,13 @@ collective::Link link_between_nodes(const Cluster& cluster, const Placement& pla
 std::string described_links(const Cluster& cluster, const Placement& placement);
 
 /// Cost of a step of a flat ring over all ranks: the larger latency and the smaller bandwidth of
-/// the links it crosses, B_min of (1.14). A ring enters and leaves each node once, so its links are
+/// the links it crosses. A ring enters and leaves each node once, so its links are
 /// not shared.
 collective::Link ring_link(const Cluster& cluster, const Placement& placement);
 
 /// An all-reduce over nominal links, with a time linear in the size of its message.
 struct NominalAllReduce {
-  std::string_view name;  ///< "rings within nodes and across them (3.13)"
+  std::string_view name;  ///< "rings within nodes and across them"
   LinearCost cost;
 };
 
@@ -101,9 +101,9 @@ struct NominalAllReduce {
 /// model is not linear. Over N nodes of g ranks, with α_i and β_i of the link within a node
 /// (link_within()) and α_e and β_e between nodes (link_between_nodes()) for a single message on it,
 /// γ 0:
-///   ring          2 (p - 1) (α + m/p β), each the larger of the two                (1.14)
-///   hierarchical  2 (g - 1) (α_i + m/g β_i) + 2 (N - 1) (α_e + m/N β_e)            (3.13)
-///   trees         2 (g - 1) α_i + 2 ⌈lg N⌉ α_e + 2 m max(β_i, β_e)                 (3.5)
+///   ring          2 (p - 1) (α + m/p β), each the larger of the two
+///   hierarchical  2 (g - 1) (α_i + m/g β_i) + 2 (N - 1) (α_e + m/N β_e)
+///   trees         2 (g - 1) α_i + 2 ⌈lg N⌉ α_e + 2 m max(β_i, β_e)
 /// Trees are chains within nodes and a double binary tree of these, with pipelined pieces. quickest
 /// offers every candidate that may be the fastest for some message: on one node the ring alone.
 /// [Libraries use trees and two levels instead of one ring: NCCL 2.30 src/graph/tuning.cc at
@@ -121,7 +121,7 @@ const NominalAllReduce& quickest(std::span<const NominalAllReduce> offered, Byte
 
 /// A tree of switches that add what they forward: InfiniBand SHARP.
 struct AddingSwitches {
-  /// Downlinks of a switch: half of 36 ports, as in the Switch-IB 2 below [MODEL 3.21].
+  /// Downlinks of a switch: half of 36 ports, as in the Switch-IB 2 below.
   int down_links = 18;
   /// Time of a hop: 8 B took 2.83 us on 128 hosts, two levels up and two down. [Graham et al.,
   /// COMHPC 2016, doi 10.1109/COMHPC.2016.006, abstract]
@@ -136,8 +136,7 @@ int levels_of(const AddingSwitches& switches, int nodes);
 
 /// Time of an all-reduce of m bytes over N ≥ 2 nodes of g ranks: reduce-scatter within the nodes,
 /// reduction of each rank's g-th part in the switches, all-gather within the nodes:
-///   2 (g - 1) (α_i + m/g β_i) + (g - 1) m/g γ + α_e + 2 h α_s + m β_e / η   [MODEL 3.13, 3.21,
-///   3.22]
+///   2 (g - 1) (α_i + m/g β_i) + (g - 1) m/g γ + α_e + 2 h α_s + m β_e / η
 /// with i within nodes and e for the link of a node. Its ranks share that link, so all of m crosses
 /// it once each way; intra.gamma is the cost of addition. Wrong where switches add in segments
 /// instead of streams (Switch-IB 2), which fall back to the hosts for large messages.

@@ -186,8 +186,7 @@ constexpr std::array all_note_words{
                "{0} was not measured on so many ranks{2}: the quickest of {1} over the link that a "
                "ring of all-reduce would have",
                "{}", {"", " over the link that was stated"}),
-    NOTE_WORDS(nccl_cost_model, "{} by NCCL's own cost model (3.9), not measured: {}",
-               size_example),
+    NOTE_WORDS(nccl_cost_model, "{} by NCCL's own cost model, not measured: {}", size_example),
     NOTE_WORDS(links_described,
                "links by what the cluster says of its nodes and network (data sheets)"),
     NOTE_WORDS(no_link_between_nodes,

@@ -148,7 +148,7 @@ TEST(ClusterGraph, AgreesWithTheTaskGraphOfOneRank) {
   }
 }
 
-/// (3.13): reduce-scatter within nodes, rings of every g-th rank across them, whose g flows share
+/// Reduce-scatter within nodes, rings of every g-th rank across them, whose g flows share
 /// the adapter of each node, all-gather within; step by step, each a latency and then flows.
 class HierarchicalAllReduce {
  public:
@@ -268,7 +268,7 @@ Seconds time_by_servers(int ranks, int servers, bool co_located, Bytes message,
 }
 
 /// In-cast: all ranks at the link of a server, or all servers at that of a rank, get a fair share
-/// of it, which takes as long as the turns of (3.19).
+/// of it, which takes as long as the turns of server_time().
 TEST(ClusterGraph, HasRanksShareTheLinksOfServersAsTheClosedFormSays) {
   const Bytes message(1e8);
   const BytesPerSecond bandwidth(1e9);

@@ -192,7 +192,7 @@ TEST(ClusterIteration, WaitsForOneThatIsAlwaysSlow) {
 }
 
 /// A slow rank delays every message by what its backward has fallen behind, and the last by most:
-/// (1.9) of its own times.
+/// the closed form of its own times.
 TEST(ClusterIteration, WithOneSlowRankIsTheClosedFormOfThatRank) {
   std::mt19937 random(44);
   for (int trial = 0; trial < 12; ++trial) {
@@ -284,7 +284,7 @@ TEST(ClusterIteration, SharesThePathToStorageInANode) {
   EXPECT_NEAR(all.ranks[2].exposed_comm.si(), 3 - 1, 1e-9);
 }
 
-/// (9.1), (9.6): stages of a node that four workers share, read ahead, and copies beside computing.
+/// Stages of a node that four workers share, read ahead, and copies beside computing.
 TEST(ClusterIteration, GoesAtThePaceOfTheSlowestStageOfInput) {
   std::mt19937 random(46);
   std::uniform_real_distribution<double> factor(0.2, 1.8);
@@ -390,7 +390,7 @@ TEST(StragglerCost, IsNothingWhereInputSetsThePace) {
   EXPECT_GT(cost.expected.si(), 0.05);
 }
 
-/// Penalties of single messages do not add up (10.6).
+/// Penalties of single messages do not add up.
 TEST(StragglerCost, OfManyMessagesIsNoMoreThanOfOne) {
   IterationPlan plan = one_message();
   plan.backward.assign(30, {Seconds(0.02), Seconds(0.005)});

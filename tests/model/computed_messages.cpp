@@ -104,7 +104,7 @@ Rule from_message(const char* other_row, Bytes other, Bytes message) {
   };
 }
 
-/// (3.22): of what the link of a node carries, in %, a large message between adding switches gets
+/// Of what the link of a node carries, in %, a large message between adding switches gets
 /// as predictions have it.
 Computed of_a_stream(const std::vector<double>&) {
   const Bytes m(1e9);

@@ -34,7 +34,7 @@ inline BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
 
 /// contended_backward() as a closed form where s_c and s_m are alike for all. By a clock that tells
 /// the work done by backward, messages that travel beside it last ρ = s_m / s_c times as long as
-/// alone, and (1.9) holds:
+/// alone, and wait_free_closed_form() holds:
 ///   X = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + ρ Σ_{i=1..c} t_c(i), less Σ t_b, at least 0
 ///   t_c^no = X / ρ,   backward takes  Σ t_b + (s_c - 1) (ρ Σ t_c - X)
 ///   beside it messages travel for  s_c (ρ Σ t_c - X)
@@ -56,23 +56,24 @@ inline ContendedBackward contended_closed_form(std::span<const Seconds> backward
   return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
 }
 
-/// (10.3) μ + σ (N-1)/√(2N-1): E[max] of no distribution is above, and one has just that.
+/// μ + σ (N-1)/√(2N-1): E[max] of no distribution is above, and one has just that.
 /// [Hartley & David 1954; Gumbel 1954]
 inline Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t workers) {
   const auto N = static_cast<double>(workers);
   return mean + deviation * ((N - 1) / std::sqrt(2 * N - 1));
 }
 
-/// (9.3) what one late batch, which takes `late` instead of t_io ≤ t_compute, holds training up, if
+/// What one late batch, which takes `late` instead of t_io ≤ t_compute, holds training up, if
 /// d ≥ 1 batches are read ahead: the thread begins it once the batch d before is taken, so
 ///   max{ 0, late - d t_compute }   [D, derived]
 inline Seconds late_batch_stall(Seconds late, Seconds compute, int prefetch) {
   return std::max(Seconds(), late - prefetch * compute);
 }
 
-/// The reverse of (10.1): σ = (t_iter(N) - t_iter(1) - t_c) / e_N from iterations on N ≥ 2 workers
-/// and on one, and the communication that shows. Nothing where N workers were no slower than that:
-/// then these figures tell of no spread. Every other cause of lost time is taken for it.
+/// The reverse of expected_slowest() of normal times: σ = (t_iter(N) - t_iter(1) - t_c) / e_N from
+/// iterations on N ≥ 2 workers and on one, and the communication that shows. Nothing where N
+/// workers were no slower than that: then these figures tell of no spread. Every other cause of
+/// lost time is taken for it.
 inline std::optional<Seconds> deviation_from_scaling(Seconds iteration, Seconds alone, Seconds comm,
                                                      std::int64_t workers) {
   EXPECT(workers >= 2);

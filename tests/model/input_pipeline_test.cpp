@@ -34,7 +34,7 @@ InputNode node() {
   return {0.2_GBps, 16};
 }
 
-/// Reading beside threads that decode, and computing beside both: (9.3).
+/// Reading beside threads that decode, and computing beside both.
 TEST(InputRateTest, BoundsAnIterationOfTheTaskGraph) {
   const int workers = 4;
   const int batch = 32;

@@ -279,7 +279,7 @@ TEST(HierarchicalRoofline, GivesSmallKernelsTheSpeedOfTheStartUpModel) {
   const HierarchicalRoofline roofline = three_levels();
   for (const double V : {1e2, 1e5, 1e8}) {
     const Seconds time = roofline.time_based({Flops(V), Bytes(0)}, Bytes(1));
-    EXPECT_DOUBLE_EQ(V / time.si(), V / (1e-6 + V / 1e11));  // MODEL 5.5
+    EXPECT_DOUBLE_EQ(V / time.si(), V / (1e-6 + V / 1e11));
   }
 }
 

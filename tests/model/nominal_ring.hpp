@@ -9,7 +9,7 @@
 namespace dlscale::model {
 
 /// What predictions from data sheets charge for an all-reduce by a ring of nodes with a GPU each,
-/// over the links of a data sheet: (1.14), t_c = 2 (p-1) α + 2 (p-1)/p M / B_min. Start-ups of all
+/// over the links of a data sheet: t_c = 2 (p-1) α + 2 (p-1)/p M / B_min. Start-ups of all
 /// 2 (p-1) steps are `startup` together.
 inline Seconds nominal_ring(int nodes, Bytes message, BytesPerSecond link, Seconds startup = {}) {
   Cluster cluster = load_cluster("k80x16_10gbe");

@@ -387,7 +387,7 @@ TEST_F(TwoWorkers, ScalesAugmentingByPixels) {
 TEST_F(TwoWorkers, SharesTheStorageThatAllNodesRead) {
   machine_.cluster.storage.read_bandwidth = BytesPerSecond(1e6);
   machine_.cluster.storage.shared_by_nodes = true;
-  const Prediction p = one(small_run(4));  // (9.2): 4 ranks · 8 pictures · 110 kB / 1 MB/s
+  const Prediction p = one(small_run(4));  // 4 ranks · 8 pictures · 110 kB / 1 MB/s
   EXPECT_NEAR(p.time.total.si(), 4 * 8 * 110e3 / 1e6, 1e-9);
   EXPECT_EQ(p.bound, "input");
 }

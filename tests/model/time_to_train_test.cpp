@@ -17,7 +17,7 @@ namespace {
 
 constexpr double time_to_train_infinity = std::numeric_limits<double>::infinity();
 
-/// Mean epochs of MLPerf's reference convergence points, and what (11.3) says.
+/// Mean epochs of MLPerf's reference convergence points, and what their law says.
 struct Reference {
   const char* id;
   double batch;
@@ -61,7 +61,7 @@ TEST(EpochsToTarget, RiseWithTheBatchWhileStepsFall) {
       return epochs_to_target(resnet50_imagenet, of) * imagenet_images / of;
     };
     EXPECT_GT(steps_of(batch), steps_of(3 * batch));
-    // (11.2) (S / S_min - 1)(E / E_min - 1) = 1
+    // (S / S_min - 1)(E / E_min - 1) = 1
     const double least_steps =
         resnet50_imagenet.least_epochs * imagenet_images / resnet50_imagenet.critical_batch;
     const double steps = steps_of(batch) / least_steps;
@@ -101,7 +101,7 @@ TEST(MlperfRuns, TakeTheEpochsOfTheirBatchAndLongerThanTheirPeak) {
   }
 }
 
-/// The rate of a V100 of the first on each of 512 of the second, by (11.3): no evaluation of its
+/// The rate of a V100 of the first on each of 512 of the second, by that law: no evaluation of its
 /// own, for the rate is with it.
 TEST(MlperfRuns, OfMoreDevicesTakeLongerThanTheRateOfFewForetells) {
   const MlperfRun& few = mlperf_runs[0];

@@ -14,11 +14,11 @@ struct Roofline {
   FlopsPerSecond peak;
   BytesPerSecond bandwidth;
 
-  /// P = min(π, β · OI)   [Williams et al. 2009; MODEL 5.1]. OI: operations per byte moved.
+  /// P = min(π, β · OI)   [Williams et al. 2009]. OI: operations per byte moved.
   [[nodiscard]] FlopsPerSecond attainable(FlopsPerByte intensity) const {
     return std::min(peak, bandwidth * intensity);
   }
-  /// t = max(F/π, Q/β)   [MODEL 5.4]. It is a lower bound without caches and launches.
+  /// t = max(F/π, Q/β). It is a lower bound without caches and launches.
   [[nodiscard]] Seconds time(const Work& work) const {
     return std::max(work.flops / peak, work.bytes / bandwidth);
   }
@@ -52,12 +52,12 @@ class HierarchicalRoofline {
   /// Ceilings below the peak, the highest first.
   [[nodiscard]] const std::vector<ArithmeticCeiling>& ceilings() const { return ceilings_; }
 
-  /// t ≥ max( F/π, Q_1/β_1, Q_2/β_2, … ), where Q_l is the bytes that cross level l   [MODEL 5.2;
-  /// T. Koskela et al. 2018]. `traffic` has one value a level, in order.
+  /// t ≥ max( F/π, Q_1/β_1, Q_2/β_2, … ), where Q_l is the bytes that cross level l   [T. Koskela
+  /// et al. 2018]. `traffic` has one value a level, in order.
   [[nodiscard]] Seconds time(Flops flops, std::span<const Bytes> traffic) const;
 
   /// P = min(π, β_l · OI), where OI counts the bytes that the core requests, wherever they lie
-  /// [MODEL 5.3; A. Ilic, F. Pratas, L. Sousa 2014]. `level` is an index into levels().
+  /// [A. Ilic, F. Pratas, L. Sousa 2014]. `level` is an index into levels().
   [[nodiscard]] FlopsPerSecond attainable(std::size_t level, FlopsPerByte intensity) const;
 
   /// The farthest level from which data may come at that speed, by the cache-aware roofs. It is the
@@ -68,8 +68,8 @@ class HierarchicalRoofline {
   [[nodiscard]] std::size_t level_of(Bytes working_set) const;
 
   /// t = max( F/π, Q/β ) + t_launch, with the β of the working set; kernels one after the other
-  /// take the sum   [MODEL 5.4; Y. Wang et al., Time-Based Roofline, arXiv:2009.04598]. The speed
-  /// of small kernels is then V / (a + V/b) with a = t_launch and b = π   [MODEL 5.5]. Wrong where
+  /// take the sum   [Y. Wang et al., Time-Based Roofline, arXiv:2009.04598]. The speed
+  /// of small kernels is then V / (a + V/b) with a = t_launch and b = π. Wrong where
   /// kernels overlap.
   [[nodiscard]] Seconds time_based(const Work& work, Bytes working_set) const;
 

@@ -23,7 +23,7 @@ enum class WorkspaceBasis {
   declared,  ///< our own code takes it: convolution::AlgorithmWork
   measured,  ///< measured for this case
   bounded,   ///< estimated by the largest measured share of the tensors' bytes
-  formula,   ///< the papers' formula, which a library need not follow   [MODEL 4]
+  formula,   ///< the papers' formula, which a library need not follow
 };
 std::string_view workspace_basis_name(WorkspaceBasis basis);
 
@@ -97,7 +97,7 @@ struct KernelPrediction {
 };
 
 /// The time of convolutions by one way:
-///   t = e^c (always + Σ over stages max(compute, memory))   [MODEL 4.6]
+///   t = e^c (always + Σ over stages max(compute, memory))
 /// where c is the correction. Each other value is a sum of amounts (kernel_terms.hpp) times
 /// parameters ≥ 0: a few for each kind of stage, none for a shape. `always` covers the start, the
 /// tensors and the workspace. A matrix product takes
@@ -105,7 +105,7 @@ struct KernelPrediction {
 /// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin in
 /// any direction are slow. The share W / (W + near) of the bytes of a working set W leaves the near
 /// caches and counts once more. Bytes that the last level loses between stages count once more,
-/// after all stages (Caches). [D: our own form; MODEL 4.6 leaves the efficiency open.] Wrong where
+/// after all stages (Caches). [D: our own form] Wrong where
 /// a library changes its kernel from shape to shape, which no size here shows. Between shapes that
 /// were measured, the correction follows such a change.
 struct KernelModel {

@@ -55,7 +55,7 @@ struct StageTerms {
   Amounts memory{};
 };
 
-/// t = θ · always + Σ over stages max(θ · compute, θ · memory)   [MODEL 4.6]
+/// t = θ · always + Σ over stages max(θ · compute, θ · memory)
 struct KernelTerms {
   Amounts always{};
   std::vector<StageTerms> stages;  ///< one for each of AlgorithmWork::stages

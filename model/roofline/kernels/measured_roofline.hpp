@@ -55,17 +55,17 @@ inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
 /// count. Lower ceilings are those of other instruction sets, of products and of convolutions, up
 /// to the peak. Where bench peak swept intensities, each counts for both, as in the Empirical
 /// Roofline Toolkit. The peak is the highest rate at any intensity. A level's bandwidth may come
-/// from passes in place, the highest at each size.   [MODEL 5, ERT] Throws ConfigError that says
-/// what to measure where a ceiling is missing. A precision other than f32 takes its own arithmetic
-/// and the same bandwidths; `samples`, which are f32, do not count.
+/// from passes in place, the highest at each size.   [Empirical Roofline Tool] Throws ConfigError
+/// that says what to measure where a ceiling is missing. A precision other than f32 takes its own
+/// arithmetic and the same bandwidths; `samples`, which are f32, do not count.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads,
                                        DType dtype = DType::f32);
 
-/// Q_l of MODEL 5.2: the bytes that an algorithm moves between level l and the next nearer one (for
-/// the nearest, the core). A stage's bytes cross all levels up to the one that holds its working
-/// set. Bytes that are not in the caches yet cross all levels at least once: `tensors`,
-/// least_bytes() unless the caches are hot. The result has one value a level, in order.
+/// Q_l of HierarchicalRoofline: the bytes that an algorithm moves between level l and the next
+/// nearer one (for the nearest, the core). A stage's bytes cross all levels up to the one that
+/// holds its working set. Bytes that are not in the caches yet cross all levels at least once:
+/// `tensors`, least_bytes() unless the caches are hot. The result has one value a level, in order.
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
                               const convolution::AlgorithmWork& work, Bytes tensors);
 
@@ -76,7 +76,7 @@ std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
 bool is_bounded(std::string_view cache);
 
 /// The least time that the ceilings allow a kernel if only its total work is known:
-///   t ≥ max( F/π, Q/β )   [MODEL 5.2]
+///   t ≥ max( F/π, Q/β )
 /// β is the bandwidth of the last level where the bytes are in no cache yet ("cold", "rotating").
 /// Otherwise it is that of the level that holds that many bytes. Requires is_bounded(cache).
 Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache);
@@ -86,7 +86,7 @@ struct PlacedKernel {
   const KernelSample* sample;
   FlopsPerByte intensity;    ///< by the bytes of its algorithm
   FlopsPerSecond executed;   ///< operations of its algorithm / time
-  FlopsPerSecond effective;  ///< operations of MODEL 4.1 / time; may exceed the peak
+  FlopsPerSecond effective;  ///< operations of the direct method / time; may exceed the peak
   /// The least time that the ceilings allow the algorithm: Σ over stages max( F/π, Q/β ), with the
   /// β of the level that holds the stage's working set. It is the time-based roofline of stages one
   /// after the other. It is at least overlapped_bound, which counts tensors that lie in no cache

@@ -8,7 +8,7 @@
 
 namespace dlscale::model {
 
-/// Rate of samples (images) from storage to the devices of a node (MODEL 9). Arguments that are not
+/// Rate of samples (images) from storage to the devices of a node. Arguments that are not
 /// finite or out of range are the caller's bug (EXPECT).
 
 /// Mean needs of one sample.
@@ -33,11 +33,11 @@ struct InputRate {
 };
 
 /// min{ B_read / s_rec, n_thr / c_dec }, because reading overlaps with decoding; the first of equal
-/// ones. (9.1), (9.3), (9.4) Infinite where neither is known. Wrong where cores or memory limit the
+/// ones. Infinite where neither is known. Wrong where cores or memory limit the
 /// decoding of all threads.
 InputRate input_rate(const SampleCost& sample, const InputNode& node);
 
-/// (9.2) B_read(n) = min{ client, server / n } of each of n ≥ 1 nodes that read from one server.
+/// B_read(n) = min{ client, server / n } of each of n ≥ 1 nodes that read from one server.
 /// Partly filled nodes count in units of the fullest.
 BytesPerSecond shared_read(BytesPerSecond client, BytesPerSecond server, double nodes);
 
@@ -48,10 +48,10 @@ double accelerator_utilisation(Seconds compute, Seconds stall);
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
 
 /// Mean size of an ImageNet image, for which Host::decode and the data sets of `dlscale data make`
-/// hold. [MODEL §9: 114,660 B a TFRecord, of which some is not image]
+/// hold. [argonne-lcf/dlio_benchmark: 114,660 B a TFRecord, of which some is not image]
 inline constexpr Bytes picture_size(110e3);
 
-/// (9.2), (9.6): time until storage has delivered a batch to every rank that shares it.
+/// Time until storage has delivered a batch to every rank that shares it.
 /// Measurements on one node include its storage, but not a server that several nodes share. A node
 /// reads from a server no faster than its path to other nodes. 0 where the cluster does not state
 /// the rate of storage.

@@ -8,9 +8,9 @@
 
 namespace dlscale::model {
 
-/// The closed forms of MODEL §1 as pure functions. [S-SGD: Shi, Wang & Chu, arXiv:1711.05979 and
-/// 1805.03812; WFBP: Zhang et al., ATC'17]. They hold where every task has its resource to itself,
-/// and there equal the task graph (iteration.hpp), which is the general case.
+/// The closed forms of an iteration as pure functions. [S-SGD: Shi, Wang & Chu, arXiv:1711.05979
+/// and 1805.03812; WFBP: Zhang et al., ATC'17]. They hold where every task has its resource to
+/// itself, and there equal the task graph (iteration.hpp), which is the general case.
 
 /// Times of the phases of one iteration on one worker, each alone. `comm` is all communication.
 struct IterationParts {
@@ -24,12 +24,12 @@ struct IterationParts {
   [[nodiscard]] Seconds gpu() const { return h2d + forward + backward + update; }
 };
 
-/// (1.3') t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, and the copy is
+/// t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, and the copy is
 /// on the critical path, as in the engine on a processor. Wrong where loader threads take cores
 /// from compute.
 Seconds iteration_input_prefetched(const IterationParts& parts);
 
-/// (1.3) as in the engine on a device with its own memory, and with (1.4):
+/// As in the engine on a device with its own memory:
 ///   t_iter = max{ t_io, t_h2d, t_f + t_b + t_c^no + t_u }
 /// Loader threads read the batch after next during the copy of the next, so the two do not add up.
 /// The copy starts as soon as the device has read the batch before. `parts.comm` is the exposed
@@ -69,10 +69,10 @@ struct ContendedBackward {
   Seconds exposed;   ///< messages and meetings after the last part
 };
 
-/// (1.5)–(1.8) where part i runs at 1 / s_c of its speed during a message, and the message at 1 /
-/// s_m. Both rates are steady between the end of a part and the end of a message, so the remaining
-/// message time is piecewise linear. With t left of part i and q left of the first message, until
-/// either ends,
+/// Wait-free backward where part i runs at 1 / s_c of its speed during a message, and the message
+/// at 1 / s_m. Both rates are steady between the end of a part and the end of a message, so the
+/// remaining message time is piecewise linear. With t left of part i and q left of the first
+/// message, until either ends,
 ///   x = min{ t, q s_m / s_c } of the part and x s_c / s_m of the message
 /// pass in x s_c; t alone passes in t once no message is left. While ranks meet before a message
 /// both run at full speed. [D, derived] Wrong where others take cores from both.
@@ -87,7 +87,7 @@ struct PackedBackward {
   Seconds last_look;  ///< the last look that found something
 };
 
-/// MODEL 2.2 as a recurrence over looks (Packing). Let r_i be the time when gradient i is ready, i
+/// Packing as a recurrence over looks. Let r_i be the time when gradient i is ready, i
 /// the first not found yet, v the last look, s the earliest next one, and looking = barrier + vote:
 ///   look at  w = v + max{ 1, ⌈(r_1 - v) / cycle⌉ } cycle  for the first gradient, then
 ///            w = s + k max{ cycle, looking },  the least k ≥ 0 for which w ≥ r_i
@@ -107,7 +107,7 @@ struct GatheredPart {
 };
 
 /// Forward with gathers that follow one another from `first_gather` on, in the order in which
-/// forward waits for them. It is the two-machine flow shop of (1.9) in reverse:
+/// forward waits for them. It is the two-machine flow shop of wait_free_closed_form() in reverse:
 ///   finish = max{ start + Σ f,  first_gather + max over j of Σ_{i≤j} g_i + Σ_{i≥j} f_i }
 /// Times are relative to the end of the iteration before; `start` is when forward may begin
 /// otherwise. [D, derived: the longest path of the chain of gathers and the chain of parts] Wrong
@@ -117,9 +117,9 @@ Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gath
 // Below, workers and batches below 1, and iterations and bandwidths that are not finite and above
 // 0, are the caller's bug (EXPECT).
 
-/// (1.13) E = S / N_g.
+/// E = S / N_g.
 double scaling_efficiency(double speedup, int workers);
-/// (1.13) N_g b / t_iter, images per second.
+/// N_g b / t_iter, images per second.
 double throughput(int workers, int batch, Seconds iteration);
 
 }  // namespace dlscale::model

@@ -92,12 +92,12 @@ std::string why_none(const IterationPlan& plan) {
   }
   if (!plan.late.empty() && !plan.gathers()) {
     return "which piece of a gradient travels next depends on what is ready, so only a bound is "
-           "known (2.4)";
+           "known";
   }
   return "";
 }
 
-/// (1.3'): waits for input come before the copy.
+/// iteration_input_prefetched(): waits for input come before the copy.
 void add_input_on_path(const IterationParts& parts, IterationTime& time) {
   time.total = iteration_input_prefetched(parts);
   time.h2d = parts.h2d;

@@ -91,8 +91,8 @@ struct IterationPlan {
   [[nodiscard]] double most_cores_wanted() const;
 };
 
-/// Simulates the task graph of MODEL 1.2 and returns the phases of an iteration in its steady
-/// state. Per iteration:
+/// Simulates the task graph of S-SGD (closed_form.hpp) and returns the phases of an iteration in
+/// its steady state. Per iteration:
 ///   loader threads: `load` on all of them at once, because they take image after image from one
 ///     queue, and storage in parallel; both may start once the batch `prefetch` before was taken;
 ///   device, in order: forward, backward parts [, messages if sequential], update after all
@@ -120,10 +120,11 @@ struct IterationPlan {
 /// task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
-/// The same phases from (1.2), (1.3') or (1.3), and (1.9). Packed messages: the mean of many
+/// The same phases from iteration_input_prefetched() or iteration_copied_ahead(), and
+/// wait_free_closed_form(). Packed messages: the mean of many
 /// iterations by packed_recurrence(), because the phase of its looks drifts against the iteration.
-/// Forward that waits for gathers: gathered_forward(). Contention: contended_backward() in place of
-/// (1.9).
+/// Forward that waits for gathers: gathered_forward(). Contention: contended_backward() in place
+/// of wait_free_closed_form().
 /// Empty, with the reason in `why`, where no closed form holds: threads may want more cores than
 /// there are, launches take time, or pieces overtake one another. For messages that are packed or
 /// overlap the next forward pass, also where they contend with computing or are shifted by waits

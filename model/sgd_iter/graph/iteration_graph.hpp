@@ -101,7 +101,7 @@ class IterationGraph {
 };
 
 /// Number of batches read ahead in the graph. The steady state does not depend on the depth of the
-/// queue, because nothing jitters here (9.3); a deep queue only takes longer to fill.
+/// queue, because nothing jitters here; a deep queue only takes longer to fill.
 std::size_t queue_length(const IterationPlan& plan);
 
 /// The phases of an iteration that begins at `start`, as the engine would time them. `next` is the

@@ -30,7 +30,7 @@ struct IterationTime {
 /// launched and step i - 1 is done. If the host starts to launch at h and the device is free at c,
 /// the device ends at max{ c + device, h + together }. The host ends at h + host. This is exact:
 /// each step is a max-plus matrix on (h, c), and these three numbers are their product. [D,
-/// derived: a (max, +) product, as (1.9) is]
+/// derived: a (max, +) product]
 struct LaunchedWork {
   Seconds device;    ///< Σ d: all launched beforehand
   Seconds host;      ///< Σ g; 0 where the host computes itself, or launches in no time
@@ -106,14 +106,14 @@ inline Contention mean_contention(const LaunchedWork& work, const ContentionByWo
   return {beside / alone, beside / sent};
 }
 
-/// A resource that looks for tasks only from time to time, as the background thread of Horovod does
-/// (MODEL 2.2). An iteration has `messages` tasks. From its first task until its last is found, a
-/// look follows `cycle` after the one before. If service of those findings ends later, the look
-/// follows that. Then the resource rests until the first task of the next iteration is ready. It
-/// then looks at a whole number of cycles, 1 or more, after its last look, or after time 0. Each
-/// look takes `barrier`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks
-/// that wait at its beginning are served after it in packs by fuse() of core/network/merge.hpp, in
-/// order of readiness. Packs follow one another; all tasks of a pack start and finish with it.
+/// A resource that looks for tasks only from time to time, as the background thread of Horovod
+/// does. An iteration has `messages` tasks. From its first task until its last is found, a look
+/// follows `cycle` after the one before. If service of those findings ends later, the look follows
+/// that. Then the resource rests until the first task of the next iteration is ready. It then looks
+/// at a whole number of cycles, 1 or more, after its last look, or after time 0. Each look takes
+/// `barrier`, which keeps nothing busy, and then `vote`, even if nothing waits. Tasks that wait at
+/// its beginning are served after it in packs by fuse() of core/network/merge.hpp, in order of
+/// readiness. Packs follow one another; all tasks of a pack start and finish with it.
 struct Packing {
   Seconds cycle;  ///< ≥ 0
   Bytes threshold;

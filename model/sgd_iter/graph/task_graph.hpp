@@ -52,7 +52,7 @@ struct Task {
   Seconds barrier = {};
 };
 
-/// The tasks of some iterations and their resources (MODEL 1.2). All tasks share `cores` processor
+/// The tasks of some iterations and their resources. All tasks share `cores` processor
 /// cores. While running tasks want more, all that use any slow down in proportion, as under a fair
 /// scheduler with threads that never sleep.
 class TaskGraph {

@@ -10,7 +10,7 @@
 
 namespace dlscale::model {
 
-/// Memory of training on one rank's device (MODEL 6.1, 6.2, 6.5), for N images of e bytes an
+/// Memory of training on one rank's device, for N images of e bytes an
 /// element, Ψ parameters and A_l elements in the output of layer l for one image:
 ///   parameters  4Ψ: f32 master weights
 ///   states      4Ψ gradients + 4Ψ momenta (+ 2Ψ: weights for kernels of 16 bits)

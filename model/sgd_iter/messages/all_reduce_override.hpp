@@ -38,8 +38,8 @@ void check_all_reduce_override(std::string_view name);
 ///     (SingleLevelRounds);
 ///   adding_switches: in_network_all_reduce() over the same links; only over several nodes.
 /// Segmented algorithms use the fastest number of segments over the slower link; a chain uses
-/// (3.15). The notes list them. Wrong where two messages of a round share a link within a node that
-/// cannot carry both at its full rate.
+/// optimal_chunk(). The notes list them. Wrong where two messages of a round share a link within a
+/// node that cannot carry both at its full rate.
 class AllReduceOverride {
  public:
   /// Throws ConfigError as check_all_reduce_override() does, for an algorithm that cannot be set up

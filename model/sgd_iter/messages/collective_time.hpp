@@ -22,7 +22,7 @@ namespace dlscale::model {
 ///     them was stated (Machine::inter_node_stated);
 ///   all-reduces by NCCL's own cost model: that model of this collective (NcclTimes);
 ///   a reduce-scatter or an all-gather: half of an all-reduce, of which each is one half around a
-///     ring or by halving and doubling (MODEL 2.4);
+///     ring or by halving and doubling;
 ///   a reduce or a broadcast: the fastest closed form of core/collective among those that libraries
 ///     run between the ranks alone, over a link of α and β. They are those of the ring of an
 ///     all-reduce of the same size, if the start-up of the smallest message were that of all: with

@@ -201,7 +201,7 @@ ServerTraffic server_traffic(const Placement& placement, Callers callers, int se
 /// issue 6256]. Slow end: 162 MB/s of 10 MB in September 2016 [issue 4498], which includes fetching
 /// the sum into Python [issue 6116]; yet messages above 128 MB fell below 100 MB/s [issue 6256].
 /// Fast end: 800 MB/s over 10 Gb/s, since gRPC was renewed in August 2017 [issue 6116], less the
-/// time of the line. No cost where tensors go outside of the calls [MODEL 3.2].
+/// time of the line. No cost where tensors go outside of the calls.
 Estimate<SecondsPerByte> serialisation(Transport transport) {
   EXPECT(transport != Transport::collectives);
   if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});

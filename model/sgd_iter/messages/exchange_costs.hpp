@@ -57,11 +57,11 @@ struct ServerTraffic {
 ServerTraffic server_traffic(const Placement& placement, Callers callers, int servers,
                              double imbalance);
 
-/// Time per byte to pack into remote procedure calls and unpack, beside the links: β_ser of MODEL
-/// 3.2. Requires a transport by calls.
+/// Time per byte to pack into remote procedure calls and unpack, beside the links: β_ser.
+/// Requires a transport by calls.
 Estimate<SecondsPerByte> serialisation(Transport transport);
 
-/// Time to push a message to its servers, or to pull it: (3.19), with β_net + β_ser,
+/// Time to push a message to its servers, or to pull it, with β_net + β_ser,
 ///   t(m) = t_copy(m) + 2 α + m (max{ from_caller, to_server } β_ser
 ///                               + max{ out_of_node β_between, within_node β_within })
 /// because a call is a request and an answer. [D: a process packs and unpacks one call after the
@@ -139,7 +139,7 @@ class ExchangeCosts {
   ///     (ScheduleSettings::credit) follow one another (Resource::window): they share the links, so
   ///     the time of all their bytes is the same. Wrong by the start-ups that concurrency hides,
   ///     and because evenly shared links deliver all parts late, where here the first is early.
-  ///     [MODEL 2.4: each part α + δβ, non-pre-emptive]
+  ///     [each part α + δβ, non-pre-emptive]
   ///   parameter_server: tensors that the rule of its servers keeps apart also follow one another
   ///     (sent_apart()). Uneven ownership affects only the update, as in the engine, which carries
   ///     one message at a time. With calls (ServerCalls), which go to all servers at once, it also

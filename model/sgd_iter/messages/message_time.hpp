@@ -19,8 +19,8 @@ namespace dlscale::model {
 /// A message of one number of 4 bytes.
 inline constexpr Bytes smallest_message(4);
 
-/// NCCL's own cost model (3.9) of a collective on the ranks of a placement, by the facts of the
-/// cluster. The low end of the interval subtracts the time of its smallest message, because the
+/// NCCL's own cost model (nccl.hpp) of a collective on the ranks of a placement, by the facts of
+/// the cluster. The low end of the interval subtracts the time of its smallest message, because the
 /// model has no links without start-ups. The high end is the time over the slowest links
 /// (datasheet_links()).
 class NcclTimes {
@@ -53,10 +53,10 @@ class AllReduceOverride;
 ///     libraries run between ranks counts for each message, because libraries choose for each. γ
 ///     is assumed to be part of β.
 ///   fitted, without any all-reduce over such links, but with messages from one rank to another:
-///     the closed form that then takes least (link_estimate.hpp), or a ring where the cluster names it,
-///     unless it names another rule for what was not measured.
-///   nominal: the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
-///     (3.13), or NCCL's choice by its own cost model (NcclTimes). Without a rule, the fastest of
+///     the closed form that then takes least (link_estimate.hpp), or a ring where the cluster names
+///     it, unless it names another rule for what was not measured.
+///   nominal: the rule of the cluster: a ring over the slowest link, two levels of rings,
+///     or NCCL's choice by its own cost model (NcclTimes). Without a rule, the fastest of
 ///     those that libraries choose among, for each message (nominal_all_reduces()). The interval is
 ///     by datasheet_links(), with the fastest at both ends.
 /// A stated link between nodes (Machine::inter_node_stated) replaces measurements across nodes:

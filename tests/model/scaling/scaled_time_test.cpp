@@ -302,7 +302,7 @@ TEST(ScaledTime, MergingNeverLosesToTensorsOneByOne) {
 }
 
 TEST(ScaledTime, ASequentialRunIsTheRingAfterComputing) {
-  // MODEL 1.14, C002 to C004 of its checks: line rate on 10 Gb Ethernet, at 253.1 images a second
+  // Rows C002 to C004 of checks_table.hpp: line rate on 10 Gb Ethernet, at 253.1 images a second
   // of one GPU and 64 of each; within 3 % of what was measured, in images a second.
   Parameters line_rate = with(Parameter::line_efficiency, 1);
   line_rate.values[static_cast<std::size_t>(Parameter::negotiation)] = 1e-9;

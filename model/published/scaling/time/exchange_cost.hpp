@@ -28,8 +28,9 @@ struct ExposedMessages {
 ///   d_i = max{ d_(i-1), ρ_i t_b } + agreement
 ///   f_i = max{ f_(i-1), d_i } + startup + m_i transfer
 ///   exposed = max{ f_K - t_b, 0 }
-/// Without agreement that is (1.9):  f_K = max over i of ρ_i t_b + Σ_{j≥i} (startup + m_j transfer)
-/// [MODEL 1.1 and 1.2, derived: a flow shop of hosts and link; equal to the task graph]
+/// Without agreement that is wait_free_closed_form():
+///   f_K = max over i of ρ_i t_b + Σ_{j≥i} (startup + m_j transfer)
+/// [D, derived: a flow shop of hosts and link; equal to the task graph]
 /// Wrong where messages slow computing down, for which the caller adds a share, and where messages
 /// travel at the same time.
 class MessageSchedule {
@@ -76,7 +77,7 @@ struct ExchangeCost {
 ///   B               (line⁻³ + cards⁻³)^(-1/3), by TCP at most 3 GB/s
 ///                   line = e_line B_nominal,  cards = e_card c max{15.75 GB/s, 1.26 B_nominal / c}
 ///
-/// One flat ring over the slowest link is the limit (MODEL 1.14). The third power joins two links
+/// One flat ring over the slowest link is the limit. The third power joins two links
 /// that the same bytes pass one after the other. It gives the slower one's time if one is much
 /// slower, and 26 % more if they are alike, since neither can wait for the other's unevenness.
 /// [derived; its power is a judgement]
@@ -88,7 +89,7 @@ struct ExchangeCost {
 ///   x16, as 200 is of 4.0 and 400 of 5.0. TCP takes the same path and carries at most 3 GB/s of a
 ///   node, so that RDMA is never slower.
 /// - M_n: the bytes on the link of the busiest node, where each node is a server. Others push
-///   gradients to the m bytes that it keeps, and it pulls the rest (3.19). m follows the
+///   gradients to the m bytes that it keeps, and it pulls the rest. m follows the
 ///   framework's rule, or is even if the rule or the layers are not known (Layout::busiest_server).
 ///
 /// Wrong for fabrics that sum in the network, and for several cards that are not used alike.

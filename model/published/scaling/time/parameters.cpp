@@ -12,7 +12,7 @@ constexpr double unlimited = 1e6;
 constexpr std::array<ParameterKind, parameter_count> kinds = {{
     {"pcie_efficiency",
      "share of 15.75 GB/s, the rate of PCIe 3.0 x16, at which a ring passes gradients through a "
-     "node's PCIe; prior: near the 6.1 GB/s of four GPUs (MODEL 1.14)",
+     "node's PCIe; prior: near the 6.1 GB/s of four GPUs",
      "1", 0.36, 0.30, 1},
     {"pcie_growth",
      "power of its nominal rate by which PCIe is faster: below 1, for shared root ports and copies "
@@ -20,34 +20,33 @@ constexpr std::array<ParameterKind, parameter_count> kinds = {{
      "1", 0.55, 0.20, 1},
     {"nvlink_efficiency",
      "share of the nominal rate of the NVLinks in use at which gradients pass; prior: a library "
-     "takes 20 of 25 GB/s of a link (MODEL 3.9), less what its protocol and copies take",
+     "takes 20 of 25 GB/s of a link (NCCL, src/graph/topo.h), less what its protocol and copies "
+     "take",
      "1", 0.65, 0.20, 1},
     {"line_efficiency",
      "share of the line rate that a network delivers, by TCP or by RDMA, where nothing in the node "
-     "is slower; prior: what headers leave of frames of 1500 bytes (MODEL 1.14)",
+     "is slower; prior: what headers leave of frames of 1500 bytes",
      "1", 0.95, 0.06, 1},
     {"card_efficiency",
      "share of the nominal rate of its slot at which a card of the network takes gradients from "
      "and to the GPUs; prior: between a node's PCIe that several GPUs share (0.4) and what one "
-     "link of NVLink gives (0.8, MODEL 3.9)",
+     "link of NVLink gives (0.8)",
      "1", 0.60, 0.25, unlimited},
     {"server_efficiency",
      "share of PCIe's and of the network's rate with which parameter servers and copies through "
      "host memory work; prior of the study",
      "1", 0.70, 0.20, 1},
     {"negotiation",
-     "time in which the hosts agree on one message (MODEL 2.2: a gather and a broadcast over all); "
+     "time in which the hosts agree on one message: a gather and a broadcast over all; "
      "prior of the study",
      "s", 3e-4, 0.50, none},
     {"rdma_latency",
-     "start of a message between nodes by RDMA; prior: 14 us in the library and the card's own "
-     "(MODEL 3.9)",
+     "start of a message between nodes by RDMA; prior: 14 us in the library and the card's own",
      "s", 22e-6, 0.40, none},
     {"tcp_latency", "start of a message between nodes by TCP; prior of the study", "s", 80e-6, 0.50,
      none},
-    {"local_latency",
-     "start of a message between GPUs of a node; prior: 0.6 to 5.7 us by protocol (MODEL 3.9)", "s",
-     3e-6, 0.50, none},
+    {"local_latency", "start of a message between GPUs of a node; prior: 0.6 to 5.7 us by protocol",
+     "s", 3e-6, 0.50, none},
     {"interference",
      "share of the time of hidden messages that computing loses to them: they take processors and "
      "memory of the GPU; prior of the study",

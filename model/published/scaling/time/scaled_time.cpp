@@ -10,8 +10,7 @@
 namespace dlscale::model::scaling {
 namespace {
 
-constexpr double backward_share =
-    2.0 / 3;  // two of the three passes of forward and backward (MODEL 4.1)
+constexpr double backward_share = 2.0 / 3;  // two of the three passes of forward and backward
 /// Number of Horovod's fused messages, one for each eighth of backward, as in message_lists().
 constexpr double fused_messages = 8;
 

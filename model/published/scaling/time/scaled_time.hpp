@@ -37,16 +37,17 @@ struct ScaledTime {
 ///   a fifth of it. If that limit holds, a < 1 multiplies everything that more GPUs add, so that
 ///   the model returns the given point. At another batch b, t_c becomes k + (t_c - k) b / b_given,
 ///   where k is update and launches.
-/// - r = σ e_N d + h min{ e_N, 1.5 }, with e_N (MODEL 10.1) of the deviation of workers' computing.
-///   d falls with the year of the GPU; h applies to samples of unequal length. Messages wait for
-///   the slowest, so that they overlap with a backward pass of t_b = 2/3 ((1 + r) t_c - update).
+/// - r = σ e_N d + h min{ e_N, 1.5 }, with e_N (expected_normal_maximum()) of the
+///   deviation of workers' computing. d falls with the year of the GPU; h applies to samples of
+///   unequal length. Messages wait for the slowest, so that they overlap with a backward pass of
+///   t_b = 2/3 ((1 + r) t_c - update).
 /// - E follows from all communication C and the share ε of hidden communication that computing
 ///   loses. It is exposed + ε hidden, where MessageSchedule gives the least exposed of the lists of
 ///   messages. It is C if nothing overlaps, and between these two if overlap is not stated.
 ///   Schedulers and servers let messages overlap the next forward pass, too: E is then
-///   max{ C / T, C - (1 + r) t_c } + ε (the rest) for T tensors (MODEL 2.4). A scheduler above a
+///   max{ C / T, C - (1 + r) t_c } + ε (the rest) for T tensors. A scheduler above a
 ///   coordinator adds a time for each tensor. A coordinator that starts a fused message each cycle
-///   (MODEL 2.2) starts at most t_b / cycle of them.
+///   starts at most t_b / cycle of them.
 /// - host, if the given time is that of computing alone: the update, the launches of an
 ///   interpreter, and b sample over a node's PCIe.
 ///
@@ -54,8 +55,8 @@ struct ScaledTime {
 ///
 /// Wrong where memory is short, where input cannot keep up at all, and for parallelism other than
 /// by data. Also wrong for clusters whose workers hardly differ, since r is that of all machines.
-/// For sequential runs of ResNet-50 on 8 to 32 GPUs, which the ring alone predicts within 3 %
-/// (MODEL 1.14), it predicts 5 to 9 % too little throughput. Without r where nothing overlaps they
+/// For sequential runs of ResNet-50 on 8 to 32 GPUs, which the ring alone predicts within
+/// 3 %, it predicts 5 to 9 % too little throughput. Without r where nothing overlaps they
 /// are within 3 %, and other sequential runs 5 % too fast.
 ///
 /// The constructor prepares everything that does not depend on parameters. A time then takes some
