@@ -15,7 +15,7 @@ namespace {
 class GoogLeNetTrace : public testing::Test {
  protected:
   /// Finish of backward and messages by the recurrence, the closed form and the task graph, which
-  /// checks_test holds to published figures.
+  /// published_figures_test holds to published figures.
   void expect_same_finish(const Groups& groups, const LinearCost& cost) const {
     IterationPlan plan;
     std::vector<Seconds> compute;

@@ -302,8 +302,8 @@ TEST(ScaledTime, MergingNeverLosesToTensorsOneByOne) {
 }
 
 TEST(ScaledTime, ASequentialRunIsTheRingAfterComputing) {
-  // Rows C002 to C004 of checks_table.hpp: line rate on 10 Gb Ethernet, at 253.1 images a second
-  // of one GPU and 64 of each; within 3 % of what was measured, in images a second.
+  // Rows C002 to C004 of published_figures_test.cpp: line rate on 10 Gb Ethernet, at 253.1 images a
+  // second of one GPU and 64 of each; within 3 % of what was measured, in images a second.
   Parameters line_rate = with(Parameter::line_efficiency, 1);
   line_rate.values[static_cast<std::size_t>(Parameter::negotiation)] = 1e-9;
   for (const auto& [nodes, measured] : {std::pair{2, 1282.28}, {4, 2485.12}, {8, 4920.82}}) {
