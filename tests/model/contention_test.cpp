@@ -13,7 +13,6 @@
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/graph/task_graph.hpp"
 #include "tests/model/expect_iteration.hpp"
-#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -299,37 +298,6 @@ TEST(Contention, NeverMakesAnIterationShorter) {
       before = now;
     }
   }
-}
-
-TEST(ContendedClosedForm, EqualsTheRecurrence) {
-  std::mt19937 random(75);
-  std::uniform_real_distribution<double> time(0, 1);
-  std::uniform_real_distribution<double> slowdown(1, 5);
-  for (int trial = 0; trial < 300; ++trial) {
-    const Contention contention{slowdown(random), slowdown(random)};
-    std::vector<Seconds> backward;
-    std::vector<Seconds> comm;
-    std::vector<ContendedPart> parts;
-    for (int i = 0; i < 1 + trial % 20; ++i) {
-      backward.emplace_back(time(random));
-      comm.emplace_back(trial % 3 == 0 && i % 2 == 0 ? 0 : time(random));
-      parts.push_back({backward.back(), comm.back(), 0, {contention}});
-    }
-    const ContendedBackward expected = contended_backward(parts);
-    const ContendedBackward found = contended_closed_form(backward, comm, contention);
-    EXPECT_NEAR(found.backward.si(), expected.backward.si(), 1e-12 * expected.backward.si());
-    EXPECT_NEAR(found.hidden.si(), expected.hidden.si(), 1e-12 * expected.backward.si());
-    EXPECT_NEAR(found.exposed.si(), expected.exposed.si(), 1e-12 * expected.backward.si());
-  }
-}
-
-TEST(ContendedClosedForm, WithoutSlowDownIsThatOfWaitFreeMessages) {
-  const std::vector<Seconds> backward{Seconds(1), Seconds(2), Seconds(0.5)};
-  const std::vector<Seconds> comm{Seconds(3), Seconds(), Seconds(0.25)};
-  const BackwardWithComm expected = wait_free_closed_form(backward, comm);
-  const ContendedBackward found = contended_closed_form(backward, comm, {});
-  EXPECT_DOUBLE_EQ(found.exposed.si(), expected.exposed.si());
-  EXPECT_DOUBLE_EQ(found.backward.si(), 3.5);
 }
 
 TEST(Contention, HasNoClosedFormWherePacksOrTheNextForwardAreWaitedForAndSaysWhy) {

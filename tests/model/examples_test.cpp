@@ -49,6 +49,13 @@ std::string grouped(double value) {
                       : fmt::format("{},{:03}", whole / 1000, whole % 1000);
 }
 
+TEST(GoogLeNetTrace, HasTheParametersThatItsAuthorsCount) {
+  double parameters = 0;
+  for (const TracedLayer& layer : googlenet_k80) parameters += layer.parameters;
+  EXPECT_EQ(std::size(googlenet_k80), 64U);
+  EXPECT_EQ(parameters, 13379136);
+}
+
 TEST_F(Examples, HaveTheTwoCasesOfSpeedUp) {
   const std::vector<Seconds> backward = googlenet_backward();
   const std::vector<ReadyGradient> ready = googlenet_gradients();

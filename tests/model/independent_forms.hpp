@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
@@ -30,30 +28,6 @@ inline BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
   }
   const Seconds finish = std::max(communicated, computed);
   return {finish, finish - computed};
-}
-
-/// contended_backward() as a closed form where s_c and s_m are alike for all. By a clock that tells
-/// the work done by backward, messages that travel beside it last ρ = s_m / s_c times as long as
-/// alone, and wait_free_closed_form() holds:
-///   X = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + ρ Σ_{i=1..c} t_c(i), less Σ t_b, at least 0
-///   t_c^no = X / ρ,   backward takes  Σ t_b + (s_c - 1) (ρ Σ t_c - X)
-///   beside it messages travel for  s_c (ρ Σ t_c - X)
-/// [D, derived: backward loses (s_c - 1) / s_c of the time that messages travel beside it]
-inline ContendedBackward contended_closed_form(std::span<const Seconds> backward,
-                                               std::span<const Seconds> comm,
-                                               const Contention& contention) {
-  const auto [s_c, s_m] = contention;
-  const double rho = s_m / s_c;
-  std::vector<Seconds> slowed;
-  Seconds all;
-  for (const Seconds message : comm) {
-    slowed.push_back(rho * message);
-    all += slowed.back();
-  }
-  const Seconds X = wait_free_closed_form(backward, slowed).exposed;
-  const Seconds beside = all - X;
-  const Seconds alone = std::accumulate(backward.begin(), backward.end(), Seconds());
-  return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
 }
 
 /// μ + σ (N-1)/√(2N-1): E[max] of no distribution is above, and one has just that.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
@@ -79,17 +78,6 @@ TEST(MachineJson, KnowsTheRuleOfAllReduceByItsWord) {
       machine_failure(machine_with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\"")),
       "hierarchical");
 }
-
-class TemporaryFolder : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("dlscale_machine_test_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
-};
 
 TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
   const std::string text = machine_json(machine_sample());
@@ -264,21 +252,24 @@ TEST(MachineJson, SurvivesTruncationAnywhere) {
   }
 }
 
-TEST_F(TemporaryFolder, KeepsAMachine) {
-  const auto path = folder_ / "machine.json";
+TEST(MachineFile, KeepsAMachine) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "machine.json";
   save_machine(path, machine_sample());
   EXPECT_EQ(machine_json(load_machine(path)), machine_json(machine_sample()));
 }
 
-TEST_F(TemporaryFolder, SaysWhenAMachineCannotBeReadOrWritten) {
-  EXPECT_THROW(load_machine(folder_ / "none.json"), ConfigError);
-  EXPECT_THROW(load_machine(folder_), ConfigError);
-  EXPECT_THROW(save_machine(folder_ / "no" / "such" / "folder.json", machine_sample()),
+TEST(MachineFile, SaysWhenAMachineCannotBeReadOrWritten) {
+  const test::TemporaryFolder folder;
+  EXPECT_THROW(load_machine(folder.path() / "none.json"), ConfigError);
+  EXPECT_THROW(load_machine(folder.path()), ConfigError);
+  EXPECT_THROW(save_machine(folder.path() / "no" / "such" / "folder.json", machine_sample()),
                ConfigError);
 }
 
-TEST_F(TemporaryFolder, KeepsTheOldMachineWhenTheNewOneCannotBeWritten) {
-  const auto path = folder_ / "machine.json";
+TEST(MachineFile, KeepsTheOldMachineWhenTheNewOneCannotBeWritten) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "machine.json";
   save_machine(path, machine_sample());
   {
     const test::NoRoomForFiles full(1000);
