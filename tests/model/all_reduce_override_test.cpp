@@ -68,12 +68,7 @@ class Asked : public testing::Test {
     return seconds(name, {ranks, ranks}, bytes);
   }
   std::string refusal(const std::string& name, const Placement& placement) {
-    try {
-      static_cast<void>(seconds(name, placement, 1e6));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return test::config_error([&] { static_cast<void>(seconds(name, placement, 1e6)); });
   }
   void expect_refused(const std::string& name, const Placement& placement, const std::string& why) {
     const std::string text = refusal(name, placement);

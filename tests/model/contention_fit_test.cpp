@@ -119,12 +119,7 @@ Machine fitted(std::vector<Measurement> rows, const CalibrateOptions& options = 
 std::string contention_fit_failure(const ResultFile& beside) {
   auto results = synthetic::results(branched(), 8);
   results.push_back(beside);
-  try {
-    calibrate(two_workers(), results);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::config_error([&] { calibrate(two_workers(), results); });
 }
 
 void expect_factors(const ContentionRange& range, const Truth& truth) {

@@ -45,12 +45,7 @@ AlgorithmFit rings_between_hosts() {
 }
 
 std::string machine_failure(const std::string& text) {
-  try {
-    machine_from_json(text, "m.json");
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::config_error([&] { machine_from_json(text, "m.json"); });
 }
 
 std::string machine_with(const std::string& from, const std::string& to) {

@@ -94,12 +94,7 @@ class OnH200 : public testing::Test {
     return predict(network_, machine_, run_of(batch), ranks).front();
   }
   [[nodiscard]] std::string refusal(int batch) const {
-    try {
-      static_cast<void>(predicted(batch));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return test::config_error([&] { static_cast<void>(predicted(batch)); });
   }
   Network network_ = load_network("alexnet");
   Machine machine_ = nominal_machine(load_cluster("h200x8"));

@@ -21,12 +21,7 @@ namespace {
 using namespace synthetic;
 
 std::string refusal_of(const std::vector<ResultFile>& results) {
-  try {
-    calibrate(two_workers(), results);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::config_error([&] { calibrate(two_workers(), results); });
 }
 
 class MessageMemories : public testing::Test {

@@ -250,12 +250,7 @@ class Plans : public testing::Test {
     return plan_training(network_, machine_, gpu_run(machine_), question_);
   }
   [[nodiscard]] std::string refusal() const {
-    try {
-      static_cast<void>(plan());
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
+    return test::config_error([&] { static_cast<void>(plan()); });
   }
 
   Network network_ = load_network("alexnet");
