@@ -11,7 +11,6 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
-#include "tests/model/independent_forms.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/two_ranks.hpp"
 
@@ -94,14 +93,12 @@ TEST_F(ContentionPredicted, IsByTheClosedFormOfItsFactors) {
   ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
   expect_equal(p.time, *p.closed_form, 1e-9);
   Notes notes;
-  std::vector<Seconds> backward;
-  std::vector<Seconds> messages;
+  std::vector<ContendedPart> parts;
   for (const BackwardPart& part :
        iteration_costs(network_, machine_, run_, notes).plan({}, Bound::value).backward) {
-    backward.push_back(part.compute.device);
-    messages.push_back(part.message.value_or(Seconds()));
+    parts.push_back({part.compute.device, part.message.value_or(Seconds()), 0, {{2.5, 1.75}}});
   }
-  const ContendedBackward expected = contended_closed_form(backward, messages, {2.5, 1.75});
+  const ContendedBackward expected = contended_backward(parts);
   EXPECT_NEAR(p.time.backward.si(), expected.backward.si(), 1e-9 * p.time.total.si());
   EXPECT_NEAR(p.time.exposed_comm.si(), expected.exposed.si(), 1e-9 * p.time.total.si());
   EXPECT_NEAR(p.time.hidden_comm.si(), expected.hidden.si(), 1e-9 * p.time.total.si());
@@ -164,8 +161,7 @@ TEST_F(ContentionPredicted, IsNotTakenFromRanksWithOtherCores) {
   measure(2, 2, 1);  // where both shared one core
   const Prediction p = one();
   EXPECT_TRUE(p.contention.empty());
-  EXPECT_TRUE(mentions(p, NoteKind::contention_measured_elsewhere))
-      << all(p.notes);
+  EXPECT_TRUE(mentions(p, NoteKind::contention_measured_elsewhere)) << all(p.notes);
   share_one_core();
   measure(2, 2, 8);  // where messages had one of their own
   EXPECT_TRUE(one().contention.empty());

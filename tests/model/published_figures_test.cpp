@@ -59,8 +59,8 @@ Computed::Range near_by(double value, double relative) {
 }
 /// A number of the row that is no result of ours, such as that of other hardware beside it.
 Computed::Range not_computed() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {-infinity, infinity};
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  return {-unlimited, unlimited};
 }
 
 /// From the numbers of the row, of which a computation may take one to foretell another.
