@@ -23,7 +23,7 @@
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
 #include "report/sections/gate_sections.hpp"
-#include "tests/report/regression/gate_rounds.hpp"
+#include "tests/regression/gate/gate_rounds.hpp"
 
 namespace {
 

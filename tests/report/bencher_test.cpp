@@ -23,7 +23,7 @@
 #include "report/prediction/prediction_table.hpp"
 #include "report/sections/gate_sections.hpp"
 #include "report/sections/summary.hpp"
-#include "tests/report/history/histories.hpp"
+#include "tests/regression/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 #include "tests/report/series_of.hpp"

@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/history/history_view.hpp"
-#include "tests/report/history/histories.hpp"
+#include "tests/regression/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 

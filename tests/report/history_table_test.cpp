@@ -15,7 +15,7 @@
 #include "regression/check/check.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
-#include "tests/report/history/histories.hpp"
+#include "tests/regression/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/series_of.hpp"
 

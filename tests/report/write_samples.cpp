@@ -17,7 +17,7 @@
 #include "report/sections/report.hpp"
 #include "report/sections/sections.hpp"
 #include "report/validation/validation_table.hpp"
-#include "tests/report/history/histories.hpp"
+#include "tests/regression/history/histories.hpp"
 #include "tests/report/samples.hpp"
 
 namespace {
