@@ -20,8 +20,11 @@
 #include "report/results/environment_rows.hpp"
 
 namespace dlscale::report {
-
 namespace {
+
+namespace history = regression::history;
+using regression::benjamini_hochberg;
+using regression::Verdict;
 
 /// Place of measurements, as far as their files record it: the class of the machine, and ranks and
 /// cores of the launch, by name. Files from several places contribute all values. Excludes

@@ -27,7 +27,7 @@ struct Comparison {
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
-  Verdict verdict = Verdict::inconclusive;
+  regression::Verdict verdict = regression::Verdict::inconclusive;
   SeriesRole role = SeriesRole::judged;
   std::string method;
   int launches = 0;  ///< repeats on the side with fewer
@@ -39,7 +39,7 @@ struct Comparison {
 struct NotCompared {
   std::string key;
   std::string why;  ///< "A is ok, B is wrong (differs from reference)"
-  Verdict verdict = Verdict::inconclusive;  ///< or wrong
+  regression::Verdict verdict = regression::Verdict::inconclusive;  ///< or wrong
 };
 
 struct ComparisonReport {
@@ -57,7 +57,7 @@ struct ComparisonReport {
   /// wrong if an answer of B is wrong. Else, over the judged rows: regressed if any is;
   /// inconclusive if any is, or if a key could not be compared. Else improved if any is; else
   /// unchanged.
-  Verdict verdict = Verdict::inconclusive;
+  regression::Verdict verdict = regression::Verdict::inconclusive;
 };
 
 /// Whether times from other classes of machines, or from other launches, are judged. Such

@@ -21,6 +21,9 @@
 namespace dlscale::report {
 namespace {
 
+using regression::Verdict;
+using regression::verdict_name;
+
 /// Sort key by urgency; smaller comes first.
 int urgency(Verdict verdict) {
   constexpr std::array<Verdict, 5> order{Verdict::wrong, Verdict::regressed, Verdict::improved,

@@ -14,8 +14,12 @@
 #include "report/format/text_width.hpp"
 
 namespace dlscale::report::figure {
-
 namespace {
+
+using regression::ChangePoint;
+using regression::ChangePoints;
+using regression::history_shape_name;
+using regression::HistorySegment;
 
 constexpr std::size_t most_forest_rows = 60;
 constexpr std::string_view axis_name = "change (+ = worse)";

@@ -17,6 +17,7 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using history::Alert;
 using history::AlertMetric;
 using history::better_name;
@@ -25,6 +26,8 @@ using history::ListedSeries;
 using history::SeriesCheck;
 using history::SeriesKey;
 using history::SeriesState;
+using regression::Verdict;
+using regression::verdict_name;
 
 std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";

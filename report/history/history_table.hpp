@@ -9,15 +9,15 @@
 namespace dlscale::report {
 
 /// Findings of a check of a history, alerts first: "dlscale.history_check".
-Document history_check_document(const history::CheckReport& report);
+Document history_check_document(const regression::history::CheckReport& report);
 
 /// Current state of series: "dlscale.history_list".
-Document history_list_document(std::span<const history::ListedSeries> series);
+Document history_list_document(std::span<const regression::history::ListedSeries> series);
 
 /// A commit as git abbreviates it; any other text unchanged.
 std::string short_commit(const std::string& commit);
 
 /// A value of a series for people: "1.5 ms", "12.3 GB/s", or "+3.2 %" for predicted over measured.
-std::string history_value(const history::SeriesKey& key, double value);
+std::string history_value(const regression::history::SeriesKey& key, double value);
 
 }  // namespace dlscale::report

@@ -16,12 +16,15 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using history::Alert;
 using history::AlertMetric;
 using history::AlertState;
 using history::CheckReport;
 using history::SeriesCheck;
 using history::SeriesState;
+using regression::Verdict;
+using regression::verdict_name;
 
 /// Urgency of a verdict; more is worse.
 int urgency(const Alert& alert, const AlertMetric& metric) {

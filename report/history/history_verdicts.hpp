@@ -8,11 +8,12 @@ namespace dlscale::report {
 
 /// Verdict on a metric of an alert: "regressed", "improved", "shifted". Adds the state that people
 /// gave the alert, "regressed (acknowledged)", or "(detail)" if the metric only explains another.
-std::string verdict_word(const history::Alert& alert, const history::AlertMetric& metric);
+std::string verdict_word(const regression::history::Alert& alert,
+                         const regression::history::AlertMetric& metric);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the
 /// most significant alert. A row fails exactly if an alert fails the check; it is inconclusive if
 /// fresh runs are needed.
-Table check_verdicts(const history::CheckReport& report);
+Table check_verdicts(const regression::history::CheckReport& report);
 
 }  // namespace dlscale::report

@@ -14,6 +14,7 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using history::SeriesCheck;
 using history::SeriesKey;
 

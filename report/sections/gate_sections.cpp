@@ -19,6 +19,21 @@
 namespace dlscale::report {
 namespace {
 
+using regression::Direction;
+using regression::direction_name;
+using regression::gate_method_name;
+using regression::GateLook;
+using regression::GateMetric;
+using regression::GateMissing;
+using regression::GatePair;
+using regression::GateReport;
+using regression::GateSide;
+using regression::GateSideName;
+using regression::noise_of_base;
+using regression::run_statistic_name;
+using regression::Verdict;
+using regression::verdict_name;
+
 std::string metric_name(const GateMetric& metric) {
   return metric.series.empty() || metric.series == "time" ? metric.key
                                                           : metric.key + ": " + metric.series;
@@ -155,7 +170,7 @@ Table means_table(const GateReport& gate) {
   Table table;
   table.title = "Geometric means of metrics of one kind";
   table.columns = {{"kind", Align::left}, {"metrics"}, {"base"}, {"new"}, {"change (+ = worse)"}};
-  for (const GateKind& kind : gate_kinds(gate)) {
+  for (const auto& kind : gate_kinds(gate)) {
     table.rows.push_back({{kind.name},
                           {std::to_string(kind.metrics)},
                           {with_unit(kind.base, kind.unit)},

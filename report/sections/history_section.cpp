@@ -17,9 +17,15 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using history::MarkKind;
 using history::SeriesKey;
 using history::Strip;
+using regression::ChangePoint;
+using regression::ChangePoints;
+using regression::Direction;
+using regression::HistorySegment;
+using regression::NewPoint;
 
 /// A unit in which the values of a strip have few digits.
 struct StripUnit {

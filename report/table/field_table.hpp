@@ -20,26 +20,26 @@
 namespace dlscale::report {
 
 /// The colour of a verdict in tables and on pages.
-inline Tone tone_of(Verdict verdict) {
+inline Tone tone_of(regression::Verdict verdict) {
   switch (verdict) {
-    case Verdict::improved:
+    case regression::Verdict::improved:
       return Tone::good;
-    case Verdict::unchanged:
-    case Verdict::not_regressed:
+    case regression::Verdict::unchanged:
+    case regression::Verdict::not_regressed:
       return Tone::plain;
-    case Verdict::regressed:
-    case Verdict::shifted:
-    case Verdict::wrong:
+    case regression::Verdict::regressed:
+    case regression::Verdict::shifted:
+    case regression::Verdict::wrong:
       return Tone::bad;
-    case Verdict::inconclusive:
+    case regression::Verdict::inconclusive:
       return Tone::caution;
   }
   return Tone::plain;
 }
 
 /// Adds columns of records with a common meaning for tracking numbers from run to run. Every column
-/// of records declares its meaning (tests/report/records_declared.hpp). By its heading alone, a number
-/// without a unit would be a key, and so a new series in every run.
+/// of records declares its meaning (tests/report/records_declared.hpp). By its heading alone, a
+/// number without a unit would be a key, and so a new series in every run.
 inline void add_columns(std::vector<Column>& columns, Meaning meaning,
                         std::initializer_list<std::string_view> headings) {
   for (const std::string_view heading : headings) {

@@ -4,12 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlscale::regression {}
-
 namespace dlscale::report {
-
-/// A report shows what the library of regressions finds, whose names need no prefix here.
-using namespace regression;
 
 /// Alignment of the cells of a column.
 enum class Align { left, right };
@@ -30,7 +25,7 @@ struct Column {
   std::string heading;  ///< with its unit: "forward ms"
   Align align = Align::right;
   Meaning meaning = Meaning::undeclared;  ///< meaning in records
-  std::vector<std::string> states{};   ///< all possible words of a state
+  std::vector<std::string> states{};      ///< all possible words of a state
 };
 
 struct Cell {

@@ -52,7 +52,7 @@ void expect_comparable(std::span<const ResultFile> results) {
   try {
     const report::ComparisonReport said = report::compare(results, results, 0.02);
     for (const report::Comparison& row : said.rows) expect_ratio(row);
-    if (said.verdict == report::Verdict::regressed) {
+    if (said.verdict == regression::Verdict::regressed) {
       throw std::logic_error("results are slower than themselves");
     }
   } catch (const Error& error) {

@@ -31,7 +31,11 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using nlohmann::json;
+using regression::GateMetric;
+using regression::GateReport;
+using regression::Verdict;
 
 std::string bencher_text(const Document& document) {
   return format::find_format("bencher").write(document, {});

@@ -17,6 +17,8 @@
 namespace dlscale::report {
 namespace {
 
+using regression::Verdict;
+
 const std::map<std::string, std::string> compared_cell{{"layer", "conv1"}, {"pass", "forward"}};
 
 /// Five repeats around `centre`, `spread` apart.
@@ -290,7 +292,8 @@ TEST(Compare, JudgesMessagesByTheirTimesAlone) {
     const ComparisonReport report = compare(files, files, 0.02);
     EXPECT_EQ(report.rows.size(), 2U);
     for (const Comparison& each : report.rows) {
-      EXPECT_EQ(each.role, each.series == "time" ? SeriesRole::judged : SeriesRole::detail) << each.series;
+      EXPECT_EQ(each.role, each.series == "time" ? SeriesRole::judged : SeriesRole::detail)
+          << each.series;
     }
   }
 }

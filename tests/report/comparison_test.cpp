@@ -26,6 +26,8 @@
 namespace dlscale::report {
 namespace {
 
+using regression::Verdict;
+
 Repeats noisy(int repeats, int samples, double centre, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> noise(0, 0.02);

@@ -297,7 +297,7 @@ TEST(Paired, HasAPointARound) {
 TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
   StripRow row{"conv", "s", {}, {}, {}};
   for (int i = 0; i < 40; ++i) row.values.push_back((i < 20 ? 1.0 : 1.1) + 0.001 * (i % 3));
-  row.found = find_change_points(std::span<const double>(row.values));
+  row.found = regression::find_change_points(std::span<const double>(row.values));
   ASSERT_EQ(row.found.changes.size(), 1U);
   const auto figure = history_strips(std::span(&row, 1));
   expect_drawable(figure);
@@ -308,7 +308,7 @@ TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
 TEST(HistoryStrips, ShowTheMedianOfEachSegmentMarksAndWhatTheHistoryDoesNotHave) {
   StripRow row{std::string(300, 'x'), "ms", {}, {}, {}, "+ = worse", {}, 1.234};
   for (int i = 0; i < 120; ++i) row.values.push_back(i < 100 ? 1.5 : 1.75);
-  row.found = find_change_points(std::span<const double>(row.values));
+  row.found = regression::find_change_points(std::span<const double>(row.values));
   row.notes = {{5, "A1", "too old to be drawn"}, {90, "E1", "NCCL: 1 → 2"}, {90, "N1", "expected"}};
   const auto figure = history_strips(std::span(&row, 1));
   expect_drawable(figure);

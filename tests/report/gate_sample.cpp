@@ -3,6 +3,12 @@
 namespace dlscale::report::samples {
 namespace {
 
+using regression::GateCanary;
+using regression::GateMetric;
+using regression::GateReport;
+using regression::GateSideName;
+using regression::Verdict;
+
 GateMetric metric(const std::string& key, double ratio, Verdict verdict) {
   GateMetric one;
   one.key = key;

@@ -19,6 +19,8 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
+
 /// A result file of one kernel, as a commit had it.
 ResultFile result_of_commit(int number, double seconds, const std::string& library = "2.6.0") {
   // Six samples that no other commit has to the last digit.

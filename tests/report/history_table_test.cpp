@@ -22,6 +22,7 @@
 namespace dlscale::report {
 namespace {
 
+namespace history = regression::history;
 using history::AlertState;
 using history::CheckReport;
 using history::SeriesKey;
@@ -103,7 +104,7 @@ TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
 
 TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
   SeriesKey key = history_samples::kernel();
-  key.direction = Direction::steady;
+  key.direction = regression::Direction::steady;
   key.unit = "1";
   measure(key, 1, 30, 1.0);
   measure(key, 31, 45, 0.8);

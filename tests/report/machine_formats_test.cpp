@@ -23,6 +23,13 @@
 namespace dlscale::report {
 namespace {
 
+using regression::Direction;
+using regression::GateMethod;
+using regression::GateMetric;
+using regression::GatePair;
+using regression::GateReport;
+using regression::Verdict;
+
 std::string written(const char* name, const Document& document) {
   return format::find_format(name).write(document, {});
 }

@@ -82,6 +82,6 @@ ResultFile peaks();
 ReportInput parts_input();
 
 /// Two metrics regressed and improved, one inconclusive, two as before; ten rounds of each.
-GateReport gate();
+regression::GateReport gate();
 
 }  // namespace dlscale::report::samples

@@ -57,7 +57,7 @@ constexpr const char* hostile = "<b>Hostile & \"quoted\" | name</b>";
 /// A gate's page, and its document in the formats that other programs read.
 void write_gate(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
-  report::GateReport gate = report::samples::gate();
+  dlscale::regression::GateReport gate = report::samples::gate();
   gate.machine = hostile;
   gate.metrics.front().key += std::string(" ") + hostile + "\nline\x01 \xff\\";
   const report::Figures figures = report::gate_figures(gate);
@@ -89,7 +89,7 @@ void write_side_by_side(const std::filesystem::path& folder) {
 /// time.
 void write_history(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
-  namespace history = dlscale::report::history;
+  namespace history = dlscale::regression::history;
   std::filesystem::remove_all(folder / "history");
   history::Store store = history::samples::folder_store(folder / "history");
   history::SeriesKey key = history::samples::kernel(hostile);
