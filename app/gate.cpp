@@ -4,8 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,6 +38,7 @@ using regression::canary_arm;
 using regression::changed_arm;
 using regression::GateExit;
 using regression::Measure;
+using regression::programs_of_commits;
 using Clock = std::chrono::steady_clock;
 
 struct GateOptions {
@@ -98,9 +102,33 @@ Measure measure_of(const GateOptions& options, const std::vector<std::string>& c
       options.measure, escape_for_terminal(command.back())));
 }
 
+/// The first word of a command line; empty if it is a part of the shell's language, as in "A=1 x".
+std::string first_word(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
+  const std::size_t end = std::min(text.find_first_of(" \t\n;", begin), text.size());
+  const std::string word = text.substr(begin, end - begin);
+  const bool is_plain = std::ranges::all_of(word, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._+-", c) != nullptr;
+  });
+  return is_plain && !word.starts_with('-') ? word : "";
+}
+
+void expect_startable(const char* name, const std::string& text) {
+  const std::string word = first_word(text);
+  if (word.empty()) return;
+  const ProgramOutput found = run_program({"/bin/sh", "-c", "command -v \"$0\"", word});
+  if (found.code == 0) return;
+  throw ConfigError(fmt::format(
+      "the command of --{} begins with \"{}\", which is not a program here. Correct the "
+      "name, or write its path.",
+      name, word));
+}
+
 Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
   const std::vector<std::string> command = regression::shell_command(text);
-  return {name, command, {}, measure_of(options, command), Arm::Kind::foreign};
+  const Measure measure = measure_of(options, command);
+  expect_startable(name, text);
+  return {name, command, {}, measure, Arm::Kind::foreign};
 }
 
 /// The words of the command for each version, with its output.
@@ -176,8 +204,9 @@ Versions versions_of(const GateOptions& options) {
     regression::CommitBuilds builds = options.builds;
     builds.jobs =
         options.jobs > 0 ? options.jobs : static_cast<int>(backend::usable_cores().size());
-    const BuiltProgram base = program_of_commit(options.base_commit, builds);
-    return of_builds(base, program_of_commit(options.changed_commit, builds), options);
+    const auto programs =
+        programs_of_commits(std::array{options.base_commit, options.changed_commit}, builds);
+    return of_builds(programs[0], programs[1], options);
   }
   refuse_words(options);
   Versions versions;

@@ -259,7 +259,8 @@ ExitCode write_gate_report(const ReportOptions& options) {
         "a gate's result was named beside other files, and a page tells of one gate. Name it "
         "alone.");
   }
-  const regression::GateReport gate = regression::read_gate_report(options.results.front());
+  const regression::GateReport gate =
+      regression::read_gate_report(gate_file(options.results.front()));
   const report::Figures figures = report::gate_figures(gate);
   const std::vector<report::Section> sections = report::gate_sections(gate);
   const std::string title = report::gate_title(gate);
@@ -329,7 +330,7 @@ ExitCode write_report(const ReportOptions& options) {
         "nothing to report on was named. Name result files and folders, the result of a gate, or a "
         "history with --history.");
   }
-  if (std::ranges::any_of(options.results, is_gate_file)) {
+  if (!std::ranges::all_of(options.results, &std::string::empty, gate_file)) {
     refuse_history(options, "the page of a gate");
     return write_gate_report(options);
   }
@@ -353,10 +354,10 @@ ExitCode write_report(const ReportOptions& options) {
 
 void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
-  verb.add_option(
-          "results", options->results,
-          "Result files and folders of benchmarks and suites, or the result of a gate; none with "
-          "--history: a page of the whole history")
+  verb.add_option("results", options->results,
+                  "Result files and folders of benchmarks and suites, or a gate's folder or "
+                  "result; none with "
+                  "--history: a page of the whole history")
       ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,

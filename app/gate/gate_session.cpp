@@ -19,6 +19,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/system/environment.hpp"
 #include "core/system/output.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
@@ -101,20 +102,27 @@ void RoundsSession::declare(CLI::App& command) {
 void RoundsSession::check(const report::Document& like) const {
   static_cast<void>(report::format::find_format(format_));
   further_.check(like);
+  check_folder();
+}
+
+void RoundsSession::check_folder() const {
+  if (path_.empty()) {
+    if (!fresh_) return;
+    throw ConfigError("--restart has no effect without -o FOLDER: nothing is kept. Leave it out.");
+  }
+  std::error_code error;
+  if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
+    throw ConfigError(
+        fmt::format("{} is a file, and rounds need a folder. Name one with -o.", path_));
+  }
+  if (const int problem = try_to_write(fs::path(path_) / (verb_ + ".json")); problem != 0) {
+    throw ConfigError(fmt::format("no file can be written in {} ({}). Name another folder with -o.",
+                                  path_, std::strerror(problem)));
+  }
 }
 
 void RoundsSession::open() {
-  if (!path_.empty()) {
-    std::error_code error;
-    if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
-      throw ConfigError(
-          fmt::format("{} is a file, and rounds need a folder. Name one with -o.", path_));
-    }
-    return;
-  }
-  if (fresh_) {
-    throw ConfigError("--restart has no effect without -o FOLDER: nothing is kept. Leave it out.");
-  }
+  if (!path_.empty()) return;
   std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", verb_)).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw ConfigError(fmt::format("no folder can be made in {} ({}). Name one with -o.",

@@ -45,8 +45,8 @@ class RoundsSession {
 
   /// Adds the options of every such verb: seed, folder, formats, progress.
   void declare(CLI::App& command);
-  /// Checks the formats before anything runs; `like` is a document with the columns of the answer.
-  /// Throws ConfigError.
+  /// Checks the formats and the folder before anything runs; `like` is a document with the columns
+  /// of the answer. Throws ConfigError.
   void check(const report::Document& like) const;
   /// Measures until the task wants no more, after the rounds that the folder already has. These are
   /// refused if they have other commands, another seed or other `facts` (a JSON object). Keeps the
@@ -71,6 +71,7 @@ class RoundsSession {
   [[nodiscard]] bool is_kept() const { return temporary_.empty(); }
 
  private:
+  void check_folder() const;
   void open();
   void keep();
   /// Throws ConfigError that names the options of the folder.

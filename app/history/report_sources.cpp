@@ -183,6 +183,17 @@ report::NoiseFinding noise_of(const fs::path& path) {
   }
 }
 
+bool is_prediction_file(const std::string& path) {
+  return has_schema(path, "dlscale.prediction");
+}
+
+std::string last_part(const std::string& path) {
+  fs::path plain = fs::path(path).lexically_normal();
+  if (!plain.has_filename()) plain = plain.parent_path();
+  const std::string name = plain.filename().string();
+  return name.empty() || name == "." || name == ".." ? path : name;
+}
+
 }  // namespace
 
 std::vector<SuiteRecord> read_suites(const std::vector<std::string>& paths) {
@@ -207,25 +218,11 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
   return findings;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-bool is_prediction_file(const std::string& path) {
-  return has_schema(path, "dlscale.prediction");
-}
-
-std::string last_part(const std::string& path) {
-  fs::path plain = fs::path(path).lexically_normal();
-  if (!plain.has_filename()) plain = plain.parent_path();
-  const std::string name = plain.filename().string();
-  return name.empty() || name == "." || name == ".." ? path : name;
-}
-
-}  // namespace
-
-bool is_gate_file(const std::string& path) {
-  return has_schema(path, "dlscale.gate");
+std::string gate_file(const std::string& path) {
+  for (const fs::path& file : {fs::path(path), fs::path(path) / "gate.json"}) {
+    if (has_schema(file, "dlscale.gate")) return file.string();
+  }
+  return "";
 }
 
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths) {

@@ -18,8 +18,8 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
 /// Whether a file is the JSON of a noise study.
 bool is_noise_file(const std::string& path);
 
-/// Whether a file is the result of a gate ("dlscale.gate").
-bool is_gate_file(const std::string& path);
+/// The result of a gate ("dlscale.gate") that a path is, or has as gate.json; empty if none.
+std::string gate_file(const std::string& path);
 
 /// The paths of measurements: all except files of predictions ("dlscale.prediction").
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths);

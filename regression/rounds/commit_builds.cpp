@@ -18,6 +18,8 @@
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/system/process.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "regression/history/git_command.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -50,7 +52,7 @@ fs::path cache_folder(const fs::path& wanted) {
 Descriptor locked(const fs::path& path) {
   Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file) {
-    throw ConfigError(fmt::format("{} cannot be written ({}). Name another cache folder.",
+    throw ConfigError(fmt::format("the lock {} cannot be written ({}). Name another cache folder.",
                                   path.string(), std::strerror(errno)));
   }
   // A file system without locks returns another error; retrying would never end.
@@ -58,39 +60,29 @@ Descriptor locked(const fs::path& path) {
   return file;
 }
 
-ChildExit run_logged(const std::vector<std::string>& command, const fs::path& log) {
+std::string resolved(const std::string& commit, const history::GitCommand& git) {
+  ProgramOutput found =
+      git.run({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{commit}"});
+  while (found.text.ends_with('\n')) found.text.pop_back();
+  if (found.code == 0 && found.text.size() >= 40) return found.text;
+  throw ConfigError(fmt::format(
+      "\"{}\" is not a commit of the git repository {}. Write a branch, a tag or a hash "
+      "that it has, or name its repository.",
+      escape_for_terminal(commit), fs::absolute(git.folder()).string()));
+}
+
+void build_step(const std::vector<std::string>& command, const std::string& what,
+                const fs::path& log) {
   fs::remove(log);
   const ChildExit exit = run_child(
       command, {},
       {.variables = {}, .log = log, .timeout_s = {}, .signals = ChildOptions::Signals::to_group});
   throw_if_interrupted();
-  return exit;
-}
-
-std::string resolved(const std::string& commit, const CommitBuilds& builds, const fs::path& log) {
-  const ChildExit exit =
-      run_logged({"git", "-C", builds.repository.string(), "rev-parse", "--verify", "--quiet",
-                  "--end-of-options", commit + "^{commit}"},
-                 log);
-  std::string name = content_of(log);
-  while (!name.empty() && name.back() == '\n') name.pop_back();
-  if (exit.code != 0 || name.size() < 40) {
-    throw ConfigError(
-        fmt::format("\"{}\" is not a commit of the git repository {}. Write a branch, a "
-                    "tag or a hash that it has, or name its repository.",
-                    commit, fs::absolute(builds.repository).string()));
-  }
-  return name;
-}
-
-void build_step(const std::vector<std::string>& command, const std::string& what,
-                const fs::path& log) {
-  const ChildExit exit = run_logged(command, log);
   if (exit.code == 0) return;
   throw Error(
       ExitCode::wrong_result,
-      fmt::format("{} failed: {} {}. All it said is in {}. Repair the commit, or compare two "
-                  "build trees.",
+      fmt::format("{} failed: {} {}. Its output is in {}. Repair the commit, or compare two build "
+                  "trees.",
                   what, command.front(), describe(exit), log.string()));
 }
 
@@ -116,12 +108,11 @@ std::vector<std::string> generator_options(const fs::path& folder) {
 
 /// Distinguishes compilers, since CMake would reuse the folder of another one. The build itself
 /// detects other changes of the machine, such as headers and libraries.
-std::string compiler_key(const fs::path& log) {
+std::string compiler_key() {
   const char* named = std::getenv("CXX");
   const std::string compiler = named != nullptr && *named != '\0' ? named : "c++";
-  const ChildExit exit = run_logged({"/bin/sh", "-c", compiler + " --version"}, log);
-  const std::string said = exit.code == 0 ? content_of(log) : "";
-  return fmt::format("{:08x}", fnv1a(compiler + ' ' + said) >> 32U);
+  const ProgramOutput said = run_program({"/bin/sh", "-c", compiler + " --version"});
+  return fmt::format("{:08x}", fnv1a(compiler + ' ' + (said.code == 0 ? said.text : "")) >> 32U);
 }
 
 void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
@@ -146,9 +137,9 @@ BuiltProgram program_in(const fs::path& folder) {
   const fs::path program = folder / "dlscale";
   if (access(program.c_str(), X_OK) != 0 || !fs::is_regular_file(program)) {
     throw ConfigError(
-        fmt::format("{} is not a program ({}). Name a folder that the program was built "
-                    "in, such as build/release.",
-                    program.string(), std::strerror(errno)));
+        fmt::format("{} is not a program that can be started. Name a folder that the program was "
+                    "built in, such as build/release.",
+                    program.string()));
   }
   BuiltProgram built;
   built.program = fs::absolute(program);
@@ -160,26 +151,25 @@ BuiltProgram program_in(const fs::path& folder) {
   return built;
 }
 
-BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds) {
+std::vector<BuiltProgram> programs_of_commits(std::span<const std::string> commits,
+                                              const CommitBuilds& builds) {
+  const history::GitCommand git(builds.repository);
+  std::vector<std::string> hashes;
+  for (const std::string& commit : commits) hashes.push_back(resolved(commit, git));
   const fs::path cache = fs::absolute(cache_folder(builds.cache));
-  std::error_code error;
-  fs::create_directories(cache, error);
-  if (error) {
-    throw ConfigError(fmt::format("{} cannot be made ({}). Name another cache folder.",
-                                  cache.string(), error.message()));
+  make_folder(cache);
+  const std::string compiler = compiler_key();
+  std::vector<BuiltProgram> programs;
+  for (const std::string& hash : hashes) {
+    const fs::path tree =
+        cache / fmt::format("{}-{}-{}", hash.substr(0, 16), builds.preset, compiler);
+    const Descriptor lock = locked(tree.string() + ".lock");
+    fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
+    build(hash, tree, builds);
+    programs.push_back(program_in(tree / "build" / builds.preset));
+    programs.back().commit = hash;
   }
-  const fs::path log = cache / fmt::format("resolve-{}.log", getpid());
-  const std::string hash = resolved(commit, builds, log);
-  const std::string compiler = compiler_key(log);
-  fs::remove(log, error);
-  const fs::path tree =
-      cache / fmt::format("{}-{}-{}", hash.substr(0, 16), builds.preset, compiler);
-  const Descriptor lock = locked(tree.string() + ".lock");
-  fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
-  build(hash, tree, builds);
-  BuiltProgram built = program_in(tree / "build" / builds.preset);
-  built.commit = hash;
-  return built;
+  return programs;
 }
 
 }  // namespace dlscale::regression

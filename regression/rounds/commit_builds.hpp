@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,10 +31,11 @@ struct CommitBuilds {
   int jobs = 1;                    ///< compilers at once
 };
 
-/// The program of a commit, built by the preset in its own git worktree in the cache, one for each
-/// compiler. It is built again if a library has changed since. Other processes that want the same
-/// program wait. Throws ConfigError if `commit` is not a commit, and Error (wrong_result), naming
-/// the log, if the build fails.
-BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds);
+/// The programs of commits, each built by the preset in its own git worktree in the cache, one for
+/// each compiler. All names are looked up before anything is built. A program is built again if a
+/// library has changed since. Other processes that want the same program wait. Throws ConfigError
+/// for a name that is not a commit, and Error (wrong_result), naming the log, if a build fails.
+std::vector<BuiltProgram> programs_of_commits(std::span<const std::string> commits,
+                                              const CommitBuilds& builds);
 
 }  // namespace dlscale::regression

@@ -177,6 +177,14 @@ class Verdicts(GateTest):
         other = self.gate("true", "true", "--write", "csv=a", "--write", "junit=b", "--marjin", 1)
         self.assert_refused(other, 2, "--marjin is not an option of gate")
 
+    def test_a_report_of_its_folder_shows_the_verdict(self):
+        folder, page = self.folder / "kept", self.folder / "page"
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.05"), "-o", folder).returncode, 1)
+        for place in (folder, folder / "gate.json"):
+            done = run("report", place, "-o", page)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("1 regressed of 1", done.stdout.splitlines()[0])
+
     def test_versions_that_measure_nothing_in_common_have_nothing_to_compare(self):
         done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
         self.assertEqual(done.returncode, 5, done.stderr)
@@ -283,11 +291,24 @@ class Failures(GateTest):
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn("names its output itself", done.stderr)
 
-    def test_a_commit_that_is_none_is_refused(self):
-        done = run("gate", "--base-commit", "no-such", "--new-commit", "HEAD", "--repository", self.folder,
-                   "--cache", self.folder / "cache", "--", "bench", "gemm")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("\"no-such\" is not a commit", done.stderr)
+    def test_a_commit_that_is_none_is_refused_before_the_other_is_built(self):
+        repository, cache = self.folder / "repository", self.folder / "cache"
+        subprocess.run(["git", "init", "-q", repository], check=True)
+        subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty",
+                        "-m", "1"], check=True)
+        for base, new in [("no-such", "HEAD"), ("HEAD", "no-such")]:
+            done = run("gate", "--base-commit", base, "--new-commit", new, "--repository", repository, "--cache", cache, "--",
+                       "bench", "gemm")
+            self.assert_refused(done, 2, "\"no-such\" is not a commit")
+            self.assertNotIn("building", done.stderr)
+            self.assertFalse(cache.exists())
+
+    def test_a_wrong_command_or_folder_is_refused_before_anything_runs(self):
+        ran = self.folder / "ran"
+        base = f"touch {ran}; " + self.command("1.00")
+        self.assert_refused(self.gate(base, "no-such-program {out}"), 2, "command of --new begins with \"no-such-program\"")
+        self.assert_refused(self.gate(base, base, "-o", "/dev/null/rounds"), 2, "can be written in /dev/null/rounds")
+        self.assertFalse(ran.exists())
 
 
 class Progress(GateTest):
