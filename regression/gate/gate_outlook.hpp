@@ -1,8 +1,6 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "regression/gate/gate_report.hpp"
 
@@ -25,10 +23,6 @@ double robust_deviation(std::span<const double> values);
 /// Where it is wrong: looks happen only at certain rounds, and each has its own α.
 std::optional<int> more_rounds(const GateMetric& metric, double margin);
 
-/// 1.4826 · MAD / median of the base's runs over all rounds: the run-to-run noise of one version.
-/// Absent below 3 rounds.
-std::optional<double> noise_of_base(const GateMetric& metric);
-
 /// Estimates the smallest change that the gate calls regressed in 8 of 10 cases at its last look.
 ///
 ///   ln(1 + δ) + (z_{1−α} + z_.8) σ / √(e n)    σ: 1.4826 · MAD of ln(new / base) over the rounds;
@@ -38,18 +32,5 @@ std::optional<double> noise_of_base(const GateMetric& metric);
 /// Where it is wrong: few rounds estimate σ badly, and differences are not normal. `dlscale noise`
 /// measures this value. Absent below 3 rounds.
 std::optional<double> smallest_seen(const GateMetric& metric, double margin, const GateLook& last);
-
-/// Summary of the metrics of one benchmark, series and unit.
-struct GateKind {
-  std::string name;  ///< "gemm", "e2e: t_iter"
-  std::string unit;
-  int metrics = 0;
-  double base = 1;  ///< geometric mean over the metrics, as `changed`
-  double changed = 1;
-  double ratio = 1;  ///< above 1: worse
-};
-
-/// One summary for each kind of metric, in the order of first appearance.
-std::vector<GateKind> gate_kinds(const GateReport& gate);
 
 }  // namespace dlscale::regression

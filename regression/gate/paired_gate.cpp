@@ -92,7 +92,7 @@ class InterimLook {
   void estimate(std::span<const double> differences, GateDecision& decision,
                 Progress& progress) const {
     decision.rounds = look_->rounds;
-    decision.estimate = estimate_gate(differences, rule_->margin, look_->alpha, rule_->method);
+    decision.estimate = estimate_gate(differences, rule_->margin, look_->alpha);
     const double weight = alpha_ / look_->alpha;
     progress.p_worse = std::min(progress.p_worse, decision.estimate.p_worse * weight);
     progress.p_better = std::min(progress.p_better, decision.estimate.p_better * weight);
@@ -129,8 +129,7 @@ void estimate_early(const std::vector<double>& differences, const GateRule& rule
                     GateDecision& decision) {
   if (decision.rounds > 0 || differences.empty()) return;
   decision.rounds = static_cast<int>(differences.size());
-  decision.estimate =
-      estimate_gate(differences, rule.margin, rule.looks.front().alpha, rule.method);
+  decision.estimate = estimate_gate(differences, rule.margin, rule.looks.front().alpha);
 }
 
 }  // namespace
@@ -160,17 +159,14 @@ int least_rounds() {
   return rounds;
 }
 
-GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method) {
-  if (method == GateRule::Method::signed_rank) return GateMethod::signed_rank;
-  if (method == GateRule::Method::sign_test) return GateMethod::sign_test;
+GateMethod method_for(std::size_t rounds, double margin) {
   return rounds < sign_test_from && margin > 0 ? GateMethod::signed_rank : GateMethod::sign_test;
 }
 
-GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,
-                           GateRule::Method method) {
+GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha) {
   EXPECT(!differences.empty());
   const double limit = std::log1p(margin);
-  const bool ranks = method_for(differences.size(), margin, method) == GateMethod::signed_rank;
+  const bool ranks = method_for(differences.size(), margin) == GateMethod::signed_rank;
   return ranks ? by_signed_rank(differences, limit, alpha)
                : by_sign_test(differences, limit, alpha);
 }

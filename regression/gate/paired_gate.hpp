@@ -35,8 +35,6 @@ struct GateRule {
   double margin = 0.01;                                                ///< δ ≥ 0
   std::vector<GateLook> looks = {{10, 0.02}, {20, 0.02}, {40, 0.01}};  ///< rounds ascending
   double q = 0.05;
-  /// by_rounds is the rule; the others serve studies of it.
-  enum class Method { by_rounds, signed_rank, sign_test } method = Method::by_rounds;
 };
 
 /// The looks that end with `most` rounds: 10, 20, 40, then doubling, then `most`. The total α of
@@ -51,7 +49,7 @@ bool can_decide(const std::vector<GateLook>& looks);
 int least_rounds();
 
 /// The method by which the rule judges so many rounds.
-GateMethod method_for(std::size_t rounds, double margin, GateRule::Method method);
+GateMethod method_for(std::size_t rounds, double margin);
 
 /// θ and its bounds at one look.
 struct GateEstimate {
@@ -65,8 +63,7 @@ struct GateEstimate {
 };
 
 /// Requires 1 to 1000 differences, all finite.
-GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,
-                           GateRule::Method method);
+GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha);
 
 /// Decision about one metric.
 struct GateDecision {

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/error.hpp"
 #include "report/format/format.hpp"
 
 namespace dlscale::report::format {
@@ -44,6 +45,7 @@ Quantity quantity_of(const std::string& heading) {
 }
 
 TrackedTable::TrackedTable(const Table& table) : table_(table) {
+  EXPECT(std::ranges::count(table.columns, Meaning::undeclared, &Column::meaning) == 0);
   if (std::ranges::count(table.columns, Meaning::value_in_unit, &Column::meaning) > 0) {
     unit_ = column_of(table, "unit");
   }

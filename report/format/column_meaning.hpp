@@ -21,7 +21,8 @@ Quantity quantity_of(const std::string& heading);
 /// Records for formats that track numbers from run to run: questions, and numbers that answer them.
 class TrackedTable {
  public:
-  /// The table must outlive this.
+  /// The table must outlive this. Requires a declared meaning for every column: a number without
+  /// one would silently be absent from the formats.
   explicit TrackedTable(const Table& table);
 
   [[nodiscard]] std::size_t rows() const { return table_.rows.size(); }

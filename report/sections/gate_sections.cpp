@@ -29,7 +29,6 @@ using regression::GatePair;
 using regression::GateReport;
 using regression::GateSide;
 using regression::GateSideName;
-using regression::noise_of_base;
 using regression::run_statistic_name;
 using regression::Verdict;
 using regression::verdict_name;
@@ -165,21 +164,6 @@ Table not_regressed_table(const GateReport& gate) {
   return metric_table(gate, "Not regressed", Verdict::not_regressed);
 }
 
-/// Means over metrics of one kind, which reveal many small changes in one direction.
-Table means_table(const GateReport& gate) {
-  Table table;
-  table.title = "Geometric means of metrics of one kind";
-  table.columns = {{"kind", Align::left}, {"metrics"}, {"base"}, {"new"}, {"change (+ = worse)"}};
-  for (const auto& kind : gate_kinds(gate)) {
-    table.rows.push_back({{kind.name},
-                          {std::to_string(kind.metrics)},
-                          {with_unit(kind.base, kind.unit)},
-                          {with_unit(kind.changed, kind.unit)},
-                          {signed_percent(kind.ratio - 1)}});
-  }
-  return table;
-}
-
 Table changes_table(const GateReport& gate) {
   Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
   table.notes = {rule_sentence(gate)};
@@ -202,41 +186,27 @@ Table version_differences(const GateReport& gate) {
   return table;
 }
 
-/// "2.1 % in the middle metric, 4.0 % at most"; empty without values.
-std::string middle_and_most(std::vector<double> values) {
+/// "2.1 % in the middle metric, 4.0 % at most"; empty if no metric says so.
+std::string smallest_changes(const GateReport& gate) {
+  std::vector<double> values;
+  for (const GateMetric& metric : gate.metrics) {
+    const auto value =
+        gate.looks.empty() ? std::nullopt : smallest_seen(metric, gate.margin, gate.looks.back());
+    if (value) values.push_back(*value);
+  }
   if (values.empty()) return "";
   std::ranges::sort(values);
   return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
                      percent(values.back()));
 }
 
-template <class Estimate>
-std::string over_metrics(const GateReport& gate, Estimate estimate) {
-  std::vector<double> values;
-  for (const GateMetric& metric : gate.metrics) {
-    if (const std::optional<double> value = estimate(metric)) values.push_back(*value);
-  }
-  return middle_and_most(std::move(values));
-}
-
 /// Steadiness of the machine, and the noise that hides changes.
 std::vector<std::string> steadiness(const GateReport& gate) {
   std::vector<std::string> lines;
-  const std::string noise = over_metrics(gate, noise_of_base);
-  if (!noise.empty()) {
-    lines.push_back(
-        fmt::format("The base from run to run (robust coefficient of variation): {}.", noise));
-  }
-  if (!gate.looks.empty()) {
-    const GateLook last = gate.looks.back();
-    const std::string smallest = over_metrics(
-        gate, [&](const GateMetric& metric) { return smallest_seen(metric, gate.margin, last); });
-    if (!smallest.empty()) {
-      lines.push_back(fmt::format(
-          "The smallest change that would be called regressed in 8 of 10 cases, after {}: about "
-          "{}.",
-          counted(last.rounds, "round"), smallest));
-    }
+  if (const std::string smallest = smallest_changes(gate); !smallest.empty()) {
+    lines.push_back(fmt::format(
+        "The smallest change that would be called regressed in 8 of 10 cases, after {}: about {}.",
+        counted(gate.looks.back().rounds, "round"), smallest));
   }
   if (gate.load) {
     lines.push_back(
@@ -249,26 +219,11 @@ std::vector<std::string> steadiness(const GateReport& gate) {
   return lines;
 }
 
-/// Half the width of the intervals: the resolution of the verdicts.
-std::string interval_sentence(const GateReport& gate) {
-  std::vector<double> spreads;
-  for (const GateMetric& metric : gate.metrics) {
-    if (metric.ratio_low && metric.ratio_high && *metric.ratio_low > 0) {
-      spreads.push_back(std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1);
-    }
-  }
-  if (spreads.empty()) return "No metric has an interval with two ends.";
-  std::ranges::sort(spreads);
-  return fmt::format("Half the interval of a metric: {} in the middle, {} at most.",
-                     percent(spreads[spreads.size() / 2]), percent(spreads.back()));
-}
-
 Section trust_section(const GateReport& gate) {
   Items items;
   items.lines.push_back(
       fmt::format("Canary (the base against itself): {}.", gate_canary_name(gate.canary)));
   for (std::string& line : steadiness(gate)) items.lines.push_back(std::move(line));
-  items.lines.push_back(interval_sentence(gate));
   items.lines.push_back(
       fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
   for (const std::string& note : gate.notes) items.lines.push_back(note);
@@ -344,8 +299,8 @@ Document gate_document(const GateReport& gate) {
   document.lead = gate_headline(gate);
   Table changes = changes_table(gate);
   changes.notes.clear();  // they are among all notes, also if nothing changed
-  for (Table table : {std::move(changes), inconclusive_table(gate, "Inconclusive"),
-                      not_regressed_table(gate), means_table(gate)}) {
+  for (Table table :
+       {std::move(changes), inconclusive_table(gate, "Inconclusive"), not_regressed_table(gate)}) {
     if (!table.rows.empty()) document.tables.push_back(std::move(table));
   }
   std::vector<std::string> notes = gate.notes;
@@ -397,9 +352,6 @@ std::vector<Section> gate_sections(const GateReport& gate) {
   }
   if (Table table = not_regressed_table(gate); !table.rows.empty()) {
     changes.blocks.emplace_back(Folded{std::move(table)});
-  }
-  if (Table table = means_table(gate); !table.rows.empty()) {
-    changes.blocks.emplace_back(std::move(table));
   }
   return {{"verdict", "Verdict", {Paragraph{gate_headline(gate)}}},
           std::move(changes),

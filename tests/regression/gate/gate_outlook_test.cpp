@@ -40,17 +40,6 @@ TEST(MoreRounds, AreThoseUntilTheIntervalEndsAtTheMargin) {
   EXPECT_EQ(more_rounds(endless, 0.01), std::nullopt);
 }
 
-TEST(NoiseOfTheBase, IsThatOfItsRunsAndNotOfTheChange) {
-  GateMetric metric = open_metric(2, 1, 3);
-  EXPECT_EQ(noise_of_base(metric), std::nullopt);
-  for (const double base : {0.99, 1.0, 1.01}) {
-    metric.pairs.push_back({1, GateSideName::base, base, 2 * base});
-  }
-  EXPECT_NEAR(noise_of_base(metric).value(), 0.014826, 1e-9);
-  EXPECT_NEAR(smallest_seen(metric, 0.01, {40, 0.01}).value(), 0.01, 1e-9)
-      << "what both share hides nothing";
-}
-
 /// The share of gates of so many rounds that call such a change regressed.
 double power(double sigma, double effect, const GateRule& rule) {
   std::mt19937 generator(7);
@@ -63,6 +52,14 @@ double power(double sigma, double effect, const GateRule& rule) {
     found += judge_gate(d, rule).front().verdict == Verdict::regressed ? 1 : 0;
   }
   return static_cast<double>(found) / gates;
+}
+
+TEST(SmallestSeen, IsTheMarginWhereBothVersionsVaryAlike) {
+  GateMetric metric = open_metric(2, 1, 3);
+  for (const double base : {0.99, 1.0, 1.01}) {
+    metric.pairs.push_back({1, GateSideName::base, base, 2 * base});
+  }
+  EXPECT_NEAR(smallest_seen(metric, 0.01, {40, 0.01}).value(), 0.01, 1e-9);
 }
 
 TEST(SmallestSeen, IsFoundInAboutEightOfTenCases) {
@@ -79,21 +76,6 @@ TEST(SmallestSeen, IsFoundInAboutEightOfTenCases) {
     const double seen = smallest_seen(metric, rule.margin, look).value();
     EXPECT_NEAR(power(sigma, seen, rule), 0.8, 0.1) << look.rounds;
   }
-}
-
-TEST(GateKinds, AreGeometricMeansOfMetricsOfABenchmarkAndSeries) {
-  GateReport gate;
-  gate.metrics = {open_metric(1.02, 1, 2), open_metric(1.08, 1, 2), open_metric(1.5, 1, 2),
-                  open_metric(1.1, 1, 2)};
-  gate.metrics[1].base = 4;
-  gate.metrics[2].key = "copy size=1";
-  gate.metrics[3].series = "t_iter";
-  const std::vector<GateKind> kinds = gate_kinds(gate);
-  ASSERT_EQ(kinds.size(), 1U) << "one metric alone has no mean";
-  EXPECT_EQ(kinds[0].name, "gemm");
-  EXPECT_EQ(kinds[0].metrics, 2);
-  EXPECT_NEAR(kinds[0].base, 2, 1e-12);
-  EXPECT_NEAR(kinds[0].ratio, std::sqrt(1.02 * 1.08), 1e-12);
 }
 
 }  // namespace

@@ -27,10 +27,6 @@ double factor(Noise noise, Draws& draws) {
     }
     case Noise::two_levels:
       return draws.uniform() < 0.2 ? narrow * 1.05 : narrow;
-    case Noise::lottery: {
-      const std::size_t kind = draws.below(3);
-      return narrow * (kind == 0 ? 1.0 : kind == 1 ? 1.12 : 1.26);
-    }
     case Noise::gaussian_1:
     case Noise::ar_5:
     case Noise::ar_8:
@@ -45,26 +41,6 @@ double autocorrelation(Noise noise) {
 }
 
 }  // namespace
-
-std::string_view noise_name(Noise noise) {
-  switch (noise) {
-    case Noise::gaussian_1:
-      return "Gaussian 1 %";
-    case Noise::gaussian_266:
-      return "Gaussian 2.66 %";
-    case Noise::outliers:
-      return "1 % + 5 % outliers";
-    case Noise::two_levels:
-      return "1 % + 20 % of points +5 %";
-    case Noise::ar_5:
-      return "AR(0.5) 1 %";
-    case Noise::ar_8:
-      return "AR(0.8) 1 %";
-    case Noise::lottery:
-      return "CPU lottery 0/+12/+26 %";
-  }
-  return "";
-}
 
 double Draws::uniform() {
   return static_cast<double>(generator_() >> 11) * 0x1p-53;

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <random>
-#include <string_view>
 #include <vector>
 
 namespace dlscale::regression {
@@ -14,9 +13,7 @@ enum class Noise {
   two_levels,    ///< 1 %, and 20 % of the points slower by 5 %
   ar_5,          ///< 1 %, neighbours alike: autocorrelation .5
   ar_8,          ///< the same, .8
-  lottery,       ///< 1 %, on one of three kinds of processors: 0, +12 or +26 %
 };
-std::string_view noise_name(Noise noise);
 inline constexpr Noise steady_noises[] = {Noise::gaussian_1, Noise::gaussian_266, Noise::outliers,
                                           Noise::two_levels, Noise::ar_5,         Noise::ar_8};
 

@@ -35,8 +35,7 @@ TEST(PairedGate, UsesSignedRankBelowTwentyRoundsAndTheSignTestFromThereOrWithout
   Draws draws(2);
   const std::vector<double> d = rounds_of(20, 0, 0.01, draws);
   const auto method = [&d](std::size_t rounds, double margin) {
-    return estimate_gate(std::span(d).first(rounds), margin, 0.05, GateRule::Method::by_rounds)
-        .method;
+    return estimate_gate(std::span(d).first(rounds), margin, 0.05).method;
   };
   EXPECT_EQ(method(19, 0.01), GateMethod::signed_rank);
   EXPECT_EQ(method(20, 0.01), GateMethod::sign_test);
@@ -141,19 +140,16 @@ TEST(PairedGate, DividesItsErrorAmongItsLooks) {
 }
 
 // Whatever the rule says can be decided is decided if all rounds agree by far, and nothing else is.
-TEST(PairedGate, CanDecideWithFiveRoundsAtLeastByEitherMethod) {
+TEST(PairedGate, CanDecideWithFiveRoundsAtLeast) {
   EXPECT_EQ(least_rounds(), 5);
   for (int rounds = 2; rounds <= 90; ++rounds) {
     std::vector<double> differences;
     for (int i = 0; i < rounds; ++i) differences.push_back(1 + 0.001 * i);
     const std::vector<std::vector<double>> one{differences};
-    for (const auto method : {GateRule::Method::signed_rank, GateRule::Method::sign_test}) {
-      const GateRule rule{
-          .margin = 0.01, .looks = looks_up_to(rounds), .q = 0.05, .method = method};
-      EXPECT_EQ(judge_gate(one, rule).front().verdict == Verdict::regressed, can_decide(rule.looks))
-          << rounds;
-      EXPECT_EQ(can_decide(rule.looks), rounds >= 5) << rounds;
-    }
+    const GateRule rule{.margin = 0.01, .looks = looks_up_to(rounds), .q = 0.05};
+    EXPECT_EQ(judge_gate(one, rule).front().verdict == Verdict::regressed, can_decide(rule.looks))
+        << rounds;
+    EXPECT_EQ(can_decide(rule.looks), rounds >= 5) << rounds;
   }
 }
 

@@ -6,13 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
-
-#include "core/base/error.hpp"
-#include "core/base/statistics.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -44,28 +41,16 @@ void add(std::string_view line, RecordedNoise& noise) {
   const std::string kernel(next_field(line));
   const std::string arm(next_field(line));
   next_field(line);
-  std::vector<double> times;
-  while (!line.empty()) times.push_back(std::strtod(next_field(line).data(), nullptr));
-  noise.repetitions[kernel + ":" + arm].push_back(std::move(times));
+  double least = std::numeric_limits<double>::max();
+  while (!line.empty()) least = std::min(least, std::strtod(next_field(line).data(), nullptr));
+  noise[kernel + ":" + arm].push_back(least);
 }
 
 }  // namespace
 
-std::vector<double> RecordedNoise::minima(const std::string& arm) const {
-  std::vector<double> all;
-  for (const auto& run : repetitions.at(arm)) all.push_back(*std::ranges::min_element(run));
-  return all;
-}
-
-std::vector<double> RecordedNoise::medians(const std::string& arm) const {
-  std::vector<double> all;
-  for (const auto& run : repetitions.at(arm)) all.push_back(median(run));
-  return all;
-}
-
-std::optional<RecordedNoise> read_recorded_noise() {
+RecordedNoise read_recorded_noise() {
   const std::string path = folder + "aa_noisy_shared_cpu/aa_raw.csv.gz";
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!std::filesystem::exists(path)) return {};
   const std::string text = unpacked(path);
   std::string_view rest = text;
   RecordedNoise noise;
@@ -77,9 +62,9 @@ std::optional<RecordedNoise> read_recorded_noise() {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   // The last round was cut short.
-  std::size_t rounds = noise.repetitions.begin()->second.size();
-  for (const auto& [arm, runs] : noise.repetitions) rounds = std::min(rounds, runs.size());
-  for (auto& [arm, runs] : noise.repetitions) runs.resize(rounds);
+  std::size_t rounds = noise.begin()->second.size();
+  for (const auto& [arm, runs] : noise) rounds = std::min(rounds, runs.size());
+  for (auto& [arm, runs] : noise) runs.resize(rounds);
   return noise;
 }
 
@@ -95,7 +80,7 @@ std::vector<LabelledHistory> read_talos() {
     next_field(rest);
     LabelledHistory& history = by_name[name];
     history.name = name;
-    history.times.push_back(std::strtod(next_field(rest).data(), nullptr));
+    next_field(rest);
     history.values.push_back(std::strtod(next_field(rest).data(), nullptr));
   }
   std::ifstream labels(folder + "perfherder_talos_2013/labels.json");

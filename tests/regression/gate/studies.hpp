@@ -15,43 +15,25 @@ namespace dlscale::regression {
 struct GateRates {
   double regressed = 0;
   double not_regressed = 0;
-  double improved = 0;
-  double inconclusive = 0;
   double mean_rounds = 0;
 };
 
 /// Draws windows of successive rounds of the recording at random and judges arm `changed`
-/// ("gemm:B5") against the arm A of its kernel by the rule. `pairing`: `of_rounds` as the gate does
-/// it; `broken` pairs each run with one of another round; `within_process` takes repetitions of a
-/// single process of each version for rounds.
-enum class Pairing { of_rounds, broken, within_process };
+/// ("gemm:B5") against the arm A of its kernel by the rule.
 GateRates gate_rates(const RecordedNoise& noise, const std::string& changed, const GateRule& rule,
-                     std::size_t draws, RunStatistic statistic = RunStatistic::minimum,
-                     Pairing pairing = Pairing::of_rounds);
+                     std::size_t draws);
 
 /// One look after so many rounds, at 5 %.
-GateRule one_look(int rounds, double margin, GateRule::Method method);
+GateRule one_look(int rounds, double margin);
 
 /// Of histories with a step (0: none) at a point drawn from the middle.
 struct ChangeRates {
   double any = 0;      ///< share of series with a change point
   double found = 0;    ///< share with one within 5 points of the step
-  double extra = 0;    ///< other change points a series
   double excused = 0;  ///< share of series whose step was found and taken for a jump between modes
 };
 ChangeRates change_rates(Noise noise, double step, const ChangePointRule& rule, std::size_t series,
                          std::uint64_t seed = 20261120);
-
-/// Of histories of 140 commits, each slower than the one before by the fraction `drift`, in 0.3 %
-/// of noise: shares of series for which an alarm was raised when any of the commits was the newest,
-/// and when the last was.
-struct DriftRates {
-  double newest = 0;   ///< by the rule of the newest commit, of which there are three runs
-  double changes = 0;  ///< by change points
-  double at_end = 0;   ///< by those of the whole series
-};
-DriftRates drift_rates(double drift, const ChangePointRule& rule, std::size_t series,
-                       std::uint64_t seed = 20261120);
 
 /// Windows of ±50 points around each label of Talos; hit within ±3.
 struct LabelScore {
