@@ -1,6 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,23 +14,17 @@
 namespace dlscale::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using regression::Injected;
 using regression::KernelNoise;
 using regression::NoiseStudy;
 using regression::PowerPoint;
 using regression::RuleRates;
-using report::Align;
-using report::Cell;
+using report::Fields;
+using report::Json;
+using report::Meaning;
 using report::Table;
-
-std::string share(double value) {
-  return fmt::format("{:.3f}", value);
-}
-
-std::string smallest_text(const std::optional<double>& smallest) {
-  return smallest ? ">= " + percent(*smallest) : "none up to 50 %";
-}
+using report::via;
+namespace as = report::as;
 
 std::string lead(const NoiseStudy& study) {
   if (study.unsteady) {
@@ -46,25 +41,99 @@ std::string lead(const NoiseStudy& study) {
                      percent(*study.sees), study.by_rule, percent(study.margin));
 }
 
-Table noise_table(const NoiseStudy& study) {
-  Table table;
-  table.title = "Noise";
-  table.columns = {{"kernel", Align::left}, {"rounds"}, {"between runs"},   {"within a run"},
-                   {"neighbours alike"},    {"pairs"},  {"injected (real)"}};
-  for (const KernelNoise& kernel : study.kernels) {
-    std::string injected;
-    for (const Injected& one : kernel.injected) {
-      injected += fmt::format("{}{} % ({})", injected.empty() ? "" : ", ", one.percent,
-                              signed_percent(one.ratio - 1));
-    }
-    table.rows.push_back({{kernel.kernel},
-                          {std::to_string(kernel.rounds)},
-                          {percent(kernel.between_runs)},
-                          {percent(kernel.within_run)},
-                          {fmt::format("{:.2f}", kernel.autocorrelation)},
-                          {percent(kernel.paired)},
-                          {injected}});
+/// A rule on a kernel.
+struct RuleRow {
+  const KernelNoise* kernel;
+  const RuleRates* rule;
+  [[nodiscard]] bool has_windows() const { return rule->windows > 0; }
+};
+
+std::vector<RuleRow> rows_of(const KernelNoise& kernel) {
+  std::vector<RuleRow> rows;
+  for (const RuleRates& rule : kernel.rules) rows.push_back({&kernel, &rule});
+  return rows;
+}
+
+constexpr report::Look share{[](const Json& value) {
+  return value.is_null() ? "-" : fmt::format("{:.3f}", value.get<double>());
+}};
+
+/// Values of the injected sizes.
+template <class Item>
+Json by_percent(const std::vector<Item>& items, const char* name, double Item::*value) {
+  Json list = Json::array();
+  for (const Item& item : items) list.push_back({{"percent", item.percent}, {name, item.*value}});
+  return list;
+}
+
+/// The fields of a rule in the order of JSON; `injected` are the sizes with a column.
+Fields<RuleRow> rule_fields(const std::vector<Injected>& injected = {}) {
+  using F = report::Field<RuleRow>;
+  using enum Meaning;
+  const auto its = [](auto member) { return via(&RuleRow::rule, member); };
+  const auto known = [](auto get) {
+    return [get](const RuleRow& row) {
+      return row.has_windows() ? std::optional<double>(get(*row.rule)) : std::nullopt;
+    };
+  };
+  const auto power = [](const RuleRow& row) {
+    return by_percent(row.rule->power, "regressed", &PowerPoint::regressed);
+  };
+  const auto smallest = [](const RuleRow& row) -> std::string {
+    if (!row.has_windows()) return "-";
+    return row.rule->smallest ? ">= " + percent(*row.rule->smallest) : "none up to 50 %";
+  };
+  Fields<RuleRow> fields{
+      F::table("kernel", via(&RuleRow::kernel, &KernelNoise::kernel), as::words),
+      {"rule", key, its(&RuleRates::name), "rule", as::words},
+      F::json("rounds", its(&RuleRates::rounds)),
+      {"windows", value, its(&RuleRates::windows), "windows", as::exact},
+      {"false_alarms", value, known(via(&RuleRates::false_alarms)), "false alarms", share},
+      {"not_regressed", value, known(via(&RuleRates::cleared)), "not regressed", share},
+      F::json("power", power)};
+  for (std::size_t i = 0; i < injected.size(); ++i) {
+    const auto regressed = [i](const RuleRates& rule) { return rule.power[i].regressed; };
+    fields.push_back(F::table(fmt::format("+{} %", injected[i].percent), known(regressed), share));
   }
+  fields.push_back(
+      {"smallest_effect", value, its(&RuleRates::smallest), "smallest seen", smallest});
+  return fields;
+}
+
+/// The fields of a kernel in the order of JSON.
+Fields<KernelNoise> kernel_fields() {
+  using F = report::Field<KernelNoise>;
+  using enum Meaning;
+  const auto alike = [](const KernelNoise& kernel) {
+    return fmt::format("{:.2f}", kernel.autocorrelation);
+  };
+  const auto injected = [](const KernelNoise& kernel) {
+    return by_percent(kernel.injected, "ratio", &Injected::ratio);
+  };
+  const auto injected_text = [](const KernelNoise& kernel) {
+    std::vector<std::string> texts;
+    for (const Injected& one : kernel.injected) {
+      texts.push_back(fmt::format("{} % ({})", one.percent, signed_percent(one.ratio - 1)));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+  };
+  const auto rules = [](const KernelNoise& kernel) {
+    return list_of(rule_fields(), rows_of(kernel));
+  };
+  return {{"kernel", key, &KernelNoise::kernel, "kernel", as::words},
+          F::json("key", &KernelNoise::key),
+          {"rounds", value, &KernelNoise::rounds, "rounds", as::exact},
+          {"between_runs", value, &KernelNoise::between_runs, "between runs", as::percent},
+          {"within_run", value, &KernelNoise::within_run, "within a run", as::percent},
+          {"autocorrelation", value, &KernelNoise::autocorrelation, "neighbours alike", alike},
+          {"paired", value, &KernelNoise::paired, "pairs", as::percent},
+          {"injected", remark, injected, "injected (real)", injected_text},
+          F::json("rules", rules)};
+}
+
+Table noise_table(const NoiseStudy& study) {
+  Table table = table_of(kernel_fields(), study.kernels);
+  table.title = "Noise";
   table.notes = {
       "robust coefficients of variation (1.4826 MAD / median): of the minima of runs, of the "
       "samples within one, and of the ratio of two runs of one round",
@@ -73,30 +142,12 @@ Table noise_table(const NoiseStudy& study) {
 }
 
 Table rules_table(const NoiseStudy& study) {
-  Table table;
-  table.title = "How often the gate alarms";
-  table.columns = {{"kernel", Align::left},
-                   {"rule", Align::left},
-                   {"windows"},
-                   {"false alarms"},
-                   {"not regressed"}};
-  for (const Injected& one : study.kernels.front().injected) {
-    table.columns.push_back({fmt::format("+{} %", one.percent)});
-  }
-  table.columns.push_back({"smallest seen"});
+  std::vector<RuleRow> rows;
   for (const KernelNoise& kernel : study.kernels) {
-    for (const RuleRates& rule : kernel.rules) {
-      std::vector<Cell> row{{kernel.kernel}, {rule.name}, {std::to_string(rule.windows)}};
-      const bool any = rule.windows > 0;
-      row.push_back({any ? share(rule.false_alarms) : "-"});
-      row.push_back({any ? share(rule.cleared) : "-"});
-      for (std::size_t i = 0; i < kernel.injected.size(); ++i) {
-        row.push_back({any ? share(rule.power[i].regressed) : "-"});
-      }
-      row.push_back({any ? smallest_text(rule.smallest) : "-"});
-      table.rows.push_back(std::move(row));
-    }
+    for (const RuleRow& row : rows_of(kernel)) rows.push_back(row);
   }
+  Table table = table_of(rule_fields(study.kernels.front().injected), rows);
+  table.title = "How often the gate alarms";
   table.notes = {
       fmt::format("shares of all windows of successive rounds, margin {}; windows overlap, so they "
                   "are not independent trials",
@@ -106,77 +157,50 @@ Table rules_table(const NoiseStudy& study) {
   return table;
 }
 
-Json fields(const RuleRates& rule) {
-  Json power = Json::array();
-  for (const PowerPoint& point : rule.power) {
-    power.push_back({{"percent", point.percent}, {"regressed", point.regressed}});
-  }
-  const bool any = rule.windows > 0;
-  return {{"rule", rule.name},
-          {"rounds", rule.rounds},
-          {"windows", rule.windows},
-          {"false_alarms", any ? Json(rule.false_alarms) : Json(nullptr)},
-          {"not_regressed", any ? Json(rule.cleared) : Json(nullptr)},
-          {"power", power},
-          {"smallest_effect", rule.smallest ? Json(*rule.smallest) : Json(nullptr)}};
+Json noise_object(const NoiseStudy& study) {
+  return {{"margin", study.margin},
+          {"sees", report::value_of(study.sees)},
+          {"by_rule", study.by_rule},
+          {"machine", study.machine},
+          {"date", study.date},
+          {"duration_s", study.seconds},
+          {"set_aside", study.set_aside},
+          {"unsteady", study.unsteady},
+          {"kernels", list_of(kernel_fields(), study.kernels)}};
 }
 
-Json fields(const KernelNoise& kernel) {
-  Json injected = Json::array();
-  for (const Injected& one : kernel.injected) {
-    injected.push_back({{"percent", one.percent}, {"ratio", one.ratio}});
-  }
-  Json rules = Json::array();
-  for (const RuleRates& rule : kernel.rules) rules.push_back(fields(rule));
-  return {{"kernel", kernel.kernel},
-          {"key", kernel.key},
-          {"rounds", kernel.rounds},
-          {"between_runs", kernel.between_runs},
-          {"within_run", kernel.within_run},
-          {"autocorrelation", kernel.autocorrelation},
-          {"paired", kernel.paired},
-          {"injected", injected},
-          {"rules", rules}};
-}
-
-std::string json_of(const NoiseStudy& study) {
-  Json json{{"schema", "dlscale.noise"}, {"version", 1}};
-  json["margin"] = study.margin;
-  json["sees"] = study.sees ? Json(*study.sees) : Json(nullptr);
-  json["by_rule"] = study.by_rule;
-  json["machine"] = study.machine;
-  json["date"] = study.date;
-  json["duration_s"] = study.seconds;
-  json["set_aside"] = study.set_aside;
-  json["unsteady"] = study.unsteady;
-  json["kernels"] = Json::array();
-  for (const KernelNoise& kernel : study.kernels) json["kernels"].push_back(fields(kernel));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+/// How often a rule calls an injected effect regressed; 0 %: how often it raises false alarms.
+struct EffectRow {
+  RuleRow of;
+  Injected injected;
+  double regressed;
+};
 
 Table records(const NoiseStudy& study) {
-  Table table;
-  report::add_columns(table.columns, report::Meaning::key, {"kernel", "rule"});
-  report::add_columns(table.columns, report::Meaning::value, {"windows"});
-  report::add_columns(table.columns, report::Meaning::key, {"percent"});
-  report::add_columns(table.columns, report::Meaning::value, {"injected_ratio", "regressed"});
+  using F = report::Field<EffectRow>;
+  using enum Meaning;
+  std::vector<EffectRow> rows;
   for (const KernelNoise& kernel : study.kernels) {
-    for (const RuleRates& rule : kernel.rules) {
-      if (rule.windows == 0) continue;
-      const std::string windows = std::to_string(rule.windows);
-      table.rows.push_back(
-          {{kernel.kernel}, {rule.name}, {windows}, {"0"}, {"1"}, {exact(rule.false_alarms)}});
-      for (std::size_t i = 0; i < rule.power.size(); ++i) {
-        table.rows.push_back({{kernel.kernel},
-                              {rule.name},
-                              {windows},
-                              {std::to_string(rule.power[i].percent)},
-                              {exact(kernel.injected[i].ratio)},
-                              {exact(rule.power[i].regressed)}});
+    for (const RuleRow& row : rows_of(kernel)) {
+      if (!row.has_windows()) continue;
+      rows.push_back({row, {}, row.rule->false_alarms});
+      for (std::size_t i = 0; i < row.rule->power.size(); ++i) {
+        rows.push_back({row,
+                        {row.rule->power[i].percent, kernel.injected[i].ratio},
+                        row.rule->power[i].regressed});
       }
     }
   }
-  return table;
+  const auto its = [](auto... path) { return via(&EffectRow::of, path...); };
+  return report::records_of(
+      Fields<EffectRow>{
+          F::record("kernel", key, its(&RuleRow::kernel, &KernelNoise::kernel)),
+          F::record("rule", key, its(&RuleRow::rule, &RuleRates::name)),
+          F::record("windows", value, its(&RuleRow::rule, &RuleRates::windows)),
+          F::record("percent", key, via(&EffectRow::injected, &Injected::percent)),
+          F::record("injected_ratio", value, via(&EffectRow::injected, &Injected::ratio)),
+          F::record("regressed", value, &EffectRow::regressed)},
+      rows);
 }
 
 }  // namespace
@@ -190,7 +214,7 @@ report::Document noise_document(const NoiseStudy& study) {
   notes.insert(notes.end(), study.notes.begin(), study.notes.end());
   document.tables.push_back({"Notes", {}, {}, std::move(notes)});
   document.records = records(study);
-  document.json = json_of(study);
+  document.json = report::json_answer("dlscale.noise", [study] { return noise_object(study); });
   return document;
 }
 

@@ -136,21 +136,25 @@ std::vector<std::string> environment_differences(const std::vector<ResultSource>
   return lines;
 }
 
+std::optional<double> ratio_to_first(const SideBySide::Row& row, std::size_t column) {
+  if (!row.times.front() || !row.times[column]) return std::nullopt;
+  return *row.times[column] / *row.times.front();
+}
+
 Table times_table(const SideBySide& all) {
   Table table;
   table.title = "Side by side: time of a mini-batch or of one run, and its ratio to the first";
   table.columns = {{"measurement", Align::left}};
   for (std::size_t i = 0; i < all.columns.size(); ++i) {
-    table.columns.push_back({all.columns[i].name});
+    table.columns.push_back({all.columns[i]});
     if (i > 0) table.columns.push_back({"÷ first"});
   }
   for (const SideBySide::Row& row : all.rows) {
     std::vector<Cell> cells{{row.question}};
-    const double first = row.times.front().si();
     for (std::size_t i = 0; i < row.times.size(); ++i) {
-      const double time = row.times[i].si();
-      cells.push_back({time > 0 ? to_text(row.times[i]) : ""});
-      if (i > 0) cells.push_back({time > 0 && first > 0 ? significant(time / first, 3) : ""});
+      const std::optional<double> ratio = ratio_to_first(row, i);
+      cells.push_back({row.times[i] ? to_text(*row.times[i]) : ""});
+      if (i > 0) cells.push_back({ratio ? significant(*ratio, 3) : ""});
     }
     table.rows.push_back(std::move(cells));
   }
@@ -163,37 +167,36 @@ Table times_table(const SideBySide& all) {
   return table;
 }
 
+/// A time of the table.
+struct TimeRow {
+  std::string question;
+  std::string column;
+  std::optional<Seconds> time;
+  std::optional<double> ratio;
+};
+
 Table side_by_side_records(const SideBySide& all) {
-  Table table;
-  add_columns(table.columns, Meaning::key, {"measurement", "column"});
-  add_columns(table.columns, Meaning::value, {"time_s", "ratio_to_first"});
+  using enum Meaning;
+  std::vector<TimeRow> rows;
   for (const SideBySide::Row& row : all.rows) {
-    const double first = row.times.front().si();
     for (std::size_t i = 0; i < row.times.size(); ++i) {
-      const double time = row.times[i].si();
-      if (!(time > 0)) continue;
-      table.rows.push_back({{row.question},
-                            {all.columns[i].name},
-                            {exact(time)},
-                            {first > 0 ? exact(time / first) : ""}});
+      if (!row.times[i]) continue;
+      rows.push_back({row.question, all.columns[i], row.times[i], ratio_to_first(row, i)});
     }
   }
-  return table;
+  return records_of(Fields<TimeRow>{{"measurement", key, &TimeRow::question},
+                                    {"column", key, &TimeRow::column},
+                                    {"time_s", value, &TimeRow::time},
+                                    {"ratio_to_first", value, &TimeRow::ratio}},
+                    rows);
 }
 
 Json side_by_side_object(const SideBySide& all) {
-  Json columns = Json::array();
-  for (const SideBySide::Column& column : all.columns) columns.push_back(column.name);
-  Json rows = Json::array();
-  for (const SideBySide::Row& row : all.rows) {
-    Json times = Json::array();
-    for (const Seconds time : row.times) {
-      times.push_back(time.si() > 0 ? value_of(time) : Json(nullptr));
-    }
-    rows.push_back({{"measurement", row.question}, {"times_s", std::move(times)}});
-  }
-  return {{"columns", std::move(columns)},
-          {"rows", std::move(rows)},
+  using Row = SideBySide::Row;
+  const Fields<Row> fields{{"measurement", Meaning::key, &Row::question},
+                           Field<Row>::json("times_s", &Row::times)};
+  return {{"columns", all.columns},
+          {"rows", list_of(fields, all.rows)},
           {"alone", all.alone},
           {"environments_differ", all.differences}};
 }
@@ -211,7 +214,7 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
   SideBySide all;
   for (auto& [column, index] : place) {
     index = all.columns.size();
-    all.columns.push_back({column.second, column.first});
+    all.columns.push_back(column.second);
   }
   std::map<std::string, std::vector<std::vector<double>>> rows;
   for (const Entry& entry : entries) {
@@ -222,11 +225,9 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
   for (const auto& [question, times] : rows) {
     SideBySide::Row row{question, {}};
     for (const auto& each : times) {
-      row.times.push_back(each.empty() ? Seconds{} : Seconds(median(each)));
+      row.times.push_back(each.empty() ? std::nullopt : std::optional(Seconds(median(each))));
     }
-    const auto answered =
-        std::ranges::count_if(times, [](const auto& each) { return !each.empty(); });
-    if (answered > 1) {
+    if (row.times.size() - std::ranges::count(row.times, std::nullopt) > 1) {
       all.rows.push_back(std::move(row));
     } else {
       ++all.alone;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,15 +28,12 @@ struct ResultSource {
 /// of dlscale published this table of frameworks (network × batch × framework, seconds a mini-batch
 /// and speed-ups).
 struct SideBySide {
-  struct Column {
-    std::string name;  ///< "A · onednn · wait_free": the source, and other distinguishing settings
-    std::size_t source = 0;
-  };
   struct Row {
-    std::string question;        ///< "e2e network=alexnet batch=8 dtype=f32 ranks=2"
-    std::vector<Seconds> times;  ///< one per column; 0 if not measured
+    std::string question;                       ///< "e2e network=alexnet batch=8 dtype=f32 ranks=2"
+    std::vector<std::optional<Seconds>> times;  ///< one per column, where it was measured
   };
-  std::vector<Column> columns;
+  /// "A · onednn · wait_free": the source, and other distinguishing settings
+  std::vector<std::string> columns;
   std::vector<Row> rows;                 ///< rows with a time in at least two columns
   std::size_t alone = 0;                 ///< number of questions that only one column answers
   std::vector<std::string> differences;  ///< "cpu: A: …; B: …"
