@@ -15,7 +15,6 @@
 #include "core/results/measurement.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/name_pattern.hpp"
-#include "regression/import/result_run.hpp"
 #include "report/comparison/attribution.hpp"
 
 namespace dlscale::app {
@@ -116,7 +115,7 @@ class Explainer {
  private:
   [[nodiscard]] std::vector<ResultFile> read(const std::string& run) {
     const history::RunRecord& record = records_.at(run);
-    return {history::result_of(store_.content(record), record.file)};
+    return {read_results(store_.file_of(record))};
   }
 
   history::Store& store_;

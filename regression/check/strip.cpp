@@ -241,20 +241,6 @@ class StripMaker {
 
 }  // namespace
 
-std::string_view mark_kind_name(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::alert:
-      return "alert";
-    case MarkKind::annotation:
-      return "annotation";
-    case MarkKind::environment:
-      return "environment";
-    case MarkKind::machine:
-      return "machine";
-  }
-  return "";
-}
-
 std::vector<std::string> by_interest(const CheckReport& report) {
   std::map<std::string, Interest> interests;
   for (const SeriesCheck& check : report.series) {

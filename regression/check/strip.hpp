@@ -19,7 +19,6 @@ enum class MarkKind {
   environment,  ///< another driver, library, compiler, … from here on: levels end here
   machine,      ///< another host or kernel of the same class from here on
 };
-std::string_view mark_kind_name(MarkKind kind);
 
 struct StripMark {
   std::size_t at = 0;  ///< index of the first commit that it applies to

@@ -169,27 +169,6 @@ GateSide side_of(const Json& json) {
           .environment = json.at("environment").get<std::map<std::string, std::string>>()};
 }
 
-std::vector<GateMissing> missing_of(const Json& json) {
-  std::vector<GateMissing> missing;
-  for (const Json& each : json) {
-    missing.push_back({.key = each.at("key").get<std::string>(),
-                       .series = each.at("series").get<std::string>(),
-                       .unit = each.at("unit").get<std::string>()});
-  }
-  return missing;
-}
-
-/// Files written before these fields existed have only their notes.
-void add_later_fields(const Json& json, GateReport& report) {
-  if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
-  if (!json.contains("invalid")) return;
-  report.invalid = json.at("invalid").get<bool>();
-  report.unsteady = json.at("unsteady").get<bool>();
-  report.set_aside = count_in(json, "set_aside");
-  const Json& load = json.at("load");
-  if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
-}
-
 GateReport report_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
@@ -213,7 +192,16 @@ GateReport report_of(const Json& json) {
                         std::array{GateCanary::not_run, GateCanary::quiet, GateCanary::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
-  add_later_fields(json, report);
+  for (const Json& each : json.at("missing")) {
+    report.missing.push_back({.key = each.at("key").get<std::string>(),
+                              .series = each.at("series").get<std::string>(),
+                              .unit = each.at("unit").get<std::string>()});
+  }
+  report.invalid = json.at("invalid").get<bool>();
+  report.unsteady = json.at("unsteady").get<bool>();
+  report.set_aside = count_in(json, "set_aside");
+  const Json& load = json.at("load");
+  if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
   report.notes = json.at("notes").get<std::vector<std::string>>();
   report.verdict = verdict_of(json);
   report.duration = finite(json, "duration_s");

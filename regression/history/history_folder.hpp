@@ -30,6 +30,7 @@ class HistoryFolder {
 
   /// For messages: "the history in perf/history".
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::filesystem::path path(const std::string& file) const { return folder_ / file; }
   /// All files below a folder ("series"), sorted.
   [[nodiscard]] std::vector<std::string> files(std::string_view below) const;
   /// The unmodified content; empty if the file does not exist.

@@ -52,7 +52,7 @@ std::string record_line(const RunRecord& record) {
 std::size_t number_of_points(const json& value) {
   if (value.is_number_unsigned()) return value.get<std::size_t>();
   throw ConfigError(
-      fmt::format("\"points\" is {}, no number of them", escape_for_terminal(value.dump())));
+      fmt::format("\"points\" is {}, which is not a count", escape_for_terminal(value.dump())));
 }
 
 RunRecord parse_record(std::string_view line) {
@@ -100,7 +100,8 @@ SeriesKey parse_head(std::string_view line) {
   try {
     const json head = json::parse(line);
     if (head.value("schema", "") != series_schema) {
-      throw ConfigError("the first line is not that of a series");
+      throw ConfigError(fmt::format("the schema of the first line is {}, not \"{}\"",
+                                    escape_for_terminal(head.value("schema", "")), series_schema));
     }
     if (head.at("version") != version) {
       throw ConfigError(
@@ -148,7 +149,9 @@ bool is_head(std::size_t number, std::string_view line) {
 }
 
 void expect_key(std::string_view line, const SeriesKey& key) {
-  if (parse_head(line).text() != key.text()) throw ConfigError("it is of another series");
+  const std::string id = parse_head(line).id();
+  if (id == key.id()) return;
+  throw ConfigError(fmt::format("it begins the series {}, and the file is of {}", id, key.id()));
 }
 
 Growing look_at(const HistoryFolder& folder, const std::string& file, const SeriesKey& key) {
@@ -260,9 +263,9 @@ bool Store::is_there() {
   if (!format) {
     for (const std::string& file : folder_.files("")) {
       throw ConfigError(
-          fmt::format("{} holds something else ({}), so no history is made there. "
-                      "Name another store.",
-                      folder_.name(), escape_for_terminal(file)));
+          fmt::format("{} has no {}, but other files ({}), so no history is made there. Name "
+                      "another store.",
+                      folder_.name(), format_file, escape_for_terminal(file)));
     }
     return false;
   }
@@ -270,9 +273,11 @@ bool Store::is_there() {
   if (!value.is_object() || value.value("schema", "") != history_schema ||
       value.value("version", 0) != version) {
     throw ConfigError(
-        fmt::format("{} is not of a version that is known here. Use the dlscale that "
+        fmt::format("{} of {} is {}, and this program reads version {} of {}. Use the dlscale that "
                     "wrote it, or a later one.",
-                    folder_.name()));
+                    format_file, folder_.name(),
+                    value.is_discarded() ? "damaged" : escape_for_terminal(value.dump()), version,
+                    history_schema));
   }
   return true;
 }
@@ -378,13 +383,11 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
   return reading;
 }
 
-std::string Store::content(const RunRecord& run) {
+std::filesystem::path Store::file_of(const RunRecord& run) {
   const std::string file = kept_file(run.sha256);
-  std::string content = folder_.read_all(file).value_or("");
-  if (sha256(content) == run.sha256) return content;
+  if (sha256(folder_.read_all(file).value_or("")) == run.sha256) return folder_.path(file);
   throw ConfigError(
-      fmt::format("{} of {} is not there as it was added. Restore it, or add {} "
-                  "again.",
+      fmt::format("{} of {} is missing or is not as it was added. Restore it, or add {} again.",
                   file, folder_.name(), run.file));
 }
 

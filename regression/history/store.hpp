@@ -85,8 +85,8 @@ class Store {
   /// file.
   Reading each_series(const std::function<bool(const SeriesKey&)>& wanted,
                       const std::function<void(Series&&)>& visit);
-  /// The file that was added. Throws ConfigError if it is missing or damaged.
-  [[nodiscard]] std::string content(const RunRecord& run);
+  /// Place of the file that was added. Throws ConfigError if it is missing or damaged.
+  [[nodiscard]] std::filesystem::path file_of(const RunRecord& run);
   void annotate(const Annotation& annotation);
 
   [[nodiscard]] std::string name() const { return folder_.name(); }

@@ -12,7 +12,6 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/results/communication_profile.hpp"
-#include "core/results/result_json.hpp"
 #include "core/results/usable_rows.hpp"
 
 namespace dlscale::regression::history {
@@ -83,35 +82,6 @@ SeriesKey key_of(const ResultHeader& header, const Measurement& measurement) {
 }
 
 }  // namespace
-
-ResultFile result_of(std::string_view content, const std::string& name) {
-  ResultFile file;
-  file.path = name;
-  std::size_t number = 0;
-  while (!content.empty()) {
-    const std::size_t end = content.find('\n');
-    if (end == std::string_view::npos) break;  // truncated
-    const std::string_view line = content.substr(0, end);
-    content.remove_prefix(end + 1);
-    ++number;
-    try {
-      switch (kind_of_line(line)) {
-        case LineKind::header:
-          file.header = parse_header(line);
-          break;
-        case LineKind::measurement:
-          file.measurements.push_back(parse_measurement(line));
-          break;
-        case LineKind::end:
-          file.complete = true;
-          break;
-      }
-    } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("{}:{}: {}. Add it again.", name, number, error.what()));
-    }
-  }
-  return file;
-}
 
 Facts machine_facts(const ResultHeader& header) {
   const Environment& environment = header.environment;

@@ -1,6 +1,5 @@
 #pragma once
 #include <string>
-#include <string_view>
 
 #include "core/results/measurement.hpp"
 #include "regression/history/run.hpp"
@@ -11,9 +10,6 @@ namespace dlscale::regression::history {
 /// the iteration and its phases; "comm" and replays yield "time"; others yield all times except the
 /// witnesses of a quiet machine. Measurements without times are left out and noted.
 void add_points(ImportedRun& run, const ResultFile& file);
-
-/// The result file that a history keeps; messages show `name`. Throws ConfigError.
-ResultFile result_of(std::string_view content, const std::string& name);
 
 /// Facts of a run that distinguish machines, environments and launches.
 Facts machine_facts(const ResultHeader& header);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,59 +26,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last line of a run's log, for a message.
+/// " (\"the last line of a run's log\")", for a message; empty if the log is.
 std::string last_line(const fs::path& log) {
   std::ifstream file(log);
   std::string last;
   for (std::string line; std::getline(file, line);) {
     if (line.find_first_not_of(" \t") != std::string::npos) last = line;
   }
-  return last.size() > 300 ? last.substr(0, 300) + " ..." : last;
+  if (last.size() > 300) last = last.substr(0, 300) + " ...";
+  return last.empty() ? "" : fmt::format(" (\"{}\")", last);
 }
 
 [[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
-  const std::string said = last_line(log);
   throw Error(ExitCode::wrong_result,
               fmt::format("the run of {} in round {} was not done after its timeout of {} s and "
-                          "was ended{}. All it said is in {}. Give it more time, or find out what "
+                          "was ended{}. Its output is in {}. Give it more time, or find out what "
                           "it waits for: the rounds so far are kept.",
-                          arm.name, round, arm.timeout_s.value_or(0),
-                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+                          arm.name, round, arm.timeout_s.value_or(0), last_line(log),
+                          log.string()));
 }
 
 [[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
   const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
   // A dlscale run that ends as "regression" or "inconclusive" has nothing to compare.
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
-  const std::string said = last_line(log);
-  throw Error(
-      judged ? ExitCode::wrong_result : code,
-      fmt::format("the run of {} in round {} {}{}. All it said is in {}. Repair it and start "
-                  "again: the rounds so far are kept.",
-                  arm.name, round, describe(exit),
-                  said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
-}
-
-/// Whether the output of a run is truncated: every format that is read here ends in a brace.
-bool ends_early(const fs::path& out) {
-  std::error_code error;
-  if (fs::is_directory(out, error)) return true;  // one of its files may be truncated
-  const std::string text = content_of(out);
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  return last == std::string::npos || text[last] != '}';
-}
-
-/// A sentence about an almost full disk if the output of a run is truncated; else empty. Few
-/// programs report failed writes.
-std::string full_disk(const fs::path& out) {
-  constexpr double almost_nothing = 1 << 20;  // bytes
-  const fs::path folder = out.parent_path();
-  struct statvfs disk = {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return "";
-  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-  if (free >= almost_nothing || !ends_early(out)) return "";
-  return fmt::format(" The disk may be full: {:.0f} kB are free in {}.", free / 1000,
-                     folder.string());
+  throw Error(judged ? ExitCode::wrong_result : code,
+              fmt::format("the run of {} in round {} {}{}. Its output is in {}. Repair it and start "
+                          "again: the rounds so far are kept.",
+                          arm.name, round, describe(exit), last_line(log), log.string()));
 }
 
 /// Reads the output of a run; errors name the run. A bad output in the first round is the fault of
@@ -93,8 +67,8 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
     throw Error(
         of_run ? ExitCode::wrong_result : error.code(),
         fmt::format("the run of {} in round {} cannot be compared (its file is "
-                    "{}, its log {}): {}{}",
-                    arm.name, round, out.string(), log.string(), error.what(), full_disk(out)));
+                    "{}, its log {}): {}",
+                    arm.name, round, out.string(), log.string(), error.what()));
   }
 }
 

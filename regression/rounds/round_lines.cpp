@@ -106,23 +106,17 @@ RunConditions conditions_of(const Json& json) {
   return conditions;
 }
 
-/// Adds files and conditions, which older files of rounds lack.
-void add_later_fields(const Json& json, RunOutcome& run) {
-  if (json.contains("conditions")) run.conditions = conditions_of(json.at("conditions"));
-  if (!json.contains("files")) return;
-  for (const auto& [name, facts] : json.at("files").items()) {
-    run.files[name] = {.machine = facts.at("machine").get<std::map<std::string, std::string>>(),
-                       .build = facts.at("build").get<std::string>()};
-  }
-}
-
 RunOutcome parsed_outcome(const Json& json) {
   RunOutcome run;
   for (const Json& value : json.at("values")) run.values.push_back(parsed_value(value));
   run.machine = json.at("machine").get<std::map<std::string, std::string>>();
   run.program = json.at("program").get<std::map<std::string, std::string>>();
   run.without_times = json.at("without_times").get<std::vector<std::string>>();
-  add_later_fields(json, run);
+  run.conditions = conditions_of(json.at("conditions"));
+  for (const auto& [name, facts] : json.at("files").items()) {
+    run.files[name] = {.machine = facts.at("machine").get<std::map<std::string, std::string>>(),
+                       .build = facts.at("build").get<std::string>()};
+  }
   return run;
 }
 

@@ -227,7 +227,9 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
     for (const auto& each : times) {
       row.times.push_back(each.empty() ? std::nullopt : std::optional(Seconds(median(each))));
     }
-    if (row.times.size() - std::ranges::count(row.times, std::nullopt) > 1) {
+    const auto answered =
+        std::ranges::count_if(row.times, [](const auto& time) { return time.has_value(); });
+    if (answered > 1) {
       all.rows.push_back(std::move(row));
     } else {
       ++all.alone;

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,8 +29,6 @@ namespace {
 /// What the next calls of these end with, as on file systems that cannot: 0 as usual.
 int flock_error = 0;
 int fsync_error = 0;
-/// Of every disk, from now on; below 0: as it is.
-long long bytes_free = -1;
 
 }  // namespace
 
@@ -43,12 +40,6 @@ extern "C" int flock(int /*file*/, int /*operation*/) noexcept {
 extern "C" int fsync(int /*file*/) {
   errno = fsync_error;
   return fsync_error == 0 ? 0 : -1;
-}
-extern "C" int statvfs(const char* /*path*/, struct statvfs* held) noexcept {
-  *held = {};
-  held->f_frsize = 1;
-  held->f_bavail = static_cast<fsblkcnt_t>(bytes_free);
-  return bytes_free < 0 ? -1 : 0;
 }
 
 namespace dlscale::app {
@@ -130,7 +121,6 @@ class RunFiles : public testing::Test {
   }
   void TearDown() override {
     flock_error = fsync_error = 0;
-    bytes_free = -1;
     fs::remove_all(folder_);
   }
   fs::path folder_;
@@ -187,7 +177,7 @@ TEST(SetAside, AMachineThatIsMostlySlowedSeesNothing) {
   EXPECT_THAT(noise_document(study).lead, HasSubstr("slowed or held back in 13 of 25 rounds"));
 }
 
-TEST(RoundLines, ComeBackWithFilesAndConditionsAndAreReadWithoutThem) {
+TEST(RoundLines, ComeBackWithFilesAndConditions) {
   Round round = hot_round(1);
   round.runs[base_arm].files = run_of_files("2", "0").files;
   round.runs[base_arm].conditions.load = 1.5;
@@ -196,12 +186,6 @@ TEST(RoundLines, ComeBackWithFilesAndConditionsAndAreReadWithoutThem) {
   const std::string text = regression::question_line("{}") + regression::round_line(round);
   const RoundLines lines = regression::parse_round_lines(text, "x");
   EXPECT_EQ(regression::round_line(lines.rounds.at(0)), regression::round_line(round));
-  const std::string before =
-      R"({"round":1,"date":"d","seconds":1,"order":["base"],"runs":{"base":{"values":[],"machine":{},"program":{},"without_times":[]}}})"
-      "\n";
-  EXPECT_FALSE(regression::parse_round_lines(regression::question_line("{}") + before, "x")
-                   .rounds.at(0)
-                   .runs.empty());
 }
 
 std::string refusal(const fs::path& folder) {
@@ -273,16 +257,6 @@ TEST_F(RunFiles, ThatCannotBeReadAreNamedWithTheirRun) {
     EXPECT_THAT(said, HasSubstr("round-001-base.out, its log "));
     EXPECT_THAT(said, HasSubstr("round-001-base.log): "));
   }
-}
-
-TEST_F(RunFiles, ThatEndEarlyOnAFullDiskAreLaidToIt) {
-  const std::string blamed = "The disk may be full: 4 kB are free in ";
-  bytes_free = 4000;
-  EXPECT_THAT(complaint(folder_, ""), HasSubstr(blamed));
-  EXPECT_THAT(complaint(folder_, R"({"context": {}, "benchm)"), HasSubstr(blamed));
-  EXPECT_THAT(complaint(folder_, "{}"), testing::Not(HasSubstr(blamed)));
-  bytes_free = 1'000'000'000;
-  EXPECT_THAT(complaint(folder_, ""), testing::Not(HasSubstr("The disk may be full")));
 }
 
 TEST_F(RunFiles, AreNotOnDiskUntilTheDiskHasSaidSo) {

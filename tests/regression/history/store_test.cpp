@@ -45,7 +45,7 @@ TEST_F(StoreInAFolder, KeepsWhatIsAdded) {
   EXPECT_EQ(series[0].points[1].summary.median, 2.0);
   EXPECT_EQ(series[0].points[1].commit, samples::commit_name(2));
   ASSERT_EQ(again.runs().size(), 2U);
-  EXPECT_EQ(again.content(again.runs()[0]), runs[0].content);
+  EXPECT_EQ(samples::read_text(again.file_of(again.runs()[0])), runs[0].content);
 }
 
 TEST(FolderStore, TakesItsFormatHoweverTheJsonIsWritten) {
@@ -69,13 +69,6 @@ TEST_F(StoreInAFolder, AddingTwiceIsAddingOnce) {
   EXPECT_EQ(second.runs, 0U);
   EXPECT_EQ(second.there_already, std::vector<std::string>{runs[0].file});
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
-}
-
-TEST_F(StoreInAFolder, KeepsAFileThatItStillHas) {
-  Store store = open();
-  const std::vector runs{run_of({kernel()}, 1, 1.0), run_of({kernel()}, 1, 1.0)};
-  EXPECT_EQ(store.add(runs).restored_files, 0U);
-  EXPECT_EQ(store.add(runs).restored_files, 0U);
 }
 
 TEST_F(StoreInAFolder, RefusesOneMeasurementAsTwoCommits) {
@@ -235,7 +228,7 @@ TEST(FolderStore, SaysWhatIsWrongInOneSentence) {
   EXPECT_NE(of_time.find("or 2026-01-31. Take"), std::string::npos) << of_time;
   const std::string of_points = problem_of_runs("\"points\":", "\"points\":-");
   EXPECT_NE(of_points.find("runs.jsonl:1"), std::string::npos) << of_points;
-  EXPECT_NE(of_points.find("\"points\" is -1, no number of them. Take"), std::string::npos)
+  EXPECT_NE(of_points.find("\"points\" is -1, which is not a count. Take"), std::string::npos)
       << of_points;
 }
 
@@ -285,27 +278,13 @@ TEST(FolderStore, NoticesAFileThatWasChangedOrLostAndTakesItAgain) {
   for (const std::string_view damage : {"forged", "", "gone"}) {
     samples::write_text(kept, damage);
     if (damage == "gone") fs::remove(kept);
-    EXPECT_THROW((void)store.content(record), ConfigError) << damage;
+    EXPECT_THROW((void)store.file_of(record), ConfigError) << damage;
     const AddReport again = store.add(runs);
     EXPECT_EQ(again.restored_files, 1U) << damage;
     EXPECT_EQ(again.points + again.restored, 0U) << damage;
-    EXPECT_EQ(store.content(record), runs[0].content) << damage;
+    EXPECT_EQ(samples::read_text(store.file_of(record)), runs[0].content) << damage;
   }
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
-}
-
-TEST(FolderStore, KeepsTheFileOfARunWhoseWriterWasKilledInTheMiddleOfIt) {
-  const TemporaryFolder folder;
-  Store store = samples::folder_store(folder.path());
-  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
-  const std::string records = samples::read_text(folder / "runs.jsonl");
-  const std::vector second{run_of({kernel()}, 2, 2.0)};
-  store.add(second);
-  const RunRecord record = store.runs()[1];
-  samples::write_text(folder / "runs.jsonl", records);
-  samples::write_text(folder / kept_file(record), "");
-  store.add(second);
-  EXPECT_EQ(store.content(record), second[0].content);
 }
 
 /// What `body` does in a process of its own, whose exit code it returns.
