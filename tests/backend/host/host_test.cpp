@@ -287,39 +287,28 @@ TEST(Preemptions, AreCountedWhereACoreIsShared) {
 }
 
 TEST_F(Quota, IsNoneWithoutControlGroups) {
-  EXPECT_FALSE(quota_of("0::/\n", root_.path()).has_value());
-  EXPECT_FALSE(quota_of("", root_.path()).has_value());
-  EXPECT_FALSE(quota_of("nonsense\n:\n", root_.path()).has_value());
+  for (const char* groups : {"0::/\n", "", "nonsense\n:\n"}) {
+    EXPECT_FALSE(quota_of(groups, root_.path()).has_value()) << groups;
+  }
 }
 
-TEST_F(Quota, ReadsVersion2) {
+TEST_F(Quota, IsTheTightestOfAllParentsInVersion2) {
+  root_.write("user/cpu.max", "100000 100000\n");
+  root_.write("user/job/cpu.max", "300000 100000\n");
   root_.write("cpu.max", "150000 100000\n");
+  EXPECT_DOUBLE_EQ(quota_of("0::/user/job\n", root_.path()).value(), 1.0);
   EXPECT_DOUBLE_EQ(quota_of("0::/\n", root_.path()).value(), 1.5);
-}
-
-TEST_F(Quota, IsNoneWhereVersion2SaysMax) {
   root_.write("cpu.max", "max 100000\n");
   EXPECT_FALSE(quota_of("0::/\n", root_.path()).has_value());
 }
 
-TEST_F(Quota, IsTheTightestOfAllParents) {
-  root_.write("user/cpu.max", "100000 100000\n");
-  root_.write("user/job/cpu.max", "300000 100000\n");
-  root_.write("cpu.max", "800000 100000\n");
-  EXPECT_DOUBLE_EQ(quota_of("0::/user/job\n", root_.path()).value(), 1.0);
-}
-
 TEST_F(Quota, ReadsVersion1) {
+  const std::string groups = "5:cpuset:/\n4:cpu,cpuacct:/docker/a\n";
   root_.write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "50000\n");
   root_.write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
-  const std::string groups = "5:cpuset:/\n4:cpu,cpuacct:/docker/a\n";
   EXPECT_DOUBLE_EQ(quota_of(groups, root_.path()).value(), 0.5);
-}
-
-TEST_F(Quota, IsNoneWhereVersion1SaysMinusOne) {
-  root_.write("cpu/cpu.cfs_quota_us", "-1\n");
-  root_.write("cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_FALSE(quota_of("4:cpu:/\n", root_.path()).has_value());
+  root_.write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "-1\n");
+  EXPECT_FALSE(quota_of(groups, root_.path()).has_value());
 }
 
 }  // namespace
