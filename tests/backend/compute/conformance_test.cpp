@@ -200,13 +200,6 @@ TEST_P(Conformance, GivesThemByEveryAlgorithm) {
   }
 }
 
-/// Those that the backend offers; of others device_test checks that they are refused.
-std::vector<DType> dtypes_of(const ComputeBackend& backend) {
-  if (backend.name == "reference" || backend.name == "native") return {DType::f32};
-  if (backend.name == "onednn") return {DType::f32, DType::bf16};
-  return {all_dtypes.begin(), all_dtypes.end()};
-}
-
 /// The first two have one order of activations, so that chained inputs are plain ones.
 std::vector<InputLayout> layouts_of(const ComputeBackend& backend) {
   if (backend.name == "reference" || backend.name == "native") return {InputLayout::plain};

@@ -41,6 +41,13 @@ inline std::string why_without(ComputeDevice& device, DType dtype) {
   }
 }
 
+/// Precisions that a backend offers; device_test checks that it refuses others.
+inline std::vector<DType> dtypes_of(const ComputeBackend& backend) {
+  if (backend.name == "reference" || backend.name == "native") return {DType::f32};
+  if (backend.name == "onednn") return {DType::f32, DType::bf16};
+  return {all_dtypes.begin(), all_dtypes.end()};
+}
+
 /// Opens the device of each backend once: what a device chooses by trial it need not choose again.
 class OpenedDevices {
  public:

@@ -183,12 +183,6 @@ TEST_P(MatrixProductTest, GivesTheAnswersOfReferenceForAllTransposes) {
   }
 }
 
-std::vector<DType> dtypes_of(const ComputeBackend& backend) {
-  if (backend.name == "reference" || backend.name == "native") return {DType::f32};
-  if (backend.name == "onednn") return {DType::f32, DType::bf16};
-  return {all_dtypes.begin(), all_dtypes.end()};
-}
-
 std::vector<Parameters> parameters() {
   std::vector<Parameters> all;
   for (const ComputeBackend* backend : family<ComputeBackend>().members) {
