@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <array>
@@ -169,6 +170,78 @@ TEST(OutputPlanes, AddTheBiasOfTheirChannelAndMask) {
     add_bias_and_rectify(shape, nullptr, without.data(), threads);
     EXPECT_EQ(without, rectified);
   }
+}
+
+// Every algorithm, against plain loops.
+
+double largest_error_of(const ConvolutionAlgorithm& algorithm) {
+  if (algorithm.name.starts_with("winograd")) return 1e-4;
+  return algorithm.name == "im2col" ? 1e-5 : 4e-6;
+}
+
+class InstructionSets : public testing::Test {
+ protected:
+  static void choose_among(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
+  void TearDown() override { choose_among(0); }  // among all
+};
+
+TEST_F(InstructionSets, AreAllRight) {
+  // Rows of tiles longer than any vector and shorter, channels that fill none.
+  const std::array shapes{shape_of(2, 19, 15, 41, 21, 3, 3, 1, 1),
+                          shape_of(3, 2, 5, 7, 3, 3, 3, 1, 0),
+                          shape_of(5, 3, 13, 12, 9, 3, 3, 1, 1)};
+  std::set<std::string> ran;
+  for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+    choose_among(targets);  // the best is the lowest bit
+    for (const ConvolutionShape& shape : shapes) {
+      for (const Pass pass : convolution_passes) {
+        const PassData data = pass_data(shape, pass);
+        for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
+          const auto made = algorithm->make(shape, pass, 1);
+          EXPECT_LT(error_of(*made, data), largest_error_of(*algorithm)) << made->implementation();
+          if (!algorithm->name.starts_with("winograd")) continue;
+          EXPECT_GT(convolution::vector_floats(made->implementation()), 0);
+          ran.insert(made->implementation());
+        }
+      }
+    }
+  }
+  const bool several = (hwy::SupportedTargets() & HWY_AVX2) != 0;
+  EXPECT_GE(ran.size(), several ? 24U : 12U) << "6 algorithms by either filtering, on each set";
+}
+
+TEST(FiltersThatWereKept, GiveTheSame) {
+  std::set<std::string> keeping;
+  for (const ConvolutionShape& shape :
+       {shape_of(2, 20, 15, 18, 35, 3, 3, 1, 1, 5), shape_of(1, 130, 9, 40, 140, 3, 3, 1, 1),
+        shape_of(5, 6, 19, 23, 10, 5, 5, 1, 2, 2)}) {
+    const PassData data = pass_data(shape, Pass::forward);
+    for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
+      const bool small = shape.channels < 100;  // the spectra of others are too many
+      if (!small && !algorithm->name.starts_with("winograd")) continue;
+      if (!refusal_of(*algorithm, shape, Pass::forward).empty()) continue;
+      EXPECT_EQ(algorithm->make(shape, Pass::backward_filter, 2)->kept_bytes(), 0U);
+      for (const int threads : {1, 3}) {
+        const auto made = algorithm->make(shape, Pass::forward, threads);
+        if (made->kept_bytes() == 0) continue;
+        keeping.insert(algorithm->name);
+        Guarded kept(made->kept_bytes());
+        Guarded scratch(made->scratch_bytes());
+        made->keep(data.second.data(), kept.data(), scratch.data());
+        for (const char* run : {"first", "second"}) {
+          std::vector<float> result(data.result.size(), NAN);
+          made->run_kept(data.first.data(), kept.data(), result.data(), scratch.data());
+          EXPECT_LT(relative_error(result, data.result), largest_error_of(*algorithm))
+              << algorithm->name << ", " << run;
+        }
+        EXPECT_TRUE(kept.intact() && scratch.intact()) << algorithm->name;
+      }
+    }
+  }
+  EXPECT_EQ(keeping.size(), own_algorithms().size() - 1) << "all but im2col";
 }
 
 // The counts of core/convolution agree with the algorithms themselves.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backend/compute/precision.hpp"
+#include "core/base/error.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
@@ -105,7 +106,7 @@ PassData pass_data(const ConvolutionShape& shape, Pass pass, DType dtype) {
           std::move(sums)};
 }
 
-double relative_error(const std::vector<float>& a, const std::vector<double>& b) {
+double relative_error(std::span<const float> a, std::span<const double> b) {
   EXPECT_EQ(a.size(), b.size());
   double squares = 0;
   double worst = 0;
@@ -127,10 +128,19 @@ double error_of(ConvolutionPass& pass, const PassData& data) {
     pass.run(data.first.data(), data.second.data(), result.floats(), scratch.data());
     EXPECT_TRUE(scratch.intact()) << "wrote beyond its scratch";
     EXPECT_TRUE(result.intact()) << "wrote beyond its result";
-    const float* values = result.floats();
-    worst = std::max(worst, relative_error({values, values + data.result.size()}, data.result));
+    worst = std::max(worst, relative_error({result.floats(), data.result.size()}, data.result));
   }
   return worst;
+}
+
+std::string refusal_of(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape,
+                       Pass pass, int threads) {
+  try {
+    (void)algorithm.make(shape, pass, threads);
+    return "";
+  } catch (const Unsupported& refusal) {
+    return refusal.what();
+  }
 }
 
 }  // namespace dlscale::backend::native_device

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "backend/compute/native/convolution/convolution.hpp"
@@ -53,11 +55,15 @@ struct PassData {
 PassData pass_data(const ConvolutionShape& shape, Pass pass, DType dtype = DType::f32);
 
 /// max |a - b| / rms(b); infinite if a is not finite.
-double relative_error(const std::vector<float>& a, const std::vector<double>& b);
+double relative_error(std::span<const float> a, std::span<const double> b);
 
 /// relative_error() of a pass, with scratch memory of exactly what it asks for, all of it NaN
 /// before, as the result is, and both guarded at their ends. The larger of two runs, of which the
 /// second meets scratch as the first left it.
 double error_of(ConvolutionPass& pass, const PassData& data);
+
+/// The words with which an algorithm refuses a pass; empty where it makes one.
+std::string refusal_of(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape,
+                       Pass pass, int threads = 1);
 
 }  // namespace dlscale::backend::native_device

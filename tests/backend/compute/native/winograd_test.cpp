@@ -1,24 +1,22 @@
 #include "backend/compute/native/winograd/winograd.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/compute/check/check.hpp"
 #include "backend/compute/winograd_matrices.hpp"
-#include "core/base/error.hpp"
-#include "core/convolution/method.hpp"
 #include "core/convolution/tile_blocks.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
@@ -113,24 +111,17 @@ Filtering filtering_by(const std::array<double, 5>& points) {
   return made;
 }
 
-/// a x aᵀ in f32.
 template <std::size_t rows, std::size_t n>
-std::array<std::array<float, rows>, rows> both_ways(const std::array<std::array<float, n>, rows>& a,
-                                                    const std::array<std::array<float, n>, n>& x) {
-  std::array<std::array<float, n>, rows> half{};
-  std::array<std::array<float, rows>, rows> result{};
+std::array<float, rows> times(const std::array<std::array<float, n>, rows>& a,
+                              const std::array<float, n>& x) {
+  std::array<float, rows> result{};
   for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t k = 0; k < n; ++k) half[i][j] += a[i][k] * x[k][j];
-    }
-    for (std::size_t j = 0; j < rows; ++j) {
-      for (std::size_t k = 0; k < n; ++k) result[i][j] += half[i][k] * a[j][k];
-    }
+    for (std::size_t k = 0; k < n; ++k) result[i] += a[i][k] * x[k];
   }
   return result;
 }
 
-/// The root mean square error of tiles of normally distributed values, relative to that of the
+/// The root mean square error of lines of normally distributed values, relative to that of the
 /// results.
 double error_by(const Filtering& by) {
   constexpr int tiles = 400, channels = 32;
@@ -138,30 +129,23 @@ double error_by(const Filtering& by) {
   std::normal_distribution<float> normal;
   double of_errors = 0, squares = 0;
   for (int tile = 0; tile < tiles; ++tile) {
-    std::array<std::array<float, 6>, 6> products{};
-    std::array<std::array<double, 4>, 4> expected{};
+    std::array<float, 6> products{};
+    std::array<double, 4> expected{};
     for (int channel = 0; channel < channels; ++channel) {
-      std::array<std::array<float, 6>, 6> d{};
-      std::array<std::array<float, 3>, 3> g{};
-      for (auto& row : d) std::ranges::generate(row, [&] { return normal(random); });
-      for (auto& row : g) std::ranges::generate(row, [&] { return normal(random); });
-      const auto u = both_ways(by.filter, g);
-      const auto v = both_ways(by.data, d);
-      for (std::size_t i = 0; i < 6; ++i) {
-        for (std::size_t j = 0; j < 6; ++j) products[i][j] += u[i][j] * v[i][j];
-      }
-      for (std::size_t i = 0; i < 16; ++i) {
-        for (std::size_t k = 0; k < 9; ++k) {
-          expected[i / 4][i % 4] +=
-              double{g[k / 3][k % 3]} * double{d[i / 4 + k / 3][i % 4 + k % 3]};
-        }
-      }
+      std::array<float, 6> d{};
+      std::array<float, 3> g{};
+      std::ranges::generate(d, [&] { return normal(random); });
+      std::ranges::generate(g, [&] { return normal(random); });
+      const auto u = times(by.filter, g);
+      const auto v = times(by.data, d);
+      for (std::size_t i = 0; i < 6; ++i) products[i] += u[i] * v[i];
+      for (std::size_t i = 0; i < 12; ++i)
+        expected[i / 3] += double{g[i % 3]} * double{d[i / 3 + i % 3]};
     }
-    const auto y = both_ways(by.output, products);
-    for (std::size_t i = 0; i < 16; ++i) {
-      const double off = double{y[i / 4][i % 4]} - expected[i / 4][i % 4];
-      of_errors += off * off;
-      squares += expected[i / 4][i % 4] * expected[i / 4][i % 4];
+    const auto y = times(by.output, products);
+    for (std::size_t i = 0; i < 4; ++i) {
+      of_errors += std::pow(double{y[i]} - expected[i], 2);
+      squares += expected[i] * expected[i];
     }
   }
   return std::sqrt(of_errors / squares);
@@ -176,7 +160,7 @@ TEST(WinogradMatrices, ErrByTheirPointsLessThanByTheUsualOnes) {
     for (std::size_t j = 0; j < 3; ++j) EXPECT_FLOAT_EQ(ours.filter[i][j], filter[i][j]);
   }
   const double ratio = error_by(ours) / error_by(filtering_by({0, 1, -1, 2, -2}));
-  EXPECT_LT(ratio, 0.6);
+  EXPECT_LT(ratio, 0.75) << "about its square in two dimensions";
 }
 
 // The passes, against plain loops
@@ -315,37 +299,6 @@ TEST(Winograd, ErrsByNoMoreThanIsAllowedInLargeLayersEither) {
   }
 }
 
-class WinogradInstructionSets : public ::testing::Test {
- protected:
-  static void choose_among(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().DeInit();
-  }
-  void TearDown() override { choose_among(0); }  // among all
-};
-
-TEST_F(WinogradInstructionSets, EveryOneIsRight) {
-  // Rows of tiles longer than any vector and shorter, channels that fill none.
-  const std::array shapes{make_shape(2, 19, 15, 41, 21, 1), make_shape(3, 2, 5, 7, 3, 0)};
-  std::set<std::string> ran;
-  for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-    choose_among(targets);  // the best is the lowest bit
-    for (const ConvolutionShape& shape : shapes) {
-      for (const Pass pass : convolution_passes) {
-        const PassData data = pass_data(shape, pass);
-        for (const ConvolutionAlgorithm* algorithm : algorithms) {
-          const auto made = algorithm->make(shape, pass, 1);
-          EXPECT_LT(error_of(*made, data), 1e-4) << made->implementation();
-          EXPECT_GT(convolution::vector_floats(made->implementation()), 0);
-          ran.insert(made->implementation());
-        }
-      }
-    }
-  }
-  const bool several = (hwy::SupportedTargets() & HWY_AVX2) != 0;
-  EXPECT_GE(ran.size(), several ? 24U : 12U) << "6 algorithms by either filtering, on each set";
-}
-
 TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
   for (const ConvolutionAlgorithm* algorithm : algorithms) {
     for (const Pass pass : convolution_passes) {
@@ -354,28 +307,6 @@ TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
       };
       EXPECT_EQ(bytes(64), bytes(1024)) << algorithm->name << ", " << pass_name(pass);
       EXPECT_LT(bytes(1024), std::size_t{24} << 20) << algorithm->name << ", " << pass_name(pass);
-    }
-  }
-}
-
-TEST(Winograd, GivesTheSameByFiltersThatWereKept) {
-  for (const ConvolutionShape& layer :
-       {make_shape(2, 20, 15, 18, 35, 1, 5), make_shape(1, 130, 9, 40, 140, 1)}) {
-    const PassData data = pass_data(layer, Pass::forward);
-    for (const ConvolutionAlgorithm* algorithm : algorithms) {
-      for (const int threads : {1, 3}) {
-        const auto made = algorithm->make(layer, Pass::forward, threads);
-        ASSERT_GT(made->kept_bytes(), 0U);
-        Guarded kept(made->kept_bytes());
-        Guarded scratch(made->scratch_bytes());
-        made->keep(data.second.data(), kept.data(), scratch.data());
-        for (const char* run : {"first", "second"}) {
-          std::vector<float> result(data.result.size(), NAN);
-          made->run_kept(data.first.data(), kept.data(), result.data(), scratch.data());
-          EXPECT_LT(relative_error(result, data.result), 1e-4) << algorithm->name << ", " << run;
-        }
-        EXPECT_TRUE(kept.intact() && scratch.intact()) << algorithm->name;
-      }
     }
   }
 }
@@ -393,12 +324,7 @@ TEST(Winograd, FusedTakesOfItsTilesOnlyWhatFitsTheCachesOfACore) {
 
 void expect_refusal(const ConvolutionShape& shape, const std::string& property) {
   for (const Pass pass : convolution_passes) {
-    try {
-      winograd_f4.make(shape, pass, 1);
-      ADD_FAILURE() << property << " is accepted";
-    } catch (const Unsupported& error) {
-      EXPECT_EQ(std::string(error.what()).rfind(property, 0), 0U) << error.what();
-    }
+    EXPECT_THAT(refusal_of(winograd_f4, shape, pass), testing::StartsWith(property));
   }
 }
 
@@ -422,27 +348,17 @@ TEST(Winograd, FusedHoldsGradientsOfAllThreadsWithinALimit) {
   for (const Pass pass : {Pass::forward, Pass::backward_data}) {
     EXPECT_NE(winograd_f2_fused.make(layer, pass, 2), nullptr) << "they hold no gradients";
   }
-  try {
-    winograd_f2_fused.make(layer, Pass::backward_filter, 2);
-    ADD_FAILURE() << "no refusal";
-  } catch (const Unsupported& error) {
-    EXPECT_NE(std::string(error.what()).find("2 threads"), std::string::npos) << error.what();
-  }
+  test::expect_contains(refusal_of(winograd_f2_fused, layer, Pass::backward_filter, 2),
+                        "2 threads");
   EXPECT_NE(winograd_f2.make(layer, Pass::backward_filter, 2), nullptr);
 }
 
 TEST(Winograd, FusedSendsNobodyToWhatHoldsAsMuch) {
   const ConvolutionShape layer = make_shape(1, 2048, 7, 7, 2048, 1);
-  const auto refusal = [&](int threads) -> std::string {
-    try {
-      winograd_f6_fused.make(layer, Pass::backward_filter, threads);
-      return "";
-    } catch (const Unsupported& error) {
-      return error.what();
-    }
-  };
-  EXPECT_NE(refusal(2).find("winograd_f6 has one for all, of 1"), std::string::npos) << refusal(2);
-  EXPECT_NE(refusal(1).find("winograd_f6 holds as much"), std::string::npos) << refusal(1);
+  test::expect_contains(refusal_of(winograd_f6_fused, layer, Pass::backward_filter, 2),
+                        "winograd_f6 has one for all, of 1");
+  test::expect_contains(refusal_of(winograd_f6_fused, layer, Pass::backward_filter),
+                        "winograd_f6 holds as much");
 }
 
 TEST(Winograd, StagedHoldsAsManyTimesTheFiltersAsItSays) {
@@ -463,17 +379,13 @@ TEST(Winograd, StagedHoldsAsManyTimesTheFiltersAsItSays) {
 
 TEST(Winograd, SaysWhichFilteringRuns) {
   const ConvolutionShape layer = make_shape(1, 3, 9, 9, 4, 1);
-  EXPECT_EQ(
-      winograd_f4.make(layer, Pass::forward, 1)->implementation().rfind("winograd F(4x4,3x3) ", 0),
-      0U);
-  EXPECT_EQ(winograd_f4.make(layer, Pass::backward_filter, 1)
-                ->implementation()
-                .rfind("winograd F(3x3,4x4) ", 0),
-            0U);
-  EXPECT_EQ(winograd_f4_fused.make(layer, Pass::forward, 1)
-                ->implementation()
-                .rfind("winograd F(4x4,3x3) fused ", 0),
-            0U);
+  const auto named = [&](const ConvolutionAlgorithm& algorithm, Pass pass) {
+    return algorithm.make(layer, pass, 1)->implementation();
+  };
+  using testing::StartsWith;
+  EXPECT_THAT(named(winograd_f4, Pass::forward), StartsWith("winograd F(4x4,3x3) "));
+  EXPECT_THAT(named(winograd_f4, Pass::backward_filter), StartsWith("winograd F(3x3,4x4) "));
+  EXPECT_THAT(named(winograd_f4_fused, Pass::forward), StartsWith("winograd F(4x4,3x3) fused "));
 }
 
 }  // namespace
