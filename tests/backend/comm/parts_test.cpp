@@ -163,26 +163,20 @@ TEST(Combine, RefusesSidesOfDifferentSizes) {
                std::logic_error);
 }
 
-std::vector<std::pair<std::size_t, int>> chunks(std::size_t count, std::size_t limit) {
-  std::vector<std::pair<std::size_t, int>> pieces;
+using Pieces = std::vector<std::pair<std::size_t, int>>;
+
+Pieces chunks(std::size_t count, std::size_t limit) {
+  Pieces pieces;
   for_each_chunk(count, limit,
                  [&](std::size_t offset, int size) { pieces.emplace_back(offset, size); });
   return pieces;
 }
 
-using Pieces = std::vector<std::pair<std::size_t, int>>;
-
-TEST(Chunks, CutALargeMessageIntoConsecutivePieces) {
+TEST(Chunks, CutALargeMessageAndSendASmallOneWhole) {
   EXPECT_EQ(chunks(10, 4), (Pieces{{0, 4}, {4, 4}, {8, 2}}));
   EXPECT_EQ(chunks(8, 4), (Pieces{{0, 4}, {4, 4}}));
-}
-
-TEST(Chunks, KeepASmallMessageWhole) {
-  EXPECT_EQ(chunks(1, 4), (Pieces{{0, 1}}));
   EXPECT_EQ(chunks(4, 4), (Pieces{{0, 4}}));
-}
-
-TEST(Chunks, StillSendAnEmptyMessage) {
+  EXPECT_EQ(chunks(1, 4), (Pieces{{0, 1}}));
   EXPECT_EQ(chunks(0, 4), (Pieces{{0, 0}}));
 }
 
@@ -198,52 +192,45 @@ TEST(Chunks, CoverMoreElementsThanAnIntCounts) {
 }
 
 using testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
 
-std::optional<Launch> launch_of(const std::map<std::string, std::string>& variables) {
+std::optional<Launch> launch_of(const Variables& variables) {
   return detect_launch([&](const char* name) -> const char* {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
 }
 
-TEST(DetectLaunch, SeesNoLauncherInAPlainShell) {
-  EXPECT_FALSE(launch_of({{"HOME", "/root"}}).has_value());
-}
-
-TEST(DetectLaunch, ReadsTheSizeOfEachLauncher) {
-  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}})->size, 4);
-  EXPECT_EQ(launch_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}})->size, 3);
-  EXPECT_EQ(launch_of({{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
-  EXPECT_EQ(launch_of({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
-  const auto jsrun = launch_of({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "6"}});
-  ASSERT_TRUE(jsrun);
-  EXPECT_EQ(jsrun->size, 6);
-  EXPECT_EQ(jsrun->variable, "JSM_NAMESPACE_SIZE");
-}
-
-TEST(DetectLaunch, LeavesTheSizeOpenWhereTheLauncherDoesNotTell) {
-  EXPECT_EQ(launch_of({{"PMIX_RANK", "0"}})->size, 0);
-  EXPECT_EQ(launch_of({{"MPI_LOCALNRANKS", "2"}})->size, 0);
-  EXPECT_EQ(launch_of({{"JSM_NAMESPACE_RANK", "2"}})->size, 0);
+TEST(DetectLaunch, ReadsTheSizeThatTheLauncherTells) {
+  constexpr int unknown = 0;
+  for (const auto& [variables, size] : std::vector<std::pair<Variables, int>>{
+           {{{"OMPI_COMM_WORLD_SIZE", "4"}}, 4},
+           {{{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}}, 3},
+           {{{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}}, 8},
+           {{{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}}, 8},
+           {{{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "6"}}, 6},
+           // The inner launcher inside a step of Slurm; PALS sets the variables of PMI, too.
+           {{{"OMPI_COMM_WORLD_SIZE", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}},
+            16},
+           {{{"PALS_RANKID", "0"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, 4},
+           {{{"PMIX_RANK", "0"}}, unknown},
+           {{{"MPI_LOCALNRANKS", "2"}}, unknown},
+           {{{"JSM_NAMESPACE_RANK", "2"}}, unknown},
+           {{{"OMPI_COMM_WORLD_SIZE", "two"}}, unknown},
+           {{{"OMPI_COMM_WORLD_SIZE", "-2"}}, unknown},
+           {{{"OMPI_COMM_WORLD_SIZE", "2x"}}, unknown},
+           {{{"OMPI_COMM_WORLD_SIZE", ""}}, unknown}}) {
+    const auto launch = launch_of(variables);
+    ASSERT_TRUE(launch) << variables.begin()->first;
+    EXPECT_EQ(launch->size, size) << variables.begin()->first;
+  }
+  EXPECT_EQ(launch_of({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "6"}})->variable,
+            "JSM_NAMESPACE_SIZE");
   EXPECT_EQ(launch_of({{"PALS_RANKID", "0"}})->launcher, "PALS");
 }
 
-TEST(DetectLaunch, DoesNotTrustAnUnreadableSize) {
-  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "two"}})->size, 0);
-  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "-2"}})->size, 0);
-  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "2x"}})->size, 0);
-  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", ""}})->size, 0);
-}
-
-TEST(DetectLaunch, TakesTheInnerLauncherInsideASlurmStep) {
-  const auto launch = launch_of(
-      {{"OMPI_COMM_WORLD_SIZE", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}});
-  EXPECT_EQ(launch->size, 16);
-  EXPECT_EQ(launch_of({{"PALS_RANKID", "0"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}})->size, 4)
-      << "PALS sets the variables of PMI, too";
-}
-
-TEST(DetectLaunch, DoesNotTakeABatchScriptForAParallelJob) {
+TEST(DetectLaunch, TakesNoPlainShellOrBatchScriptForAParallelJob) {
+  EXPECT_FALSE(launch_of({{"HOME", "/root"}}).has_value());
   EXPECT_FALSE(launch_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).has_value());
   EXPECT_FALSE(launch_of({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).has_value());
 }
@@ -312,31 +299,24 @@ Prospects on_gpus() {
           .mpi_takes_device_memory = true};
 }
 
-TEST(ChooseCommunicator, TakesNcclWhereEachRankHasAGpu) {
-  for (const bool aware : {false, true}) {
+TEST(ChooseCommunicator, TakesWhatReadsGpusElseTheHost) {
+  struct Expected {
+    std::string nccl_obstacle;
+    bool aware;  ///< of GPUs: MPI
+    std::string name, why;
+  };
+  for (const Expected& expected :
+       {Expected{"", false, "nccl", "each of the 4 ranks has a GPU of its own"},
+        Expected{"", true, "nccl", "each of the 4 ranks has a GPU of its own"},
+        Expected{"two ranks share a GPU", true, "mpi_cuda", "two ranks share a GPU"},
+        Expected{"not in this build", false, "mpi_staged", "not in this build"}}) {
     Prospects prospects = on_gpus();
-    prospects.mpi_takes_device_memory = aware;
+    prospects.nccl_obstacle = expected.nccl_obstacle;
+    prospects.mpi_takes_device_memory = expected.aware;
     const Choice choice = choose_communicator(prospects);
-    EXPECT_EQ(choice.name, "nccl");
-    EXPECT_EQ(choice.why, "each of the 4 ranks has a GPU of its own");
+    EXPECT_EQ(choice.name, expected.name);
+    EXPECT_THAT(choice.why, HasSubstr(expected.why));
   }
-}
-
-TEST(ChooseCommunicator, TakesAnMpiThatReadsGpusWhereNcclCannotBeUsed) {
-  Prospects prospects = on_gpus();
-  prospects.nccl_obstacle = "two ranks share a GPU";
-  const Choice choice = choose_communicator(prospects);
-  EXPECT_EQ(choice.name, "mpi_cuda");
-  EXPECT_THAT(choice.why, HasSubstr("two ranks share a GPU"));
-}
-
-TEST(ChooseCommunicator, GoesByWayOfTheHostWhereNothingReadsGpus) {
-  Prospects prospects = on_gpus();
-  prospects.nccl_obstacle = "not in this build";
-  prospects.mpi_takes_device_memory = false;
-  const Choice choice = choose_communicator(prospects);
-  EXPECT_EQ(choice.name, "mpi_staged");
-  EXPECT_THAT(choice.why, HasSubstr("not in this build"));
 }
 
 TEST(ChooseCommunicator, TakesMpiWhereNoMemoryOfGpusTravels) {
