@@ -190,8 +190,9 @@ ExitCode predict(PredictOptions& options) {
         options.timed.predict(options, find_axes(options), options.stragglers.spread()));
     return ExitCode::ok;
   }
-  if (options.network.empty()) throw CLI::RequiredError("--network");
-  if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
+  if (options.network.empty() || options.ranks.empty()) {
+    throw CLI::RequiredError("--network,--ranks");
+  }
   options.check_hardware();
   const Network network = load_network(options.network);
   resolve_values(network, options);

@@ -30,8 +30,9 @@ struct ValidateOptions {
 
 ExitCode validate(const ValidateOptions& options) {
   if (options.cases.are_given()) return options.cases.validate(options.output);
-  if (options.results.empty()) throw CLI::RequiredError("results");
-  if (options.machine.empty()) throw CLI::RequiredError("--machine");
+  if (options.results.empty() || options.machine.empty()) {
+    throw CLI::RequiredError("results,--machine");
+  }
   const model::Machine machine = model::load_machine(options.machine);
   const std::vector<ResultFile> files = results_of(options.results, {"e2e"});
   const report::Validation validation = report::validate(machine, files);

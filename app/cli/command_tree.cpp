@@ -44,7 +44,7 @@ const CLI::App& called_command(const CLI::App& program) {
 std::string not_an_option(const CLI::App& command) {
   const WordList unknown = command.remaining();
   const auto first = std::ranges::find_if(
-      unknown, [](const std::string& word) { return word.size() > 2 && word.starts_with("--"); });
+      unknown, [](const std::string& word) { return word.size() > 1 && word.starts_with("-"); });
   if (first == unknown.end()) return {};
   const std::string word = first->substr(0, first->find('='));
   const std::string what =
@@ -88,9 +88,38 @@ std::string given_twice(const CLI::App& command) {
   return {};
 }
 
-/// CLI11's message, except for values of the wrong kind of number. Validators have already refused
-/// words and numbers that are not positive.
+/// A sentence that names all required arguments that are missing, with what they stand for; empty
+/// if there are none. The error names one, or those that the verb itself requires.
+std::string missing_arguments(const CLI::App& command, const std::string& error) {
+  const WordList named = CLI::detail::split(error.substr(0, error.find(" is required")), ',');
+  WordList missing;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool is_named = std::ranges::find(named, name) != named.end();
+    if (option->count() > 0 || !(is_named || option->get_required())) continue;
+    missing.push_back(fmt::format("{} ({})", name, option->get_description()));
+  }
+  if (missing.empty()) return {};
+  return fmt::format("{} missing: {}.", missing.size() == 1 ? "An argument is" : "Arguments are",
+                     fmt::join(missing, ", "));
+}
+
+/// CLI11's message, except for a missing value and for values of the wrong kind of number.
+/// Validators have already refused words and numbers that are not positive.
 std::string in_our_words(std::string problem) {
+  const std::size_t lack = problem.find(": 1 required ");
+  if (lack != std::string::npos && problem.ends_with(" missing")) {
+    return fmt::format("{}: the value is missing. Write one behind it, or leave the option out.",
+                       problem.substr(0, lack));
+  }
+  for (const auto& [theirs, ours] :
+       {std::pair(" excludes ", "{} and {} exclude each other. Leave one out."),
+        std::pair(" requires ", "{} needs {} beside it. Add that, or leave the first out.")}) {
+    const std::size_t at = problem.find(theirs);
+    if (at == std::string::npos || problem.substr(0, at).find(' ') != std::string::npos) continue;
+    return fmt::format(fmt::runtime(ours), problem.substr(0, at),
+                       problem.substr(at + std::string_view(theirs).size()));
+  }
   constexpr std::string_view conversion = "Could not convert: ";
   if (problem.starts_with(conversion)) {
     return fmt::format(
@@ -121,13 +150,23 @@ std::string problem_of(const CLI::App& program, const CLI::ParseError& error) {
   for (const CLI::App* it : {&program, &command}) {
     if (std::string twice = given_twice(*it); !twice.empty()) return twice;
   }
-  std::string unknown = not_an_option(command);
-  return unknown.empty() ? with_place(program, command, in_our_words(error.what())) : unknown;
+  if (std::string unknown = not_an_option(command); !unknown.empty()) return unknown;
+  if (error.get_name() == "RequiredError") {
+    if (std::string missing = missing_arguments(command, error.what()); !missing.empty())
+      return missing;
+  }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::string_view said = error.what();
+    return fmt::format("\"{}\" has no place in {}. Write the option that it belongs to before it.",
+                       escape_for_terminal(said.substr(said.find(": ") + 2)), path_of(command));
+  }
+  return with_place(program, command, in_our_words(error.what()));
 }
 
 std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error) {
-  return fmt::format("{} See \"dlscale --help\" or \"dlscale VERB --help\".",
-                     problem_of(program, error));
+  const std::string path = path_of(called_command(program));
+  return fmt::format("{} See \"dlscale {}{}--help\".", problem_of(program, error), path,
+                     path.empty() ? "" : " ");
 }
 
 /// An error in the words of the command line. It may begin with a setting ("cycle is 0 s"), of
@@ -173,6 +212,23 @@ std::string why_not_readable(const std::string& file) {
   return fmt::format("{} cannot be read ({}). Check the path", file, std::strerror(errno));
 }
 
+/// Splits "--network=" in two, since CLI11 would take the next word for its value. The empty value
+/// is then refused as any other is. Words behind "--" and flags of Google Benchmark stay.
+WordList with_empty_values(const WordList& words) {
+  WordList split;
+  const auto end = std::ranges::find(words, "--");
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const bool is_option = word->starts_with("-") && !word->starts_with("--benchmark_");
+    if (word < end && is_option && word->find('=') == word->size() - 1) {
+      split.push_back(word->substr(0, word->size() - 1));
+      split.emplace_back();
+    } else {
+      split.push_back(*word);
+    }
+  }
+  return split;
+}
+
 }  // namespace
 
 CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlscale")) {
@@ -216,7 +272,7 @@ void CommandTree::declare_all() {
 }
 
 ExitCode CommandTree::run(const std::vector<std::string>& typed) {
-  const WordList words = with_current_names(typed);
+  const WordList words = CurrentNames().words(with_empty_values(typed));
   for (CLI::App* verb : commands_below(*root_)) {
     verb->preparse_callback([this, verb, &words](std::size_t) {
       declare(*verb);

@@ -25,10 +25,10 @@ using Names = std::vector<std::string>;
   throw CLI::ConfigError("--config: " + what);
 }
 
-void use_current_names(CLI::ConfigItem& item) {
-  item.parents.front() = current_name("", item.parents.front());
-  item.name = current_name(item.parents.front(), item.name);
-  for (std::string& input : item.inputs) input = current_value("--" + item.name, input);
+void use_current_names(CurrentNames& names, CLI::ConfigItem& item) {
+  item.parents.front() = names.name("", item.parents.front());
+  item.name = names.name(item.parents.front(), item.name);
+  for (std::string& input : item.inputs) input = names.value("--" + item.name, input);
 }
 
 CLI::App& command_of(CLI::App& program, const CLI::ConfigItem& item) {
@@ -85,8 +85,9 @@ class OptionFile : public CLI::ConfigTOML {
     declare_all_();
     std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(input);
     std::set<std::string> there;
+    CurrentNames names;
     for (CLI::ConfigItem& item : read) {
-      if (!item.parents.empty()) use_current_names(item);
+      if (!item.parents.empty()) use_current_names(names, item);
       const CLI::App& command = command_of(*program_, item);
       if (is_mark(item)) continue;
       check_values(option_of(command, item), item);

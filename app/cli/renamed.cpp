@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "app/cli/rank0_error.hpp"
 
@@ -59,12 +58,6 @@ const Renamed* find_renamed(std::string_view verb, std::string_view name) {
   return found == renamed.end() ? nullptr : &*found;
 }
 
-void say_renamed(std::string_view old, std::string_view now) {
-  if (!is_first_rank()) return;
-  fmt::print(stderr, "dlscale: {} is now {}; the next release does not know the old name.\n", old,
-             now);
-}
-
 bool has_renamed_values(std::string_view option) {
   return std::ranges::any_of(renamed_values,
                              [&](const RenamedValue& one) { return one.option == option; });
@@ -72,17 +65,52 @@ bool has_renamed_values(std::string_view option) {
 
 }  // namespace
 
-std::string current_value(std::string_view option, const std::string& value) {
+void CurrentNames::say(const std::string& old, std::string_view now) {
+  if (!said_.insert(old).second || !is_first_rank()) return;
+  fmt::print(stderr, "dlscale: {} is now {}; the next release does not know the old name.\n", old,
+             now);
+}
+
+std::string CurrentNames::name(std::string_view verb, const std::string& name) {
+  const bool is_typed = name.starts_with("--");
+  const Renamed* const found = find_renamed(verb, std::string_view(name).substr(is_typed ? 2 : 0));
+  if (found == nullptr) return name;
+  std::string now = fmt::format("{}{}", is_typed ? "--" : "", found->now);
+  say(name, now);
+  return now;
+}
+
+std::string CurrentNames::value(std::string_view option, const std::string& value) {
   if (!has_renamed_values(option)) return value;
   std::vector<std::string> items = CLI::detail::split(value, ',');
   for (std::string& item : items) {
     for (const RenamedValue& one : renamed_values) {
       if (one.option != option || one.old != item) continue;
-      say_renamed(fmt::format("{} {}", option, one.old), fmt::format("{} {}", option, one.now));
+      say(fmt::format("{} {}", option, one.old), fmt::format("{} {}", option, one.now));
       item = one.now;
     }
   }
   return fmt::format("{}", fmt::join(items, ","));
+}
+
+std::vector<std::string> CurrentNames::words(std::vector<std::string> words) {
+  std::string verb;
+  std::string before;
+  for (std::string& word : words) {
+    if (word == "--") break;
+    const bool is_verb = verb.empty() && !word.starts_with('-') && before != "--config";
+    const std::size_t end = std::min(word.find('='), word.size());
+    if (is_verb) {
+      verb = word = name("", word);
+    } else if (word.starts_with("--")) {
+      const std::string option = name(verb, word.substr(0, end));
+      word = end < word.size() ? option + "=" + value(option, word.substr(end + 1)) : option;
+    } else {
+      word = value(before, word);
+    }
+    before = word;
+  }
+  return words;
 }
 
 std::vector<std::string> old_verbs() {
@@ -91,40 +119,6 @@ std::vector<std::string> old_verbs() {
     if (one.verb.empty()) verbs.emplace_back(one.old);
   }
   return verbs;
-}
-
-std::vector<std::string> with_current_names(std::vector<std::string> words) {
-  std::string verb;
-  std::string before;
-  std::set<std::string> said;
-  for (std::string& word : words) {
-    if (word == "--") break;
-    const bool is_verb = verb.empty() && !word.starts_with('-') && before != "--config";
-    const std::string name = word.substr(0, word.find('='));
-    const bool is_option = name.starts_with("--");
-    const Renamed* const found = is_verb     ? find_renamed("", word)
-                                 : is_option ? find_renamed(verb, name.substr(2))
-                                             : nullptr;
-    if (found != nullptr) {
-      const std::string now = fmt::format("{}{}", is_verb ? "" : "--", found->now);
-      word.replace(0, name.size(), now);
-      if (said.insert(name).second) say_renamed(name, now);
-    }
-    word = current_value(before, word);
-    if (const std::size_t end = word.find('='); is_option && end != std::string::npos) {
-      word = word.substr(0, end + 1) + current_value(word.substr(0, end), word.substr(end + 1));
-    }
-    if (is_verb) verb = word;
-    before = word;
-  }
-  return words;
-}
-
-std::string current_name(std::string_view verb, std::string_view name) {
-  const Renamed* const found = find_renamed(verb, name);
-  if (found == nullptr) return std::string(name);
-  say_renamed(name, found->now);
-  return std::string(found->now);
 }
 
 }  // namespace dlscale::app

@@ -123,6 +123,35 @@ class BadInput(ProgramTest):
             self.assert_refused(result, 2, "the value is empty. Write one, or leave the option out")
             self.assertEqual(result.stdout, "")
 
+    def test_an_empty_value_behind_an_equals_sign_is_refused_for_the_option(self):
+        for words in (["predict", "--network=", "--cluster", "p40x16"], ["plan", "--network", "alexnet", "--cluster="],
+                      ["bench", "gemm", "--sizes="], ["select-algorithm", "--kernels="], ["gate", "--base="],
+                      ["--config=", "info"], ["roofline", "fit", "x", "-o="]):
+            result = run(*words)
+            option = next(word for word in words if word.endswith("=")).replace("-o", "--output").rstrip("=")
+            self.assert_refused(result, 2, f"{option}: the value is empty. Write one, or leave the option out")
+            self.assertEqual(result.stderr.count("See"), 1, result.stderr)
+
+    def test_a_value_that_is_missing(self):
+        for words in (["predict", "--network"], ["roofline", "fit", "x", "-o"]):
+            self.assert_refused(run(*words), 2, ": the value is missing. Write one behind it, or leave the option out.")
+
+    def test_usage_errors_name_the_help_of_the_command(self):
+        for words, said in [(["predict", "--rnks", 2], 'Did you mean --ranks? See "dlscale predict --help".'),
+                            (["bench", "gemm", "--samples", "x"], 'See "dlscale bench gemm --help".'),
+                            (["roofline"], 'See "dlscale roofline --help".'), (["frob"], 'See "dlscale --help".'),
+                            (["noise", "x"], '"x" has no place in noise.'), (["noise", "-x"], "-x is not an option of noise."),
+                            (["predict", "--batch", 2, "--global-batch", 4], "exclude each other. Leave one out."),
+                            (["predict", "--message-times", "x"], "--message-times needs --layer-times beside it.")]:
+            result = run(*words)
+            self.assert_refused(result, 2, said)
+            self.assertEqual(result.stderr.count("--help"), 1, result.stderr)
+
+    def test_arguments_that_are_missing_are_named_together(self):
+        self.assert_refused(run("compare", "x"), 2, "An argument is missing: b (The same to judge")
+        self.assert_refused(run("compare"), 2, "Arguments are missing: a (", "), b (")
+        self.assert_refused(run("select-algorithm"), 2, "Arguments are missing: --network (", "), --kernels (")
+
     def test_an_option_given_twice(self):
         for words in (["bench", "gemm", "--sizes", "8x8x8", "--sizes", "9x9x9"],
                       ["predict", "--network", "alexnet", "--network", "vgg16"]):

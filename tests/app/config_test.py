@@ -106,6 +106,11 @@ class NamesOfTheLastRelease(Config):
             self.assertIn("--concurrent-with solo is now --concurrent-with none", said.stderr)
         self.assertEqual(run("gate", "--base", "a", "--new", "b", "--", "--fresh").stderr.count("is now"), 0)
 
+    def test_each_is_said_once_for_a_file(self):
+        text = "[choose]\nkernels = k\nnetwork = alexnet\nbatch = 4\n[bench.gemm]\nfresh = true\n[bench.conv]\nfresh = true\n"
+        said = self.run_with(text, "select-algorithm").stderr
+        self.assertEqual((said.count("choose is now"), said.count("fresh is now")), (1, 1), said)
+
     def test_steps_of_suites_have_those_of_verbs_too(self):
         suite = self.folder / "old.yaml"
         suite.write_text("suite: old\nsteps:\n  - {name: a, command: choose --kernels k}\n")

@@ -89,10 +89,10 @@ class PublishedCases(CasesTest):
         cases, predictions = self.made()
         both = ["--cases", cases, "--predictions", predictions]
         for words, part in [(["--predictions", predictions], "--cases"), ([*both, "--model", "scaling"], "--model"),
-                            ([*both, "--machine", "m.json"], "--machine"), ([*both, cases], "excludes"),
+                            ([*both, "--machine", "m.json"], "--machine"), ([*both, cases], "exclude each other"),
                             ([*both, "--limit-coverage", "0.9"], "0.85,0.95"), ([*both, "--data-quality", "AD"], "such as AB"),
                             ([*both, "--limit-median", "-1"], "above 0"), (["--by", "set"], "--cases"),
-                            ([], "results is required"), (["x"], "--machine is required")]:
+                            ([], "Arguments are missing: results ("), (["x"], "An argument is missing: --machine (")]:
             result = run("validate", *words)
             self.assertEqual(result.returncode, 2, f"{words} {result.stdout}")
             self.assertIn(part, result.stderr)
