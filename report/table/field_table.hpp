@@ -3,6 +3,7 @@
 #include <concepts>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -90,18 +91,77 @@ Json value_of(const T& it) {
   }
 }
 
-/// A getter through members, pointers and functions: via(&Prediction::run, &Run::dtype,
-/// dtype_name).
-template <class First, class... Rest>
-auto via(First first, Rest... rest) {
-  return [=](const auto& row) {
-    if constexpr (sizeof...(rest) == 0) {
-      return std::invoke(first, row);
-    } else {
-      return via(rest...)(std::invoke(first, row));
-    }
-  };
+/// The value at the end of a path of members, pointers and functions.
+template <class Row, class First, class... Rest>
+auto follow(const Row& row, First first, Rest... rest) {
+  if constexpr (sizeof...(rest) == 0) {
+    return std::invoke(first, row);
+  } else {
+    return follow(std::invoke(first, row), rest...);
+  }
 }
+
+/// A getter along a path: via(&Prediction::run, &Run::dtype, dtype_name).
+template <class... Path>
+auto via(Path... path) {
+  return [=](const auto& row) { return follow(row, path...); };
+}
+
+/// A function of a row. std::function would make compilers write ten functions for every getter;
+/// this takes one, and a second for getters with a state.
+template <class Result, class Row>
+class Getter {
+ public:
+  Getter() = default;
+  /// `get` is a member or a function of the row; its result is converted to `Result`.
+  template <class Get>
+  // NOLINTNEXTLINE(google-explicit-constructor): lists of fields name getters alone.
+  Getter(Get get) : call_(call<Get>) {
+    if constexpr (has_state<Get>) {
+      const void* state = new Get(std::move(get));  // one kind of shared_ptr for all getters
+      state_ = {state, destroy<Get>};
+    }
+  }
+
+  explicit operator bool() const { return call_ != nullptr; }
+  Result operator()(const Row& row) const { return call_(state_.get(), row); }
+
+ private:
+  template <class Get>
+  static constexpr bool has_state = !std::is_empty_v<Get> || !std::default_initializable<Get>;
+
+  template <class Get>
+  static Result call([[maybe_unused]] const void* state, const Row& row) {
+    if constexpr (!has_state<Get>) {
+      return converted(Get{}(row));
+    } else {
+      const Get& get = *static_cast<const Get*>(state);
+      if constexpr (std::is_member_pointer_v<Get>) {
+        return converted(std::invoke(get, row));
+      } else {
+        return converted(get(row));
+      }
+    }
+  }
+  template <class Get>
+  static void destroy(const void* state) {
+    delete static_cast<const Get*>(state);
+  }
+
+  template <class T>
+  static Result converted(const T& it) {
+    if constexpr (std::is_same_v<T, Result>) {
+      return it;
+    } else if constexpr (std::is_same_v<Result, Json>) {
+      return value_of(it);
+    } else {
+      return {std::string(it)};
+    }
+  }
+
+  Result (*call_)(const void* state, const Row& row) = nullptr;
+  std::shared_ptr<const void> state_{};
+};
 
 /// A value in a record: "" for null, the shortest decimal that reads back as the same number, list
 /// items joined by "; ".
@@ -151,60 +211,51 @@ struct Field {
 
   std::string key{};                  ///< name with its unit, "t_iter_s"; empty: for people only
   Meaning meaning = Meaning::remark;  ///< meaning of the column of records
-  std::function<Json(const Row&)> value{};
+  Getter<Json, Row> value{};
   std::string header{};  ///< with its unit, "iteration ms"; empty: for programs only
   Look look = as::exact;
-  std::function<Cell(const Row&)> cell{};  ///< replaces value and look
+  Getter<Cell, Row> cell{};  ///< replaces value and look
   In in = In::records_and_json;
   std::vector<std::string> states{};  ///< all possible words of a Meaning::state
 
-  /// For programs only. `get` is a member or a function of the row; value_of() converts its result.
-  template <class Get>
-  Field(std::string name, Meaning what, Get get)
-      : key(std::move(name)),
-        meaning(what),
-        value([get](const Row& row) -> Json { return value_of(std::invoke(get, row)); }) {}
+  /// For programs only.
+  Field(std::string name, Meaning what, Getter<Json, Row> get)
+      : key(std::move(name)), meaning(what), value(std::move(get)) {}
 
   /// For programs and for people.
-  template <class Get>
-  Field(std::string name, Meaning what, Get get, std::string heading, Look shown)
+  Field(std::string name, Meaning what, Getter<Json, Row> get, std::string heading, Look shown)
       : Field(std::move(name), what, std::move(get)) {
     header = std::move(heading);
     look = shown;
   }
 
-  /// For programs, and in other words for people: `show` makes a cell from the row.
-  template <class Get, std::invocable<const Row&> Show>
-  Field(std::string name, Meaning what, Get get, std::string heading, Show show,
-        Align align = Align::right)
+  /// For programs, and in other words for people: `show` makes a cell or its text from the row.
+  Field(std::string name, Meaning what, Getter<Json, Row> get, std::string heading,
+        Getter<Cell, Row> show, Align align = Align::right)
       : Field(std::move(name), what, std::move(get), std::move(heading), Look{record_text, align}) {
-    cell = cell_by(std::move(show));
+    cell = std::move(show);
   }
 
   /// For people only.
-  template <class Get>
-  static Field table(std::string heading, Get get, Look shown) {
-    Field field("", Meaning::remark, std::move(get), std::move(heading), shown);
-    return field;
+  static Field table(std::string heading, Getter<Json, Row> get, Look shown) {
+    return {"", Meaning::remark, std::move(get), std::move(heading), shown};
   }
-  template <std::invocable<const Row&> Show>
-  static Field table(std::string heading, Show show, Align align = Align::right) {
-    Field field(
-        "", Meaning::remark, [](const Row&) { return Json(nullptr); }, std::move(heading),
-        Look{record_text, align});
-    field.cell = cell_by(std::move(show));
-    return field;
+  static Field table(std::string heading, Getter<Cell, Row> show, Align align = Align::right) {
+    return {"",
+            Meaning::remark,
+            [](const Row&) { return Json(nullptr); },
+            std::move(heading),
+            std::move(show),
+            align};
   }
   /// For records only; JSON expresses it differently.
-  template <class Get>
-  static Field record(std::string name, Meaning what, Get get) {
+  static Field record(std::string name, Meaning what, Getter<Json, Row> get) {
     Field field(std::move(name), what, std::move(get));
     field.in = In::records;
     return field;
   }
   /// For JSON only: objects, lists, and values that records express differently.
-  template <class Get>
-  static Field json(std::string name, Get get) {
+  static Field json(std::string name, Getter<Json, Row> get) {
     Field field(std::move(name), Meaning::remark, std::move(get));
     field.in = In::json;
     return field;
@@ -214,19 +265,6 @@ struct Field {
   [[nodiscard]] bool in_json() const { return !key.empty() && in != In::records; }
   [[nodiscard]] Cell shown(const Row& row) const {
     return cell ? cell(row) : Cell{look.text(value(row))};
-  }
-
- private:
-  /// Adapts a function that returns a cell or its text.
-  template <class Show>
-  static std::function<Cell(const Row&)> cell_by(Show show) {
-    return [show](const Row& row) -> Cell {
-      if constexpr (std::is_same_v<std::invoke_result_t<Show, const Row&>, Cell>) {
-        return std::invoke(show, row);
-      } else {
-        return Cell{std::string(std::invoke(show, row))};
-      }
-    };
   }
 };
 
