@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/page/html.hpp"
+#include "report/format/text_width.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -48,7 +48,7 @@ std::string_view anchor_word(Anchor anchor) {
 /// The end of a shape, with its title if it has one.
 std::string closed(std::string_view tag, std::string_view title) {
   if (title.empty()) return "/>\n";
-  return fmt::format("><title>{}</title></{}>\n", escape_html(title), tag);
+  return fmt::format("><title>{}</title></{}>\n", format::escape_markup(title), tag);
 }
 
 }  // namespace
@@ -86,17 +86,17 @@ void Canvas::circle(Point centre, double radius, std::string_view classes, std::
 void Canvas::text(Point at, std::string_view text, Anchor anchor, std::string_view classes,
                   std::string_view title) {
   const std::string hint =
-      title.empty() ? "" : fmt::format("<title>{}</title>", escape_html(title));
+      title.empty() ? "" : fmt::format("<title>{}</title>", format::escape_markup(title));
   body_ +=
       fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\" class=\"{}\">{}{}</text>\n",
-                  at.x, at.y, anchor_word(anchor), classes, hint, escape_html(text));
+                  at.x, at.y, anchor_word(anchor), classes, hint, format::escape_markup(text));
 }
 
 void Canvas::upright(Point middle, std::string_view text) {
   body_ += fmt::format(
       "<text transform=\"translate({:.2f} {:.2f}) rotate(-90)\" text-anchor=\"middle\" "
       "class=\"soft\">{}</text>\n",
-      middle.x, middle.y, escape_html(text));
+      middle.x, middle.y, format::escape_markup(text));
 }
 
 std::string Canvas::svg(std::string_view title, std::string_view description) const {
@@ -104,7 +104,8 @@ std::string Canvas::svg(std::string_view title, std::string_view description) co
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"own\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n"
       "<desc>{3}</desc>\n<style>{4}</style>\n{5}</svg>\n",
-      width_, height_, escape_html(title), escape_html(description), style, body_);
+      width_, height_, format::escape_markup(title), format::escape_markup(description), style,
+      body_);
 }
 
 std::string fill_class(std::size_t index) {

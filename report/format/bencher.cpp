@@ -1,10 +1,7 @@
-#include "report/format/bencher.hpp"
-
-#include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstddef>
-#include <istream>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,7 +20,6 @@
 #include "report/format/text_width.hpp"
 
 namespace dlscale::report::format {
-
 namespace {
 
 using nlohmann::json;
@@ -51,28 +47,6 @@ constexpr std::array<std::string_view, 9> not_measured{
     "wrong",       "failed", "crashed",          "timeout",     "interrupted",
     "unsupported", "left",   "nothing measured", "not measured"};
 
-/// A column of numbers; for an end of an interval also the name of the value.
-struct Heading {
-  Quantity quantity;
-  std::string of;  ///< empty: not an end of an interval
-  bool is_low = false;
-};
-
-Heading parsed(const std::string& heading) {
-  Heading result{quantity_of(heading), ""};
-  const std::string& stem = result.quantity.stem;
-  for (const std::string_view end : {"low", "high"}) {
-    const std::string after = fmt::format("_{}", end);
-    // A bare end belongs to the interval of a prediction beside a measurement.
-    if (stem == end) result.of = "predicted";
-    if (stem.ends_with(after)) result.of = stem.substr(0, stem.size() - after.size());
-    if (result.of.empty()) continue;
-    result.is_low = end == "low";
-    break;
-  }
-  return result;
-}
-
 /// Lower-case letters and digits with "-" in between, as Bencher makes slugs.
 std::string slug_of(std::string_view text) {
   std::string slug;
@@ -89,12 +63,7 @@ std::string slug_of(std::string_view text) {
 }
 
 /// A measure's name, and the factor from SI.
-struct Measure {
-  std::string name;
-  double scale = 1;
-};
-
-Measure measure_of(const std::string& heading, const Quantity& quantity) {
+std::pair<std::string, double> measure_of(const std::string& heading, const Quantity& quantity) {
   const bool is_answer = is_among(answers, heading);
   if (is_answer && quantity.unit == "seconds") return {"latency", ns_per_s};
   if (is_answer && quantity.unit == "per_second") return {"throughput", 1};
@@ -102,92 +71,103 @@ Measure measure_of(const std::string& heading, const Quantity& quantity) {
   return {name.empty() ? "value" : name, 1};
 }
 
-/// A column of numbers and, if present, the columns of its interval.
-struct Numbers {
-  std::size_t value = 0;
-  std::optional<std::size_t> low;
-  std::optional<std::size_t> high;
-};
+std::optional<double> finite_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+void expect_length(const std::string& name, std::size_t most, const char* what) {
+  if (name.size() <= most) return;
+  throw ConfigError(fmt::format(
+      "the {} {} has a name of {} bytes, and Bencher takes {}. Use the format json or csv.", what,
+      escape_for_terminal(name), name.size(), most));
+}
 
 /// A table as benchmarks with measures.
 class Metrics {
  public:
   explicit Metrics(const Table& table) : table_(table) {
     for (const std::string_view name : name_headings) {
-      if (!name_) name_ = column_of(table, name);
+      if (name_.empty() && column_of(table, name)) name_ = name;
     }
-    commit_ = column_of(table, "commit");
-    // A Bencher project has a testbed for the machine.
-    const auto machine = column_of(table, "machine");
-    if (machine && table_.is_constant(*machine)) left_out_ = machine;
-    find_numbers();
+    for (const std::size_t column : table_.numbers()) {
+      if (is_among(beside_the_answer, table_.column(column).heading)) continue;
+      numbers_[column];
+    }
+    join_intervals();
   }
 
   [[nodiscard]] bool any() const { return !numbers_.empty(); }
 
   void append(json& metrics) {
-    for (std::size_t row = 0; row < table_.rows(); ++row) append_row(row, metrics);
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const json measures = has_answer(row) ? measures_of(row) : json::object();
+      if (!measures.empty()) add(benchmark(row), measures, metrics);
+    }
   }
 
  private:
-  void find_numbers() {
-    std::map<std::pair<std::string, std::string>, std::size_t> places;
-    std::vector<std::pair<std::size_t, Heading>> ends;
-    for (std::size_t i = 0; i < table_.columns(); ++i) {
-      if (!table_.is_number(i) || is_among(beside_the_answer, table_.heading(i))) continue;
-      const Heading heading = parsed(table_.heading(i));
-      if (!heading.of.empty()) ends.emplace_back(i, heading);
-      places.emplace(std::pair(heading.quantity.stem, heading.quantity.unit), numbers_.size());
-      numbers_.push_back({i, {}, {}});
-    }
-    std::set<std::size_t> joined;
-    for (const auto& [column, heading] : ends) {
-      const auto whole = places.find({heading.of, heading.quantity.unit});
-      if (whole == places.end()) continue;
-      Numbers& numbers = numbers_[whole->second];
-      (heading.is_low ? numbers.low : numbers.high) = column;
-      joined.insert(column);
-    }
-    std::erase_if(numbers_, [&](const Numbers& each) { return joined.contains(each.value); });
-  }
-
-  /// Whether a row has an answer, according to its state.
-  [[nodiscard]] bool has_answer(std::size_t row) const {
-    for (std::size_t i = 0; i < table_.columns(); ++i) {
-      if (table_.is_state(i) && is_among(not_measured, table_.text(row, i))) return false;
-    }
-    return true;
-  }
-
-  /// Key columns of a row: "conv batch=8 layer=conv1".
-  [[nodiscard]] std::string benchmark(std::size_t row) const {
-    std::string result = name_ ? table_.text(row, *name_) : "";
-    for (std::size_t i = 0; i < table_.columns(); ++i) {
-      const std::string& text = table_.text(row, i);
-      if (!table_.is_key(i) || i == name_ || i == left_out_ || text.empty()) continue;
-      result += fmt::format("{}{}={}", result.empty() ? "" : " ", table_.heading(i), text);
-    }
-    return valid_utf8(result.empty() ? "all" : result);
-  }
-
-  void append_row(std::size_t row, json& metrics) {
-    if (!has_answer(row)) return;
-    json measures = json::object();
-    for (const Numbers& each : numbers_) {
-      const std::optional<double> value = finite_number(table_.text(row, each.value));
-      if (!value) continue;
-      const Measure measure =
-          measure_of(table_.heading(each.value), table_.quantity(row, each.value));
-      expect_length(measure.name, longest_measure, "measure");
-      json& metric = measures[measure.name];
-      metric["value"] = *value * measure.scale;
-      for (const auto& [key, column] :
-           {std::pair{"lower_value", each.low}, std::pair{"upper_value", each.high}}) {
-        const auto end = column ? finite_number(table_.text(row, *column)) : std::nullopt;
-        if (end) metric[key] = *end * measure.scale;
+  /// Moves "x_low_s" and "x_high_s" to "x_s". A bare "low_s" is of "predicted_s", the prediction
+  /// beside a measurement.
+  void join_intervals() {
+    std::set<std::size_t> ends;
+    for (auto& [column, own_ends] : numbers_) {
+      const Quantity whole = table_.quantity_of(column);
+      for (const auto& [end, other] : numbers_) {
+        const Quantity part = table_.quantity_of(end);
+        for (const auto& [word, key] : {std::pair{"low", "lower_value"}, {"high", "upper_value"}}) {
+          const bool is_end = part.stem == fmt::format("{}_{}", whole.stem, word) ||
+                              (part.stem == word && whole.stem == "predicted");
+          if (!is_end || part.unit != whole.unit) continue;
+          own_ends[key] = end;
+          ends.insert(end);
+        }
       }
     }
-    if (!measures.empty()) add(benchmark(row), measures, metrics);
+    for (const std::size_t end : ends) numbers_.erase(end);
+  }
+
+  /// Whether a row has an answer, according to its states.
+  [[nodiscard]] bool has_answer(std::size_t row) const {
+    return std::ranges::none_of(table_.states(), [&](std::size_t state) {
+      return is_among(not_measured, table_.text(row, state));
+    });
+  }
+
+  /// Question of a row: "conv batch=8 layer=conv1". A Bencher project has a testbed for the
+  /// machine.
+  [[nodiscard]] std::string benchmark(std::size_t row) const {
+    std::string name;
+    std::string keys;
+    for (const auto& [heading, text] : table_.question(row)) {
+      if (heading == name_) {
+        name = text;
+      } else if (heading != "machine" || !table_.is_constant(heading)) {
+        keys += fmt::format(" {}={}", heading, text);
+      }
+    }
+    const std::string all = name.empty() ? keys.substr(keys.empty() ? 0 : 1) : name + keys;
+    return valid_utf8(all.empty() ? "all" : all);
+  }
+
+  [[nodiscard]] json measures_of(std::size_t row) const {
+    json measures = json::object();
+    for (const auto& [column, ends] : numbers_) {
+      const std::optional<double> value = finite_number(table_.text(row, column));
+      if (!value) continue;
+      const auto [name, scale] =
+          measure_of(table_.column(column).heading, table_.quantity(row, column));
+      expect_length(name, longest_measure, "measure");
+      measures[name]["value"] = *value * scale;
+      for (const auto& [key, end] : ends) {
+        if (const auto limit = finite_number(table_.text(row, end))) {
+          measures[name][key] = *limit * scale;
+        }
+      }
+    }
+    return measures;
   }
 
   /// Rows of the same question get a number among themselves, so other rows do not change their
@@ -196,7 +176,7 @@ class Metrics {
     const json known = metrics.value(name, json::object());
     const bool has_one = std::ranges::any_of(
         measures.items(), [&](const auto& measure) { return known.contains(measure.key()); });
-    if (has_one && commit_ && !table_.is_constant(*commit_)) {
+    if (has_one && !table_.is_constant("commit")) {
       throw ConfigError(fmt::format(
           "{} covers several commits, and a report of Bencher covers one. Choose the newest "
           "alone, or use the format json or csv.",
@@ -207,19 +187,9 @@ class Metrics {
     metrics[name].update(measures);
   }
 
-  static void expect_length(const std::string& name, std::size_t most, const char* what) {
-    if (name.size() <= most) return;
-    throw ConfigError(
-        fmt::format("the {} {} has a name of {} bytes, and Bencher takes {}. Use the format json "
-                    "or csv.",
-                    what, escape_for_terminal(name), name.size(), most));
-  }
-
   TrackedTable table_;
-  std::vector<Numbers> numbers_;
-  std::optional<std::size_t> name_;
-  std::optional<std::size_t> commit_;
-  std::optional<std::size_t> left_out_;  ///< a key that all rows share
+  std::map<std::size_t, std::map<std::string, std::size_t>> numbers_;  ///< and ends of intervals
+  std::string_view name_;                ///< the heading whose text names a row
   std::map<std::string, int> repeated_;  ///< number of further rows with the same name
 };
 
@@ -237,37 +207,10 @@ std::string write_bencher(const Document& document, const Terminal&) {
   return metrics.dump(2) + "\n";
 }
 
-/// Whether a non-empty object has values that all satisfy `holds(key, value)`.
-template <class Holds>
-bool all_members(const json& object, const Holds& holds) {
-  return object.is_object() && !object.empty() &&
-         std::ranges::all_of(object.items(),
-                             [&](const auto& it) { return holds(it.key(), it.value()); });
-}
-
-bool is_measure(const std::string& name, const json& measure) {
-  constexpr std::array<std::string_view, 3> keys{"value", "lower_value", "upper_value"};
-  return !name.empty() && measure.contains("value") &&
-         all_members(measure, [&](const std::string& key, const json& number) {
-           return is_among(keys, key) && number.is_number();
-         });
-}
-
-bool is_benchmark(const std::string& name, const json& benchmark) {
-  return !name.empty() && all_members(benchmark, is_measure);
-}
-
 }  // namespace
 
 extern const Format bencher_format;
 const Format bencher_format{
     "bencher", "Bencher Metric Format: a benchmark a row, its numbers as measures", write_bencher};
-
-bool is_bencher_metrics(std::istream& content) {
-  content.clear();
-  content.seekg(0);
-  const json metrics = json::parse(content, nullptr, false);
-  return metrics == json::object() || all_members(metrics, is_benchmark);
-}
 
 }  // namespace dlscale::report::format

@@ -1,15 +1,18 @@
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
-#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
+#include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/markdown.hpp"
 #include "report/format/text_width.hpp"
@@ -26,59 +29,46 @@ constexpr std::size_t kept_free = 512;
 constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
-/// Size of the change in a cell such as "+3.2 %"; 0 if it has none.
-double size_of_change(const std::string& text) {
-  double value = 0;
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
-  const auto result = std::from_chars(begin, text.data() + text.size(), value);
-  return result.ec == std::errc{} ? std::abs(value) : 0;
+/// Sorts by the size of cells such as "+3.2 %" in the column "change" or "change (+ = worse)".
+void sort_by_change(Table& table) {
+  const auto column = std::ranges::find_if(table.columns, [](const Column& each) {
+    return each.heading == "change" || each.heading.starts_with("change ");
+  });
+  if (column == table.columns.end()) return;
+  std::ranges::stable_sort(table.rows, std::greater{}, [&](const auto& row) {
+    const Cell& cell = row.at(static_cast<std::size_t>(column - table.columns.begin()));
+    return std::abs(std::strtod(cell.text.c_str(), nullptr));
+  });
 }
 
-/// "change" or "change (+ = worse)", but not "changed".
-std::optional<std::size_t> change_column(const Table& table) {
-  const auto is_it = [](const Column& column) {
-    return column.heading == "change" || column.heading.starts_with("change ");
-  };
-  const auto found = std::ranges::find_if(table.columns, is_it);
-  if (found == table.columns.end()) return {};
-  return static_cast<std::size_t>(found - table.columns.begin());
-}
+/// A judged table in two: the rows that changed, and the others. Notes follow the first that has
+/// rows.
+struct Parts {
+  Table changed;
+  Table other;
+};
 
-bool is_change(const std::string& verdict) {
-  return verdict == "regressed" || verdict == "improved" || verdict == "shifted";
-}
-
-enum class Rows { changed, other };
-
-/// The rows of a table that changed or that did not, largest change first. Notes follow the first
-/// non-empty part.
-Table part_of(const Table& table, std::size_t verdict, Rows rows) {
-  const bool changes = rows == Rows::changed;
-  Table part{table.title, table.columns, {}, {}};
+Parts parts_of(const Table& table, std::size_t verdict) {
+  constexpr std::array<std::string_view, 3> changes{"regressed", "improved", "shifted"};
+  Parts parts{{table.title, table.columns, {}, {}}, {table.title, table.columns, {}, {}}};
   for (const auto& row : table.rows) {
-    if (is_change(row.at(verdict).text) == changes) part.rows.push_back(row);
+    (is_among(changes, row.at(verdict).text) ? parts.changed : parts.other).rows.push_back(row);
   }
-  if (changes || part.rows.size() == table.rows.size()) part.notes = table.notes;
-  if (const auto change = change_column(table)) {
-    std::ranges::stable_sort(part.rows, std::greater{}, [change](const auto& row) {
-      return size_of_change(row.at(*change).text);
-    });
-  }
-  return part;
+  (parts.changed.rows.empty() ? parts.other : parts.changed).notes = table.notes;
+  sort_by_change(parts.changed);
+  sort_by_change(parts.other);
+  return parts;
 }
 
 /// "12 unchanged, 3 inconclusive": the verdicts of a table, in order of appearance.
 std::string counts(const Table& table, std::size_t verdict) {
-  std::vector<std::pair<std::string, int>> words;
-  for (const auto& row : table.rows) {
-    const std::string& word = row.at(verdict).text;
-    auto found = std::ranges::find(words, word, &std::pair<std::string, int>::first);
-    if (found == words.end()) found = words.emplace(found, word, 0);
-    ++found->second;
-  }
+  std::vector<std::string> words;
+  for (const auto& row : table.rows) words.push_back(row.at(verdict).text);
   std::string text;
-  for (const auto& [word, count] : words) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  std::set<std::string> seen;
+  for (const std::string& word : words) {
+    if (!seen.insert(word).second) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", std::ranges::count(words, word), word);
   }
   return text;
 }
@@ -104,64 +94,44 @@ std::string fitted(Table table, std::size_t room) {
              : text;
 }
 
-class Comment {
- public:
-  explicit Comment(const std::string& lead)
-      : text_(fmt::format("<!-- dlscale -->\n{}\n",
-                          escape_markdown(shortened(valid_utf8(lead), longest_headline)))) {}
-
-  void append(const Table& table) { append_within("\n", table, "", kept_for_others); }
-
-  void append_folded(Table table, std::size_t verdict) {
-    const std::string title = fmt::format("{}: {}", table.title, counts(table, verdict));
-    table.title.clear();
-    append_within(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)),
-                  table, "\n</details>\n", kept_free);
-  }
-
-  [[nodiscard]] std::string text() const { return text_; }
-
- private:
-  void append_within(const std::string& before, const Table& table, const std::string& after,
-                     std::size_t kept) {
-    const std::size_t used = text_.size() + before.size() + after.size() + kept;
-    if (used >= largest_comment) return;
-    text_ += before + fitted(table, largest_comment - used) + after;
-  }
-
-  std::string text_;
-};
-
-ConfigError nothing_compared(const Document& document) {
-  return ConfigError(fmt::format(
-      "a {} has no verdicts, of which alone a comment on a pull request tells. Use the format "
-      "markdown for all of its tables.",
-      kind_of(document)));
+/// Appends what fits between two texts, and leaves `kept` bytes for what follows.
+void append(const std::string& before, const Table& table, const std::string& after,
+            std::size_t kept, std::string& comment) {
+  const std::size_t used = comment.size() + before.size() + after.size() + kept;
+  if (used < largest_comment) comment += before + fitted(table, largest_comment - used) + after;
 }
 
 std::string write_comment(const Document& document, const Terminal&) {
-  Comment comment(document.lead);
-  std::vector<std::pair<const Table*, std::size_t>> judged;
+  std::string comment =
+      fmt::format("<!-- dlscale -->\n{}\n",
+                  escape_markdown(shortened(valid_utf8(document.lead), longest_headline)));
+  bool has_verdicts = column_of(document.records, "verdict") ||
+                      column_of(document.verdicts, "verdict") || !document.cells.rows.empty();
+  std::vector<std::pair<Table, std::size_t>> folded;
   for (const Table& table : document.tables) {
-    if (const auto verdict = column_of(table, "verdict")) judged.emplace_back(&table, *verdict);
+    const auto verdict = column_of(table, "verdict");
+    if (!verdict) continue;
+    has_verdicts = true;
+    Parts parts = parts_of(table, *verdict);
+    if (!parts.changed.rows.empty()) append("\n", parts.changed, "", kept_for_others, comment);
+    if (!parts.other.rows.empty()) folded.emplace_back(std::move(parts.other), *verdict);
   }
-  const bool has_verdicts = !judged.empty() || column_of(document.records, "verdict") ||
-                            column_of(document.verdicts, "verdict");
-  if (!has_verdicts && document.cells.rows.empty()) {
-    throw nothing_compared(document);
+  if (!has_verdicts) {
+    throw ConfigError(fmt::format(
+        "a {} has no verdicts, of which alone a comment on a pull request tells. Use the format "
+        "markdown for all of its tables.",
+        kind_of(document)));
   }
-  for (const auto& [table, verdict] : judged) {
-    const Table part = part_of(*table, verdict, Rows::changed);
-    if (!part.rows.empty()) comment.append(part);
-  }
-  for (const auto& [table, verdict] : judged) {
-    Table part = part_of(*table, verdict, Rows::other);
-    if (!part.rows.empty()) comment.append_folded(std::move(part), verdict);
+  for (auto& [table, verdict] : folded) {
+    const std::string title = fmt::format("{}: {}", table.title, counts(table, verdict));
+    table.title.clear();
+    append(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)), table,
+           "\n</details>\n", kept_free, comment);
   }
   for (const Table& table : document.tables) {
-    if (!column_of(table, "verdict")) comment.append(table);
+    if (!column_of(table, "verdict")) append("\n", table, "", kept_for_others, comment);
   }
-  return comment.text();
+  return comment;
 }
 
 }  // namespace

@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <istream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "core/system/output_file.hpp"
-#include "report/format/bencher.hpp"
+#include "report/format/column_meaning.hpp"
 
 namespace dlscale::report::format {
 namespace {
+
+using nlohmann::json;
 
 /// The last line of a file for people; empty for formats that state their kind elsewhere.
 std::string closing_line(std::string_view format, const Document& document) {
@@ -55,6 +61,26 @@ std::string csv_heading(const Document& document) {
   return find_format("csv").write(headings, {});
 }
 
+/// Whether a non-empty object has values that all satisfy `holds(key, value)`.
+template <class Holds>
+bool all_members(const json& object, const Holds& holds) {
+  return object.is_object() && !object.empty() &&
+         std::ranges::all_of(object.items(),
+                             [&](const auto& it) { return holds(it.key(), it.value()); });
+}
+
+bool is_measure(const std::string& name, const json& measure) {
+  constexpr std::array<std::string_view, 3> keys{"value", "lower_value", "upper_value"};
+  return !name.empty() && measure.contains("value") &&
+         all_members(measure, [&](const std::string& key, const json& number) {
+           return is_among(keys, key) && number.is_number();
+         });
+}
+
+bool is_benchmark(const std::string& name, const json& benchmark) {
+  return !name.empty() && all_members(benchmark, is_measure);
+}
+
 }  // namespace
 
 std::string file_text(const Format& format, const Document& document) {
@@ -70,6 +96,13 @@ bool is_of_kind(std::istream& content, const Document& document) {
          starts_with(content, openmetrics_opening(document)) ||
          ends_with(content, closing_line("table", document)) ||
          ends_with(content, closing_line("markdown", document));
+}
+
+bool is_bencher_metrics(std::istream& content) {
+  content.clear();
+  content.seekg(0);
+  const json metrics = json::parse(content, nullptr, false);
+  return metrics == json::object() || all_members(metrics, is_benchmark);
 }
 
 bool may_replace(std::istream& content, const Document& document, const Format& format) {

@@ -17,31 +17,19 @@
 namespace dlscale::report::format {
 namespace {
 
-std::string escape_xml(std::string_view text) {
-  constexpr std::string_view special = "&<>\"'";
-  constexpr std::array names{"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
-  std::string out;
-  for (const char character : valid_utf8(text)) {
-    const std::size_t found = special.find(character);
-    out += found == special.npos ? std::string(1, character) : names.at(found);
-  }
-  return out;
-}
-
 enum class Outcome { passed, failed, broken, skipped };
-
-constexpr std::array<std::string_view, 3> failures{"regressed", "shifted", "failed"};
-constexpr std::array<std::string_view, 4> no_answers{"wrong", "interrupted", "crashed", "timeout"};
-constexpr std::array<std::string_view, 7> left_open{
-    "inconclusive", "unsupported", "nothing measured", "left", "not measured",
-    "new baseline", "ended"};
 
 /// Outcome of a row by its verdict, or by the status of a measurement or of a cell of a suite.
 Outcome outcome_of(std::string_view word) {
+  constexpr std::array<std::string_view, 3> failures{"regressed", "shifted", "failed"};
+  constexpr std::array<std::string_view, 4> no_answers{"wrong", "interrupted", "crashed",
+                                                       "timeout"};
+  constexpr std::array<std::string_view, 7> left_open{
+      "inconclusive", "unsupported", "nothing measured", "left", "not measured",
+      "new baseline", "ended"};
   if (is_among(failures, word)) return Outcome::failed;
   if (is_among(no_answers, word)) return Outcome::broken;
-  if (is_among(left_open, word)) return Outcome::skipped;
-  return Outcome::passed;
+  return is_among(left_open, word) ? Outcome::skipped : Outcome::passed;
 }
 
 struct Case {
@@ -79,24 +67,14 @@ std::optional<std::size_t> outcome_column(const Table& table) {
   return verdict ? verdict : column_of(table, "status");
 }
 
-/// Additional outcomes that count as failures in a document.
-struct Strictness {
-  bool improvement = false;
-  bool missing = false;
-};
-
-std::vector<Case> cases_of(const Table& table, const Strictness& fails) {
-  std::vector<Case> cases;
+/// Appends the rows as cases. Readers identify cases by name only, so repeated names get a number.
+void append_cases(const Table& table, std::vector<Case>& cases, std::map<std::string, int>& names) {
   const auto column = outcome_column(table);
-  if (!column) return cases;
+  if (!column) return;
   for (const auto& row : table.rows) {
-    Case one;
-    one.name = name_of(table, row, *column);
-    one.word = row.at(*column).text;
-    one.seconds = text_at(table, row, "time_s");
-    one.outcome = outcome_of(one.word);
-    if (fails.improvement && one.word == "improved") one.outcome = Outcome::failed;
-    if (fails.missing && one.word == "not measured") one.outcome = Outcome::failed;
+    Case one{name_of(table, row, *column), row.at(*column).text, "", text_at(table, row, "time_s"),
+             outcome_of(row.at(*column).text)};
+    if (const int number = ++names[one.name]; number > 1) one.name += fmt::format(" ({})", number);
     if (text_at(table, row, "role") == "detail") {
       one.outcome = Outcome::skipped;
       one.word += ", a detail that is not judged";
@@ -108,58 +86,58 @@ std::vector<Case> cases_of(const Table& table, const Strictness& fails) {
     }
     cases.push_back(std::move(one));
   }
-  return cases;
 }
 
-/// Readers identify test cases by name only, so repeated names get a number.
-void number_repeated(std::vector<Case>& cases) {
-  std::map<std::string, int> seen;
-  for (Case& one : cases) {
-    const int number = ++seen[one.name];
-    if (number > 1) one.name += fmt::format(" ({})", number);
+std::vector<Case> cases_of(const Document& document) {
+  std::vector<Case> cases;
+  std::map<std::string, int> names;
+  append_cases(document.cells, cases, names);
+  const auto cells = static_cast<std::ptrdiff_t>(cases.size());
+  append_cases(tracked_records(document), cases, names);
+  for (Case& one : std::ranges::subrange(cases.begin() + cells, cases.end())) {
+    const bool fails = (document.improvement_fails && one.word == "improved") ||
+                       (document.missing_fails && one.word == "not measured");
+    if (fails) one.outcome = Outcome::failed;
   }
+  return cases;
 }
 
 std::string case_text(const Case& one, const std::string& kind) {
   const std::string time =
-      one.seconds.empty() ? "" : fmt::format(" time=\"{}\"", escape_xml(one.seconds));
-  std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escape_xml(kind),
-                                escape_xml(one.name), time);
+      one.seconds.empty() ? "" : fmt::format(" time=\"{}\"", escape_markup(one.seconds));
+  std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escape_markup(kind),
+                                escape_markup(one.name), time);
   if (one.outcome == Outcome::passed) return out + "/>\n";
-  const std::string word = escape_xml(one.word);
+  const std::string word = escape_markup(one.word);
   const std::string_view element = one.outcome == Outcome::failed ? "failure" : "error";
   const std::string result = one.outcome == Outcome::skipped
                                  ? fmt::format("<skipped message=\"{}\"/>", word)
                                  : fmt::format("<{0} message=\"{1}\" type=\"{1}\">{2}</{0}>",
-                                               element, word, escape_xml(one.details));
+                                               element, word, escape_markup(one.details));
   return out + fmt::format(">\n      {}\n    </testcase>\n", result);
 }
 
 std::string write_junit(const Document& document, const Terminal&) {
   const std::string kind = kind_of(document);
-  const Table& records = tracked_records(document);
-  if (!outcome_column(records) && !outcome_column(document.cells)) {
+  if (!outcome_column(tracked_records(document)) && !outcome_column(document.cells)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "
         "Use the format json or csv.",
         kind));
   }
-  std::vector<Case> cases = cases_of(document.cells, {});
-  const Strictness fails{document.improvement_fails, document.missing_fails};
-  for (Case& one : cases_of(records, fails)) cases.push_back(std::move(one));
-  number_repeated(cases);
+  const std::vector<Case> cases = cases_of(document);
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };
   const std::string counts = fmt::format(
-      "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", escape_xml(kind),
+      "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", escape_markup(kind),
       cases.size(), count(Outcome::failed), count(Outcome::broken), count(Outcome::skipped));
   std::string out =
       fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n  <testsuite {}>\n",
                   counts, counts);
   for (const Case& one : cases) out += case_text(one, kind);
   if (!document.lead.empty()) {
-    out += fmt::format("    <system-out>{}</system-out>\n", escape_xml(document.lead));
+    out += fmt::format("    <system-out>{}</system-out>\n", escape_markup(document.lead));
   }
   return out + "  </testsuite>\n</testsuites>\n";
 }

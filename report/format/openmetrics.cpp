@@ -46,91 +46,78 @@ void append_label(std::string& labels, std::string_view name, std::string_view t
   labels += fmt::format("{}{}=\"{}\"", labels.empty() ? "" : ",", name, escape(text));
 }
 
-/// A table as metric families. Units of rows go into the names of families.
-class Exposition {
- public:
-  Exposition(const Document& document, const Table& table, std::string kind)
-      : table_(table), kind_(std::move(kind)) {
-    name_rows(document);
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      if (table_.is_number(i)) append_values(i);
-      if (table_.is_state(i)) append_states(i);
-    }
+/// The labels of each row, from its question. Rows of the same question get a number.
+std::vector<std::string> labels_of(const Document& document, const Table& records,
+                                   const TrackedTable& table) {
+  std::string common;
+  for (const auto& [name, text] : document.labels) {
+    if (!column_of(records, name) && !text.empty()) append_label(common, name, text);
   }
-
-  [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
-
- private:
-  /// The labels of each row, from its question. Rows of the same question get a number.
-  void name_rows(const Document& document) {
-    std::set<std::string> own;
-    for (std::size_t i = 0; i < table_.columns(); ++i) {
-      if (table_.is_key(i)) own.insert(plain_name(table_.heading(i)));
+  std::vector<std::string> all;
+  std::set<std::pair<std::string, std::string>> met;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::string labels = common;
+    for (const auto& [heading, text] : table.question(row)) {
+      append_label(labels, plain_name(heading), text);
     }
-    std::string common;
-    for (const auto& [name, text] : document.labels) {
-      if (!own.contains(name) && !text.empty()) append_label(common, name, text);
+    if (!met.emplace(labels, table.unit(row)).second) {
+      append_label(labels, "row", std::to_string(row));
     }
-    std::set<std::pair<std::string, std::string>> met;
-    for (std::size_t row = 0; row < table_.rows(); ++row) {
-      std::string labels = common;
-      for (std::size_t i = 0; i < table_.columns(); ++i) {
-        const std::string& text = table_.text(row, i);
-        if (table_.is_key(i) && !text.empty()) {
-          append_label(labels, plain_name(table_.heading(i)), text);
-        }
-      }
-      if (!met.emplace(labels, table_.unit(row)).second) {
-        append_label(labels, "row", std::to_string(row));
-      }
-      labels_.push_back(std::move(labels));
-    }
+    all.push_back(std::move(labels));
   }
+  return all;
+}
 
-  MetricFamily& family(const Quantity& quantity, std::string_view type) {
-    const std::string unit = quantity.unit.empty() ? "" : plain_name(quantity.unit);
-    std::string name = kind_;
-    if (!quantity.stem.empty()) name += "_" + plain_name(quantity.stem);
-    if (!unit.empty()) name += "_" + unit;
-    const auto found = std::ranges::find(families_, name, &MetricFamily::name);
-    if (found != families_.end()) return *found;
-    return families_.emplace_back(MetricFamily{std::move(name), type, unit});
+/// The family of this quantity, whose unit is a part of its name.
+MetricFamily& family_of(const Quantity& quantity, std::string_view type, const std::string& kind,
+                        std::vector<MetricFamily>& families) {
+  const std::string unit = quantity.unit.empty() ? "" : plain_name(quantity.unit);
+  std::string name = kind;
+  if (!quantity.stem.empty()) name += "_" + plain_name(quantity.stem);
+  if (!unit.empty()) name += "_" + unit;
+  const auto found = std::ranges::find(families, name, &MetricFamily::name);
+  if (found != families.end()) return *found;
+  return families.emplace_back(MetricFamily{std::move(name), type, unit});
+}
+
+/// All states of a column: those that it declares, and those that it has.
+std::vector<std::string> states_of(const TrackedTable& table, std::size_t column) {
+  std::vector<std::string> words = table.column(column).states;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& text = table.text(row, column);
+    if (!text.empty() && std::ranges::count(words, text) == 0) words.push_back(text);
   }
+  return words;
+}
 
-  void append_values(std::size_t column) {
-    for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const std::string& text = table_.text(row, column);
+/// A number as a gauge; a state as one sample for each possible word, 1 for the current one.
+void append_families(const Document& document, const Table& records, const std::string& kind,
+                     std::vector<MetricFamily>& families) {
+  const TrackedTable table(records);
+  const std::vector<std::string> labels = labels_of(document, records, table);
+  for (std::size_t column = 0; column < records.columns.size(); ++column) {
+    const bool is_number = std::ranges::count(table.numbers(), column) > 0;
+    if (!is_number && std::ranges::count(table.states(), column) == 0) continue;
+    const std::vector<std::string> words = states_of(table, column);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::string& text = table.text(row, column);
       if (text.empty()) continue;
-      MetricFamily& values = family(table_.quantity(row, column), "gauge");
-      values.samples.push_back(fmt::format("{}{{{}}} {}", values.name, labels_[row], text));
-    }
-  }
-
-  /// One sample for each possible word: 1 for the current state, 0 for all others.
-  void append_states(std::size_t column) {
-    std::vector<std::string> words = table_.column(column).states;
-    for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const std::string& text = table_.text(row, column);
-      if (!text.empty() && std::ranges::count(words, text) == 0) words.push_back(text);
-    }
-    for (std::size_t row = 0; row < table_.rows(); ++row) {
-      const std::string& text = table_.text(row, column);
-      if (text.empty()) continue;
-      MetricFamily& states = family({table_.heading(column), ""}, "stateset");
+      if (is_number) {
+        MetricFamily& family = family_of(table.quantity(row, column), "gauge", kind, families);
+        family.samples.push_back(fmt::format("{}{{{}}} {}", family.name, labels[row], text));
+        continue;
+      }
+      MetricFamily& family =
+          family_of({table.column(column).heading, ""}, "stateset", kind, families);
       for (const std::string& word : words) {
-        std::string labels = labels_[row];
-        append_label(labels, states.name, word);
-        states.samples.push_back(
-            fmt::format("{}{{{}}} {}", states.name, labels, word == text ? 1 : 0));
+        std::string state = labels[row];
+        append_label(state, family.name, word);
+        family.samples.push_back(
+            fmt::format("{}{{{}}} {}", family.name, state, word == text ? 1 : 0));
       }
     }
   }
-
-  TrackedTable table_;
-  std::string kind_;
-  std::vector<std::string> labels_;
-  std::vector<MetricFamily> families_;
-};
+}
 
 /// Kind of the document. The headline is its help text, since it differs in every run.
 std::string info_text(const Document& document, const std::string& kind) {
@@ -143,10 +130,9 @@ std::string info_text(const Document& document, const std::string& kind) {
 
 std::string write_openmetrics(const Document& document, const Terminal&) {
   const std::string kind = plain_kind_of(document);
-  std::vector<MetricFamily> families =
-      Exposition(document, tracked_records(document), kind).families();
-  std::ranges::copy(Exposition(document, document.cells, kind + "_cell").families(),
-                    std::back_inserter(families));
+  std::vector<MetricFamily> families;
+  append_families(document, tracked_records(document), kind, families);
+  append_families(document, document.cells, kind + "_cell", families);
   if (families.empty()) {
     throw ConfigError(
         fmt::format("a {} has no numbers that could be metrics. Use the format json or csv.",

@@ -99,4 +99,15 @@ std::string valid_utf8(std::string_view text) {
   return out;
 }
 
+std::string escape_markup(std::string_view text) {
+  constexpr std::string_view special = "&<>\"'";
+  constexpr std::array names{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+  std::string out;
+  for (const char character : valid_utf8(text)) {
+    const std::size_t found = special.find(character);
+    out += found == special.npos ? std::string(1, character) : names.at(found);
+  }
+  return out;
+}
+
 }  // namespace dlscale::report::format

@@ -21,4 +21,7 @@ std::string printable(std::string_view text);
 /// blanks; invalid bytes, surrogates and non-characters become U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+/// The same, escaped for HTML and XML: for an element or a quoted attribute.
+std::string escape_markup(std::string_view text);
+
 }  // namespace dlscale::report::format

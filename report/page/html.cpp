@@ -13,28 +13,11 @@ namespace dlscale::report {
 
 namespace {
 
-std::string_view entity(char character) {
-  switch (character) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&#39;";
-    default:
-      return {};
-  }
-}
-
 std::string heading_row(const Table& table) {
   std::string out = "<thead><tr>";
   for (const Column& column : table.columns) {
     out += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(column.align, Tone::plain),
-                       escape_html(column.heading));
+                       format::escape_markup(column.heading));
   }
   return out + "</tr></thead>\n";
 }
@@ -44,7 +27,7 @@ std::string body_row(const Table& table, const std::vector<Cell>& row) {
   std::string out = "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
     const std::string classes = class_of(table.columns.at(i).align, row[i].tone);
-    const std::string text = escape_html(row[i].text);
+    const std::string text = format::escape_markup(row[i].text);
     out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", classes, text)
                   : fmt::format("<td{}>{}</td>", classes, text);
   }
@@ -54,13 +37,13 @@ std::string body_row(const Table& table, const std::vector<Cell>& row) {
 std::string notes_list(const std::vector<std::string>& notes) {
   if (notes.empty()) return "";
   std::string out = "<ul class=\"notes\">\n";
-  for (const std::string& note : notes) out += "<li>" + escape_html(note) + "</li>\n";
+  for (const std::string& note : notes) out += "<li>" + format::escape_markup(note) + "</li>\n";
   return out + "</ul>\n";
 }
 
 std::string list(const std::vector<std::string>& lines) {
   std::string out = "<ul>\n";
-  for (const std::string& line : lines) out += "<li>" + escape_html(line) + "</li>\n";
+  for (const std::string& line : lines) out += "<li>" + format::escape_markup(line) + "</li>\n";
   return out + "</ul>\n";
 }
 
@@ -68,8 +51,8 @@ std::string list(const std::vector<std::string>& lines) {
 std::string inline_svg(const Figure& figure) {
   constexpr std::string_view opening = "<svg";
   EXPECT(figure.svg.starts_with(opening));
-  return fmt::format("{} role=\"img\" aria-label=\"{}\"{}", opening, escape_html(figure.alt),
-                     figure.svg.substr(opening.size()));
+  return fmt::format("{} role=\"img\" aria-label=\"{}\"{}", opening,
+                     format::escape_markup(figure.alt), figure.svg.substr(opening.size()));
 }
 
 /// Writes one block of a section.
@@ -77,24 +60,24 @@ struct HtmlBlock {
   const Figures* figures;
 
   std::string operator()(const Paragraph& paragraph) const {
-    return "<p>" + escape_html(paragraph.text) + "</p>\n";
+    return "<p>" + format::escape_markup(paragraph.text) + "</p>\n";
   }
   std::string operator()(const Badge& badge) const {
     return fmt::format("<p><strong{}>{}</strong>: {}</p>\n", class_of(Align::left, badge.tone),
-                       escape_html(badge.word), escape_html(badge.reasons));
+                       format::escape_markup(badge.word), format::escape_markup(badge.reasons));
   }
   std::string operator()(const Items& items) const { return list(items.lines); }
   std::string operator()(const Table& table) const { return html_table(table); }
   std::string operator()(const Folded& folded) const {
     return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n",
-                       escape_html(folded.table.title), html_table(folded.table));
+                       format::escape_markup(folded.table.title), html_table(folded.table));
   }
   std::string operator()(const RawRows& raw) const {
     return fmt::format("<details class=\"raw\">\n<summary>{}</summary>\n{}</details>\n",
-                       escape_html(raw.table.title), html_table(raw.table));
+                       format::escape_markup(raw.table.title), html_table(raw.table));
   }
   std::string operator()(const Appendix& appendix) const {
-    std::string out = "<h3>" + escape_html(appendix.name) + "</h3>\n";
+    std::string out = "<h3>" + format::escape_markup(appendix.name) + "</h3>\n";
     for (const Table& table : appendix.tables) out += (*this)(Folded{table});
     return out;
   }
@@ -102,14 +85,14 @@ struct HtmlBlock {
     const auto found = std::ranges::find(*figures, slot.name, &Figure::name);
     if (found == figures->end()) return "";
     return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", inline_svg(*found),
-                       escape_html(found->title));
+                       format::escape_markup(found->title));
   }
 };
 
 std::string section_html(const Section& section, const Figures& figures) {
   std::string out = fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n",
-      section.id, escape_html(section.title));
+      section.id, format::escape_markup(section.title));
   for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&figures}, block);
   return out + "</section>\n";
 }
@@ -117,7 +100,8 @@ std::string section_html(const Section& section, const Figures& figures) {
 std::string contents(const std::vector<Section>& sections) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n";
   for (const Section& section : sections) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, escape_html(section.title));
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id,
+                       format::escape_markup(section.title));
   }
   return out + "</ul></nav>\n";
 }
@@ -165,21 +149,8 @@ std::string class_of(Align align, Tone tone) {
   return classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
 }
 
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char character : format::printable(format::valid_utf8(text))) {
-    const std::string_view replacement = entity(character);
-    if (replacement.empty()) {
-      out += character;
-    } else {
-      out += replacement;
-    }
-  }
-  return out;
-}
-
 std::string html_table(const Table& table) {
-  const std::string title = escape_html(table.title);
+  const std::string title = format::escape_markup(table.title);
   std::string out = fmt::format(
       "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n"
       "<table>\n<caption>{}</caption>\n",
@@ -191,7 +162,7 @@ std::string html_table(const Table& table) {
 
 std::string html_page(const std::string& page_title, const std::vector<Section>& sections,
                       const Figures& figures) {
-  const std::string title = escape_html(page_title);
+  const std::string title = format::escape_markup(page_title);
   std::string out = head(title) + "<body>\n<header>\n<h1>" + title + "</h1>\n" +
                     contents(sections) + "</header>\n<main>\n";
   for (const Section& section : sections) out += section_html(section, figures);

@@ -6,9 +6,6 @@
 
 namespace dlscale::report {
 
-/// Escapes text for HTML, for an element or a quoted attribute.
-std::string escape_html(std::string_view text);
-
 /// The class attribute of a heading, cell or word, with a leading blank. Empty for plain
 /// left-aligned text, since pages have a hundred thousand cells.
 std::string class_of(Align align, Tone tone);

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/format/markdown.hpp"
-#include "report/page/html.hpp"
+#include "report/format/text_width.hpp"
 #include "report/sections/report.hpp"
 #include "report/sections/sections.hpp"
 
@@ -96,7 +96,7 @@ struct MarkdownBlock {
     Table untitled = folded.table;
     untitled.title.clear();
     return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
-                       escape_html(folded.table.title), format::markdown_table(untitled));
+                       format::escape_markup(folded.table.title), format::markdown_table(untitled));
   }
   /// Thousands of rows do not belong on a page of text.
   std::string operator()(const RawRows& raw) const {

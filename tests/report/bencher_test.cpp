@@ -16,7 +16,6 @@
 #include "regression/history/listing.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
-#include "report/format/bencher.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
 #include "report/history/history_table.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page/html.hpp"
+#include "report/format/text_width.hpp"
 #include "report/sections/report.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -15,7 +15,7 @@ namespace {
 constexpr const char* page_svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n";
 
 TEST(EscapeHtml, LeavesNoMarkup) {
-  EXPECT_EQ(escape_html("<b a='1'>\"&"), "&lt;b a=&#39;1&#39;&gt;&quot;&amp;");
+  EXPECT_EQ(format::escape_markup("<b a='1'>\"&"), "&lt;b a=&#39;1&#39;&gt;&quot;&amp;");
 }
 
 TEST(Html, EscapesHostileNames) {
