@@ -35,13 +35,6 @@ double as_percent(double ratio) {
   return 100 * (ratio - 1);
 }
 
-std::string shortened(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "…";
-}
-
 void draw_band(Canvas& canvas, const Frame& frame, double margin) {
   const double from = frame.x.at(as_percent(1 / (1 + margin)));
   const double to = frame.x.at(as_percent(1 + margin));
@@ -54,7 +47,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({326, y + 4}, shortened(row.name, 46), Anchor::end);
+  canvas.text({326, y + 4}, format::shortened(row.name, 46), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");
@@ -223,7 +216,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
       most = std::max(most, as_percent(ratio));
     }
     const double top = panel * static_cast<double>(i);
-    canvas.text({70, top + 12}, shortened(row.name, 100), Anchor::start, "bold");
+    canvas.text({70, top + 12}, format::shortened(row.name, 100), Anchor::start, "bold");
     const auto rounds = static_cast<double>(row.ratios.size());
     const Frame frame =
         frame_in({70, top + 20, figure_width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});

@@ -14,6 +14,7 @@
 #include "report/figure/canvas.hpp"
 #include "report/figure/figures.hpp"
 #include "report/results/axes.hpp"
+#include "report/results/rates.hpp"
 
 namespace dlscale::report::figure {
 
@@ -130,12 +131,6 @@ struct Sweep {
   std::vector<double> told;  ///< capacities that the system reports, bytes
 };
 
-/// One value for each size or level; empty if the row lacks the series.
-std::vector<double> values(const Measurement& row, const std::string& series) {
-  const auto found = row.series.find(series);
-  return found == row.series.end() ? std::vector<double>{} : found->second.samples.front();
-}
-
 std::string sweep_name(const Measurement& row) {
   std::string name;
   for (const char* axis : {"pages", "ranks_on_node"}) {
@@ -147,15 +142,15 @@ std::string sweep_name(const Measurement& row) {
 }
 
 Sweep sweep_of(const Measurement& row) {
-  Sweep sweep{sweep_name(row), {}, {}, values(row, "told_capacity")};
-  const std::vector<double> sizes = values(row, "working_set");
-  const std::vector<double> latencies = values(row, "latency");
+  Sweep sweep{sweep_name(row), {}, {}, values_of(row, "told_capacity")};
+  const std::vector<double> sizes = values_of(row, "working_set");
+  const std::vector<double> latencies = values_of(row, "latency");
   for (std::size_t i = 0; i < std::min(sizes.size(), latencies.size()); ++i) {
     sweep.points.push_back({sizes[i], 1e9 * latencies[i]});
   }
   std::ranges::sort(sweep.points, {}, &Point::x);
-  const std::vector<double> capacity = values(row, "level_capacity");
-  const std::vector<double> high = values(row, "level_capacity_high");
+  const std::vector<double> capacity = values_of(row, "level_capacity");
+  const std::vector<double> high = values_of(row, "level_capacity_high");
   for (std::size_t i = 0; i < std::min(capacity.size(), high.size()); ++i) {
     if (high[i] > capacity[i]) sweep.found.push_back(capacity[i]);
   }

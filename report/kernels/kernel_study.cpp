@@ -26,9 +26,6 @@ namespace dlscale::report {
 
 namespace {
 
-/// Minimum shapes: the errors of smaller halves say little.
-constexpr std::size_t least_shapes = 20;
-
 using Key = std::vector<std::string>;
 
 Key key_of(const model::KernelCase& what) {
@@ -135,33 +132,15 @@ std::string processor_of(std::span<const ResultFile> results) {
 KernelStudy::KernelStudy(std::span<const ResultFile> results) {
   try {
     processor_of(results);
-    samples_ = model::kernel_samples(results, not_modelled_);
+    model::LeftOut not_modelled;
+    samples_ = model::kernel_samples(results, not_modelled);
     for (const model::KernelSample& sample : samples_) {
       if (on_device(sample) || sample.what.way.method != convolution::Method::direct) continue;
       executed_[key_of(sample.what)] = {sample.what.work.flops(), sample.what.work.bytes()};
     }
-    judge(results);
     find_roofline(results);
   } catch (const ConfigError& error) {
     obstacle_ = error.what();
-    if (!judgement_ && judgement_obstacle_.empty()) judgement_obstacle_ = obstacle_;
-  }
-}
-
-void KernelStudy::judge(std::span<const ResultFile> results) {
-  std::set<std::string> shapes;
-  for (const model::KernelSample& sample : samples_) shapes.insert(sample.what.kernel);
-  if (shapes.size() < least_shapes) {
-    judgement_obstacle_ = fmt::format(
-        "{} measured, of which one half would have to predict the other; that says something from "
-        "{} on. Measure all networks by all algorithms.",
-        counted(std::ssize(shapes), "shape"), least_shapes);
-    return;
-  }
-  try {
-    judgement_ = model::judge_kernels(samples_, choice_evidence(results));
-  } catch (const ConfigError& error) {
-    judgement_obstacle_ = error.what();
   }
 }
 

@@ -28,12 +28,10 @@ bool compares_algorithms(std::span<const ResultFile> results);
 /// hosts.
 std::string processor_of(std::span<const ResultFile> results);
 
-/// Measured convolutions under the measured ceilings, and how well models predict their times from
-/// each other.
+/// Measured convolutions under the measured ceilings.
 class KernelStudy {
  public:
-  /// Never throws ConfigError: obstacle() says why the roofline is missing, and
-  /// judgement_obstacle() why the judgement is. Fitting takes seconds.
+  /// Never throws ConfigError: obstacle() says why the roofline is missing.
   explicit KernelStudy(std::span<const ResultFile> results);
   KernelStudy(const KernelStudy&) = delete;  // placed() points into it
   KernelStudy& operator=(const KernelStudy&) = delete;
@@ -54,16 +52,7 @@ class KernelStudy {
   /// processor this version counts them anew, since earlier rows include taps on the padding.
   [[nodiscard]] std::optional<Work> executed(const Measurement& measurement) const;
 
-  /// Models fitted to one half of the shapes and judged on the other half.
-  [[nodiscard]] const std::optional<model::KernelJudgement>& judgement() const {
-    return judgement_;
-  }
-  [[nodiscard]] const std::string& judgement_obstacle() const { return judgement_obstacle_; }
-  /// Results that neither the roofline nor the models cover.
-  [[nodiscard]] const model::LeftOut& not_modelled() const { return not_modelled_; }
-
  private:
-  void judge(std::span<const ResultFile> results);
   void find_roofline(std::span<const ResultFile> results);
   void place_all();
   std::map<std::vector<std::string>, Work> executed_;  ///< for direct convolutions
@@ -72,9 +61,6 @@ class KernelStudy {
   std::vector<model::PlacedKernel> placed_;
   std::map<std::vector<std::string>, Seconds> bounds_;  ///< by kernel and algorithm
   std::string obstacle_;
-  std::optional<model::KernelJudgement> judgement_;
-  std::string judgement_obstacle_;
-  model::LeftOut not_modelled_;
 };
 
 }  // namespace dlscale::report

@@ -34,12 +34,6 @@ Rows timed_rows(std::span<const ResultFile> results, std::string_view benchmark)
   return rows;
 }
 
-/// One value for each level; empty if the row lacks the series.
-std::vector<double> values(const Measurement& measurement, const std::string& series) {
-  const auto found = measurement.series.find(series);
-  return found == measurement.series.end() ? std::vector<double>{} : found->second.samples.front();
-}
-
 /// "46.0 KiB (44.0 KiB – 48.0 KiB)", or a note that the level continues.
 std::string capacity_text(double value, double low, double high) {
   if (!(high > value)) return fmt::format("beyond {}", to_text(Bytes(value)));
@@ -47,18 +41,26 @@ std::string capacity_text(double value, double low, double high) {
                      to_text(Bytes(high)));
 }
 
-void append_levels(Table& table, const Measurement& row) {
-  const std::vector<double> capacity = values(row, "level_capacity");
-  const std::vector<double> low = values(row, "level_capacity_low");
-  const std::vector<double> high = values(row, "level_capacity_high");
-  const std::vector<double> latency = values(row, "level_latency");
-  const std::vector<double> cycles = values(row, "level_cycles");
-  for (std::size_t i = 0; i < capacity.size(); ++i) {
-    table.rows.push_back({{axis_or_empty(row, "pages")},
-                          {std::to_string(i + 1)},
-                          {capacity_text(capacity[i], low.at(i), high.at(i))},
-                          {significant(1e9 * latency.at(i), 3)},
-                          {i < cycles.size() ? significant(cycles[i], 3) : ""}});
+/// Appends the levels that sweeps of an operation found: as many cells as the table has columns.
+void append_levels(std::span<const ResultFile> results, std::string_view operation, Table& table) {
+  for (const Measurement* row : timed_rows(results, "latency")) {
+    if (axis_or_empty(*row, "operation") != operation) continue;
+    const std::string pages = axis_or_empty(*row, "pages");
+    const std::vector<double> capacity = values_of(*row, "level_capacity");
+    const std::vector<double> low = values_of(*row, "level_capacity_low");
+    const std::vector<double> high = values_of(*row, "level_capacity_high");
+    const std::vector<double> latency = values_of(*row, "level_latency");
+    const std::vector<double> cycles = values_of(*row, "level_cycles");
+    for (std::size_t i = 0; i < capacity.size(); ++i) {
+      std::vector<Cell> cells{{pages},
+                              {std::to_string(i + 1)},
+                              {capacity_text(capacity[i], low.at(i), high.at(i))},
+                              {significant(1e9 * latency.at(i), 3)},
+                              {i < cycles.size() ? significant(cycles[i], 3) : ""}};
+      cells.resize(table.columns.size());
+      table.rows.push_back(std::move(cells));
+    }
+    table.notes.push_back(pages + " pages: " + row->implementation);
   }
 }
 
@@ -66,17 +68,13 @@ Table levels_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Levels of the memory, by the latency of a pointer chase";
   table.columns = {{"pages", Align::left}, {"level"}, {"capacity"}, {"latency ns"}, {"cycles"}};
-  for (const Measurement* row : timed_rows(results, "latency")) {
-    if (axis_or_empty(*row, "operation") != "levels") continue;
-    append_levels(table, *row);
-    table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
-  }
+  append_levels(results, "levels", table);
   return table;
 }
 
 /// Bytes of a series with one value; empty if the row lacks it.
 std::optional<Bytes> single(const Measurement& row, const std::string& series) {
-  const std::vector<double> all = values(row, series);
+  const std::vector<double> all = values_of(row, series);
   return all.empty() ? std::nullopt : std::optional(Bytes(all.front()));
 }
 
@@ -104,21 +102,7 @@ Table reach_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "How much memory is reached before page tables must be read";
   table.columns = {{"pages", Align::left}, {"level"}, {"reach"}, {"latency ns"}};
-  for (const Measurement* row : timed_rows(results, "latency")) {
-    if (axis_or_empty(*row, "operation") != "page_reach") continue;
-    const std::vector<double> reach = values(*row, "level_capacity");
-    const std::vector<double> low = values(*row, "level_capacity_low");
-    const std::vector<double> high = values(*row, "level_capacity_high");
-    const std::vector<double> latency = values(*row, "level_latency");
-    for (std::size_t i = 0; i < reach.size(); ++i) {
-      table.rows.push_back({{axis_or_empty(*row, "pages")},
-                            {std::to_string(i + 1)},
-                            {capacity_text(reach[i], low.at(i), high.at(i))},
-                            {significant(1e9 * latency.at(i), 3)}});
-    }
-    table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
-  }
-  if (table.rows.empty()) return table;
+  append_levels(results, "page_reach", table);
   table.notes.emplace_back(
       "by one line of each page; latency: of the nearest cache, and what the pages add to it");
   return table;
@@ -150,23 +134,43 @@ Table peaks_table(std::span<const ResultFile> results) {
   return table;
 }
 
-/// Key of a row of intensities, and the bytes of its array.
-std::pair<std::vector<std::string>, double> array_key(const Measurement& measurement) {
-  return {{axis_or_empty(measurement, "dtype"), axis_or_empty(measurement, "isa"),
-           axis_or_empty(measurement, "threads"), axis_or_empty(measurement, "ranks_on_node")},
-          std::stod(axis_or_empty(measurement, "bytes"))};
+/// Rates in 1e9 a second by the texts of a row, the bytes of its array (0: any), and by column.
+using Pivot =
+    std::map<std::pair<std::vector<std::string>, double>, std::map<double, std::vector<double>>>;
+
+/// Appends a column for each number, ascending, and the rows with the medians of their rates.
+template <class Heading>
+void append_medians(const Pivot& pivot, Heading heading, Table& table) {
+  std::set<double> numbers;
+  for (const auto& [key, by_number] : pivot) {
+    for (const auto& [number, all] : by_number) numbers.insert(number);
+  }
+  for (const double number : numbers) table.columns.push_back({heading(number)});
+  for (const auto& [key, by_number] : pivot) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const std::string& text : key.first) cells.push_back({text});
+    if (key.second > 0) cells.push_back({to_text(Bytes(key.second))});
+    for (const double number : numbers) {
+      const auto found = by_number.find(number);
+      cells.push_back({found == by_number.end() ? "" : significant(median(found->second), 4)});
+    }
+  }
+}
+
+double number_of(const Measurement& measurement, const char* axis) {
+  return std::stod(axis_or_empty(measurement, axis));
 }
 
 Table intensities_table(std::span<const ResultFile> results) {
-  std::map<std::pair<std::vector<std::string>, double>, std::map<double, std::vector<double>>>
-      arrays;  // GFLOP/s
-  std::set<double> intensities;
+  Pivot arrays;
   for (const Measurement* row : timed_rows(results, "peak")) {
     const auto rate = rates(*row).flops;
     if (axis_or_empty(*row, "operation") != "intensity" || !rate) continue;
-    const double intensity = std::stod(axis_or_empty(*row, "intensity"));
-    arrays[array_key(*row)][intensity].push_back(1e-9 * rate->si());
-    intensities.insert(intensity);
+    const std::vector<std::string> texts{axis_or_empty(*row, "dtype"), axis_or_empty(*row, "isa"),
+                                         axis_or_empty(*row, "threads"),
+                                         axis_or_empty(*row, "ranks_on_node")};
+    arrays[{texts, number_of(*row, "bytes")}][number_of(*row, "intensity")].push_back(1e-9 *
+                                                                                      rate->si());
   }
   Table table;
   table.title = "Arithmetic over arrays in GFLOP/s, by operations for each byte loaded or stored";
@@ -175,17 +179,8 @@ Table intensities_table(std::span<const ResultFile> results) {
                    {"threads"},
                    {"ranks at once"},
                    {"array"}};
-  for (const double each : intensities) table.columns.push_back({fmt::format("{}", each)});
-  for (const auto& [key, rates_of_array] : arrays) {
-    std::vector<Cell> cells;
-    for (const std::string& each : key.first) cells.push_back({each});
-    cells.push_back({to_text(Bytes(key.second))});
-    for (const double each : intensities) {
-      const auto found = rates_of_array.find(each);
-      cells.push_back({found == rates_of_array.end() ? "" : significant(median(found->second), 4)});
-    }
-    table.rows.push_back(std::move(cells));
-  }
+  append_medians(
+      arrays, [](double intensity) { return fmt::format("{}", intensity); }, table);
   table.notes = {
       "low intensities tell the bandwidth of what holds the array, high ones arithmetic; the "
       "ceilings of rooflines are the highest of these and of the other tables"};
@@ -197,24 +192,18 @@ bool passes_over_arrays(const Measurement& measurement) {
   return std::ranges::find(operations, axis_or_empty(measurement, "operation")) != operations.end();
 }
 
-/// Key of a row of bandwidths: everything except the size of the arrays.
-std::vector<std::string> pass_key(const Measurement& measurement) {
-  const std::string isa = axis_or_empty(measurement, "isa");
-  const std::string stores = axis_or_empty(measurement, "stores");
-  return {axis_or_empty(measurement, "operation"), isa.empty() ? "as compiled" : isa,
-          stores.empty() ? "ordinary" : stores, axis_or_empty(measurement, "threads"),
-          axis_or_empty(measurement, "ranks_on_node")};
-}
-
 Table bandwidths_table(std::span<const ResultFile> results) {
-  std::map<std::vector<std::string>, std::map<double, std::vector<double>>> passes;  // GB/s
-  std::set<double> sizes;
+  Pivot passes;
   for (const Measurement* row : timed_rows(results, "memory")) {
     const auto rate = rates(*row).bytes;
     if (!passes_over_arrays(*row) || !rate) continue;
-    const double bytes = std::stod(axis_or_empty(*row, "bytes"));
-    passes[pass_key(*row)][bytes].push_back(1e-9 * rate->si());
-    sizes.insert(bytes);
+    const std::string isa = axis_or_empty(*row, "isa");
+    const std::string stores = axis_or_empty(*row, "stores");
+    const std::vector<std::string> texts{
+        axis_or_empty(*row, "operation"), isa.empty() ? "as compiled" : isa,
+        stores.empty() ? "ordinary" : stores, axis_or_empty(*row, "threads"),
+        axis_or_empty(*row, "ranks_on_node")};
+    passes[{texts, 0}][number_of(*row, "bytes")].push_back(1e-9 * rate->si());
   }
   Table table;
   table.title = "Bandwidth in GB/s, by the size of each array";
@@ -223,16 +212,8 @@ Table bandwidths_table(std::span<const ResultFile> results) {
                    {"stores", Align::left},
                    {"threads"},
                    {"ranks at once"}};
-  for (const double bytes : sizes) table.columns.push_back({to_text(Bytes(bytes))});
-  for (const auto& [key, by_size] : passes) {
-    std::vector<Cell> cells;
-    for (const std::string& each : key) cells.push_back({each});
-    for (const double bytes : sizes) {
-      const auto found = by_size.find(bytes);
-      cells.push_back({found == by_size.end() ? "" : significant(median(found->second), 4)});
-    }
-    table.rows.push_back(std::move(cells));
-  }
+  append_medians(
+      passes, [](double bytes) { return to_text(Bytes(bytes)); }, table);
   table.notes = {"of what was measured several times the median"};
   return table;
 }

@@ -89,9 +89,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
                    const RooflineLimits& limits) {
   const AlgorithmErrors* sum = &judgement.algorithms.back();
   const auto verdict = [sum, limits](const AlgorithmErrors& errors) {
-    if (&errors == sum) return Cell{"–"};
-    const bool passed = passes(errors, limits);
-    return Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad};
+    return &errors == sum ? Cell{"–"} : kept_cell(passes(errors, limits));
   };
   Table table =
       table_of(joined<AlgorithmErrors>(

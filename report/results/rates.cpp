@@ -68,6 +68,11 @@ const std::pair<const std::string, Series>* main_series(const Measurement& measu
   return measurement.series.empty() ? nullptr : &*measurement.series.begin();
 }
 
+std::vector<double> values_of(const Measurement& measurement, const std::string& series) {
+  const auto found = measurement.series.find(series);
+  return found == measurement.series.end() ? std::vector<double>{} : found->second.samples.front();
+}
+
 bool has_interval(const Summary& summary) {
   return summary.n >= 6;
 }

@@ -25,6 +25,9 @@ Rates rates(const Measurement& measurement);
 /// if it has none.
 const std::pair<const std::string, Series>* main_series(const Measurement& measurement);
 
+/// The samples of a series on the first rank, such as one value for each level; empty without it.
+std::vector<double> values_of(const Measurement& measurement, const std::string& series);
+
 /// Whether the samples suffice for a 95 % interval of the median: 6 (core/base/statistics.hpp).
 bool has_interval(const Summary& summary);
 /// "±1.5 %"; "-" without an interval.

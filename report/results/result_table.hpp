@@ -64,11 +64,6 @@ struct NoiseFinding {
 /// The cells of the suites as a list in JSON.
 nlohmann::ordered_json cells_json(std::span<const SuiteRecord> suites);
 
-/// Benchmark results, one table for each file: varying axes, median and interval, rates, what ran,
-/// its error against the reference, and why a cell has no time. Constant axes are listed below the
-/// table.
-Document results_document(std::span<const ResultFile> results);
-
 /// One row for each measurement: benchmark, all axes, status, median and interval of each series,
 /// rates, machine. Headings include the unit; cells that do not apply are empty.
 Table result_records(std::span<const ResultFile> results);

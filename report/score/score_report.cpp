@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "report/validation/validate.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -10,6 +16,102 @@ namespace {
 using cases::CaseFile;
 using cases::CasePrediction;
 using cases::PredictionStatus;
+
+/// A measured number and its weight.
+struct Weighted {
+  JudgedItem item;
+  double weight = 1;
+};
+
+/// Values with their weights.
+using Pairs = std::vector<std::pair<double, double>>;
+
+double total_weight(const Pairs& pairs) {
+  double total = 0;
+  for (const auto& [value, weight] : pairs) total += weight;
+  return total;
+}
+
+double weighted_mean(const Pairs& pairs) {
+  double sum = 0;
+  for (const auto& [value, weight] : pairs) sum += value * weight;
+  return sum / total_weight(pairs);
+}
+
+double weighted_quantile(Pairs pairs, double q) {
+  constexpr double rounding = 1e-12;
+  std::ranges::sort(pairs);
+  const double wanted = q * total_weight(pairs) - rounding;
+  double reached = 0;
+  for (const auto& [value, weight] : pairs) {
+    reached += weight;
+    if (reached >= wanted) return value;
+  }
+  return pairs.back().first;
+}
+
+bool all_weigh_the_same(const Pairs& pairs) {
+  return std::ranges::all_of(pairs,
+                             [&](const auto& pair) { return pair.second == pairs[0].second; });
+}
+
+double weighted_median(Pairs pairs) {
+  if (!all_weigh_the_same(pairs)) return weighted_quantile(std::move(pairs), 0.5);
+  std::ranges::sort(pairs);
+  const std::size_t middle = pairs.size() / 2;
+  if (pairs.size() % 2 == 1) return pairs[middle].first;
+  return 0.5 * (pairs[middle - 1].first + pairs[middle].first);
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::optional<double> correlation_of(const std::vector<Weighted>& all) {
+  std::vector<double> measured;
+  std::vector<double> predicted;
+  for (const Weighted& one : all) {
+    if (!one.item.predicted) continue;
+    measured.push_back(one.item.measured);
+    predicted.push_back(*one.item.predicted);
+  }
+  if (measured.size() < 3) return {};
+  return rank_correlation(mean_ranks(measured), mean_ranks(predicted));
+}
+
+Score score_of(const std::vector<Weighted>& all) {
+  Pairs errors;
+  Pairs sizes;
+  Pairs covered;
+  Pairs widths;
+  Score score;
+  score.items = all.size();
+  for (const auto& [item, weight] : all) {
+    errors.emplace_back(item.error(), weight);
+    sizes.emplace_back(std::abs(item.error()), weight);
+    covered.emplace_back(item.is_covered() ? 1.0 : 0.0, weight);
+    if (item.has_interval())
+      widths.emplace_back((*item.high - *item.low) / *item.predicted, weight);
+    if (!item.predicted) ++score.missing;
+  }
+  score.mean = weighted_mean(sizes);
+  score.median = weighted_median(sizes);
+  score.bias = weighted_mean(errors);
+  score.p90 = weighted_quantile(sizes, 0.9);
+  score.max = std::ranges::max(sizes).first;
+  score.coverage = weighted_mean(covered);
+  if (!widths.empty()) score.width = weighted_median(widths);
+  score.rank_correlation = correlation_of(all);
+  return score;
+}
+
+std::map<std::string, std::vector<Weighted>> by_group(std::span<const JudgedCase> cases) {
+  std::map<std::string, std::vector<Weighted>> groups;
+  for (const JudgedCase& judged : cases) {
+    for (const JudgedItem& item : judged.items) groups[judged.group].push_back({item, 1});
+  }
+  return groups;
+}
 
 ScoredPredictions scored(const CaseFile& file, const NamedPredictions& named,
                          const CaseChoice& choice) {
@@ -40,6 +142,24 @@ bool covers_any(const NamedPredictions& named) {
 }
 
 }  // namespace
+
+GroupedScore score(std::span<const JudgedCase> cases) {
+  EXPECT(!cases.empty());
+  GroupedScore scores;
+  std::vector<Weighted> all;
+  std::vector<double> correlations;
+  for (const auto& [group, members] : by_group(cases)) {
+    const Score of_group = score_of(members);
+    if (of_group.rank_correlation) correlations.push_back(*of_group.rank_correlation);
+    scores.groups.emplace(group, of_group);
+    const double weight = 1.0 / static_cast<double>(members.size());
+    for (const Weighted& member : members) all.push_back({member.item, weight});
+  }
+  scores.overall = score_of(all);
+  scores.overall.rank_correlation.reset();
+  if (!correlations.empty()) scores.overall.rank_correlation = mean_of(correlations);
+  return scores;
+}
 
 std::vector<std::string> ScoreReport::missing() const {
   std::vector<std::string> ids;

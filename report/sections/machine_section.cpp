@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "core/text/numbers.hpp"
@@ -9,8 +7,6 @@
 
 namespace dlscale::report {
 namespace {
-
-constexpr std::size_t kernels_shown = 10;
 
 /// "12.3 us (12.1 us – 12.6 us)".
 template <class Quantity>
@@ -110,35 +106,6 @@ Table memory_table(const model::Machine& machine) {
   return table;
 }
 
-Table kernels_table(const model::Machine& machine) {
-  std::vector<const model::KernelTime*> kernels;
-  for (const model::KernelTime& kernel : machine.kernels) kernels.push_back(&kernel);
-  std::ranges::stable_sort(kernels, std::greater{},
-                           [](const auto* kernel) { return kernel->time.value; });
-  Table table;
-  table.title = fmt::format("Kernels: the slowest of {}", machine.kernels.size());
-  table.columns = {{"kernel", Align::left},
-                   {"pass", Align::left},
-                   {"dtype", Align::left},
-                   {"batch"},
-                   {"threads"},
-                   {"ranks on a node"},
-                   {"time"},
-                   {"ran", Align::left}};
-  for (std::size_t i = 0; i < std::min(kernels.size(), kernels_shown); ++i) {
-    const model::KernelTime& kernel = *kernels[i];
-    table.rows.push_back({{kernel.kernel},
-                          {std::string(pass_name(kernel.pass))},
-                          {std::string(dtype_name(kernel.dtype))},
-                          {std::to_string(kernel.batch)},
-                          {std::to_string(kernel.threads)},
-                          {std::to_string(kernel.ranks_on_node)},
-                          {estimate_text(kernel.time)},
-                          {kernel.implementation}});
-  }
-  return table;
-}
-
 std::string origin(const model::Machine& machine) {
   const Cluster& cluster = machine.cluster;
   const std::string what =
@@ -157,7 +124,7 @@ Section machine_section(const model::Machine& machine) {
   Section section{"machine", "Machine", {Paragraph{origin(machine)}, FigureSlot{"allreduce"}}};
   for (Table& table :
        std::vector<Table>{worker_table(machine), collectives_table(machine), copies_table(machine),
-                          loaders_table(machine), memory_table(machine), kernels_table(machine)}) {
+                          loaders_table(machine), memory_table(machine)}) {
     if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
   }
   return section;

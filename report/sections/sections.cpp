@@ -10,11 +10,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base/error.hpp"
 #include "core/results/communication_profile.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/figure/figures.hpp"
+#include "report/kernels/algorithm_tables.hpp"
+#include "report/kernels/kernel_study.hpp"
+#include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/processor_tables.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/environment_rows.hpp"
@@ -25,7 +29,6 @@
 #include "report/sections/report.hpp"
 #include "report/sections/summary.hpp"
 #include "report/table/run_words.hpp"
-#include "report/validation/validate_order_table.hpp"
 #include "report/validation/validation_table.hpp"
 
 namespace dlscale::report {
@@ -154,6 +157,25 @@ Table files_table(std::span<const ResultFile> results) {
                           {fmt::format("{}", fmt::join(file.header.command, " "))}});
   }
   return table;
+}
+
+void append_or_fold(Section& section, Table table) {
+  if (table.rows.size() > most_unfolded_rows) {
+    append_folded(section, std::move(table));
+  } else if (!table.rows.empty() || !table.notes.empty()) {
+    section.blocks.emplace_back(std::move(table));
+  }
+}
+
+void append_roofline(Section& section, const KernelStudy& study) {
+  section.blocks.emplace_back(FigureSlot{"roofline"});
+  if (!study.roofline()) {
+    section.blocks.emplace_back(Paragraph{"No roofline: " + study.obstacle()});
+    return;
+  }
+  for (Table& table : ceiling_tables(*study.roofline(), study.placed())) {
+    append_or_fold(section, std::move(table));
+  }
 }
 
 }  // namespace
@@ -299,6 +321,23 @@ bool tells_of_parts(std::span<const ResultFile> results) {
          has_benchmark(results, {"latency", "peak", "comm", profile_benchmark});
 }
 
+std::vector<Table> convolution_summary(const ReportInput& input) {
+  return {algorithms_table(input.results, *input.kernels), answers_table(input.results)};
+}
+
+Section convolution_section(const ReportInput& input) {
+  Section section{"convolutions", "Convolutions by algorithm", {}};
+  section.blocks.emplace_back(Paragraph{fastest_sentence(input.results)});
+  for (Table& table : convolution_summary(input)) append_or_fold(section, std::move(table));
+  append_roofline(section, *input.kernels);
+  section.blocks.emplace_back(
+      Paragraph{"Every algorithm, layer by layer, with speed, workspace, errors and what ran:"});
+  for (auto& [set, tables] : tables_by_set(input.results, *input.kernels)) {
+    section.blocks.emplace_back(Appendix{set, std::move(tables)});
+  }
+  return section;
+}
+
 Section processor_section(const ReportInput& input) {
   Section section{"processor", "Caches, memory and arithmetic", {}};
   try {
@@ -341,10 +380,7 @@ std::vector<Section> report_sections(const ReportInput& input) {
   if (has_benchmark(input.results, {profile_benchmark})) {
     sections.push_back(communication_section(input));
   }
-  if (input.kernels) {
-    sections.push_back(convolution_section(input));
-    sections.push_back(model_section(input));
-  }
+  if (input.kernels) sections.push_back(convolution_section(input));
   const bool memory_alone = !input.trained && has_benchmark(input.results, {"memory"});
   if (input.kernels || memory_alone || has_benchmark(input.results, {"latency", "peak"})) {
     sections.push_back(processor_section(input));

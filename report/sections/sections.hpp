@@ -81,7 +81,6 @@ Section validation_section(const ReportInput& input);
 Section speedup_section(const ReportInput& input);
 Section machine_section(const model::Machine& machine);
 Section convolution_section(const ReportInput& input);  ///< requires input.kernels
-Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
 Section messages_section(const ReportInput& input);
 Section communication_section(const ReportInput& input);

@@ -10,11 +10,10 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/kernels/algorithm_summary.hpp"
+#include "report/kernels/algorithm_tables.hpp"
 #include "report/kernels/processor_tables.hpp"
 #include "report/results/result_table.hpp"
-#include "report/sections/communication_tables.hpp"
-#include "report/sections/measured_messages.hpp"
+#include "report/sections/message_sections.hpp"
 #include "report/sections/sections.hpp"
 #include "report/validation/validation_table.hpp"
 

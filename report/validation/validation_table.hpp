@@ -19,5 +19,7 @@ std::string verdict_sentence(const Validation& validation, const Limits& limits)
 Table runs_table(const Validation& validation);
 Table phases_table(const Validation& validation);
 Table errors_table(const Validation& validation, const Limits& limits);
+/// The order of schedules, measured against predicted: one row for each training.
+Table orders_table(const Validation& validation, const Limits& limits);
 
 }  // namespace dlscale::report

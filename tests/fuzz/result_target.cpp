@@ -88,7 +88,7 @@ void use_results(const fs::path& file) {
   static const Cluster cluster = load_cluster("p40x16");
   const std::array results{read_results(file)};
   for (const Measurement& measurement : results.front().measurements) (void)measurement.key();
-  (void)report::results_document(results);
+  (void)report::results_json(results)();
   (void)report::result_records(results);
   expect_comparable(results);
   if (is_fitted(results.front())) (void)model::machine_json(model::calibrate(cluster, results));

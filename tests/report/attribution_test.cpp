@@ -15,6 +15,7 @@
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
 #include "samples.hpp"
+#include "tests/report/look_at.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -162,7 +163,7 @@ TEST(Attribution, StandsInAComparison) {
   const ComparisonReport report = compare(results({}, 1), results(slower, 100), 0.02);
   ASSERT_EQ(report.attributions.size(), 1U);
   const Document document = comparison_document(report);
-  EXPECT_NE(document.json().find("\"attributions\""), std::string::npos);
+  EXPECT_TRUE(contains(document.json(), "\"attributions\""));
   bool found = false;
   for (const Table& table : document.tables) {
     found = found || table.title.find("Where iterations changed") != std::string::npos;

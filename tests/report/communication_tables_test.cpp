@@ -1,4 +1,4 @@
-#include "report/sections/communication_tables.hpp"
+#include "report/sections/message_sections.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,11 +100,6 @@ TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
 }
 
-bool notes(const Table& table, const std::string& text) {
-  return std::ranges::any_of(
-      table.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
-}
-
 TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
   std::vector<ResultFile> whole = profiled_results();
   ASSERT_TRUE(whole.front().complete);
@@ -112,10 +107,10 @@ TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
   torn.front().complete = false;
   for (const auto tables : {communication_summary, communication_details}) {
     ASSERT_FALSE(tables(torn).empty());
-    for (const Table& table : tables(torn)) EXPECT_TRUE(notes(table, "ends early")) << table.title;
-    for (const Table& table : tables(whole)) EXPECT_FALSE(notes(table, "ends early"));
+    for (const Table& table : tables(torn)) EXPECT_TRUE(says(table, "ends early")) << table.title;
+    for (const Table& table : tables(whole)) EXPECT_FALSE(says(table, "ends early"));
   }
-  EXPECT_TRUE(notes(communication_summary(torn).front(), "alexnet, wait_free: "));
+  EXPECT_TRUE(says(communication_summary(torn).front(), "alexnet, wait_free: "));
 }
 
 TEST(CommunicationTables, RefuseADamagedProfile) {

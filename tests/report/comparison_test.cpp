@@ -146,7 +146,7 @@ TEST(Ratio, OfTheSameSamplesIsTheSameEveryTime) {
 TEST(Ratio, SaysHowTheIntervalWasFound) {
   EXPECT_EQ(ratio_of_medians(noisy(5, 3, 1, 1), noisy(6, 3, 1, 2)).method, "5 and 6 repeats");
   const std::string method = ratio_of_medians(noisy(5, 3, 1, 1), noisy(2, 6, 1, 2)).method;
-  EXPECT_NE(method.find("bootstrap of 15 and 12 samples"), std::string::npos) << method;
+  EXPECT_TRUE(contains(method, "bootstrap of 15 and 12 samples")) << method;
 }
 
 TEST(Ratio, OfTooFewSamplesHasNoInterval) {
@@ -304,8 +304,7 @@ TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
                    Verdict::inconclusive, "B is without times"}}) {
     const ComparisonReport report = compare(std::vector{a}, std::vector{results_of(row)}, 0.02);
     ASSERT_EQ(report.not_compared.size(), 1U) << row;
-    EXPECT_NE(report.not_compared[0].why.find(why), std::string::npos)
-        << report.not_compared[0].why;
+    EXPECT_TRUE(contains(report.not_compared[0].why, why)) << report.not_compared[0].why;
     EXPECT_EQ(report.verdict, verdict) << row;
   }
 }

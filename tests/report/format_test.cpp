@@ -12,6 +12,7 @@
 #include "report/format/file_kind.hpp"
 #include "report/format/markdown.hpp"
 #include "report/format/text_width.hpp"
+#include "tests/report/look_at.hpp"
 
 namespace dlscale::report::format {
 namespace {
@@ -63,14 +64,14 @@ TEST(TableFormat, AlignsColumns) {
 TEST(TableFormat, HasNoEscapeSequencesUnlessColourIsWanted) {
   EXPECT_EQ(write("table").find('\033'), std::string::npos);
   const std::string coloured = write("table", {Colour::ansi, Charset::utf8});
-  EXPECT_NE(coloured.find("\033[31m120\033[0m"), std::string::npos);
+  EXPECT_TRUE(contains(coloured, "\033[31m120\033[0m"));
 }
 
 TEST(TableFormat, CanDoWithAscii) {
   const std::string text = write("table", {Colour::none, Charset::ascii});
   EXPECT_TRUE(
       std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; }));
-  EXPECT_NE(text.find("Times +- error"), std::string::npos);
+  EXPECT_TRUE(contains(text, "Times +- error"));
 }
 
 TEST(TableFormat, LetsNoNameDriveTheTerminal) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -11,6 +12,16 @@ namespace dlscale::report {
 /// Whether a text has that part.
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// Whether a note of a table has that part.
+inline bool says(const Table& table, const std::string& part) {
+  return std::ranges::any_of(table.notes,
+                             [&](const std::string& note) { return contains(note, part); });
+}
+
+inline bool has_column(const Table& table, const std::string& heading) {
+  return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
 }
 
 /// The text in a row under the first column of that heading; a failure of the test where there is

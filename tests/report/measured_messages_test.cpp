@@ -1,4 +1,4 @@
-#include "report/sections/measured_messages.hpp"
+#include "report/sections/message_sections.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,10 +66,6 @@ Measurement beside() {
   row.series["messages_slowdown"] = make_series("1", {std::vector<double>(6, 3)});
   row.series["overlap_efficiency"] = make_series("1", {{-0.25, -0.25, -0.25, -0.25, -0.25, -0.25}});
   return row;
-}
-
-bool has_column(const Table& table, const std::string& heading) {
-  return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
 }
 
 TEST(MessageSummary, HasARowForEachAlgorithmAndSetting) {
@@ -183,14 +179,6 @@ TEST(MessageDetails, LeaveOutWhatHasATableOfItsOwn) {
   const std::vector others{samples::file("conv", {samples::timed("conv", {}, {1.0})})};
   EXPECT_TRUE(message_details(others).empty());
   EXPECT_TRUE(message_summary(others).empty());
-}
-
-TEST(MessageCurve, TakesTwoSizesOfAPlainAllReduce) {
-  EXPECT_TRUE(has_all_reduce_curve(message_results()));
-  Measurement other = all_reduce(4096, 1);
-  other.axes["dtype"] = "f64";
-  EXPECT_FALSE(has_all_reduce_curve(
-      std::vector{samples::file("comm", {all_reduce(1 << 20, 1), other, beside()})}));
 }
 
 std::vector<Section> sections_of(std::vector<ResultFile> files) {

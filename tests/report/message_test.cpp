@@ -5,6 +5,7 @@
 
 #include "report/messages/message_table.hpp"
 #include "tests/model/synthetic_messages.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 #include "tests/report/series_of.hpp"
 
@@ -83,30 +84,9 @@ std::string notes_of_rings(double times) {
 
 TEST(MessageDocument, SaysWhetherWhatTravelsBothWaysCostsMore) {
   const std::string half_duplex = notes_of_rings(2);
-  EXPECT_NE(half_duplex.find("a byte between nodes costs χ more"), std::string::npos)
-      << half_duplex;
-  EXPECT_NE(half_duplex.find("all nodes share 4 cores"), std::string::npos) << half_duplex;
-  EXPECT_NE(notes_of_rings(1).find("nothing tells decisively"), std::string::npos);
-}
-
-TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
-  const Document document = message_document(judgement(1.25), {});
-  EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
-  const auto json = nlohmann::json::parse(document.json());
-  EXPECT_EQ(json.at("schema"), "dlscale.message_validation");
-  EXPECT_EQ(json.at("verdict"), "failed");
-  const auto& family = json.at("families").at(0);
-  EXPECT_EQ(family.at("fit").at("closed_form"), "ring");
-  EXPECT_EQ(family.at("most_ranks_fitted"), 3);
-  EXPECT_NEAR(family.at("ranks").at("median_abs").get<double>(), 0.2, 0.01);
-  EXPECT_LT(family.at("sizes").at("median_abs").get<double>(), 0.01);
-  EXPECT_EQ(family.at("samples").size(), document.records.rows.size());
-  EXPECT_EQ(document.records.rows.front().size(), document.records.columns.size());
-  ASSERT_EQ(document.tables.front().rows.size(), 2U);  // other sizes, more ranks
-  for (const Table& table : document.tables) {
-    EXPECT_FALSE(table.rows.empty()) << table.title;
-    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
-  }
+  EXPECT_TRUE(contains(half_duplex, "a byte between nodes costs χ more")) << half_duplex;
+  EXPECT_TRUE(contains(half_duplex, "all nodes share 4 cores")) << half_duplex;
+  EXPECT_TRUE(contains(notes_of_rings(1), "nothing tells decisively"));
 }
 
 }  // namespace

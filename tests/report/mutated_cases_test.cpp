@@ -18,6 +18,7 @@
 #include "tests/core/case_lines.hpp"
 #include "tests/core/mutator.hpp"
 #include "tests/core/support.hpp"
+#include "tests/report/look_at.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -82,7 +83,7 @@ Tally read_mutated(std::string_view text, int count, Read read) {
     } catch (const ConfigError& error) {
       ++tally.refused;
       const std::string message = error.what();
-      EXPECT_NE(message.find("mutated.jsonl"), std::string::npos) << message;
+      EXPECT_TRUE(contains(message, "mutated.jsonl")) << message;
       EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     }
   }

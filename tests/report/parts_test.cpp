@@ -7,7 +7,6 @@
 
 #include "core/base/error.hpp"
 #include "report/figure/figures.hpp"
-#include "report/kernels/algorithm_summary.hpp"
 #include "report/kernels/algorithm_tables.hpp"
 #include "report/kernels/measured_cases.hpp"
 #include "report/results/rates.hpp"
@@ -18,13 +17,6 @@
 
 namespace dlscale::report {
 namespace {
-
-bool has_column(const Table& table, const std::string& heading) {
-  for (const Column& column : table.columns) {
-    if (column.heading == heading) return true;
-  }
-  return false;
-}
 
 /// Of one set, those of times by algorithm or the others.
 std::vector<Table> tables_of_one_set(std::span<const ResultFile> results, const KernelStudy& study,
@@ -92,18 +84,6 @@ TEST(FastestSentence, SaysWhereNotAllAlgorithmsWereMeasured) {
   EXPECT_TRUE(fastest_sentence(files).ends_with(" at 2, native fft_tiled at 1."))
       << fastest_sentence(files);
   EXPECT_EQ(cell(algorithms_table(files, KernelStudy(files)), 0, "not measured at"), "0");
-}
-
-TEST(AlgorithmsTable, ExpectsNoKeptFiltersEverywhere) {
-  ResultFile file = samples::algorithms();
-  file.measurements.push_back(samples::algorithm({.algorithm = "winograd_f4_kept_filters",
-                                                  .implementation = "kept filters+winograd",
-                                                  .seconds = 1e-4}));
-  const std::vector files{file};
-  EXPECT_TRUE(fastest_sentence(files).ends_with(": native winograd_f4 at 2."));
-  const Table table = algorithms_table(files, KernelStudy(files));
-  EXPECT_EQ(cell(table, 3, "algorithm"), "native winograd_f4_kept_filters");
-  EXPECT_EQ(cell(table, 3, "not measured at"), "–");
 }
 
 /// One row an algorithm, each with six samples from `low` to `high`.
@@ -176,6 +156,9 @@ TEST(TimeTables, LetNoKeptFiltersWin) {
   EXPECT_EQ(cell(table, 0, "native winograd_f4_kept_filters ms"), "0.1000");
   EXPECT_TRUE(contains(table.notes.back(), "training cannot"));
   EXPECT_EQ(fastest_sentence(files), fastest_sentence(std::vector{samples::algorithms()}));
+  const Table counts = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(counts, 3, "algorithm"), "native winograd_f4_kept_filters");
+  EXPECT_EQ(cell(counts, 3, "not measured at"), "–");
 }
 
 TEST(TimeTables, SayWhereOnlyKeptFiltersRan) {
@@ -199,16 +182,6 @@ TEST(AlgorithmsTable, CountsWhereEachRanWonAndWasRefused) {
   EXPECT_EQ(cell(table, 2, "fastest at"), "2");
   EXPECT_EQ(cell(table, 2, "effective GFLOP/s, median"), "148.0");
   EXPECT_EQ(cell(table, 3, "fastest at"), "0");
-}
-
-TEST(AlgorithmsTable, CountsWrongAnswersAsFailed) {
-  Measurement wrong = samples::algorithm({});
-  wrong.status = Status::wrong;
-  wrong.series.clear();
-  const std::vector<ResultFile> results{samples::file("conv", {wrong})};
-  const Table table = algorithms_table(results, KernelStudy(results));
-  EXPECT_EQ(cell(table, 0, "failed at"), "1");
-  EXPECT_EQ(cell(table, 0, "ran at"), "0");
 }
 
 TEST(AnswersTable, HasTheLargestErrorAndTheMedianOfMeans) {
@@ -273,6 +246,9 @@ TEST(TimeTables, SayWhereNothingRanOrAnAnswerWasWrong) {
   const auto tables = time_tables(results, KernelStudy(results));
   EXPECT_EQ(cell(tables.front(), 0, "fastest"), "none ran");
   EXPECT_EQ(cell(tables.front(), 0, "native im2col ms"), "wrong");
+  const Table counts = algorithms_table(results, KernelStudy(results));
+  EXPECT_EQ(cell(counts, 0, "failed at"), "1");
+  EXPECT_EQ(cell(counts, 0, "ran at"), "0");
 }
 
 TEST(LayerTables, HaveSpeedWorkspaceErrorsAndReasons) {

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "report/validation/validate.hpp"
-#include "report/validation/validate_order_table.hpp"
 #include "report/validation/validation_table.hpp"
+#include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -117,7 +118,7 @@ TEST(ValidateOrder, HoldsSchedulesOfATrainingAgainstEachOther) {
   EXPECT_DOUBLE_EQ(order.correlation.value(), 1);
   EXPECT_EQ(order.pairs_apart, 3);
   EXPECT_EQ(order.pairs_right, 3);
-  EXPECT_EQ(ordered_run(validation, order, order.fastest_predicted).run.schedule,
+  EXPECT_EQ(validation.runs.at(order.runs.at(order.fastest_predicted)).run.schedule,
             Schedule::bucketed);
   EXPECT_EQ(order.loss, 0);
 }
@@ -182,7 +183,7 @@ TEST(ValidateOrder, ComparesNothingAcrossLinks) {
   EXPECT_TRUE(std::ranges::any_of(runs.columns,
                                   [](const Column& column) { return column.heading == "links"; }));
   const Table orders = orders_table(validation, {});
-  EXPECT_NE(orders.rows.at(0).at(0).text.find("2 ranks on 2 hosts, links of "), std::string::npos);
+  EXPECT_TRUE(contains(orders.rows.at(0).at(0).text, "2 ranks on 2 hosts, links of "));
 }
 
 TEST(ValidateOrder, IsJudgedWhereALimitIsGiven) {
@@ -231,34 +232,27 @@ TEST(ValidateOrder, FailsALimitWhereAllArePredictedAlike) {
 
 TEST(ValidateOrder, StandsInEveryForm) {
   const Validation validation = validate_with(exposing(good_guess), three_schedules());
-  const Limits limits{10, 10, 0.9};
-  const Document document = validation_document(validation, limits);
+  const Document document = validation_document(validation, {10, 10, 0.9});
+  expect_well_made(document);
   ASSERT_EQ(document.tables.size(), 4U);
   const Table& table = document.tables.back();
-  ASSERT_EQ(table.rows.size(), 1U);
-  EXPECT_EQ(table.rows[0].size(), table.columns.size());
-  EXPECT_EQ(table.rows[0].front().text, "alexnet, batch 8, f32, 2 ranks on 1 host");
-  EXPECT_EQ(table.rows[0].back().text, "kept");
+  EXPECT_EQ(cell(table, 0, "training"), "alexnet, batch 8, f32, 2 ranks on 1 host");
+  EXPECT_EQ(cell(table, 0, "verdict"), "kept");
   const auto json = nlohmann::json::parse(document.json());
   const auto& order = json.at("schedule_orders").at(0);
   EXPECT_EQ(order.at("rank_correlation"), 1.0);
   EXPECT_EQ(order.at("passed"), true);
   const auto fastest = order.at("fastest_measured").get<std::size_t>();
   EXPECT_EQ(json.at("runs").at(fastest).at("run").at("schedule"), "bucketed");
-  const Table& records = document.records;
-  for (const auto& row : records.rows) ASSERT_EQ(row.size(), records.columns.size());
-  const auto value = [&records](const std::string& key) {
-    const auto found = std::ranges::find(records.columns, key, &Column::heading);
-    EXPECT_NE(found, records.columns.end()) << key;
-    return records.rows.front().at(static_cast<std::size_t>(found - records.columns.begin())).text;
-  };
-  EXPECT_EQ(value("schedule"), "sequential");
-  EXPECT_EQ(value("order_measured"), "3");
-  EXPECT_EQ(value("order_predicted"), "3");
-  EXPECT_EQ(value("order_correlation"), "1");
-  EXPECT_EQ(value("order_pairs_right"), "3");
-  EXPECT_EQ(value("fastest_predicted"), "bucketed");
-  EXPECT_EQ(value("choice_loss"), "0");
+  for (const auto& [heading, text] : {std::pair{"schedule", "sequential"},
+                                      {"order_measured", "3"},
+                                      {"order_predicted", "3"},
+                                      {"order_correlation", "1"},
+                                      {"order_pairs_right", "3"},
+                                      {"fastest_predicted", "bucketed"},
+                                      {"choice_loss", "0"}}) {
+    EXPECT_EQ(cell(document.records, 0, heading), text) << heading;
+  }
 }
 
 TEST(ValidateBound, TakesLaunchesOfKernelsForCompute) {

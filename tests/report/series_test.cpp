@@ -41,7 +41,11 @@ Measurement on_a_device(double seconds) {
 
 TEST(Series, OfResultsAreThoseOfTheirAxes) {
   const auto document = [](const Measurement& row) {
-    return results_document(std::vector{samples::file(row.benchmark, {row})});
+    const std::vector files{samples::file(row.benchmark, {row})};
+    Document results;
+    results.records = result_records(files);
+    results.json = results_json(files);
+    return results;
   };
   expect_declared(document(on_a_device(1)));
   expect_same_series(document(on_a_device(1)), document(on_a_device(3)));

@@ -7,6 +7,7 @@
 
 #include "core/cluster/cluster.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "tests/report/look_at.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -49,7 +50,7 @@ TEST(SpeedupCurves, LeaveOutRanksThatDoNotFitAndNameThem) {
   ASSERT_EQ(all.left_out.size(), 1);
   const std::string& sentence = all.left_out.front();
   EXPECT_TRUE(sentence.starts_with("no prediction of alexnet on 4, 8 ranks: ")) << sentence;
-  EXPECT_NE(sentence.find("parameters and activations alone"), std::string::npos) << sentence;
+  EXPECT_TRUE(contains(sentence, "parameters and activations alone")) << sentence;
 }
 
 TEST(SpeedupCurves, HaveNoCurveWhereNothingFits) {
@@ -58,7 +59,7 @@ TEST(SpeedupCurves, HaveNoCurveWhereNothingFits) {
   append_curve(all, setting.network, setting.machine, setting.run, curve_ranks);
   EXPECT_TRUE(all.curves.empty());
   ASSERT_EQ(all.left_out.size(), 1);
-  EXPECT_NE(all.left_out.front().find("on 1, 2, 4, 8 ranks"), std::string::npos);
+  EXPECT_TRUE(contains(all.left_out.front(), "on 1, 2, 4, 8 ranks"));
 }
 
 }  // namespace

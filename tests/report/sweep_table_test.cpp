@@ -15,7 +15,6 @@
 #include "report/prediction/training_time_table.hpp"
 #include "tests/report/expect_well_made.hpp"
 #include "tests/report/look_at.hpp"
-#include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
 #include "tests/report/series_of.hpp"
 
@@ -129,13 +128,9 @@ TEST(PlanTable, TellsTheBestTheFrontAndTheNeighbours) {
   const Table& best = document.tables[0];
   EXPECT_EQ(best.rows.size(), 2U);
   EXPECT_EQ(best.rows[0][14].text, "the same");
-  const auto has_note = [&](const std::string& part) {
-    return std::ranges::any_of(
-        best.notes, [&](const std::string& note) { return note.find(part) != std::string::npos; });
-  };
-  EXPECT_TRUE(has_note("1000 configurations, 400 within the limits (time 50 h)"));
-  EXPECT_TRUE(has_note("left out for memory: batch 512"));
-  EXPECT_TRUE(has_note("as many epochs whatever the batch"));
+  EXPECT_TRUE(says(best, "1000 configurations, 400 within the limits (time 50 h)"));
+  EXPECT_TRUE(says(best, "left out for memory: batch 512"));
+  EXPECT_TRUE(says(best, "as many epochs whatever the batch"));
   EXPECT_EQ(std::ranges::count(best.notes, "a note"), 1);
   const Table& front = document.tables[1];
   EXPECT_GE(front.rows.size(), 8U);
@@ -152,11 +147,8 @@ TEST(PlanTable, SaysWhereClosedFormAndSimulationDiffer) {
   plan.best[1].planned.iteration = Seconds(0.09);
   const Document document = plan_document(plan);
   EXPECT_EQ(document.tables[0].rows[1][14].text, "-10.0 %");
-  const auto& notes = document.tables[0].notes;
-  EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
-    return note.find("differ by 10 % at most: the order is that of the simulation") !=
-           std::string::npos;
-  }));
+  EXPECT_TRUE(
+      says(document.tables[0], "differ by 10 % at most: the order is that of the simulation"));
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["best"][1]["closed_form_t_iter_s"], 0.09);
   EXPECT_EQ(json["best"][1]["t_iter_s"], 0.1);
@@ -170,9 +162,7 @@ TEST(PlanTable, SaysNothingOfAClosedFormWhereThereIsNone) {
   const Document document = plan_document(plan);
   EXPECT_EQ(document.tables[0].rows[0][14].text, "–");
   const auto& notes = document.tables[0].notes;
-  EXPECT_TRUE(std::ranges::none_of(notes, [](const std::string& note) {
-    return note.find("closed form and simulation") != std::string::npos;
-  }));
+  EXPECT_FALSE(says(document.tables[0], "closed form and simulation"));
   EXPECT_NE(std::ranges::find(notes, "simulated: threads share processor cores"), notes.end());
   EXPECT_EQ(document.tables[2].rows[0][2].text, "the same");
   const ParsedJson json = ParsedJson::parse(document.json());
@@ -202,7 +192,7 @@ TEST(PlanTable, HasNoCostWithoutAPrice) {
   plan.question.price.reset();
   const Document document = plan_document(plan);
   expect_well_made(document);
-  EXPECT_EQ(document.lead.find(", for "), std::string::npos);
+  EXPECT_FALSE(contains(document.lead, ", for "));
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json["schema"], "dlscale.plan");
   EXPECT_TRUE(json["best"][0]["cost"].is_null());
@@ -211,16 +201,6 @@ TEST(PlanTable, HasNoCostWithoutAPrice) {
 }
 
 // Tables of explanations and of times to train, and time lines.
-
-void expect_sound(const Document& document) {
-  std::vector<Table> tables = document.tables;
-  tables.push_back(document.records);
-  for (const Table& table : tables) {
-    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
-  }
-  expect_declared(document);
-  EXPECT_TRUE(ParsedJson::accept(document.json()));
-}
 
 model::Prediction on_two_ranks() {
   Run run;
@@ -242,7 +222,7 @@ model::Explanation explained() {
 TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
   const model::Explanation all[] = {explained()};
   const Document document = explanation_document(all);
-  expect_sound(document);
+  expect_well_made(document);
   ASSERT_EQ(document.tables.size(), 3U);
   EXPECT_EQ(cell(document.tables[0], 0, "part"), "backward");
   EXPECT_EQ(cell(document.tables[0], 0, "change"), "-40.0 %");
@@ -272,7 +252,7 @@ TEST(TrainingTimeTables, AreEpochsOverTheRateAndWhatComesBeside) {
   goal.evaluation = Seconds(2);
   goal.start = Seconds(30);
   const Document document = training_time_document(all, goal);
-  expect_sound(document);
+  expect_well_made(document);
   const ParsedJson training = ParsedJson::parse(document.json()).at("trainings").at(0);
   const double batch = 2.0 * prediction.run.batch;
   const double seconds = 90 * (1000 / (batch / prediction.time.total.si()) + 2) + 30;
@@ -304,7 +284,7 @@ TEST(TrainingTimeTables, SayWhereEpochsAreExtrapolated) {
   goal.target = model::resnet50_imagenet;
   goal.target_name = "resnet50";
   const Document document = training_time_document(all, goal);
-  expect_sound(document);
+  expect_well_made(document);
   EXPECT_TRUE(contains(cell(document.tables.at(0), 0, "epochs"), "*"));
   EXPECT_TRUE(contains(document.tables.at(0).notes.at(1), "extrapolated"));
 }

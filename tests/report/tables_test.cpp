@@ -5,15 +5,14 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "report/comparison/comparison_table.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/rates.hpp"
 #include "report/results/result_table.hpp"
 #include "report/sections/summary.hpp"
-#include "report/validation/validation_table.hpp"
 #include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -25,10 +24,6 @@ std::size_t column(const Table& table, const std::string& heading) {
   const auto found = std::ranges::find(table.columns, heading, &Column::heading);
   EXPECT_NE(found, table.columns.end()) << heading;
   return static_cast<std::size_t>(found - table.columns.begin());
-}
-
-bool has_column(const Table& table, const std::string& heading) {
-  return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
 }
 
 TEST(Numbers, KeepSoManySignificantDigits) {
@@ -75,9 +70,9 @@ TEST(LayerDocument, TellsTimesAndWhereTheyComeFrom) {
   for (const Cell& cell : table.rows[0]) cells.push_back(cell.text);
   EXPECT_EQ(cells, (std::vector<std::string>{"fc", "fully_connected", "1.000", "measured", "2.000",
                                              "efficiency", "1234", "500.0", "fitted"}));
-  EXPECT_EQ(table.rows[1][column(table, "backward ms")].text, "–");
-  EXPECT_EQ(table.rows[2][column(table, "forward ms")].text, "2.000");
-  EXPECT_EQ(table.rows[2][column(table, "gradient bytes")].text, "1234");
+  EXPECT_EQ(cell(table, 1, "backward ms"), "–");
+  EXPECT_EQ(cell(table, 2, "forward ms"), "2.000");
+  EXPECT_EQ(cell(table, 2, "gradient bytes"), "1234");
   EXPECT_EQ(table.notes.size(), 5U);  // three sources, one of the run, one of the table
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.layers");
@@ -87,14 +82,6 @@ TEST(LayerDocument, TellsTimesAndWhereTheyComeFrom) {
   EXPECT_EQ(layers.at(1).at("t_comm_s"), 0.5);
   EXPECT_TRUE(layers.at(2).at("t_b_from").is_null());
   EXPECT_EQ(document.records.rows.size(), 3U);
-}
-
-TEST(SummaryDocument, ShowsWorkersSpeedUpsAndErrors) {
-  const ReportInput input = samples::report_input();
-  const Document document = summary_document(input);
-  expect_well_made(document);
-  ASSERT_EQ(document.tables.size(), 6U);
-  EXPECT_EQ(document.lead, verdict_sentence(input.validation, input.limits));
 }
 
 TEST(WorkerTable, HasAColumnForEachNumberOfRanksOnANode) {
@@ -157,8 +144,8 @@ TEST(SpeedupsTable, HasAColumnForEachNumberOfRanks) {
   const Table table = speedups_table(input);
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_EQ(table.rows[0][column(table, "64")].text, "57.6");
-  EXPECT_EQ(table.rows[1][column(table, "bound at 64 by")].text, "communication");
+  EXPECT_EQ(cell(table, 0, "64"), "57.6");
+  EXPECT_EQ(cell(table, 1, "bound at 64 by"), "communication");
 }
 
 TEST(SpeedupsTable, SaysWhatLinksBetweenNodesAreTakenToBe) {
@@ -182,18 +169,6 @@ TEST(SpeedupsTable, SaysWhatLinksBetweenNodesAreTakenToBe) {
             "1 worker a node; all-reduce was measured between nodes, and is extrapolated to more");
 }
 
-TEST(PredictionTable, HasARowForEveryNumberOfRanks) {
-  const auto curve = samples::curve("alexnet");
-  const Document document = prediction_document(curve);
-  expect_well_made(document);
-  ASSERT_EQ(document.tables.size(), 1U);
-  const Table& table = document.tables.front();
-  ASSERT_EQ(table.rows.size(), 7U);
-  EXPECT_EQ(table.rows[6][column(table, "ranks")].text, "64");
-  EXPECT_EQ(table.rows[0][column(table, "forward ms")].text, "200.0");
-  EXPECT_EQ(table.rows[6][column(table, "bound by")].text, "communication");
-}
-
 TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
   auto curve = samples::curve("alexnet");
   EXPECT_NE(predicted_interval_text(curve.front()), "–");
@@ -201,8 +176,8 @@ TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
   const Document document = prediction_document(curve);
   expect_well_made(document);
   const Table& table = document.tables.front();
-  EXPECT_EQ(table.rows[0][column(table, "90 % interval")].text, "–");
-  EXPECT_EQ(document.records.rows[0][column(document.records, "t_iter_low_s")].text, "");
+  EXPECT_EQ(cell(table, 0, "90 % interval"), "–");
+  EXPECT_EQ(cell(document.records, 0, "t_iter_low_s"), "");
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_TRUE(json.at("predictions").at(0).at("t_iter_high_s").is_null());
   EXPECT_TRUE(json.at("predictions").at(0).at("interval").is_null());
@@ -233,8 +208,8 @@ TEST(PredictionTable, TellsEachNoteOnceAndMarksTheRowsItIsAbout) {
   EXPECT_EQ(std::ranges::count(table.notes,
                                "1: ranks 4, 8, 16, 32, 64: all-reduce extrapolated from 2 ranks"),
             1);
-  EXPECT_EQ(table.rows[0][column(table, "notes")].text, "");
-  EXPECT_EQ(table.rows[2][column(table, "notes")].text, "1");
+  EXPECT_EQ(cell(table, 0, "notes"), "");
+  EXPECT_EQ(cell(table, 2, "notes"), "1");
 }
 
 TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
@@ -253,11 +228,10 @@ TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
   const Table& table = document.tables.front();
   EXPECT_EQ(std::ranges::count(table.notes, "1: of all"), 1);
   EXPECT_EQ(std::ranges::count(table.notes, "2: ranks 8, 16: of some (8 and 1 more)"), 1);
-  EXPECT_EQ(table.rows[0][column(table, "notes")].text, "1");
-  EXPECT_EQ(table.rows[4][column(table, "notes")].text, "1,2");
+  EXPECT_EQ(cell(table, 0, "notes"), "1");
+  EXPECT_EQ(cell(table, 4, "notes"), "1,2");
   // By itself a prediction says only what is true of it.
-  EXPECT_EQ(document.records.rows[4][column(document.records, "notes")].text,
-            "of all; of some (16)");
+  EXPECT_EQ(cell(document.records, 4, "notes"), "of all; of some (16)");
   const ParsedJson json = ParsedJson::parse(document.json());
   const ParsedJson expected{{{"kind", "remark"}, {"text", "of all"}},
                             {{"kind", "remark"}, {"text", "of some (16)"}}};
@@ -270,61 +244,14 @@ TEST(PredictionTable, TellsHowFarTheClosedFormIsOffOrWhyThereIsNone) {
   curve[3].closed_form.reset();
   curve[3].closed_form_absent = "input is the bottleneck";
   const Table table = prediction_document(curve).tables.front();
-  const auto told = [&table](const std::string& text) {
-    return std::ranges::any_of(table.notes, [&text](const std::string& note) {
-      return note.find(text) != std::string::npos;
-    });
-  };
-  EXPECT_TRUE(told("1.0e-03"));
-  EXPECT_TRUE(told("(ranks 8): input is the bottleneck"));
+  EXPECT_TRUE(says(table, "1.0e-03"));
+  EXPECT_TRUE(says(table, "(ranks 8): input is the bottleneck"));
 }
 
 TEST(PredictionTable, GivesEveryRunATableOfItsOwn) {
   auto both = samples::curve("alexnet");
   for (const auto& each : samples::curve("resnet50")) both.push_back(each);
   EXPECT_EQ(prediction_document(both).tables.size(), 2U);
-}
-
-TEST(PredictionJson, HasSchemaAndSeconds) {
-  const ParsedJson json = ParsedJson::parse(prediction_document(samples::curve("alexnet")).json());
-  EXPECT_EQ(json.at("schema"), "dlscale.prediction");
-  EXPECT_EQ(json.at("version"), 2);
-  ASSERT_EQ(json.at("predictions").size(), 7U);
-  const ParsedJson& first = json.at("predictions").at(0);
-  EXPECT_DOUBLE_EQ(first.at("time").at("t_f_s"), 0.2);
-  EXPECT_EQ(first.at("run").at("network"), "alexnet");
-}
-
-TEST(ValidationTable, ShowsEveryRunAndGroup) {
-  const ReportInput input = samples::report_input();
-  const Document document = validation_document(input.validation, input.limits);
-  expect_well_made(document);
-  EXPECT_EQ(document.tables.at(0).rows.size(), 8U);
-  EXPECT_EQ(document.tables.at(1).rows.size(), 8U);
-  EXPECT_EQ(document.tables.at(2).rows.size(), 1U + 2 + 2 + 2);
-  EXPECT_EQ(document.records.rows.size(), 8U * 8);
-}
-
-TEST(ValidationJson, HasSchemaErrorsAndPhases) {
-  const ReportInput input = samples::report_input();
-  const ParsedJson json =
-      ParsedJson::parse(validation_document(input.validation, input.limits).json());
-  EXPECT_EQ(json.at("schema"), "dlscale.validation");
-  const ParsedJson& run = json.at("runs").at(2);  // after the two with 1 rank
-  EXPECT_EQ(run.at("run").at("ranks"), 2);
-  EXPECT_EQ(run.at("errors").size(), 3U);
-  EXPECT_EQ(run.at("phases").size(), 8U);
-  EXPECT_TRUE(run.at("phases").at(1).at("error").is_null());  // t_io took no time
-  EXPECT_TRUE(json.at("summaries").at(0).at("limit").is_null());
-}
-
-TEST(ComparisonJson, HasSchemaAndVerdict) {
-  const std::vector files{samples::file("conv", {samples::timed("conv", {{"layer", "a"}}, {1.0})})};
-  const Document document = comparison_document(compare(files, files, 0.02));
-  expect_well_made(document);
-  const ParsedJson json = ParsedJson::parse(document.json());
-  EXPECT_EQ(json.at("schema"), "dlscale.comparison");
-  EXPECT_EQ(json.at("verdict"), "inconclusive");
 }
 
 TEST(Rates, FollowFromDeclaredWork) {
@@ -360,37 +287,6 @@ TEST(Rates, AreAbsentWithoutATime) {
   EXPECT_FALSE(rates(wrong).flops.has_value());
 }
 
-TEST(ResultTable, ShowsVaryingAxesAsColumnsAndTheOthersInTheTitle) {
-  std::vector<Measurement> measurements;
-  for (const char* layer : {"conv1", "conv2"}) {
-    measurements.push_back(
-        samples::timed("conv", {{"layer", layer}, {"batch", "8"}}, {0.5, 0.5, 0.5}));
-  }
-  const Document document = results_document(std::vector{samples::file("conv", measurements)});
-  expect_well_made(document);
-  const Table& table = document.tables.front();
-  EXPECT_TRUE(has_column(table, "layer"));
-  EXPECT_FALSE(has_column(table, "batch"));
-  EXPECT_FALSE(has_column(table, "busbw GB/s"));
-  EXPECT_NE(table.title.find("batch=8"), std::string::npos);
-  EXPECT_EQ(table.rows[0][column(table, "time")].text, to_text(Seconds(0.5)));
-}
-
-TEST(ResultTable, SaysWhyACellHasNoTime) {
-  Measurement unsupported;
-  unsupported.benchmark = "conv";
-  unsupported.axes = {{"layer", "conv2"}};
-  unsupported.status = Status::unsupported;
-  unsupported.reason = "no bf16 here";
-  const Document document = results_document(std::vector{
-      samples::file("conv", {samples::timed("conv", {{"layer", "conv1"}}, {0.5}), unsupported})});
-  expect_well_made(document);
-  const Table& table = document.tables.front();
-  EXPECT_EQ(table.rows[1][column(table, "status")].text, "unsupported");
-  EXPECT_EQ(std::ranges::count(table.notes, "unsupported: no bf16 here (1 cell)"), 1);
-  EXPECT_EQ(table.rows[1][column(table, "time")].text, "");
-}
-
 TEST(Remarks, AreCountedAndTheRareOnesLeftToTheFile) {
   std::vector<Measurement> measurements(3, samples::timed("conv", {}, {1.0}));
   for (auto& measurement : measurements) measurement.warnings = {"often"};
@@ -402,45 +298,15 @@ TEST(Remarks, AreCountedAndTheRareOnesLeftToTheFile) {
   EXPECT_EQ(remarks(measurements, 9).size(), 3U);
 }
 
-TEST(ResultTable, IsReadInTheOrderOfItsAxes) {
-  std::vector<Measurement> measurements;
-  for (const char* bytes : {"1024", "64", "65536"}) {
-    measurements.push_back(samples::timed("comm", {{"bytes", bytes}}, {0.5}));
-  }
-  const Document document = results_document(std::vector{samples::file("comm", measurements)});
-  const Table& table = document.tables.front();
-  EXPECT_EQ(table.rows[0][column(table, "bytes")].text, "64");
-  EXPECT_EQ(table.rows[2][column(table, "bytes")].text, "65536");
-}
-
-TEST(ResultTable, PutsTheIterationBeforeItsPhases) {
-  const Document document = results_document(
-      std::vector{samples::file("e2e", {samples::e2e({}, samples::PhaseTimes{})})});
-  const Table& table = document.tables.front();
-  EXPECT_LT(column(table, "t_iter"), column(table, "t_f"));
-  EXPECT_LT(column(table, "t_f"), column(table, "t_b"));
-  EXPECT_LT(column(table, "t_u"), column(table, "loss"));
-}
-
-TEST(ResultTable, RecordsHaveUnitsInTheirKeys) {
-  const Document document = results_document(
-      std::vector{samples::file("e2e", {samples::e2e({}, samples::PhaseTimes{})})});
-  expect_well_made(document);
+TEST(ResultRecords, HaveUnitsInTheirKeys) {
+  const std::vector files{samples::file("e2e", {samples::e2e({}, samples::PhaseTimes{})})};
+  const Table records = result_records(files);
   for (const char* key : {"t_iter_s", "t_iter_low_s", "loss", "network"}) {
-    EXPECT_TRUE(has_column(document.records, key)) << key;
+    EXPECT_LT(column(records, key), records.columns.size());
   }
-  const ParsedJson json = ParsedJson::parse(document.json());
+  const ParsedJson json = ParsedJson::parse(results_json(files)());
   EXPECT_EQ(json.at("schema"), "dlscale.result_summary");
   EXPECT_DOUBLE_EQ(json.at("measurements").at(0).at("series").at("t_f").at("median_s"), 0.2);
-}
-
-TEST(ResultTable, OfAnUnfinishedFileSaysSo) {
-  ResultFile file = samples::file("conv", {samples::timed("conv", {}, {1.0})});
-  file.complete = false;
-  const Document document = results_document(std::vector{file});
-  EXPECT_TRUE(std::ranges::any_of(document.tables.front().notes, [](const std::string& note) {
-    return note.find("ends early") != std::string::npos;
-  }));
 }
 
 }  // namespace

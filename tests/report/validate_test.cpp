@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/results/row_keys.hpp"
 #include "report/validation/measured_runs.hpp"
 #include "report/validation/run_networks.hpp"
 #include "report/validation/validation_table.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -155,8 +161,8 @@ TEST(Validate, SaysWhichPhaseIsToBlameWhereALimitIsMissed) {
   const Validation validation =
       validate_measured({e2e({"alexnet", 2, Schedule::wait_free, 0}, slow_network)});
   const std::string sentence = verdict_sentence(validation, {});
-  EXPECT_NE(sentence.find("missed"), std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("t_comm_exposed"), std::string::npos) << sentence;
+  EXPECT_TRUE(contains(sentence, "missed")) << sentence;
+  EXPECT_TRUE(contains(sentence, "t_comm_exposed")) << sentence;
 }
 
 TEST(Validate, LeavesOutWhatHasNoTimesAndSaysSo) {
@@ -167,7 +173,7 @@ TEST(Validate, LeavesOutWhatHasNoTimesAndSaysSo) {
       validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{}), wrong});
   EXPECT_EQ(validation.runs.size(), 1U);
   ASSERT_EQ(validation.notes.size(), 1U);
-  EXPECT_NE(validation.notes.front().find("loss is not finite"), std::string::npos);
+  EXPECT_TRUE(contains(validation.notes.front(), "loss is not finite"));
 }
 
 TEST(Validate, PassesNothingWhereAMeasurementCouldNotBeJudged) {
@@ -200,7 +206,7 @@ TEST(Validate, LeavesOutWhatWasTimedAsAWhole) {
   ASSERT_EQ(validation.runs.size(), 1U);
   EXPECT_EQ(validation.runs.front().repeats, 2);  // older files have phases without saying so
   ASSERT_EQ(validation.notes.size(), 1U);
-  EXPECT_NE(validation.notes.front().find("was timed as a whole"), std::string::npos);
+  EXPECT_TRUE(contains(validation.notes.front(), "was timed as a whole"));
   EXPECT_EQ(exit_code(validation, {}), ExitCode::ok);
 }
 
@@ -210,7 +216,7 @@ TEST(Validate, PassesNothingWhereAFileEndsEarly) {
   const Validation validation = validate(fixed_prediction, std::vector{file});
   EXPECT_EQ(exit_code(validation, {}), ExitCode::inconclusive);
   ASSERT_EQ(validation.notes.size(), 1U);
-  EXPECT_NE(validation.notes.front().find("e2e.jsonl ends early"), std::string::npos);
+  EXPECT_TRUE(contains(validation.notes.front(), "e2e.jsonl ends early"));
 }
 
 /// The notes on a run with `environment` beside a machine fitted with oneDNN 2.6.0 on "a CPU".
@@ -240,9 +246,9 @@ TEST(MachineDifferences, NameProcessorHostAndLibraryOnceEach) {
   environment.libraries = {{"oneDNN", "3.1.0"}};
   const auto notes = notes_on(environment, {"alexnet", 1});
   ASSERT_EQ(notes.size(), 3U);
-  EXPECT_NE(notes[0].find("host 4567"), std::string::npos);
-  EXPECT_NE(notes[1].find("oneDNN 3.1.0"), std::string::npos);
-  EXPECT_NE(notes[2].find("processor another CPU"), std::string::npos);
+  EXPECT_TRUE(contains(notes[0], "host 4567"));
+  EXPECT_TRUE(contains(notes[1], "oneDNN 3.1.0"));
+  EXPECT_TRUE(contains(notes[2], "processor another CPU"));
 }
 
 TEST(MachineDifferences, NameAnotherBackend) {
@@ -251,7 +257,7 @@ TEST(MachineDifferences, NameAnotherBackend) {
   const std::vector files{samples::file("e2e", {e2e({}, PhaseTimes{})})};
   const auto notes = machine_differences(machine, files);
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("compute backend onednn"), std::string::npos);
+  EXPECT_TRUE(contains(notes[0], "compute backend onednn"));
 }
 
 TEST(MachineDifferences, SayWhenTheMachineDoesNotKnow) {
@@ -306,137 +312,80 @@ TEST(MeasuredRuns, TakesPhasesFromTheRankThatWasWaitedFor) {
   EXPECT_DOUBLE_EQ(phases.find("t_comm_exposed")->second.si(), 0.05);
 }
 
-TEST(MeasuredRuns, TakeAMissingWayOfWaitingForSleep) {
-  const auto waiting = [](int repeat, const char* how) {
-    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
-    measurement.axes["waiting"] = how;
-    return measurement;
-  };
+/// An axis that older files lack, what they measured, and what came later.
+struct LaterAxis {
+  const char* name;
+  const char* then;
+  const char* now;
+};
+
+Measurement training_with(int repeat, const LaterAxis& axis, const char* value) {
+  Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+  measurement.axes[axis.name] = value;
+  return measurement;
+}
+
+TEST(MeasuredRuns, TakeAMissingAxisForWhatWasMeasuredThen) {
   const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
-  const MeasuredRuns measured = collect_runs(
-      std::vector{samples::file("e2e", {older, waiting(1, "sleep"), waiting(2, "spin")})});
-  ASSERT_EQ(measured.runs.size(), 2U);
-  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
-  EXPECT_EQ(measured.runs[1].t_iter.size(), 1U);
+  const auto collected = [&](const LaterAxis& axis, const char* last) {
+    return collect_runs(std::vector{samples::file(
+        "e2e", {older, training_with(1, axis, axis.then), training_with(2, axis, last)})});
+  };
+  const auto settings = [](const dlscale::Run& run) {
+    return std::tuple(run.input_copy, run.launch, run.fuse_relu, run.normalisation);
+  };
+  for (const LaterAxis& axis :
+       {LaterAxis{"waiting", "sleep", "spin"}, LaterAxis{"input_copy", "on_path", "ahead"},
+        LaterAxis{"launch", "eager", "graph"}, LaterAxis{"fuse", "none", "relu"},
+        LaterAxis{"normalise", "host", "device"}}) {
+    const MeasuredRuns measured = collected(axis, axis.now);
+    ASSERT_EQ(measured.runs.size(), 2U) << axis.name;
+    const bool first_is_older = measured.runs[0].t_iter.size() == 2;
+    const MeasuredRun& then = measured.runs[first_is_older ? 0 : 1];
+    const MeasuredRun& now = measured.runs[first_is_older ? 1 : 0];
+    EXPECT_EQ(then.t_iter.size(), 2U) << axis.name;
+    EXPECT_EQ(now.axes.at(axis.name), axis.now);
+    const auto of_older =
+        settings(collect_runs(std::vector{samples::file("e2e", {older})}).runs[0].run);
+    EXPECT_EQ(settings(then.run), of_older) << axis.name;
+    EXPECT_EQ(settings(now.run) == of_older, axis.name == std::string("waiting")) << axis.name;
+  }
+  for (const auto& [axis, odd] : {std::pair{LaterAxis{"input_copy", "on_path", ""}, "sideways"},
+                                  std::pair{LaterAxis{"fuse", "none", ""}, "all"}}) {
+    EXPECT_THROW(static_cast<void>(collected(axis, odd)), ConfigError) << axis.name;
+  }
 }
 
-TEST(MeasuredRuns, TakeAMissingWayOfCopyingForTheOneOnThePath) {
-  const auto copied = [](int repeat, const char* how) {
-    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
-    measurement.axes["input_copy"] = how;
-    return measurement;
-  };
-  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
-  const auto collected = [&](const Measurement& last) {
-    return collect_runs(std::vector{samples::file("e2e", {older, copied(1, "on_path"), last})});
-  };
-  const MeasuredRuns measured = collected(copied(2, "ahead"));
-  ASSERT_EQ(measured.runs.size(), 2U);
-  EXPECT_EQ(measured.runs[0].run.input_copy, InputCopy::ahead);
-  EXPECT_EQ(measured.runs[1].run.input_copy, InputCopy::on_path);
-  EXPECT_EQ(measured.runs[1].t_iter.size(), 2U);
-  EXPECT_THROW(static_cast<void>(collected(copied(2, "sideways"))), ConfigError);
-}
-
-TEST(MeasuredRuns, TakeAMissingWayOfLaunchingForEager) {
-  const auto launched = [](int repeat, const char* how) {
-    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
-    measurement.axes["launch"] = how;
-    return measurement;
-  };
-  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
-  const MeasuredRuns measured = collect_runs(
-      std::vector{samples::file("e2e", {older, launched(1, "eager"), launched(2, "graph")})});
-  ASSERT_EQ(measured.runs.size(), 2U);
-  EXPECT_EQ(measured.runs[0].run.launch, Launch::eager);
-  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
-  EXPECT_EQ(measured.runs[1].run.launch, Launch::graph);
-}
-
-TEST(MeasuredRuns, TakeAMissingFusionForNone) {
-  const auto fused = [](int repeat, const char* how) {
-    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
-    measurement.axes["fuse"] = how;
-    return measurement;
-  };
-  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
-  const auto collected = [&](const char* how) {
-    return collect_runs(
-        std::vector{samples::file("e2e", {older, fused(1, "none"), fused(2, how)})});
-  };
-  const MeasuredRuns measured = collected("relu");
-  ASSERT_EQ(measured.runs.size(), 2U);
-  EXPECT_FALSE(measured.runs[0].run.fuse_relu);
-  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
-  EXPECT_TRUE(measured.runs[1].run.fuse_relu);
-  EXPECT_THROW(static_cast<void>(collected("all")), ConfigError);
-}
-
-TEST(MeasuredRuns, KeyOfAKernelTakesAMissingFusionForNone) {
-  Measurement older;
-  older.benchmark = "conv";
-  older.axes["kernel"] = "relu c3 h4 w4";
-  Measurement now = older;
-  now.axes["fuse"] = "none";
-  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
-  now.axes["fuse"] = "relu";
-  EXPECT_NE(key_without(older, {}), key_without(now, {}));
-}
-
-TEST(MeasuredRuns, KeyOfAProductOrUpdateTakesAMissingAxisForWhatWasMeasuredThen) {
-  struct Axis {
+TEST(RowKeys, TakeAMissingAxisForWhatWasMeasuredThen) {
+  struct Row {
     const char* benchmark;
-    const char* name;
-    const char* then;
-    const char* other;
+    std::map<std::string, std::string> axes;
+    std::vector<LaterAxis> later;
   };
-  for (const Axis& axis :
-       {Axis{"gemm", "values", "normal", "zeros"}, Axis{"update", "cache", "cold", "hot"}}) {
+  for (const Row& row :
+       {Row{"conv", {{"kernel", "relu c3 h4 w4"}}, {{"fuse", "none", "relu"}}},
+        Row{"gemm", {}, {{"values", "normal", "zeros"}}},
+        Row{"update", {}, {{"cache", "cold", "hot"}}},
+        Row{"comm", {{"collective", "sendrecv"}, {"bytes", "64"}}, {{"dtype", "f32", "f64"}}},
+        Row{"comm",
+            {{"collective", "all_reduce"}, {"bytes", "64"}},
+            {{"dtype", "f32", "other"},
+             {"op", "sum", "other"},
+             {"mode", "blocking", "other"},
+             {"in_place", "yes", "other"},
+             {"algorithm", "library", "other"}}}}) {
     Measurement older;
-    older.benchmark = axis.benchmark;
-    Measurement now = older;
-    now.axes[axis.name] = axis.then;
-    EXPECT_EQ(key_without(older, {}), key_without(now, {})) << axis.benchmark;
-    now.axes[axis.name] = axis.other;
-    EXPECT_NE(key_without(older, {}), key_without(now, {})) << axis.benchmark;
+    older.benchmark = row.benchmark;
+    older.axes.insert(row.axes.begin(), row.axes.end());
+    Measurement then = older;
+    for (const LaterAxis& axis : row.later) then.axes[axis.name] = axis.then;
+    EXPECT_EQ(key_without(older, {}), key_without(then, {})) << row.benchmark;
+    for (const LaterAxis& axis : row.later) {
+      Measurement now = then;
+      now.axes[axis.name] = axis.now;
+      EXPECT_NE(key_without(older, {}), key_without(now, {})) << row.benchmark << axis.name;
+    }
   }
-}
-
-TEST(MeasuredRuns, KeyOfAMessageTakesMissingAxesForWhatWasMeasuredThen) {
-  Measurement older;
-  older.benchmark = "comm";
-  older.axes = {{"collective", "all_reduce"}, {"bytes", "64"}};
-  Measurement now = older;
-  now.axes.insert({{"dtype", "f32"},
-                   {"op", "sum"},
-                   {"mode", "blocking"},
-                   {"in_place", "yes"},
-                   {"algorithm", "library"}});
-  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
-  for (const char* axis : {"dtype", "op", "mode", "in_place", "algorithm"}) {
-    Measurement other = now;
-    other.axes[axis] = "other";
-    EXPECT_NE(key_without(older, {}), key_without(other, {})) << axis;
-  }
-  older.axes["collective"] = "sendrecv";
-  now = older;
-  now.axes["dtype"] = "f32";
-  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
-}
-
-TEST(MeasuredRuns, TakeAMissingPlaceToNormaliseForTheHost) {
-  const auto normalised = [](int repeat, const char* where) {
-    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
-    measurement.axes["normalise"] = where;
-    return measurement;
-  };
-  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
-  const MeasuredRuns measured = collect_runs(
-      std::vector{samples::file("e2e", {older, normalised(1, "host"), normalised(2, "device")})});
-  ASSERT_EQ(measured.runs.size(), 2U);
-  EXPECT_EQ(measured.runs[0].run.normalisation, Normalisation::device);
-  EXPECT_EQ(measured.runs[1].run.normalisation, Normalisation::host);
-  EXPECT_EQ(measured.runs[1].t_iter.size(), 2U);
 }
 
 TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {

@@ -18,7 +18,12 @@ std::vector<Table> message_summary(std::span<const ResultFile> results);
 /// ranks and setting. Columns: time, algbw, busbw and wirebw (core/results/bandwidths.hpp).
 std::map<std::string, std::vector<Table>> message_details(std::span<const ResultFile> results);
 
-/// Whether an all-reduce as training sends it has times at two sizes: enough for a curve.
-bool has_all_reduce_curve(std::span<const ResultFile> results);
+/// Messages between ranks in training, from results of benchmark "profile". A table of all runs,
+/// then one for each setting trained under several schedules, with these side by side by collective
+/// and size. Tables without a row are left out. Throws ConfigError as read_profiles().
+std::vector<Table> communication_summary(std::span<const ResultFile> results);
+
+/// All known messages of each run, by collective and size.
+std::vector<Table> communication_details(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report
