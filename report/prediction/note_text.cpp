@@ -29,9 +29,7 @@ struct NoteWords {
   std::array<std::string_view, 2> choice = {};
 };
 
-constexpr std::string_view size_example = "{:.0f} B";
-constexpr std::array<std::string_view, 2> of_cores{"not counted",
-                                                   "only that they share cores is counted"};
+constexpr std::array<std::string_view, 2> of_cores{"not counted", "only shared cores are counted"};
 
 #define NOTE_WORDS(kind, ...)          \
   NoteWords {                          \
@@ -46,14 +44,14 @@ constexpr std::array all_note_words{
                "declared"),
     NOTE_WORDS(
         computing_interval,
-        "90 % interval of computing: {:g} to {:g} times that, as {} published throughputs of "
-        "one GPU had it (half of them {:g} and more)"),
+        "90 % interval of computing: {:g} to {:g} times that, from {} published throughputs of "
+        "one GPU (median {:g})"),
     NOTE_WORDS(other_evidence,
                "the interval of computing rests on trainings of another kind, and may be too "
                "narrow: {}"),
     NOTE_WORDS(message_interval,
-               "90 % interval of messages: from line rate without start-ups to what published "
-               "trainings on several GPUs were fitted to get",
+               "90 % interval of messages: from line rate without start-ups to the rate fitted to "
+               "published trainings on several GPUs",
                "{} {:.0f} % of the rate and start-ups of {}"),
     NOTE_WORDS(network_kind_unknown,
                "cluster {} does not say whether TCP or RDMA carries messages between nodes "
@@ -76,8 +74,7 @@ constexpr std::array all_note_words{
                "kernels never measured: taken at the median efficiency of {}"),
     NOTE_WORDS(affine_not_measured, "{} {} was not measured: taken from {}"),
     NOTE_WORDS(outside_measured_sizes,
-               "{} of a size outside those measured: the nearest segment was extended",
-               size_example),
+               "{} of a size outside those measured: the nearest segment was extended"),
     NOTE_WORDS(kernel_launches,
                "kernel launches: the host takes {} to give the forward and backward work that the "
                "device does in {}, which makes the iteration {} longer"),
@@ -138,23 +135,22 @@ constexpr std::array all_note_words{
         "ranks, is part of comm",
         "{} on {} ranks, by order statistics of all computing at once {}"),
     NOTE_WORDS(all_reduce_override_measured,
-               "all-reduce by {}, as asked: {} from messages that it carried out", size_example),
+               "all-reduce by {}, as asked: {} from messages that it carried out"),
     NOTE_WORDS(all_reduce_override,
-               "all-reduce by {}, as asked and not measured: by its messages over {}; {}",
-               "{:.0f} B{}", {"adding taken as nothing", "with what adding takes"}),
+               "all-reduce by {}, as asked and not measured: by its messages over {}; {}", "{}{}",
+               {"adding taken as nothing", "with what adding takes"}),
     NOTE_WORDS(all_reduce_other_waiting,
                "all-reduce was not measured with waiting by {}, as {} ranks wait: taken from {}"),
     NOTE_WORDS(all_reduce_left_out,
                "all-reduces measured across nodes were left out, for the link between nodes is "
                "another by what was stated: {:.4g} GB/s, {:.4g} us"),
     NOTE_WORDS(all_reduce_outside_sizes,
-               "messages outside the sizes measured: the nearest segment was extended",
-               size_example),
-    NOTE_WORDS(all_reduce_measured, "all-reduce as measured with waiting by {}", size_example),
-    NOTE_WORDS(all_reduce_closed_form, "all-reduce {} by the closed form of {}, fitted to {} ranks",
-               size_example),
+               "messages outside the sizes measured: the nearest segment was extended"),
+    NOTE_WORDS(all_reduce_measured, "all-reduce as measured with waiting by {}"),
+    NOTE_WORDS(all_reduce_closed_form,
+               "all-reduce {} by the closed form of {}, fitted to {} ranks"),
     NOTE_WORDS(all_reduce_no_growth,
-               "all-reduce {} by no change with their number, fitted to {} ranks", size_example),
+               "all-reduce {} by no change with their number, fitted to {} ranks"),
     NOTE_WORDS(
         all_reduce_guess,
         "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} "
@@ -162,23 +158,21 @@ constexpr std::array all_note_words{
     NOTE_WORDS(all_reduce_by_pair,
                "all-reduce was not measured: by the closed form of {} from messages between two "
                "ranks, {}",
-               size_example, {"adding taken as nothing", "and what adding takes"}),
+               "{}", {"adding taken as nothing", "and what adding takes"}),
     NOTE_WORDS(all_reduce_extrapolated,
-               "all-reduce extrapolated from {} ranks by the {} algorithm{}", size_example,
+               "all-reduce extrapolated from {} ranks by the {} algorithm{}", "{}",
                {"", " and the nominal link between nodes"}),
     NOTE_WORDS(all_reduce_nominal, "all-reduce from nominal links: {}"),
     NOTE_WORDS(all_reduce_nominal_fastest,
                "all-reduce from nominal links, as nothing says which one the library takes: the "
-               "quickest for each message of rings and trees, here {}",
-               size_example),
+               "quickest for each message of rings and trees, here {}"),
     NOTE_WORDS(collective_other_waiting,
                "{} was not measured with waiting by {}, as {} ranks wait: taken from {}"),
     NOTE_WORDS(collective_left_out,
                "{} measured across nodes was left out, for the link between nodes is another by "
                "what was stated: {:.4g} GB/s, {:.4g} us"),
     NOTE_WORDS(collective_outside_sizes,
-               "{} of sizes outside those measured: the nearest segment was extended",
-               size_example),
+               "{} of sizes outside those measured: the nearest segment was extended"),
     NOTE_WORDS(collective_half,
                "{0} was not measured on so many ranks{1}: taken as half of an all-reduce", "{}",
                {"", " over the link that was stated"}),
@@ -186,7 +180,7 @@ constexpr std::array all_note_words{
                "{0} was not measured on so many ranks{2}: the quickest of {1} over the link that a "
                "ring of all-reduce would have",
                "{}", {"", " over the link that was stated"}),
-    NOTE_WORDS(nccl_cost_model, "{} by NCCL's own cost model, not measured: {}", size_example),
+    NOTE_WORDS(nccl_cost_model, "{} by NCCL's own cost model, not measured: {}"),
     NOTE_WORDS(links_described,
                "links by what the cluster says of its nodes and network (data sheets)"),
     NOTE_WORDS(no_link_between_nodes,
@@ -247,8 +241,8 @@ constexpr std::array all_note_words{
                "up to {}, timed up to {} on {} ranks"),
     NOTE_WORDS(timed_groups, "{}: {} gradients in fewer messages", "{} on {} ranks"),
     NOTE_WORDS(timed_message_interval,
-               "{:g} % interval of messages: the line times or divided by what {:g} % of those "
-               "timed keep to around it",
+               "{:g} % interval of messages: the line times or divided by the factor within which "
+               "{:g} % of those timed lie",
                "{:.3g} on {} ranks"),
     NOTE_WORDS(timed_no_interval,
                "no interval on one rank: the file does not say how its times scatter"),
@@ -256,8 +250,8 @@ constexpr std::array all_note_words{
         timed_rest_interval,
         "90 % interval of all else: {:.1f} % of the iteration, the largest of nine errors of "
         "a published training that was predicted so (GoogLeNet on K80); how the timed layers "
-        "scatter is not told"),
-    NOTE_WORDS(timed_unknown, "{} not told with the layers: taken as nothing"),
+        "scatter is not known"),
+    NOTE_WORDS(timed_unknown, "{} not given with the layers: taken as nothing"),
 };
 #undef NOTE_WORDS
 

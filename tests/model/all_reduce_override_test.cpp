@@ -111,7 +111,7 @@ TEST_F(Asked, OfAChainAreCutSoThatTheyTakeLeast) {
   }
   const std::string notes = all(notes_.all());
   test::expect_contains(notes, "all-reduce by chain, as asked");
-  test::expect_contains(notes, "10000000 B in ");
+  test::expect_contains(notes, "9.54 MiB in ");
   test::expect_contains(notes, " segments of ");
 }
 

@@ -59,7 +59,7 @@ TEST_F(ContentionPredicted, IsSaidNotToHaveBeenMeasured) {
   EXPECT_TRUE(mentions(p, NoteKind::contention_not_measured)) << all(p.notes);
   EXPECT_TRUE(p.contention.empty());
   share_one_core();
-  EXPECT_TRUE(mentions(one(), "only that they share cores is counted")) << all(one().notes);
+  EXPECT_TRUE(mentions(one(), "only shared cores are counted")) << all(one().notes);
 }
 
 TEST_F(ContentionPredicted, ConcernsNeitherOneRankNorMessagesAfterBackward) {

@@ -26,15 +26,15 @@ TEST(NoteText, FormatsValuesAndUnits) {
 }
 
 TEST(NoteText, ShowsTheFirstExampleAndTheNumberOfOthers) {
-  Note note{NoteKind::outside_measured_sizes, {"the update"}, {{1e6}}};
+  Note note{NoteKind::outside_measured_sizes, {"the update"}, {{Bytes(1048576)}}};
   const std::string sentence =
       "the update of a size outside those measured: the nearest segment was extended";
   EXPECT_EQ(note_sentence(note), sentence);
-  EXPECT_EQ(note_text(note), sentence + " (1000000 B)");
-  note.examples.push_back({2e6});
-  note.examples.push_back({3e6});
-  EXPECT_EQ(note_text(note), sentence + " (1000000 B and 2 more)");
-  EXPECT_EQ(note_examples(note), (std::vector<std::string>{"1000000 B", "2000000 B", "3000000 B"}));
+  EXPECT_EQ(note_text(note), sentence + " (1.00 MiB)");
+  note.examples.push_back({Bytes(2097152)});
+  note.examples.push_back({Bytes(512)});
+  EXPECT_EQ(note_text(note), sentence + " (1.00 MiB and 2 more)");
+  EXPECT_EQ(note_examples(note), (std::vector<std::string>{"1.00 MiB", "2.00 MiB", "512 B"}));
 }
 
 TEST(NoteText, WordsAChoice) {

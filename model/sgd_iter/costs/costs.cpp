@@ -100,7 +100,7 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
                        std::string_view what) const {
   const AffineFit& fit = noted_nearest(*machine_, fits, Conditions(*run_), what, *notes_);
   if (!fit.cost.covers(size)) {
-    notes_->add(NoteKind::outside_measured_sizes, {what}, {size.si()});
+    notes_->add(NoteKind::outside_measured_sizes, {what}, {size});
   }
   return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
 }

@@ -369,7 +369,7 @@ AllReduceOverride::Answer AllReduceOverride::answer(Bytes m) const {
 Estimate<Seconds> AllReduceOverride::time(Bytes m) const {
   if (const AlgorithmFit* fit = carried_out()) {
     if (const auto prediction = predict_message(*fit, placement_, m)) {
-      notes_->add(NoteKind::all_reduce_override_measured, {name_, prediction->basis()}, {m.si()});
+      notes_->add(NoteKind::all_reduce_override_measured, {name_, prediction->basis()}, {m});
       return prediction->time;
     }
   }
@@ -377,7 +377,7 @@ Estimate<Seconds> AllReduceOverride::time(Bytes m) const {
   notes_->add(
       NoteKind::all_reduce_override,
       {found.by, fmt::format("{}", fmt::join(found.links, " and ")), machine_->reduction ? 1 : 0},
-      {m.si(), found.in});
+      {m, found.in});
   return found.time;
 }
 

@@ -75,7 +75,7 @@ Estimate<Seconds> CollectiveTimes::time(Bytes size) const {
   if (placement_.ranks == 1) return {};
   if (fit_ == nullptr) return derived(size);
   if (!fit_->cost.covers(size)) {
-    notes_->add(NoteKind::collective_outside_sizes, {to_string(collective_)}, {size.si()});
+    notes_->add(NoteKind::collective_outside_sizes, {to_string(collective_)}, {size});
   }
   return fit_->cost.time(size);
 }

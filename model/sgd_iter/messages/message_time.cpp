@@ -105,7 +105,7 @@ const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
 
 /// "extrapolated in ranks by the closed form of ring, fitted to 2, 3, 4 ranks".
 Note how_predicted(const MessagePrediction& prediction, const AlgorithmFit& fit, Bytes message) {
-  const std::vector<NoteValues> examples{{message.si()}};
+  const std::vector<NoteValues> examples{{NoteValue(message)}};
   if (prediction.algorithm.empty()) {
     return {NoteKind::all_reduce_measured, {fit.waiting}, examples};
   }
@@ -174,7 +174,7 @@ NcclTimes::NcclTimes(const Machine& machine, const Placement& placement,
 
 Estimate<Seconds> NcclTimes::time(Bytes message, const std::string& name, Notes& notes) const {
   const NcclChoice choice = stated_.choose(message);
-  notes.add(NoteKind::nccl_cost_model, {name, to_string(choice)}, {message.si()});
+  notes.add(NoteKind::nccl_cost_model, {name, to_string(choice)}, {message});
   const Seconds startup = stated_.choose(std::min(message, smallest_message)).time;
   return {choice.time, std::max(Seconds(), choice.time - startup),
           std::max(choice.time, slow_.choose(message).time)};
@@ -259,7 +259,7 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (asked_) return asked_->time(message);
   if (exact_) {
     if (!fit_->cost.covers(message)) {
-      notes_->add(NoteKind::all_reduce_outside_sizes, {}, {message.si()});
+      notes_->add(NoteKind::all_reduce_outside_sizes, {}, {message});
     }
     return fit_->cost.time(message);
   }
@@ -288,7 +288,7 @@ Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
   const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message,
                                            ring ? among.first(1) : among);  // the ring is first
   notes_->add(NoteKind::all_reduce_by_pair, {best.algorithm, machine_->reduction ? 1 : 0},
-              {message.si()});
+              {message});
   return best.time;
 }
 
@@ -302,7 +302,7 @@ Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
   const auto& [stated, quick, slow] = offered();
   const NominalAllReduce& taken = quickest(stated, message);
   if (cluster.all_reduce == AllReduceRule::quickest && placement_.nodes() > 1) {
-    notes_->add(NoteKind::all_reduce_nominal_fastest, {taken.name}, {message.si()});
+    notes_->add(NoteKind::all_reduce_nominal_fastest, {taken.name}, {message});
   } else {
     notes_->add(NoteKind::all_reduce_nominal, {taken.name});
   }
@@ -364,7 +364,7 @@ Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
     chosen = name;
   }
   notes_->add(NoteKind::all_reduce_extrapolated,
-              {fit_->ranks, chosen, crosses_nominal_link_ ? 1 : 0}, {message.si()});
+              {fit_->ranks, chosen, crosses_nominal_link_ ? 1 : 0}, {message});
   return best;
 }
 
