@@ -62,18 +62,23 @@ target_compile_options(dlscale_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:${DLSCALE_CUDA_OPTIONS}>")
 
-# With sanitizers the compiler spends most time on optimisation and on null and alignment checks of
-# every member access. dlscale_spare_optimiser() turns both off for the calling folder. It is for code
-# without long loops and without casts of buffers; the address sanitizer still stops at null pointers.
+# Optimisation takes most of the compile time. dlscale_spare_optimiser() limits it for the calling folder, which is for code
+# without long loops: to -Og in release builds (a third less time with GCC 12 than -O3) and to -O0 with sanitizers. There it
+# also turns off null and alignment checks of every member access, so the code must have no casts of buffers; the address
+# sanitizer still stops at null pointers.
 if(DLSCALE_SANITIZE)
   set(DLSCALE_SPARED_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O0>" "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment>")
+  set(DLSCALE_OPTIMISED_OPTION -O1)
+else()
+  set(DLSCALE_SPARED_OPTIONS "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Og>")
+  set(DLSCALE_OPTIMISED_OPTION $<$<CONFIG:Release>:-O3>)
 endif()
 macro(dlscale_spare_optimiser)
   add_compile_options(${DLSCALE_SPARED_OPTIONS})
   set(DLSCALE_HEADERS dlscale_spared_headers)
 endmacro()
 
-# The same for single files of a folder whose other files compute; they cannot use the folder's
+# The same with sanitizers for single files of a folder whose other files compute; they cannot use the folder's
 # precompiled headers.
 function(dlscale_spare_optimiser_in)
   if(DLSCALE_SANITIZE)
@@ -84,10 +89,8 @@ endfunction()
 
 # The opposite: optimises single files with long loops in a folder that spares the optimiser.
 function(dlscale_optimise_in)
-  if(DLSCALE_SANITIZE)
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
-    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-  endif()
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${DLSCALE_OPTIMISED_OPTION})
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # The folder's precompiled headers (cmake/DlscalePrecompiled.cmake).
