@@ -62,11 +62,10 @@ std::vector<ResultFile> results_at(const std::string& path) {
   if (!fs::is_directory(path, absent)) return results;
   for (const fs::path& file : google_files(path)) results.push_back(report::google_results(file));
   if (!results.empty()) return results;
-  throw Error(ExitCode::nothing_measured,
-              fmt::format("the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; "
-                          "each may end in .gz), "
-                          "so there is nothing to compare. Name another.",
-                          escape_for_terminal(path)));
+  throw ConfigError(fmt::format(
+      "the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; each may "
+      "end in .gz), so there is nothing to compare. Name another.",
+      escape_for_terminal(path)));
 }
 
 ExitCode compare(const CompareOptions& options) {
@@ -96,7 +95,9 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
                   "Result file or JSON of Google Benchmark, or folder of them: the baseline")
       ->type_name("FILE")
       ->required();
-  verb.add_option("b", options->b, "The same to judge")->type_name("FILE")->required();
+  verb.add_option("b", options->b, "The results to judge by it, in the same form")
+      ->type_name("FILE")
+      ->required();
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")
       ->check(margin_fraction())
       ->capture_default_str();

@@ -60,6 +60,7 @@ void declare_data_info(CLI::App& verb, ExitCode& result) {
   CLI::App* command = verb.add_subcommand("info", "Check a data set and say what it holds");
   auto folder = std::make_shared<std::string>();
   command->add_option("folder", *folder, "Folder of the data set")->type_name("FOLDER")->required();
+  command->footer("Example: dlscale data info data");
   command->callback([folder, &result] {
     print_summary(train::open_data_set(*folder));
     result = ExitCode::ok;
@@ -70,6 +71,7 @@ void declare_data(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_make(verb, result);
   declare_data_info(verb, result);
+  verb.footer("Example: dlscale data make --out data --pictures 1024");
 }
 
 }  // namespace

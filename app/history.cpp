@@ -199,6 +199,7 @@ void declare_history(CLI::App& verb, ExitCode& result) {
   declare_history_check(verb, result);
   declare_annotate(verb, result);
   declare_history_bisect(verb, result);
+  verb.footer("Example: dlscale history add results --store perf-history");
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
-#include <exception>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/number_sweep.hpp"
+#include "app/cli/rank0_error.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
 #include "app/options/hardware_options.hpp"
@@ -22,21 +25,126 @@
 #include "app/options/training_time_options.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_parts.hpp"
-#include "app/predict/predict_timed.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/network/relu_fusion.hpp"
+#include "core/network/timed_layers.hpp"
+#include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
+#include "model/sgd_iter/timed_iteration.hpp"
 #include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/prediction/training_time_table.hpp"
+#include "report/table/table.hpp"
 
 namespace dlscale::app {
 namespace {
+
+/// Options of `predict --layer-times`: predicts from measured times of layers.
+class PredictTimed {
+ public:
+  /// Adds the options to the verb, which already has all others. Only those on messages and ranks
+  /// go with --layer-times.
+  void declare(CLI::App& verb);
+  /// Whether --layer-times was given.
+  [[nodiscard]] bool are_given() const { return !layers_.empty(); }
+  /// Predicts every schedule for each number of ranks. Throws ConfigError.
+  [[nodiscard]] report::Document predict(const TrainingOptions& options, const SweptAxes& axes,
+                                         const model::RankSpread& spread) const;
+
+ private:
+  std::string layers_;
+  std::string messages_;
+};
+
+void check_bucket(const std::optional<Bytes>& bucket, const std::vector<Schedule>& schedules) {
+  if (!bucket) return;
+  if (*bucket <= Bytes()) {
+    throw ConfigError(
+        "--bucket: a bucket of no bytes holds no gradient. Write, for example, 25 MiB.");
+  }
+  if (std::ranges::find(schedules, Schedule::bucketed) == schedules.end()) {
+    throw ConfigError(
+        "--bucket changes nothing here: it is a setting of --schedule bucketed. Ask for that, or "
+        "leave it out.");
+  }
+}
+
+void refuse_sweeps(const SweptAxes& axes) {
+  if (axes.batches.size() == 1 && axes.links.size() == 1) return;
+  throw ConfigError(
+      "--layer-times holds what one batch takes, on one link. Name one batch and one link, and "
+      "time the layers again for another batch.");
+}
+
+void PredictTimed::declare(CLI::App& verb) {
+  CLI::Option* layers =
+      verb.add_option("--layer-times", layers_,
+                      "Layers that you timed (docs/how-to/predict-from-layer-times.md)")
+          ->type_name("FILE");
+  CLI::Option* messages =
+      verb.add_option("--message-times", messages_,
+                      "All-reduces that you timed, for --layer-times: a CSV file")
+          ->type_name("FILE");
+  messages->needs(layers);
+  layers->needs(verb.get_option("--batch"));
+  layers->needs(verb.get_option("--ranks"));
+  exclude_others(verb, *layers,
+                 {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
+                  "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
+                  "--cycle", "--fusion-threshold", "--input-copy", "--straggler-spread", "--format",
+                  "--color", "--output"});
+  messages->excludes(verb.get_option("--cluster"));
+  messages->excludes(verb.get_option("--machine"));
+  messages->excludes(verb.get_option("--all-reduce"));
+  messages->excludes(verb.get_option("--inter-node-bandwidth"));
+  messages->excludes(verb.get_option("--inter-node-latency"));
+}
+
+report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
+                                       const model::RankSpread& spread) const {
+  refuse_sweeps(axes);
+  refuse_too_many(axes);
+  const std::optional<Bytes> bucket = options.values.bucket;
+  check_bucket(bucket, axes.schedules);
+  const TimedLayers layers = read_timed_layers(layers_);
+  std::vector<TimedMessage> timed;
+  std::optional<model::Machine> machine;
+  Run run;
+  run.network = layers.name;
+  run.batch = axes.batches.front();
+  if (messages_.empty()) {
+    options.check_hardware();
+    machine = options.find_machine(axes.links.front());
+    run.cluster = machine->cluster.name;
+    run.ranks_per_node = machine->cluster.devices_per_node;
+  } else {
+    timed = read_timed_messages(messages_);
+    run.cluster = std::filesystem::path(messages_).filename().string();
+  }
+  run.input_copy = options.values.input_copy.value_or(run.input_copy);
+  ExchangeValues exchange = exchange_of(options.values);
+  exchange.bucket.reset();  // predict_timed() takes it instead
+  apply(exchange, axes.schedules, run);
+  const model::MessageSource source{timed, machine ? &*machine : nullptr};
+  std::vector<model::Prediction> rows;
+  for (const int ranks : axes.ranks) {
+    for (const Schedule schedule : axes.schedules) {
+      run.ranks = ranks;
+      run.schedule = schedule;
+      check(run);
+      const bool cut = schedule == Schedule::bucketed;
+      rows.push_back(
+          model::predict_timed(layers, source, run, cut ? bucket : std::nullopt, spread));
+    }
+  }
+  return report::timed_document({layers, run.cluster, bucket, rows});
+}
 
 struct PredictOptions : TrainingOptions {
   std::vector<std::string> ranks;
@@ -75,15 +183,15 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   std::vector<model::Prediction> rows;
   std::vector<std::string> left_out;
   if (axes.global_batch) {
-    model::StrongScaling scaling =
-        model::predict_strong(network, machine, run, axes.ranks, *axes.global_batch, spread);
+    model::StrongScaling scaling = model::predict_strong(network, machine, run, axes.ranks,
+                                                         *axes.global_batch, spread, sentence_of);
     rows = std::move(scaling.rows);
     left_out = std::move(scaling.left_out);
     if (rows.empty()) throw ConfigError("nothing can be predicted. The first: " + left_out.front());
   } else {
     PredictedRanks predicted = predict_each(network, machine, run, axes.ranks, spread);
     rows = std::move(predicted.rows);
-    if (rows.empty()) std::rethrow_exception(predicted.failure);
+    if (rows.empty()) throw ConfigError(predicted.left_out.front().why);
     for (const auto& [count, why] : predicted.left_out) {
       left_out.push_back(fmt::format("ranks {}: {}", count, why));
     }

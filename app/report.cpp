@@ -19,6 +19,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
+#include "app/cli/rank0_error.hpp"
 #include "app/cli/verb.hpp"
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
@@ -144,7 +145,7 @@ bool are_of_one_machine(report::ReportInput& input) {
     return true;
   } catch (const ConfigError& error) {
     if (!input.trained && input.suites.empty() && !input.history) throw;
-    input.left_out.push_back(std::string("convolutions by algorithm: ") + error.what());
+    input.left_out.push_back("convolutions by algorithm: " + sentence_of(error));
     return false;
   }
 }
@@ -193,7 +194,7 @@ report::ReportInput gather_input(const ReportOptions& options) {
                   (report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options));
   if (input.trained) add_training(input, options);
   if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
-    input.kernels = std::make_shared<report::KernelStudy>(input.results);
+    input.kernels = std::make_shared<report::KernelStudy>(input.results, sentence_of);
   }
   return input;
 }

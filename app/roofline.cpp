@@ -107,8 +107,8 @@ ConfigError nothing_to_place(int threads, int unbounded) {
   const std::string with = counted(threads, "thread");
   if (unbounded > 0) {
     return ConfigError(fmt::format(
-        "all convolutions measured with {} on the processor ran right behind what wrote their "
-        "inputs (--cache producer), which no measured ceiling bounds. Measure with --cache cold.",
+        "all convolutions measured with {} on the processor found their inputs in the caches "
+        "(--cache producer), for which no limit is measured. Measure with --cache cold.",
         with));
   }
   return ConfigError(
@@ -144,7 +144,7 @@ ExitCode show_placed(const PlaceOptions& options) {
 
 void declare_show_placed(CLI::App& verb, ExitCode& result) {
   auto* command = verb.add_subcommand(
-      "show", "Measured convolutions under the ceilings of arithmetic and memory measured beside");
+      "show", "Show measured convolutions below the measured limits of arithmetic and memory");
   auto options = std::make_shared<PlaceOptions>();
   command
       ->add_option("results", options->results,
@@ -152,20 +152,25 @@ void declare_show_placed(CLI::App& verb, ExitCode& result) {
                    "bench gemm where there are some")
       ->type_name("FILE")
       ->required();
-  command->add_option("--threads", options->threads, "Those measured with so many threads")
+  command
+      ->add_option("--threads", options->threads,
+                   "Show convolutions measured with this number of threads")
       ->check(positive())
       ->capture_default_str();
   command
-      ->add_option("--cluster", options->cluster,
-                   "A name in configs/clusters, or a YAML file: shares of the data sheet's peak")
+      ->add_option(
+          "--cluster", options->cluster,
+          "Also show shares of the peak of a data sheet: a name in configs/clusters, or a YAML "
+          "file")
       ->type_name("CLUSTER");
   options->output.declare(*command);
+  command->footer("Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl");
   command->callback([options, &result] { result = show_placed(*options); });
 }
 
 void declare_model_fit(CLI::App& verb, ExitCode& result) {
-  auto* command =
-      verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale select-algorithm");
+  auto* command = verb.add_subcommand(
+      "fit", "Fit models to measured convolutions, for dlscale select-algorithm");
   auto options = std::make_shared<ModelFit>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
       ->type_name("FILE")
@@ -175,12 +180,13 @@ void declare_model_fit(CLI::App& verb, ExitCode& result) {
                    "File of kernel models to write, or - for standard output")
       ->type_name("FILE")
       ->required();
+  command->footer("Example: dlscale roofline fit conv.jsonl -o kernels.json");
   command->callback([options, &result] { result = fit_models(*options); });
 }
 
 void declare_model_validation(CLI::App& verb, ExitCode& result) {
   auto* command = verb.add_subcommand(
-      "validate", "Fit to one half of the shapes, chosen by a hash, and judge on the other");
+      "validate", "Fit models to one half of the measured shapes, and judge them on the other");
   auto options = std::make_shared<ModelValidation>();
   command->add_option("results", options->results, "Result files or folders of bench conv")
       ->type_name("FILE")
@@ -189,14 +195,15 @@ void declare_model_validation(CLI::App& verb, ExitCode& result) {
     command->add_option(name, value, doc)->check(positive())->capture_default_str();
   };
   limit("--limit-median", options->limits.median,
-        "Largest median error of an algorithm that passes");
-  limit("--limit-p90", options->limits.p90, "The same of its 90 % quantile");
+        "Largest median error with which an algorithm passes");
+  limit("--limit-p90", options->limits.p90, "Largest 90 % quantile of its errors");
   limit("--limit-choice", options->limits.choice,
         "Largest share of time that choosing by prediction may lose");
   options->output.declare(*command);
   command->footer(
-      "Exit code 1: a limit is missed. Exit code 3: none is missed, but some measured algorithm "
-      "has too few shapes to be judged, or nothing was there to choose from.");
+      "Exit code 1: a limit is missed; 3: an algorithm has too few shapes to be judged, or each "
+      "shape "
+      "has only one.\nExample: dlscale roofline validate conv.jsonl");
   command->callback([options, &result] { result = validate_models(*options); });
 }
 
@@ -207,8 +214,6 @@ void declare_roofline(CLI::App& verb, ExitCode& result) {
   declare_model_validation(verb, result);
   verb.footer(
       "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n"
-      "Example: dlscale roofline validate conv.jsonl\n"
-      "Example: dlscale roofline fit conv.jsonl -o kernels.json\n"
       "Measure first: dlscale bench conv --network vgg16,resnet50 --algorithms all -o conv.jsonl");
 }
 

@@ -15,6 +15,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "core/network/step.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
@@ -35,6 +36,7 @@ struct SelectOptions {
 };
 
 model::KernelModels load_models(const std::string& path) {
+  refuse_other_kind(path, FileKind::kernels);
   const std::string advice =
       fmt::format("Write it first: dlscale roofline fit RESULTS -o {}.", path);
   return model::kernel_models_from_json(read_input(path, advice), path);
@@ -66,9 +68,8 @@ ExitCode select_algorithm(const SelectOptions& options) {
   if (!options.workspace.empty()) {
     limit = parse_quantity<Bytes>(options.workspace, "--workspace");
     if (*limit < Bytes()) {
-      throw ConfigError(fmt::format(
-          "--workspace is {} (no algorithm takes less than nothing). Write 0 B or more.",
-          options.workspace));
+      throw ConfigError(fmt::format("--workspace is {}, which is below zero. Write 0 B or more.",
+                                    options.workspace));
     }
   }
   std::vector<report::LayerChoice> choices = convolution_steps(network);
@@ -82,11 +83,12 @@ ExitCode select_algorithm(const SelectOptions& options) {
   }
   if (!any) {
     throw ConfigError(fmt::format(
-        "{} has no model that tells the time of any convolution of {} with {} and {} "
-        "caches. Measure them: dlscale bench conv --algorithms all --threads {} --cache "
-        "{}.",
+        "{0} has no model for the convolutions of {1} with {2} and {3} caches. Measure them and "
+        "fit "
+        "again: dlscale bench conv --network {4} --algorithms all --threads {5} --cache {3} -o "
+        "conv.jsonl && dlscale roofline fit conv.jsonl -o {0}.",
         options.kernels, network.name(), counted(options.threads, "thread"), options.cache,
-        options.threads, options.cache));
+        options.network, options.threads));
   }
   if (limit) {
     const std::string problem =
@@ -99,10 +101,11 @@ ExitCode select_algorithm(const SelectOptions& options) {
 
 void declare_select_algorithm(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SelectOptions>();
-  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
+  verb.add_option("--network", options->network,
+                  "Network: a name in configs/networks, or a YAML file")
       ->type_name("NETWORK")
       ->required();
-  verb.add_option("--kernels", options->kernels, "Kernel models of dlscale roofline fit")
+  verb.add_option("--kernels", options->kernels, "Kernel models: a file of dlscale roofline fit")
       ->type_name("FILE")
       ->required();
   verb.add_option("--batch", options->batch, "Images per rank, up to 65536")
@@ -111,15 +114,17 @@ void declare_select_algorithm(CLI::App& verb, ExitCode& result) {
   verb.add_option("--threads", options->threads, "Compute threads per rank")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--cache", options->cache, "What the caches hold: as of bench conv --cache")
+  verb.add_option("--cache", options->cache,
+                  "State of the caches in which the times were measured (bench conv --cache)")
       ->check(CLI::IsMember({"cold", "producer", "hot", "rotating"}))
       ->capture_default_str();
   verb.add_option("--workspace", options->workspace,
                   "Most memory an algorithm may take beside the tensors, such as \"64 MiB\"");
   options->output.declare(verb);
   verb.footer(
-      "Exit code 2: no algorithm fits into --workspace; 3: of no convolution it is known that one "
-      "does.\n"
+      "Exit code 2: some convolution has no algorithm that fits into --workspace; 3: whether one "
+      "fits "
+      "is not known.\n"
       "Example: dlscale select-algorithm --network vgg16 --batch 8 --kernels kernels.json "
       "--workspace \"64 "
       "MiB\"");

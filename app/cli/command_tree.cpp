@@ -291,7 +291,7 @@ ExitCode CommandTree::run(const std::vector<std::string>& typed) {
     print_on_rank0(usage_sentence(*root_, error));
     return ExitCode::bad_input;
   } catch (const RemediableError& error) {
-    throw RemediableError(in_typed_words(called_command(*root_), error.what()), error.remedy);
+    throw RemediableError(in_typed_words(called_command(*root_), error.what()), error.remedies);
   } catch (const ConfigError& error) {
     throw ConfigError(in_typed_words(called_command(*root_), error.what()));
   }

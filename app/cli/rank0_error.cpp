@@ -1,11 +1,15 @@
 #include "app/cli/rank0_error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/interrupt.hpp"
 #include "core/base/remedy.hpp"
@@ -23,6 +27,32 @@ bool is_ended() {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return false;
+}
+
+std::string measuring(const Remedy& remedy) {
+  std::string command = remedy.ranks > 1 ? fmt::format("mpirun -n {} ", remedy.ranks) : "";
+  command += fmt::format("dlscale bench {}", remedy.subject);
+  for (const auto& [axis, value] : remedy.axes) command += fmt::format(" --{} {}", axis, value);
+  return command + fmt::format(" -o {}.jsonl", remedy.subject);
+}
+
+std::string remedy_command(const Remedy& remedy) {
+  const std::string subject = remedy.subject.empty() ? "RESULTS" : shell_word(remedy.subject);
+  switch (remedy.kind) {
+    case Remedy::Kind::measure:
+      return measuring(remedy);
+    case Remedy::Kind::make_data_set:
+      return fmt::format("dlscale data make --out {}", subject);
+    case Remedy::Kind::calibrate:
+      return fmt::format("dlscale calibrate {} -o machine.json", subject);
+    case Remedy::Kind::fit_kernels:
+      return fmt::format("dlscale roofline fit {} -o kernels.json", subject);
+    case Remedy::Kind::fit_scaling:
+      return "dlscale calibrate --cases CASES -o model.yaml";
+    case Remedy::Kind::list_configured:
+      return "dlscale info";
+  }
+  fail_expectation("kind is a Kind");
 }
 
 }  // namespace
@@ -45,15 +75,9 @@ std::string on_one_line(std::string_view sentence) {
 std::string sentence_of(const Error& error) {
   const auto* remediable = dynamic_cast<const RemediableError*>(&error);
   if (remediable == nullptr) return error.what();
-  const Remedy& remedy = remediable->remedy;
-  if (remedy.kind == Remedy::Kind::make_data_set) {
-    return fmt::format("{} Type: dlscale data make --out {}", error.what(),
-                       shell_word(remedy.subject));
-  }
-  std::string command = fmt::format("dlscale bench {}", remedy.subject);
-  if (remedy.ranks > 1) command = fmt::format("mpirun -n {} {}", remedy.ranks, command);
-  for (const auto& [axis, value] : remedy.axes) command += fmt::format(" --{} {}", axis, value);
-  return fmt::format("{} Type: {}", error.what(), command);
+  std::vector<std::string> commands;
+  std::ranges::transform(remediable->remedies, std::back_inserter(commands), remedy_command);
+  return fmt::format("{} Type: {}", error.what(), fmt::join(commands, " && "));
 }
 
 void print_on_rank0(std::string_view sentence) {

@@ -15,7 +15,7 @@ std::string on_one_line(std::string_view sentence);
 /// Flux (see backend/comm/launch.cpp).
 bool is_first_rank();
 
-/// The message of an error, and the command that carries out its remedy, if it has one.
+/// The message of an error, and the commands that carry out its remedies, if it has some.
 std::string sentence_of(const Error& error);
 
 /// Prints an error that all ranks of a launcher have found before they know of each other. Rank 0

@@ -106,7 +106,13 @@ ExitCode add(const AddOptions& options) {
   const history::RunOptions run = run_options(options);
   std::vector<history::ImportedRun> runs;
   std::size_t points = 0;
-  for (const std::string& file : files_among(options.files)) {
+  const auto files = files_among(options.files);
+  if (files.empty()) {
+    throw ConfigError(
+        "the folders named hold no result file, so there is nothing to add. Name files or folders "
+        "with results.");
+  }
+  for (const std::string& file : files) {
     runs.push_back(history::read_run(file, run));
     for (const std::string& note : runs.back().notes) fmt::print(stderr, "dlscale: {}\n", note);
     points += runs.back().points.size();

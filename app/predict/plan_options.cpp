@@ -79,7 +79,7 @@ std::vector<std::pair<Transport, Callers>> find_ways(const TrainingValues& value
     for (const Callers one : callers) ways.emplace_back(transport, one);
   }
   if (values.callers && std::ranges::equal(transports, std::array{Transport::collectives})) {
-    refuse_without_effect("--server-clients", "--transport grpc and grpc_rdma");
+    refuse_without_effect("--server-clients", "--transport grpc or grpc_rdma");
   }
   return ways;
 }
@@ -219,8 +219,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
 void refuse_beyond(std::string_view option, double value, double least, double most) {
   if (value == 0 || (value >= least && value <= most)) return;
   throw ConfigError(
-      fmt::format("{} is {:g} (no training is like that). Write a number from {:g} to "
-                  "{:g}.",
+      fmt::format("{} is {:g}, which is beyond any training. Write a number from {:g} to {:g}.",
                   option, value, least, most));
 }
 
@@ -237,12 +236,11 @@ model::TrainingLength find_length(const PlanOptions& options, const std::string&
   const int ways = static_cast<int>(told) + static_cast<int>(!options.target.empty()) +
                    static_cast<int>(!options.epochs_at.empty());
   if (ways != 1) {
-    throw ConfigError(
-        fmt::format("a plan needs to know how long training goes on, said once. Give --epochs N "
-                    "(with --samples "
-                    "N for other data than ImageNet), --epochs-at with what some batches took, or "
-                    "--target with one of {}.",
-                    known_targets()));
+    throw ConfigError(fmt::format(
+        "{} says how long training takes. Write one of: --epochs N (with --samples N for "
+        "other data than ImageNet), --epochs-at BATCH=EPOCHS,BATCH=EPOCHS as measured, "
+        "--target NAME of {}.",
+        ways == 0 ? "no option" : "more than one option", known_targets()));
   }
   if (!options.epochs_at.empty()) {
     if (options.critical_batch > 0) {
@@ -255,7 +253,8 @@ model::TrainingLength find_length(const PlanOptions& options, const std::string&
   if (!told) {
     if (options.samples > 0 || options.critical_batch > 0) {
       throw ConfigError(
-          "--samples and --critical-batch go with --epochs: a --target says both. Leave them out.");
+          "--samples and --critical-batch go with --epochs, and --target says both. Leave them "
+          "out.");
     }
     return known_length(options, network);
   }
@@ -278,7 +277,7 @@ model::PlanLimits find_limits(const PlanOptions& options) {
   }
   if (options.budget > 0 && options.price <= 0) {
     throw ConfigError(
-        "--budget needs --cost-per-gpu-hour beside it: nothing else says what training costs.");
+        "--budget needs --cost-per-gpu-hour, from which the cost of a plan follows. Add it.");
   }
   if (options.budget > 0) limits.budget = options.budget;
   if (!options.max_global_batch.empty()) {
@@ -310,25 +309,25 @@ void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
     }
   }
   if (ranks.empty() && uneven.empty()) {
-    throw ConfigError(fmt::format(
-        "--global-batch {} is {} images or more for each rank, on the most that are asked for, and "
-        "a rank takes {} at most. Take more ranks, or fewer images.",
-        global_batch, global_batch / space.ranks.back(), most_images_per_rank));
+    throw ConfigError(
+        fmt::format("--global-batch {} is at least {} images for each rank, and a rank takes {} at "
+                    "most. Take more "
+                    "ranks, or fewer images.",
+                    global_batch, global_batch / space.ranks.back(), most_images_per_rank));
   }
   if (ranks.empty()) {
-    throw ConfigError(
-        fmt::format("--global-batch {} is not a whole number of images for each of any number of "
-                    "ranks asked for. Take a multiple of one.",
-                    global_batch));
+    throw ConfigError(fmt::format(
+        "--global-batch {} cannot be shared equally by any of the numbers of ranks. Take "
+        "a multiple of one.",
+        global_batch));
   }
   if (!uneven.empty()) {
-    question.notes.push_back(
-        fmt::format("left out: {} that {} images are no whole number for each of",
-                    counted_ranks(uneven), global_batch));
+    question.notes.push_back(fmt::format("left out: {} that cannot share {} images equally",
+                                         counted_ranks(uneven), global_batch));
   }
   if (!too_few.empty()) {
     question.notes.push_back(
-        fmt::format("left out: {}, of which each would have more than {} of {} images",
+        fmt::format("left out: {}, with more than {} of {} images for each rank",
                     counted_ranks(too_few), most_images_per_rank, global_batch));
   }
   space.ranks = ranks;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/rank0_error.hpp"
 #include "core/base/error.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
@@ -56,8 +56,8 @@ class Rows {
 
  private:
   void add_strong(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
-    model::StrongScaling scaling =
-        model::predict_strong(*network_, *machine_, run, ranks, *global_batch_, spread_);
+    model::StrongScaling scaling = model::predict_strong(*network_, *machine_, run, ranks,
+                                                         *global_batch_, spread_, sentence_of);
     for (model::Prediction& prediction : scaling.rows) add_row(std::move(prediction), link);
     for (const std::string& why : scaling.left_out) {
       sweep_->left_out.push_back(fmt::format("{}, {}", schedule_name(run.schedule), why));
@@ -78,7 +78,10 @@ class Rows {
   report::Sweep* sweep_;
 };
 
+}  // namespace
+
 void refuse_too_many(const SweptAxes& axes) {
+  constexpr std::size_t most_swept_rows = 10'000;
   const double rows = static_cast<double>(axes.ranks.size()) *
                       static_cast<double>(std::max<std::size_t>(1, axes.batches.size())) *
                       static_cast<double>(axes.schedules.size()) *
@@ -89,8 +92,6 @@ void refuse_too_many(const SweptAxes& axes) {
                   "Take larger steps, or ask dlscale plan, which looks for the best of millions.",
                   rows, most_swept_rows));
 }
-
-}  // namespace
 
 std::vector<std::string> what_is_assumed(const TrainingOptions& options,
                                          const WhatIfOptions& what_if, model::Machine& machine) {
@@ -114,8 +115,7 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
     return predicted;
   } catch (const ConfigError& error) {
     if (ranks.size() == 1) {
-      predicted.left_out.push_back({ranks.front(), error.what()});
-      predicted.failure = std::current_exception();
+      predicted.left_out.push_back({ranks.front(), sentence_of(error)});
       return predicted;
     }
   }
@@ -123,7 +123,6 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
     PredictedRanks one = predict_each(network, machine, run, ranks.subspan(i, 1), spread);
     std::ranges::move(one.rows, std::back_inserter(predicted.rows));
     std::ranges::move(one.left_out, std::back_inserter(predicted.left_out));
-    if (!predicted.failure) predicted.failure = one.failure;
   }
   return predicted;
 }

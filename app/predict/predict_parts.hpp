@@ -1,7 +1,5 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,8 +40,8 @@ struct SweptAxes {
   }
 };
 
-/// Limit of rows, each of which is predicted in full and takes some milliseconds.
-inline constexpr std::size_t most_swept_rows = 10'000;
+/// Throws ConfigError for a sweep of too many rows, each of which takes some milliseconds.
+void refuse_too_many(const SweptAxes& axes);
 
 /// Changes `machine` as requested. Returns sentences on the changes and on the values of a
 /// framework's profile. Throws ConfigError.
@@ -61,7 +59,6 @@ struct PredictedRanks {
   };
   std::vector<model::Prediction> rows;
   std::vector<LeftOut> left_out;
-  std::exception_ptr failure;  ///< why the first one was left out, with its remedy
 };
 
 /// Calls model::predict() once if all numbers of ranks can be predicted, else once for each that
@@ -70,8 +67,8 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
                             std::span<const int> ranks, const model::RankSpread& spread);
 
 /// Predicts every combination of the axes on the requested hardware, with this spread of ranks. One
-/// that cannot be predicted is left out, with the reason. Throws ConfigError for more than
-/// most_swept_rows combinations, and with the first reason if none can be predicted.
+/// that cannot be predicted is left out, with the reason. Throws ConfigError as
+/// refuse_too_many() does, and with the first reason if none can be predicted.
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
                             const SweptAxes& axes);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "core/base/error.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -16,6 +18,17 @@ namespace fs = std::filesystem;
 
 bool is_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".yaml");
+}
+
+/// Refuses a file that is plainly not what a group holds.
+void check_kind(const fs::path& file, std::string_view group) {
+  for (const auto& [name, kind] :
+       {std::pair("networks", FileKind::network), std::pair("clusters", FileKind::cluster),
+        std::pair("frameworks", FileKind::framework), std::pair("devices", FileKind::device),
+        std::pair("suites", FileKind::suite), std::pair("systems", FileKind::system),
+        std::pair("models", FileKind::scaling)}) {
+    if (group == name) refuse_other_kind(file, kind);
+  }
 }
 
 fs::path beside_program() {
@@ -45,7 +58,10 @@ fs::path config_root() {
 fs::path find_config(std::string_view group, std::string_view name) {
   if (is_path(name)) {
     std::error_code error;  // for example, a name that is too long is not a file
-    if (fs::is_regular_file(name, error)) return name;
+    if (fs::is_regular_file(name, error)) {
+      check_kind(name, group);
+      return name;
+    }
     throw ConfigError(
         fmt::format("{} is not a file. Write the path of a YAML file, or a name from configs/{}.",
                     name, group));
@@ -53,6 +69,7 @@ fs::path find_config(std::string_view group, std::string_view name) {
   fs::path path = config_root() / group / fmt::format("{}.yaml", name);
   std::error_code error;
   if (!name.empty() && fs::is_regular_file(path, error)) return path;
+  check_kind(name, group);
   const std::vector<std::string> names = nearest_first(name, config_names(group));
   const bool near = !names.empty() && edit_distance(names.front(), name) <= 2;
   throw ConfigError(

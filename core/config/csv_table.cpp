@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
@@ -93,6 +94,7 @@ std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
 
 CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const CsvColumn> known)
     : path_(path.string()) {
+  refuse_other_kind(path, FileKind::table);
   std::istringstream stream(read_input(path, fmt::format("Name a CSV file of {} (columns: {}).",
                                                          what, fmt::join(names_of(known), ", "))));
   std::string line;

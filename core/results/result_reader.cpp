@@ -20,6 +20,7 @@
 #include "core/results/result_json.hpp"
 #include "core/results/result_paths.hpp"
 #include "core/results/result_resume.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 
@@ -144,6 +145,7 @@ ResultFile read_results(const fs::path& path) {
     file.header = parse_header(lines[number].text);
     for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
   } catch (const ConfigError& error) {
+    refuse_other_kind(path, FileKind::results);
     throw ConfigError(
         fmt::format("{}:{}: {}. If it is a file of results, measure again; else leave it out.",
                     path.string(), number + 1, error.what()));

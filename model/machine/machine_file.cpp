@@ -14,6 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/node_links_file.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/json_problem.hpp"
@@ -488,6 +489,7 @@ Machine machine_from_json(std::string_view text, std::string_view where) {
 }
 
 Machine load_machine(const std::filesystem::path& path) {
+  refuse_other_kind(path, FileKind::machine);
   return machine_from_json(read_input(path, "Calibrate a machine first."), path.string());
 }
 

@@ -27,7 +27,7 @@ class Scaling {
   /// Throws ConfigError where the batch cannot be divided.
   [[nodiscard]] Prediction on(int ranks) const {
     if (global_batch_ % ranks != 0) {
-      throw ConfigError(fmt::format("{} images are no whole number for each", global_batch_));
+      throw ConfigError(fmt::format("{} images cannot be shared equally", global_batch_));
     }
     const std::int64_t share = global_batch_ / ranks;
     if (share > most_images_per_rank) {
@@ -68,7 +68,7 @@ class Scaling {
 
 StrongScaling predict_strong(const Network& network, const Machine& machine, const Run& run,
                              std::span<const int> ranks, std::int64_t global_batch,
-                             const RankSpread& spread) {
+                             const RankSpread& spread, const Wording& wording) {
   EXPECT(global_batch >= 1);
   const Scaling scaling(network, machine, run, global_batch, spread);
   StrongScaling result;
@@ -76,7 +76,7 @@ StrongScaling predict_strong(const Network& network, const Machine& machine, con
     try {
       result.rows.push_back(scaling.on(count));
     } catch (const ConfigError& error) {
-      result.left_out.push_back(fmt::format("ranks {}: {}", count, error.what()));
+      result.left_out.push_back(fmt::format("ranks {}: {}", count, wording(error)));
     }
   }
   if (result.rows.empty()) return result;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/remedy.hpp"
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -23,9 +24,9 @@ struct StrongScaling {
 };
 
 /// predict() for each number of ranks that divides `global_batch` ≥ 1; Run::batch is ignored. Only
-/// left_out where none can be predicted.
+/// left_out, in this wording, where none can be predicted.
 StrongScaling predict_strong(const Network& network, const Machine& machine, const Run& run,
                              std::span<const int> ranks, std::int64_t global_batch,
-                             const RankSpread& spread);
+                             const RankSpread& spread, const Wording& wording = message_of);
 
 }  // namespace dlscale::model

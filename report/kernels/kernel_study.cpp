@@ -129,7 +129,7 @@ std::string processor_of(std::span<const ResultFile> results) {
   return cpu;
 }
 
-KernelStudy::KernelStudy(std::span<const ResultFile> results) {
+KernelStudy::KernelStudy(std::span<const ResultFile> results, const Wording& wording) {
   try {
     processor_of(results);
     model::LeftOut not_modelled;
@@ -140,7 +140,7 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
     }
     find_roofline(results);
   } catch (const ConfigError& error) {
-    obstacle_ = error.what();
+    obstacle_ = wording(error);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/remedy.hpp"
 #include "core/results/measurement.hpp"
 #include "model/roofline/fit/choice_judge.hpp"
 #include "model/roofline/fit/kernel_fit.hpp"
@@ -31,8 +32,8 @@ std::string processor_of(std::span<const ResultFile> results);
 /// Measured convolutions under the measured ceilings.
 class KernelStudy {
  public:
-  /// Never throws ConfigError: obstacle() says why the roofline is missing.
-  explicit KernelStudy(std::span<const ResultFile> results);
+  /// Never throws ConfigError: obstacle() says why the roofline is missing, in this wording.
+  explicit KernelStudy(std::span<const ResultFile> results, const Wording& wording = message_of);
   KernelStudy(const KernelStudy&) = delete;  // placed() points into it
   KernelStudy& operator=(const KernelStudy&) = delete;
   KernelStudy(KernelStudy&&) = delete;

@@ -6,7 +6,8 @@ import pathlib
 
 from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run, start
 
-CLUSTER = (pathlib.Path(__file__).parents[2] / "configs" / "clusters" / "p40x16.yaml").read_text()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+CLUSTER = (SOURCE / "configs" / "clusters" / "p40x16.yaml").read_text()
 
 FORMATS = ["table", "markdown", "csv", "json"]
 
@@ -148,9 +149,51 @@ class BadInput(ProgramTest):
             self.assertEqual(result.stderr.count("--help"), 1, result.stderr)
 
     def test_arguments_that_are_missing_are_named_together(self):
-        self.assert_refused(run("compare", "x"), 2, "An argument is missing: b (The same to judge")
+        self.assert_refused(run("compare", "x"), 2, "An argument is missing: b (The results to judge by it")
         self.assert_refused(run("compare"), 2, "Arguments are missing: a (", "), b (")
         self.assert_refused(run("select-algorithm"), 2, "Arguments are missing: --network (", "), --kernels (")
+
+    def test_files_and_folders_that_are_missing_or_empty_are_bad_input(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        alexnet, p40 = ["--network", "alexnet"], ["--cluster", "p40x16"]
+        for path in (empty, self.folder / "none"):
+            for words in (["calibrate", path, "-o", "-"], ["validate", path, "--machine", path], ["report", path], ["compare", path, path],
+                          ["roofline", "show", path], ["roofline", "fit", path, "-o", "-"], ["roofline", "validate", path],
+                          ["validate-comm", path], ["history", "add", path, "--store", self.folder / "new"],
+                          ["history", "list", "--store", path], ["history", "check", "--store", path], ["data", "info", path],
+                          ["run", path], ["run", f"{path}.yaml"], ["predict", *alexnet, "--machine", path, "--ranks", 2],
+                          ["predict", "--network", path, *p40, "--ranks", 2], ["predict", *alexnet, "--cluster", path, "--ranks", 2],
+                          ["predict", "--cases", path], ["validate", "--cases", path], ["select-algorithm", *alexnet, "--kernels", path],
+                          ["predict", "--layer-times", path, "--batch", 2, "--ranks", 2, *p40], ["plan", *alexnet, "--machine", path, "--epochs", 1],
+                          ["bench", "io", "--data", path], ["bench", "gemm", "--ceilings", path], ["--config", path, "info"]):
+                with self.subTest(words=list(map(str, words))):
+                    self.assert_refused(run(*words), 2)
+
+    def test_a_file_of_another_kind_is_named_with_the_command_that_makes_the_wanted_one(self):
+        results = self.folder / "conv.jsonl"
+        self.assertEqual(self.conv(self.network, "-o", results).returncode, 0)
+        machine, gate = self.folder / "machine.json", self.folder / "gate.json"
+        machine.write_text('{"schema": "dlscale.machine", "version": 1}\n')
+        gate.write_text('{\n  "schema": "dlscale.sweep",\n  "version": 2\n}\n')
+        network = ["--network", self.network]
+        for words, *said in [
+            (["predict", *network, "--ranks", 1, "--machine", results],
+             f"{results} is a file of results, and a machine description is wanted here.",
+             f"Type: dlscale calibrate {results} -o machine.json"),
+            (["plan", *network, "--epochs", 1, "--machine", self.network], f"{self.network} is the description of a network"),
+            (["predict", *network, "--ranks", 1, "--machine", gate], f"{gate} is an answer of dlscale (dlscale.sweep)"),
+            (["report", machine], f"{machine} is a machine description, and a file of results is wanted here. Measure some. Type: dlscale bench conv -o conv.jsonl"),
+            (["compare", self.network, results], "is the description of a network", "a file of results is wanted"),
+            (["predict", *network, "--ranks", 1, "--cluster", f"{self.folder}/machine.json"], "is a machine description"),
+            (["predict", "--network", results, "--cluster", "p40x16", "--ranks", 1], "is a file of results", "the description of a network is wanted"),
+            (["select-algorithm", *network, "--kernels", results], f"dlscale roofline fit {results} -o kernels.json"),
+            (["predict", "--cases", results], "a file of published cases is wanted"),
+            (["predict", "--layer-times", machine, "--batch", 2, "--ranks", 2, "--cluster", "p40x16"], "a CSV table of times is wanted"),
+            (["run", f"{SOURCE}/configs/networks/alexnet.yaml"], "is the description of a network", "a suite is wanted"),
+        ]:
+            with self.subTest(words=list(map(str, words))):
+                self.assert_refused(run(*words), 2, *said)
 
     def test_an_option_given_twice(self):
         for words in (["bench", "gemm", "--sizes", "8x8x8", "--sizes", "9x9x9"],

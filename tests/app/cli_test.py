@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, as_text, main, run, start
@@ -13,17 +14,20 @@ P40_FLOPS = 11.76e12  # f32, configs/clusters/p40x16.yaml
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
+def commands_below(*path):
+    """The names below "Subcommands:" in the help."""
+    below = run(*path, "--help").stdout.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    return re.findall(r"^  ([a-z]\S*)", below, re.MULTILINE)
+
+
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
-        for verb in ["info", "run", "calibrate", "predict", "plan", "validate", "validate-comm", "roofline", "select-algorithm", "report",
-                     "compare", "doctor", "help"]:
-            result = run(verb, "--help")
-            self.assertEqual(result.returncode, 0, verb)
-            self.assertIn("Example: dlscale " + verb, result.stdout)
-        for benchmark in ["conv", "gemm", "memory", "latency", "peak", "io", "comm", "e2e", "update", "overhead"]:
-            result = run("bench", benchmark, "--help")
-            self.assertEqual(result.returncode, 0, benchmark)
-            self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
+        verbs = commands_below()
+        self.assertIn("predict", verbs)
+        for path in [[verb] for verb in verbs] + [[verb, below] for verb in verbs for below in commands_below(verb)]:
+            result = run(*path, "--help")
+            self.assertEqual(result.returncode, 0, path)
+            self.assertIn("Example: dlscale " + " ".join(path), result.stdout)
 
     def test_prints_its_version(self):
         result = run("--version")
@@ -433,6 +437,10 @@ steps:
         unordered = run(*judged, 0.9)  # one rank has no schedules
         self.assertEqual(unordered.returncode, 3, unordered.stdout + unordered.stderr)
         self.assertIn("No order of schedules could be judged", unordered.stdout)
+        for batch in (["--batch", 4], ["--batch", "4,8"], ["--global-batch", 8]):
+            more = run("predict", "--network", self.network, "--machine", out / "machine.json", "--ranks", "1,2", *batch)
+            self.assertEqual(more.returncode, 0, more.stderr)
+            self.assertRegex(more.stdout, "left out: .*ranks 2.* Type: mpirun -n 2 dlscale bench comm -o comm.jsonl")
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
         self.assertIn("What a worker of this machine reaches", result.stdout)

@@ -159,7 +159,7 @@ class Plan(ProgramTest):
         shared = self.plan("--ranks", "1,3,4096", "--epochs", 1, "--global-batch", 4096 * 32)
         self.assertEqual([one["ranks"] for one in shared["best"]], [4096] * len(shared["best"]))
         self.assertIn("left out: 1 rank, of which each would have more than 65536 of 131072 images", shared["question"]["notes"])
-        self.assertIn("left out: 3 ranks that 131072 images are no whole number for each of", shared["question"]["notes"])
+        self.assertIn("left out: 3 ranks that cannot share 131072 images equally", shared["question"]["notes"])
 
     def test_nothing_fits(self):
         more = ["--gpus", 16, "--batch", "64", "--epochs", 90]

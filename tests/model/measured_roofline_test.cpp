@@ -259,8 +259,8 @@ TEST(MeasuredRoofline, SaysWhatIsMissing) {
       (void)measured_roofline(files, {}, threads);
       ADD_FAILURE() << benchmark;
     } catch (const RemediableError& error) {
-      EXPECT_EQ(error.remedy.subject, benchmark);
-      EXPECT_EQ(Axes(error.remedy.axes.begin(), error.remedy.axes.end()), axes);
+      EXPECT_EQ(error.remedies.front().subject, benchmark);
+      EXPECT_EQ(Axes(error.remedies.front().axes.begin(), error.remedies.front().axes.end()), axes);
     }
   };
   lacks(two_levels(), 2, "memory", {{"threads", "2"}});

@@ -44,7 +44,7 @@ TEST_F(StrongScalingTest, GivesEachRankItsPartAndComparesWithOneThatHasAll) {
   const StrongScaling scaling = scaled({1, 2, 3, 8}, 256);
   ASSERT_EQ(scaling.rows.size(), 3U);
   ASSERT_EQ(scaling.left_out.size(), 1U);
-  EXPECT_EQ(scaling.left_out.front(), "ranks 3: 256 images are no whole number for each");
+  EXPECT_EQ(scaling.left_out.front(), "ranks 3: 256 images cannot be shared equally");
   const Seconds alone = scaling.rows[0].time.total;
   for (const Prediction& row : scaling.rows) {
     EXPECT_EQ(row.run.ranks * row.run.batch, 256);

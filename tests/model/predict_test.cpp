@@ -326,7 +326,7 @@ TEST_F(TwoWorkers, NamesTheBenchmarkThatIsMissing) {
       one(small_run(ranks));
       ADD_FAILURE() << benchmark;
     } catch (const RemediableError& error) {
-      EXPECT_EQ(error.remedy.subject, benchmark);
+      EXPECT_EQ(error.remedies.front().subject, benchmark);
     }
   };
   expect_remedy(1, "memory", [](Machine& machine) { machine.h2d.clear(); });
@@ -338,6 +338,10 @@ TEST_F(TwoWorkers, NamesTheBenchmarkThatIsMissing) {
   TrainingRun run = small_run(1);
   run.dtype = DType::bf16;
   test::expect_contains(failure(run), "bf16");
+  machine_.update.clear();
+  machine_.collectives.clear();
+  test::expect_contains(failure(small_run(2)),
+                        "lacks parameter updates, messages between ranks, so");
 }
 
 TEST_F(TwoWorkers, SaysWhatToDoWhereALinkIsNotKnown) {

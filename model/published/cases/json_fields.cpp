@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/system/file_kind.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/suggest.hpp"
 
@@ -444,6 +445,7 @@ std::map<std::string, std::string> JsonFields::plain_values() const {
 void for_each_line(const fs::path& path, std::string_view what,
                    const std::function<void(const JsonFields& line)>& visit) {
   refuse_large(path, what);
+  refuse_other_kind(path, FileKind::cases);
   std::istringstream stream(read_input(path, fmt::format("Name a file of {} (*.jsonl).", what)));
   std::size_t number = 0;
   bool any = false;

@@ -1,6 +1,7 @@
 #include "model/sgd_iter/costs/costs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
@@ -41,12 +43,30 @@ Q at(const Estimate<Q>& estimate, Bound bound) {
   fail_expectation("bound is a Bound");
 }
 
-RemediableError missing(std::string_view what, std::string benchmark) {
-  return {
-      fmt::format("the machine holds no {}, so an iteration cannot be predicted. Measure it and "
-                  "calibrate again.",
-                  what),
-      {.subject = std::move(benchmark)}};
+/// Throws an error that names all parts of an iteration that were not measured, if there are any.
+void check_complete(const Network& network, const Machine& machine, const Run& run) {
+  std::vector<std::string_view> parts;
+  std::vector<Remedy> remedies;
+  const auto need = [&](bool is_there, std::string_view part, Remedy remedy) {
+    if (is_there) return;
+    parts.push_back(part);
+    remedies.push_back(std::move(remedy));
+  };
+  need(!machine.fitted || !machine.kernels.empty(), "kernels",
+       {.subject = "conv", .axes = {{"network", network.name()}, {"passes", "all"}}});
+  need(!machine.h2d.empty(), "host-to-device copies", {.subject = "memory"});
+  need(!machine.update.empty(), "parameter updates", {.subject = "update"});
+  need(!machine.loaders.empty(), "the input pipeline", {.subject = "io"});
+  if (parts.empty()) return;
+  const bool in_node = run.ranks <= run.ranks_per_node;
+  const LinkSpec& link = in_node ? machine.cluster.intra_node : machine.cluster.inter_node;
+  need(run.ranks == 1 || !machine.collectives.empty() || link.bandwidth.si() > 0,
+       "messages between ranks", {.subject = "comm", .ranks = 2});
+  throw RemediableError(
+      fmt::format("the machine description lacks {}, so an iteration cannot be predicted. Measure "
+                  "on that machine, and calibrate with all results.",
+                  fmt::join(parts, ", ")),
+      std::move(remedies));
 }
 
 double apart(int a, int b) {
@@ -288,9 +308,7 @@ void Costs::give_at_once(IterationCosts& costs) const {
 IterationCosts Costs::find() {
   check_device(machine_->cluster, *run_);
   check_memory(*network_, machine_->cluster, *run_, *notes_);
-  if (machine_->h2d.empty()) throw missing("host-to-device copy", "memory");
-  if (machine_->update.empty()) throw missing("parameter update", "update");
-  if (machine_->loaders.empty()) throw missing("input pipeline", "io");
+  check_complete(*network_, *machine_, *run_);
   IterationCosts costs;
   costs.shape.loader_threads = run_->loader_threads;
   costs.shape.prefetch = run_->prefetch;

@@ -264,8 +264,8 @@ TEST_F(DataSetFolder, ThatIsMissingTellsWhereToMakeOne) {
     try {
       open_data_set(root());
     } catch (const RemediableError& error) {
-      return error.remedy.kind == Remedy::Kind::make_data_set &&
-             error.remedy.subject == root().string();
+      return error.remedies.front().kind == Remedy::Kind::make_data_set &&
+             error.remedies.front().subject == root().string();
     }
     return false;
   };
