@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -25,23 +26,88 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array summary_fields{
-    std::pair{"median", &Summary::median}, std::pair{"mad", &Summary::mad},
-    std::pair{"low", &Summary::ci95_low},  std::pair{"high", &Summary::ci95_high},
-    std::pair{"min", &Summary::min},       std::pair{"max", &Summary::max}};
+    std::pair{"\"median\":", &Summary::median}, std::pair{"\"mad\":", &Summary::mad},
+    std::pair{"\"low\":", &Summary::ci95_low},  std::pair{"\"high\":", &Summary::ci95_high},
+    std::pair{"\"min\":", &Summary::min},       std::pair{"\"max\":", &Summary::max}};
+
+/// Scans a line from its start, as long as it has the form that point_line() writes.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool literal(std::string_view expected) {
+    if (!text_.starts_with(expected)) return false;
+    text_.remove_prefix(expected.size());
+    return true;
+  }
+  [[nodiscard]] bool is_done() const { return text_.empty(); }
+  /// A text of plain characters; consumes its quotes.
+  [[nodiscard]] bool word(std::string_view& value) {
+    if (text_.empty() || text_.front() != '"') return false;
+    std::size_t end = 1;
+    for (; end < text_.size() && text_[end] != '"'; ++end) {
+      const auto letter = static_cast<unsigned char>(text_[end]);
+      if (letter == '\\' || letter < 0x20 || letter >= 0x7f) return false;
+    }
+    if (end == text_.size()) return false;
+    value = text_.substr(1, end - 1);
+    text_.remove_prefix(end + 1);
+    return true;
+  }
+  template <class Number>
+  [[nodiscard]] bool number(Number& value) {
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (error != std::errc{}) return false;
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+};
 
 /// The order statistics of a sample are sorted; any other order is damage.
-bool is_sorted(const Summary& summary) {
-  return summary.min <= summary.ci95_low && summary.ci95_low <= summary.median &&
-         summary.median <= summary.ci95_high && summary.ci95_high <= summary.max;
+bool is_summary(const Summary& summary) {
+  return summary.n > 0 && summary.mad >= 0 && summary.min <= summary.ci95_low &&
+         summary.ci95_low <= summary.median && summary.median <= summary.ci95_high &&
+         summary.ci95_high <= summary.max;
 }
 
-/// Why the numbers are not a summary; empty if they are.
+bool is_possible(const Point& point) {
+  return point.part >= 0 && !point.commit.empty() && is_summary(point.summary);
+}
+
+/// Describes why the numbers are not a summary.
 std::string problem_of(const Point& point) {
   if (point.commit.empty()) return "\"commit\" is empty, and a history is one of commits";
+  if (point.part < 0) return fmt::format("\"part\" is {}, and parts count from 0", point.part);
   if (point.summary.n == 0) return "\"n\" is 0, and a point has samples";
   if (point.summary.mad < 0) return fmt::format("\"mad\" is {}, below 0", point.summary.mad);
-  return is_sorted(point.summary) ? ""
-                                  : "its numbers are not in the order min, low, median, high, max";
+  return "its numbers are not in the order min, low, median, high, max";
+}
+
+/// Returns false for anything that may still be JSON. Impossible values, "inf" and "nan" (which
+/// from_chars accepts) are left to the parser, which explains the error.
+bool scan_point(std::string_view line, Point& point) {
+  Scanner scanner(line);
+  std::string_view time;
+  std::string_view commit;
+  std::string_view run;
+  if (!scanner.literal("{\"time\":") || !scanner.word(time) || !scanner.literal(",\"commit\":") ||
+      !scanner.word(commit) || !scanner.literal(",\"run\":") || !scanner.word(run) ||
+      !scanner.literal(",\"part\":") || !scanner.number(point.part)) {
+    return false;
+  }
+  for (const auto& [field, member] : summary_fields) {
+    double& value = point.summary.*member;
+    if (!scanner.literal(",") || !scanner.literal(field) || !scanner.number(value)) return false;
+    if (!std::isfinite(value)) return false;
+  }
+  if (!scanner.literal(",\"n\":") || !scanner.number(point.summary.n)) return false;
+  if (!scanner.literal("}") || !scanner.is_done() || !read_time(time, point.time)) return false;
+  point.commit = commit;
+  point.run = run;
+  return is_possible(point);
 }
 
 template <class Number>
@@ -52,18 +118,27 @@ Number whole(const json& value, const char* field) {
       fmt::format("\"{}\" is {}, which is not a count", field, escape_for_terminal(value.dump())));
 }
 
+double finite(const json& value) {
+  const auto number = value.get<double>();
+  if (!std::isfinite(number)) throw ConfigError("a number of the point is not finite");
+  return number;
+}
+
 Point read_point(const json& value) {
   Point point;
   point.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
   point.commit = value.at("commit");
   point.run = value.at("run");
   point.part = whole<int>(value.at("part"), "part");
-  for (const auto& [field, member] : summary_fields) {
-    point.summary.*member = value.at(field).get<double>();
-  }
+  point.summary.median = finite(value.at("median"));
+  point.summary.mad = finite(value.at("mad"));
+  point.summary.ci95_low = finite(value.at("low"));
+  point.summary.ci95_high = finite(value.at("high"));
+  point.summary.min = finite(value.at("min"));
+  point.summary.max = finite(value.at("max"));
   point.summary.n = whole<std::size_t>(value.at("n"), "n");
   if (value.contains("extras")) point.extras = value.at("extras").dump();
-  if (const std::string problem = problem_of(point); !problem.empty()) throw ConfigError(problem);
+  if (!is_possible(point)) throw ConfigError(problem_of(point));
   return point;
 }
 
@@ -80,7 +155,7 @@ std::string point_line(const Point& point) {
                   quoted(point.commit), quoted(point.run), point.part);
   for (const auto& [field, member] : summary_fields) {
     EXPECT(std::isfinite(point.summary.*member));
-    line += fmt::format(",\"{}\":{}", field, point.summary.*member);
+    line += fmt::format(",{}{}", field, point.summary.*member);
   }
   line += fmt::format(",\"n\":{}", point.summary.n);
   if (!point.extras.empty()) line += fmt::format(",\"extras\":{}", point.extras);
@@ -88,11 +163,10 @@ std::string point_line(const Point& point) {
 }
 
 Point parse_point(std::string_view line) {
+  if (Point point; scan_point(line, point)) return point;
   try {
     const json value = json::parse(line);
-    if (!value.is_object()) {
-      throw ConfigError(fmt::format("{} is not a JSON object", escape_for_terminal(line)));
-    }
+    if (!value.is_object()) throw ConfigError("this line is not a JSON object");
     return read_point(value);
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, line));

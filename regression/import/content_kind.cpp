@@ -1,11 +1,11 @@
 #include "regression/import/content_kind.hpp"
 
 #include <cctype>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -18,32 +18,75 @@ namespace {
 
 using nlohmann::json;
 
-/// The keys of the outermost object, as far as the JSON is not damaged.
-struct OuterKeys {
-  std::set<std::string> names;
-  std::optional<std::string> schema;  ///< empty if it is not a text
-  bool has_other_results = false;     ///< "results" is not a list
-  bool is_whole = false;              ///< not damaged, and nothing follows
-};
+/// Reads the keys of the outermost object in turn until they identify the kind.
+class KeyReader : public nlohmann::json_sax<json> {
+ public:
+  /// Kind identified by the keys so far. For damaged JSON, only these keys exist.
+  [[nodiscard]] ContentKind kind() const {
+    if (told_) return *told_;
+    if (has_context_) return ContentKind::google_benchmark;
+    return has_results_ ? ContentKind::hyperfine : ContentKind::unknown;
+  }
+  [[nodiscard]] bool is_told() const { return told_.has_value(); }
 
-OuterKeys outer_keys(std::istream& content) {
-  using Event = json::parse_event_t;
-  OuterKeys keys;
-  std::string name;
-  const auto look = [&](int depth, Event event, const json& parsed) {
-    if (depth != 1) return true;
-    if (event == Event::key) keys.names.insert(name = parsed.get<std::string>());
-    if (event == Event::value && name == "schema") {
-      keys.schema = parsed.is_string() ? parsed.get<std::string>() : "";
-    }
-    if (event == Event::object_start || event == Event::value) {
-      keys.has_other_results = keys.has_other_results || name == "results";
-    }
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool string(string_t& text) override {
+    if (depth_ != 1 || key_ != "schema") return value();
+    if (text == "dlscale.result") return tell(ContentKind::result);
+    if (text == "dlscale.validation") return tell(ContentKind::validation);
+    return tell(ContentKind::unknown);
+  }
+  bool key(string_t& name) override {
+    if (depth_ != 1) return true;
+    key_ = name;
+    has_context_ = has_context_ || name == "context";
+    has_benchmarks_ = has_benchmarks_ || name == "benchmarks";
+    has_results_ = has_results_ || name == "results";
+    return !(has_context_ && has_benchmarks_) || tell(ContentKind::google_benchmark);
+  }
+  bool start_object(std::size_t) override {
+    if (depth_ == 1 && key_ == "results") return tell(ContentKind::unknown);
+    ++depth_;
     return true;
-  };
-  keys.is_whole = !json::parse(content, look, /*allow_exceptions=*/false).is_discarded();
-  return keys;
-}
+  }
+  bool start_array(std::size_t) override {
+    if (depth_ == 0) return tell(ContentKind::unknown);
+    if (depth_ == 1 && key_ == "results") return tell(ContentKind::hyperfine);
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return depth_ > 0 || tell(ContentKind::unknown);  // complete, without a known key
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool value() { return depth_ > 0 || tell(ContentKind::unknown); }
+  /// Stops reading.
+  bool tell(ContentKind kind) {
+    told_ = kind;
+    return false;
+  }
+
+  std::optional<ContentKind> told_;
+  std::size_t depth_ = 0;
+  std::string key_;
+  bool has_context_ = false;
+  bool has_benchmarks_ = false;
+  bool has_results_ = false;
+};
 
 ContentKind kind_of_text(std::string_view text) {
   if (text.find(":::MLLOG ") != std::string_view::npos) return ContentKind::mllog;
@@ -66,26 +109,19 @@ bool names_results_in_first_line(std::istream& content) {
   return line.find("\"dlscale.result\"") != std::string::npos;
 }
 
-ContentKind kind_of_json(std::istream& content) {
-  const OuterKeys keys = outer_keys(content);
-  if (keys.schema == "dlscale.result") return ContentKind::result;
-  if (keys.schema == "dlscale.validation") return ContentKind::validation;
-  if (keys.schema) return ContentKind::unknown;
-  if (!keys.is_whole && names_results_in_first_line(content)) return ContentKind::result;
-  if (keys.names.contains("context") && (keys.names.contains("benchmarks") || !keys.is_whole)) {
-    return ContentKind::google_benchmark;
-  }
-  const bool has_list = keys.names.contains("results") && !keys.has_other_results;
-  return has_list ? ContentKind::hyperfine : ContentKind::unknown;
-}
-
 }  // namespace
 
 ContentKind kind_of_content(std::istream& content) {
   rewind(content);
   content >> std::ws;
   const bool is_object = content.peek() == '{';
-  if (is_object) return kind_of_json(content);
+  if (is_object) {
+    KeyReader keys;
+    json::sax_parse(content, &keys, json::input_format_t::json, /*strict=*/false);
+    if (keys.is_told()) return keys.kind();
+    if (names_results_in_first_line(content)) return ContentKind::result;
+    return keys.kind();
+  }
   if (names_results_in_first_line(content)) return ContentKind::result;
   rewind(content);
   const std::string text{std::istreambuf_iterator<char>(content), {}};

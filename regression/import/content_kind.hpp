@@ -15,8 +15,8 @@ enum class ContentKind {
   unknown
 };
 
-/// Damaged JSON gets the kind that its beginning suggests; the reader of that kind reports the
-/// line.
+/// Reads only as much JSON as identifies the kind. Damaged JSON gets the kind that its beginning
+/// suggests; the reader of that kind reports the line.
 ContentKind kind_of_content(std::istream& content);
 
 /// `unknown` if it is not a regular file or cannot be read. Decompresses gzip; throws ConfigError

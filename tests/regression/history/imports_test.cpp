@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -406,6 +407,12 @@ TEST(ContentKind, OfDamageIsWhatItsBeginningCallsFor) {
   for (const auto& [text, kind] : texts) EXPECT_EQ(kind_of(text), kind) << text;
 }
 
+TEST(ContentKind, ReadsNoMoreOfAFileThanTellsIt) {
+  std::istringstream content(R"({"context": {}, "benchmarks": [)" + std::string(100'000, ' '));
+  EXPECT_EQ(kind_of_content(content), ContentKind::google_benchmark);
+  EXPECT_LT(content.tellg(), 100);
+}
+
 TEST(ContentKind, OfWhatIsNoFileIsUnknown) {
   const samples::TemporaryFolder folder;
   EXPECT_EQ(kind_of_file(folder.path()), ContentKind::unknown);
@@ -422,6 +429,18 @@ TEST(StrictJson, HasNullForBareWordsAndNotForThoseInStrings) {
     EXPECT_EQ(strict_json(same), same);
   }
   EXPECT_EQ(strict_json(R"({"a\\": NaN})"), R"({"a\\": null})");
+}
+
+TEST(StrictJson, ChangesNothingThatIsJson) {
+  std::mt19937 draw(7);
+  const std::vector<std::string> pieces{"NaN", "Infinity", "-", "\\", "\"", "n", " ", ",", "é"};
+  std::uniform_int_distribution<std::size_t> piece(0, pieces.size() - 1);
+  for (int i = 0; i < 2000; ++i) {
+    std::string name;
+    for (int k = 0; k < 6; ++k) name += pieces[piece(draw)];
+    const std::string text = nlohmann::json{{name, {{"value", name}}}, {"x", -1.5}}.dump(1);
+    ASSERT_EQ(strict_json(text), text);
+  }
 }
 
 }  // namespace

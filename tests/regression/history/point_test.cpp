@@ -60,10 +60,12 @@ TEST(Point, ComesBackFromItsLineToTheLastBit) {
   }
 }
 
-TEST(Point, ComesBackFromOtherJsonAndWithOddTexts) {
+TEST(Point, IsReadAlikeByTheScannerAndTheParser) {
   Point point = sample();
+  expect_same(parse_point(without_break(point_line(point))), point);
   // Sorted by name and with spaces, as another program would write it.
-  expect_same(parse_point(nlohmann::json::parse(point_line(point)).dump(1)), point);
+  const std::string pretty = nlohmann::json::parse(point_line(point)).dump(1);
+  expect_same(parse_point(pretty), point);
   point.extras = R"({"throttle_reasons":[0,4]})";
   expect_same(parse_point(without_break(point_line(point))), point);
   point.extras.clear();
@@ -87,19 +89,22 @@ TEST(Point, RefusesDamage) {
 
 TEST(Point, RefusesNumbersThatNoSampleHas) {
   const std::string line = without_break(point_line(sample()));
-  for (const auto& [whole, damaged] :
-       {std::pair{"\"n\":12", "\"n\":0"}, std::pair{"\"n\":12", "\"n\":-3"},
-        std::pair{"\"n\":12", "\"n\":1e30"}, std::pair{"\"n\":12", "\"n\":12.5"},
-        std::pair{"\"low\":0.0014", "\"low\":9"}, std::pair{"\"high\":0.0016", "\"high\":0"},
-        std::pair{"\"min\":0.0013", "\"min\":1"}, std::pair{"\"max\":0.0019", "\"max\":0.001"},
-        std::pair{"\"mad\":1e-05", "\"mad\":-1"}, std::pair{"\"part\":2", "\"part\":-1"},
-        std::pair{"\"part\":2", "\"part\":3000000000"}, std::pair{"\"part\":2", "\"part\":0.5"},
-        std::pair{"c0ffee", ""}}) {
-    std::string text = line;
-    const std::size_t at = text.find(whole);
-    ASSERT_NE(at, std::string::npos) << whole;
-    text.replace(at, std::string_view(whole).size(), damaged);
-    EXPECT_THROW((void)parse_point(text), ConfigError) << text;
+  // A space more is JSON all the same, which the parser reads.
+  for (const std::string_view space : {"", " "}) {
+    for (const auto& [whole, damaged] :
+         {std::pair{"\"n\":12", "\"n\":0"}, std::pair{"\"n\":12", "\"n\":-3"},
+          std::pair{"\"n\":12", "\"n\":1e30"}, std::pair{"\"n\":12", "\"n\":12.5"},
+          std::pair{"\"low\":0.0014", "\"low\":9"}, std::pair{"\"high\":0.0016", "\"high\":0"},
+          std::pair{"\"min\":0.0013", "\"min\":1"}, std::pair{"\"max\":0.0019", "\"max\":0.001"},
+          std::pair{"\"mad\":1e-05", "\"mad\":-1"}, std::pair{"\"part\":2", "\"part\":-1"},
+          std::pair{"\"part\":2", "\"part\":3000000000"}, std::pair{"\"part\":2", "\"part\":0.5"},
+          std::pair{"c0ffee", ""}}) {
+      std::string text = line;
+      const std::size_t at = text.find(whole);
+      ASSERT_NE(at, std::string::npos) << whole;
+      text.replace(at, std::string_view(whole).size(), damaged).insert(text.size() - 1, space);
+      EXPECT_THROW((void)parse_point(text), ConfigError) << text;
+    }
   }
 }
 
@@ -157,8 +162,14 @@ TEST(TimeText, RefusesWhatIsNeitherATimeNorSoLongAgo) {
   }
 }
 
-TEST(Sha256, AgreesWithThePublishedExample) {
+// FIPS 180-4's examples, and a content of many blocks (a million times "a").
+TEST(Sha256, AgreesWithThePublishedExamples) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(SeriesKey, ComesBackFromItsText) {
