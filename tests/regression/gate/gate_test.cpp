@@ -219,6 +219,23 @@ TEST(GateExitCode, IsOkOnlyForWhatMayPass) {
   }
 }
 
+TEST(GateExitCode, NeverBecomesOkByAStricterOption) {
+  for (const GateReport& report : all_verdicts()) {
+    for (const GateExit& exits : all_exits()) {
+      if (exit_code(report, exits) == ExitCode::ok) continue;
+      GateExit stricter = exits;
+      stricter.inconclusive = GateExit::Inconclusive::fails;
+      EXPECT_NE(exit_code(report, stricter), ExitCode::ok);
+      stricter = exits;
+      stricter.improvement = GateExit::Improvement::fails;
+      EXPECT_NE(exit_code(report, stricter), ExitCode::ok);
+      stricter = exits;
+      stricter.missing = GateExit::Missing::fails;
+      EXPECT_NE(exit_code(report, stricter), ExitCode::ok);
+    }
+  }
+}
+
 // Properties of random sessions.
 
 /// A session of one metric: the new version is slower by the fraction `effect`.
@@ -261,6 +278,37 @@ TEST(GateProperty, ASlowerNewVersionIsNeverJudgedBetter) {
     const Verdict before = verdict_on(rounds, rule).verdict;
     scale(changed_arm, 1 + 0.03 * draws.uniform(), rounds);
     EXPECT_GE(badness(verdict_on(rounds, rule).verdict), badness(before));
+  }
+}
+
+TEST(GateProperty, TheUnitOfTimeAndTheOrderOfVersionsDoNotMatter) {
+  Draws draws(22);
+  // With several looks, a verdict of "not regressed" may end a session that the swapped one goes
+  // on.
+  const GateRule rule{.margin = 0.01, .looks = looks_up_to(10), .q = 0.05};
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Round> rounds = random_session(10, draws);
+    const Verdict before = verdict_on(rounds, rule).verdict;
+    for (const char* arm : {base_arm, changed_arm}) scale(arm, 1000, rounds);
+    EXPECT_EQ(verdict_on(rounds, rule).verdict, before);
+    for (Round& round : rounds) std::swap(round.runs[base_arm], round.runs[changed_arm]);
+    EXPECT_EQ(verdict_on(rounds, rule).verdict == Verdict::regressed, before == Verdict::improved);
+    EXPECT_EQ(verdict_on(rounds, rule).verdict == Verdict::improved, before == Verdict::regressed);
+  }
+}
+
+TEST(GateProperty, AVerdictStaysWhateverRoundsFollow) {
+  Draws draws(23);
+  for (int i = 0; i < 50; ++i) {
+    Gate gate{GateRule{}};
+    for (const Round& round : random_session(40, draws)) {
+      if (gate.wants_more()) gate.add(round);
+    }
+    ASSERT_FALSE(gate.wants_more());
+    const Verdict before = gate.verdict().verdict;
+    for (int more = 0; more < 5; ++more) gate.add(round_of(41 + more, 1, 1 + draws.uniform()));
+    EXPECT_FALSE(gate.wants_more());
+    EXPECT_EQ(gate.verdict().verdict, before);
   }
 }
 

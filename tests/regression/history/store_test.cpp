@@ -71,6 +71,13 @@ TEST_F(StoreInAFolder, AddingTwiceIsAddingOnce) {
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
 }
 
+TEST_F(StoreInAFolder, KeepsAFileThatItStillHas) {
+  Store store = open();
+  const std::vector runs{run_of({kernel()}, 1, 1.0), run_of({kernel()}, 1, 1.0)};
+  EXPECT_EQ(store.add(runs).restored_files, 0U);
+  EXPECT_EQ(store.add(runs).restored_files, 0U);
+}
+
 TEST_F(StoreInAFolder, RefusesOneMeasurementAsTwoCommits) {
   Store store = open();
   std::vector runs{run_of({kernel()}, 1, 1.0)};
@@ -285,6 +292,20 @@ TEST(FolderStore, NoticesAFileThatWasChangedOrLostAndTakesItAgain) {
     EXPECT_EQ(samples::read_text(store.file_of(record)), runs[0].content) << damage;
   }
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+}
+
+TEST(FolderStore, KeepsTheFileOfARunWhoseWriterWasKilledInTheMiddleOfIt) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const std::string records = samples::read_text(folder / "runs.jsonl");
+  const std::vector second{run_of({kernel()}, 2, 2.0)};
+  store.add(second);
+  const RunRecord record = store.runs()[1];
+  samples::write_text(folder / "runs.jsonl", records);
+  samples::write_text(folder / kept_file(record), "");
+  store.add(second);
+  EXPECT_EQ(samples::read_text(store.file_of(record)), second[0].content);
 }
 
 /// What `body` does in a process of its own, whose exit code it returns.
