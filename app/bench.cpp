@@ -182,13 +182,14 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
 /// Rank 0 prints the error. The others wait for it, since launchers end all ranks when one leaves.
 ExitCode say_once(Session& session, const Error& error) {
   backend::Communicator& communicator = session.communicator();
-  if (communicator.rank() == 0)
-    fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence_of(error)));
+  const bool prints = communicator.rank() == 0;
+  if (prints) fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence_of(error)));
   communicator.barrier();
   session.close();
   return error.code();
 }
 
+/// The value of an axis that the benchmark has and that was given.
 std::string value_or_empty(const BenchOptions& options, const std::string& axis) {
   const auto named = options.values.find(axis);
   return named == options.values.end() ? "" : named->second;
@@ -298,10 +299,8 @@ ExitCode run_bench(BenchOptions options) {
 void check_extras(const std::vector<std::string>& extras) {
   for (const std::string& extra : extras) {
     if (extra.starts_with("--benchmark_")) continue;
-    throw ConfigError(
-        fmt::format("\"{}\" is not an option of this benchmark. See --help; Google Benchmark's own "
-                    "flags start with --benchmark_.",
-                    extra));
+    throw ConfigError(fmt::format("\"{}\" is not an option of this benchmark. See --help; Google "
+                                  "Benchmark's own flags start with --benchmark_.", extra));
   }
 }
 

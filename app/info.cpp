@@ -202,7 +202,8 @@ ExitCode info(const InfoOptions& options) {
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
   print_collectives();
-  for (const char* group : {"networks", "clusters", "suites", "devices", "links", "frameworks"}) {
+  for (const char* group : {"networks", "clusters", "suites", "devices", "links", "frameworks",
+                            "systems"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }
   return ExitCode::ok;

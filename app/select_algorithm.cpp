@@ -83,10 +83,10 @@ ExitCode select_algorithm(const SelectOptions& options) {
   }
   if (!any) {
     throw ConfigError(fmt::format(
-        "{0} has no model for the convolutions of {1} with {2} and {3} caches. Measure them and "
-        "fit "
-        "again: dlscale bench conv --network {4} --algorithms all --threads {5} --cache {3} -o "
-        "conv.jsonl && dlscale roofline fit conv.jsonl -o {0}.",
+        "{0} has no model for the convolutions of {1} with {2} and {3} caches. Measure them and fit "
+        "again, with the results that it was fitted to: dlscale bench conv --network {4} "
+        "--algorithms all --threads {5} --cache {3} -o more.jsonl && dlscale roofline fit RESULTS "
+        "more.jsonl -o {0}.",
         options.kernels, network.name(), counted(options.threads, "thread"), options.cache,
         options.network, options.threads));
   }

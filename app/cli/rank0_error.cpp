@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <cstdlib>
 #include <iterator>
 #include <string>
@@ -29,11 +30,18 @@ bool is_ended() {
   return false;
 }
 
+/// A name of a result file that the command does not replace.
+std::string new_file(const std::string& subject) {
+  std::string file = subject + ".jsonl";
+  for (int i = 2; std::filesystem::exists(file); ++i) file = fmt::format("{}-{}.jsonl", subject, i);
+  return file;
+}
+
 std::string measuring(const Remedy& remedy) {
   std::string command = remedy.ranks > 1 ? fmt::format("mpirun -n {} ", remedy.ranks) : "";
   command += fmt::format("dlscale bench {}", remedy.subject);
   for (const auto& [axis, value] : remedy.axes) command += fmt::format(" --{} {}", axis, value);
-  return command + fmt::format(" -o {}.jsonl", remedy.subject);
+  return command + fmt::format(" -o {}", new_file(remedy.subject));
 }
 
 std::string remedy_command(const Remedy& remedy) {

@@ -115,7 +115,9 @@ class Explainer {
  private:
   [[nodiscard]] std::vector<ResultFile> read(const std::string& run) {
     const history::RunRecord& record = records_.at(run);
-    return {read_results(store_.file_of(record))};
+    ResultFile file = read_results(store_.file_of(record));
+    file.path = record.file;
+    return {std::move(file)};
   }
 
   history::Store& store_;

@@ -32,11 +32,11 @@ NcclFacts::Processor parse_nccl_processor(std::string_view name);
 
 /// Rule by which the ranks of a cluster sum their gradients, unless it was measured.
 enum class AllReduceRule {
-  ring,          ///< one ring over all ranks, as fast as its slowest link (1.14)
+  ring,          ///< one ring over all ranks, as fast as its slowest link
   hierarchical,  ///< rings within the nodes, across them, and within them again
   nccl,          ///< NCCL's choice, with the time of its own cost model
   /// The fastest for each message, as libraries choose, among rings over all ranks, rings in two
-  /// levels and trees of nodes (1.14, 3.13, 3.5).
+  /// levels and trees of nodes.
   quickest
 };
 std::string_view all_reduce_rule_name(AllReduceRule rule);

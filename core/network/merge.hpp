@@ -34,7 +34,7 @@ struct ReadyGradient {
 using Groups = std::vector<std::size_t>;
 
 /// Arrival time of the last message since the start of backward. Messages travel one by one, each
-/// once its last gradient is ready (1.6). Zero without gradients.
+/// once its last gradient is ready. Zero without gradients.
 Seconds last_arrival(std::span<const ReadyGradient> gradients, std::span<const std::size_t> groups,
                      const LinearCost& cost);
 
@@ -46,7 +46,7 @@ Seconds last_arrival(std::span<const ReadyGradient> gradients, std::span<const s
 /// than one message.
 Groups merge_greedily(std::span<const ReadyGradient> gradients, const LinearCost& cost);
 
-/// The groups whose last message arrives earliest, by dynamic programming over prefixes (2.3), in
+/// The groups whose last message arrives earliest, by dynamic programming over prefixes, in
 /// O(L²). Among several, the one with the shortest last messages.
 Groups merge_optimally(std::span<const ReadyGradient> gradients, const LinearCost& cost);
 

@@ -164,8 +164,8 @@ struct ScheduleSettings {
 
 /// When an input batch is copied to device memory.
 enum class InputCopy {
-  on_path,  ///< at the start of its iteration: (1.3')
-  ahead,    ///< during the previous iteration's computation: (1.3)
+  on_path,  ///< at the start of its iteration
+  ahead,    ///< during the previous iteration's computation
 };
 std::string_view input_copy_name(InputCopy copy);
 InputCopy parse_input_copy(std::string_view name);  ///< throws ConfigError

@@ -27,8 +27,8 @@ struct KindWords {
 constexpr std::string_view named = "Name one of the configurations, or the path of another.";
 
 constexpr std::array kinds{
-    KindWords{FileKind::results, "dlscale.result", "a file of results", "Measure some.",
-              Remedy::Kind::measure},
+    KindWords{FileKind::results, "dlscale.result", "a file of results",
+              "Name one that a benchmark wrote."},
     KindWords{FileKind::machine, "dlscale.machine", "a machine description",
               "Make one from results.", Remedy::Kind::calibrate},
     KindWords{FileKind::kernels, "dlscale.kernels", "a file of kernel models",
@@ -47,6 +47,8 @@ constexpr std::array kinds{
     KindWords{FileKind::system, "system", "the description of a system", named,
               Remedy::Kind::list_configured},
     KindWords{FileKind::cases, "", "a file of published cases",
+              "docs/reference/cases.md says how to write one."},
+    KindWords{FileKind::predictions, "", "a file of predictions of published cases",
               "docs/reference/cases.md says how to write one."},
     KindWords{FileKind::table, "", "a CSV table of times",
               "docs/how-to/predict-from-layer-times.md says how to write one."},
@@ -81,7 +83,10 @@ void refuse_other_kind(const std::filesystem::path& path, FileKind wanted) {
   constexpr std::size_t longest_header = std::size_t{1} << 16U;
   const std::string beginning = read_beginning(path, longest_header);
   const std::string mark(mark_of(beginning));
-  if (mark.empty() || mark == words_of(wanted).mark) return;
+  const std::string_view own = words_of(wanted).mark;
+  if (mark.empty() || mark == own) return;
+  // The keys of YAML have no order, and a cluster may describe its devices itself.
+  if (!own.empty() && beginning.find(fmt::format("\n{}:", own)) != std::string::npos) return;
   const auto* const found = std::ranges::find(kinds, mark, &KindWords::mark);
   const bool is_ours = mark.starts_with("dlscale.");
   if (found == kinds.end() && !is_ours) return;
@@ -94,7 +99,6 @@ void refuse_other_kind(const std::filesystem::path& path, FileKind wanted) {
                   words.what, words.advice);
   if (!words.remedy) throw ConfigError(message);
   Remedy remedy{.kind = *words.remedy};
-  if (wanted == FileKind::results) remedy.subject = "conv";
   if (mark == words_of(FileKind::results).mark) remedy.subject = path.string();
   throw RemediableError(message, remedy);
 }

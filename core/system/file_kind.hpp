@@ -17,6 +17,7 @@ enum class FileKind {
   suite,
   system,
   cases,
+  predictions,
   table,
 };
 

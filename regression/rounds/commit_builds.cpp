@@ -157,7 +157,12 @@ std::vector<BuiltProgram> programs_of_commits(std::span<const std::string> commi
   std::vector<std::string> hashes;
   for (const std::string& commit : commits) hashes.push_back(resolved(commit, git));
   const fs::path cache = fs::absolute(cache_folder(builds.cache));
-  make_folder(cache);
+  std::error_code problem;
+  fs::create_directories(cache, problem);
+  if (problem) {
+    throw ConfigError(fmt::format("the cache folder {} cannot be made ({}). Name another folder.",
+                                  escape_for_terminal(cache.string()), problem.message()));
+  }
   const std::string compiler = compiler_key();
   std::vector<BuiltProgram> programs;
   for (const std::string& hash : hashes) {

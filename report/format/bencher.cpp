@@ -90,7 +90,9 @@ class Metrics {
  public:
   explicit Metrics(const Table& table) : table_(table) {
     for (const std::string_view name : name_headings) {
-      if (name_.empty() && column_of(table, name)) name_ = name;
+      const auto column = column_of(table, name);
+      const bool is_key = column && table.columns[*column].meaning == Meaning::key;
+      if (name_.empty() && is_key) name_ = name;
     }
     for (const std::size_t column : table_.numbers()) {
       if (is_among(beside_the_answer, table_.column(column).heading)) continue;

@@ -51,7 +51,9 @@ std::vector<std::string> labels_of(const Document& document, const Table& record
                                    const TrackedTable& table) {
   std::string common;
   for (const auto& [name, text] : document.labels) {
-    if (!column_of(records, name) && !text.empty()) append_label(common, name, text);
+    const auto column = column_of(records, name);
+    const bool is_key = column && records.columns[*column].meaning == Meaning::key;
+    if (!is_key && !text.empty()) append_label(common, name, text);
   }
   std::vector<std::string> all;
   std::set<std::pair<std::string, std::string>> met;

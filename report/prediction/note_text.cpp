@@ -150,7 +150,7 @@ constexpr std::array all_note_words{
     NOTE_WORDS(all_reduce_closed_form,
                "all-reduce {} by the closed form of {}, fitted to {} ranks"),
     NOTE_WORDS(all_reduce_no_growth,
-               "all-reduce {} by no change with their number, fitted to {} ranks"),
+               "all-reduce {}: taken not to change with the number of ranks, fitted to {}"),
     NOTE_WORDS(
         all_reduce_guess,
         "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} "

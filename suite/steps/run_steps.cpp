@@ -75,7 +75,7 @@ void show_last_lines(const fs::path& log, std::size_t begin) {
   const std::string_view text = std::string_view(all).substr(std::min(begin, all.size()));
   if (text.empty()) return;
   std::size_t from = text.size();
-  for (int line = 0; line <= most && from != 0 && from != std::string_view::npos; ++line) {
+  for (int line = text.ends_with('\n') ? 0 : 1; line <= most && from != 0 && from != std::string_view::npos; ++line) {
     from = text.rfind('\n', from - 1);
   }
   fmt::print(stderr, "{}{}", text.substr(from == std::string_view::npos ? 0 : from + 1),
@@ -153,7 +153,7 @@ StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
   const std::string failure = failure_text(step, job->exit, call.log);
   if (!end) {
     throw Error(exit_code_of(job->exit),
-                failure + " Mend it and run the suite again: it goes on with this step.");
+                failure + " Correct it and run the suite again: it goes on with this step.");
   }
   if (end == StepEnd::failed) {
     fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n", failure);

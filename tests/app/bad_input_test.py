@@ -183,7 +183,7 @@ class BadInput(ProgramTest):
              f"Type: dlscale calibrate {results} -o machine.json"),
             (["plan", *network, "--epochs", 1, "--machine", self.network], f"{self.network} is the description of a network"),
             (["predict", *network, "--ranks", 1, "--machine", gate], f"{gate} is an answer of dlscale (dlscale.sweep)"),
-            (["report", machine], f"{machine} is a machine description, and a file of results is wanted here. Measure some. Type: dlscale bench conv -o conv.jsonl"),
+            (["report", machine], f"{machine} is a machine description, and a file of results is wanted here. Name one that a benchmark wrote."),
             (["compare", self.network, results], "is the description of a network", "a file of results is wanted"),
             (["predict", *network, "--ranks", 1, "--cluster", f"{self.folder}/machine.json"], "is a machine description"),
             (["predict", "--network", results, "--cluster", "p40x16", "--ranks", 1], "is a file of results", "the description of a network is wanted"),

@@ -1,5 +1,6 @@
 """What each verb prints and answers when all is well."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -441,6 +442,10 @@ steps:
             more = run("predict", "--network", self.network, "--machine", out / "machine.json", "--ranks", "1,2", *batch)
             self.assertEqual(more.returncode, 0, more.stderr)
             self.assertRegex(more.stdout, "left out: .*ranks 2.* Type: mpirun -n 2 dlscale bench comm -o comm.jsonl")
+        (self.folder / "comm.jsonl").touch()
+        with contextlib.chdir(self.folder):  # where results of that name must not be replaced
+            kept = run("predict", "--network", self.network, "--machine", out / "machine.json", "--ranks", "1,2", "--batch", 4)
+        self.assertIn("dlscale bench comm -o comm-2.jsonl", kept.stdout)
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
         self.assertIn("What a worker of this machine reaches", result.stdout)

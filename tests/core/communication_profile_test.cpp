@@ -309,9 +309,11 @@ Measurement row(const std::string& collective, const std::string& bytes, const s
 }
 
 TEST(BusFactor, IsThatOfNcclTests) {
-  EXPECT_DOUBLE_EQ(bus_factor("all_reduce", 4).value(), 1.5);
-  for (const char* name : {"all_gather", "reduce_scatter", "all_to_all"}) {
-    EXPECT_DOUBLE_EQ(bus_factor(name, 4).value(), 0.75) << name;
+  for (const auto& [ranks, share] : {std::pair{2, 0.5}, std::pair{4, 0.75}, std::pair{100, 0.99}}) {
+    EXPECT_DOUBLE_EQ(bus_factor("all_reduce", ranks).value(), 2 * share);
+    for (const char* name : {"all_gather", "reduce_scatter", "all_to_all"}) {
+      EXPECT_DOUBLE_EQ(bus_factor(name, ranks).value(), share) << name;
+    }
   }
   for (const char* name :
        {"broadcast", "reduce", "sendrecv", "bandwidth", "bidirectional", "pairs"}) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/system/file_kind.hpp"
 #include "tests/core/gzip.hpp"
 #include "tests/core/support.hpp"
 
@@ -42,6 +43,22 @@ TEST(ContentOf, IsEmptyWhereNothingCanBeRead) {
   EXPECT_FALSE(content_of("/proc/self/cmdline").empty()) << "a file whose size is 0";
   EXPECT_EQ(content_of("/no/such/file"), "");
   EXPECT_EQ(content_of("/proc"), "") << "a folder opens, but is not read";
+}
+
+TEST(FileKind, IsNamedWhereAnotherIsWanted) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::string_view text, FileKind wanted) {
+    return config_error([&] { refuse_other_kind(folder.write("a", text), wanted); });
+  };
+  const std::string machine = refusal("{\n \"schema\": \"dlscale.machine\"}", FileKind::cluster);
+  expect_contains(machine, "is a machine description, and the description of a cluster is wanted");
+  expect_contains(refusal("# a\n\nnetwork: x\n", FileKind::device), "description of a network");
+  expect_contains(refusal("{\"schema\": \"dlscale.sweep\"}", FileKind::results),
+                  "an answer of dlscale (dlscale.sweep), and a file of results is wanted");
+  for (const std::string_view passed :
+       {"cluster: x\n", "device: y\ncluster: x\n", "unknown: 1\n", "{}", "", "# only a remark"}) {
+    refuse_other_kind(folder.write("a", passed), FileKind::cluster);
+  }
 }
 
 TEST(ReadInput, TakesFilesAsTheyAre) {

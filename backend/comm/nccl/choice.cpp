@@ -58,7 +58,8 @@ std::optional<Choice> choice_in(Profile& profile, const Link& link, const Exchan
 }
 
 Expectation expected_time(Communicator& over, const LinkEnd& end, const Exchange& exchange) {
-  if (end.size == 1 || exchange.collective == Collective::all_to_all || exchange.count == 0) return {};
+  if (end.size == 1 || exchange.count == 0) return {};
+  if (exchange.collective == Collective::all_to_all) return {};
   LinkId id{};
   std::unique_ptr<std::byte[], FreeOnGpu> memory;
   // Steps that may fail on one rank come before the link, in which the others would wait.

@@ -36,8 +36,8 @@ struct Expectation {
 
 /// The time that NCCL expects for the operation (ncclGroupSimulateEnd: the cost model of
 /// src/graph/tuning.cc) on links like that of `end`. The time is missing for a single rank and for
-/// all_to_all, whose sends and receives NCCL does not model. Collective for the ranks of `over`; takes as long
-/// as making a link. Each estimate makes its own link, because NCCL leaves the simulated operation
+/// all_to_all, whose sends and receives NCCL does not model. Collective for the ranks of `over`;
+/// takes as long as making a link. Each estimate makes its own link, because NCCL leaves the simulated operation
 /// in the link's plans. NCCL would run it with the next real operation, or mix it with the next
 /// simulated one. A failure or signal on one rank does not keep the others from the next calls: all
 /// ranks learn of it.

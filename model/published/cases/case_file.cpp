@@ -94,7 +94,7 @@ Outcome read_outcome(const JsonFields& line) {
 
 CaseFile read_cases(const std::filesystem::path& path) {
   Reader reader(path);
-  for_each_line(path, "cases", [&](const JsonFields& line) { reader.read(line); });
+  for_each_line(path, FileKind::cases, "cases", [&](const JsonFields& line) { reader.read(line); });
   return std::move(reader).finish();
 }
 

@@ -442,10 +442,10 @@ std::map<std::string, std::string> JsonFields::plain_values() const {
   return fields;
 }
 
-void for_each_line(const fs::path& path, std::string_view what,
+void for_each_line(const fs::path& path, FileKind kind, std::string_view what,
                    const std::function<void(const JsonFields& line)>& visit) {
   refuse_large(path, what);
-  refuse_other_kind(path, FileKind::cases);
+  refuse_other_kind(path, kind);
   std::istringstream stream(read_input(path, fmt::format("Name a file of {} (*.jsonl).", what)));
   std::size_t number = 0;
   bool any = false;

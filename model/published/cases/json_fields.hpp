@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/system/file_kind.hpp"
 #include "model/published/cases/curve_case.hpp"
 #include "model/published/cases/prediction.hpp"
 #include "model/published/cases/scaling_case.hpp"
@@ -108,7 +109,7 @@ class JsonFields {
 /// of a line, for:
 /// - a path that is not a regular file, or cannot be read, or is empty or too large;
 /// - a line that is not a JSON object in UTF-8, or a truncated last line.
-void for_each_line(const std::filesystem::path& path, std::string_view what,
+void for_each_line(const std::filesystem::path& path, FileKind kind, std::string_view what,
                    const std::function<void(const JsonFields& line)>& visit);
 
 // Each function throws as read_cases() does.

@@ -199,7 +199,7 @@ CasePrediction not_covered(std::string id, std::string reason) {
 std::vector<CasePrediction> read_predictions(const std::filesystem::path& path) {
   std::vector<CasePrediction> predictions;
   std::map<std::string, std::string> first;  // first place of each id
-  for_each_line(path, "predictions", [&](const JsonFields& line) {
+  for_each_line(path, FileKind::predictions, "predictions", [&](const JsonFields& line) {
     predictions.push_back(read_prediction(line));
     const auto [known, is_new] = first.emplace(predictions.back().id, line.where("id"));
     if (!is_new) line.refuse("id", fmt::format("as in {}", known->second));

@@ -17,9 +17,8 @@ struct RankTime {
 };
 
 /// T(p) = a + s lg p with s ≥ 0, by least squares of relative errors. Each number of ranks weighs
-/// half as much as the next larger one. It is the latency of trees and of recursive doubling
-/// ((3.1), (3.2), (3.4)), and the contention of large messages as the ranks double. Requires two or
-/// more times of ascending ranks.
+/// half as much as the next larger one. It is the latency of trees and of recursive doubling and the
+/// contention of large messages as the ranks double. Requires two or more times of ascending ranks.
 Seconds logarithmic(std::span<const RankTime> given, double ranks);
 
 /// T(p) = a + s p through the last two, s ≥ 0: the latency of a ring (3.3). Same requirement.
