@@ -127,7 +127,8 @@ void expect_startable(const char* name, const std::string& text) {
 Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
   const std::vector<std::string> command = regression::shell_command(text);
   const Measure measure = measure_of(options, command);
-  expect_startable(name, text);
+  // Rounds that are complete are judged without the programs.
+  if (!options.session.has_rounds()) expect_startable(name, text);
   return {name, command, {}, measure, Arm::Kind::foreign};
 }
 

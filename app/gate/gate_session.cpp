@@ -121,6 +121,11 @@ void RoundsSession::check_folder() const {
   }
 }
 
+bool RoundsSession::has_rounds() const {
+  std::error_code absent;
+  return !path_.empty() && !fresh_ && fs::exists(fs::path(path_) / "rounds.jsonl", absent);
+}
+
 void RoundsSession::open() {
   if (!path_.empty()) return;
   std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", verb_)).string();

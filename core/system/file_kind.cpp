@@ -46,8 +46,9 @@ constexpr std::array kinds{
     KindWords{FileKind::suite, "suite", "a suite", named, Remedy::Kind::list_configured},
     KindWords{FileKind::system, "system", "the description of a system", named,
               Remedy::Kind::list_configured},
-    KindWords{FileKind::cases, "", "a file of published cases",
+    KindWords{FileKind::cases, "dlscale.case/1", "a file of published cases",
               "docs/reference/cases.md says how to write one."},
+    KindWords{FileKind::cases, "dlscale.allreduce/1", "a file of published curves", ""},
     KindWords{FileKind::predictions, "", "a file of predictions of published cases",
               "docs/reference/cases.md says how to write one."},
     KindWords{FileKind::table, "", "a CSV table of times",
@@ -83,11 +84,12 @@ void refuse_other_kind(const std::filesystem::path& path, FileKind wanted) {
   constexpr std::size_t longest_header = std::size_t{1} << 16U;
   const std::string beginning = read_beginning(path, longest_header);
   const std::string mark(mark_of(beginning));
-  const std::string_view own = words_of(wanted).mark;
-  if (mark.empty() || mark == own) return;
+  if (mark.empty()) return;
   // The keys of YAML have no order, and a cluster may describe its devices itself.
+  const std::string_view own = words_of(wanted).mark;
   if (!own.empty() && beginning.find(fmt::format("\n{}:", own)) != std::string::npos) return;
   const auto* const found = std::ranges::find(kinds, mark, &KindWords::mark);
+  if (found != kinds.end() && found->kind == wanted) return;
   const bool is_ours = mark.starts_with("dlscale.");
   if (found == kinds.end() && !is_ours) return;
   const KindWords& words = words_of(wanted);

@@ -59,6 +59,8 @@ TEST(FileKind, IsNamedWhereAnotherIsWanted) {
        {"cluster: x\n", "device: y\ncluster: x\n", "unknown: 1\n", "{}", "", "# only a remark"}) {
     refuse_other_kind(folder.write("a", passed), FileKind::cluster);
   }
+  refuse_other_kind(folder.write("a", "{\"schema\": \"dlscale.case/1\"}"), FileKind::cases);
+  refuse_other_kind(folder.write("a", "{\"schema\": \"dlscale.allreduce/1\"}"), FileKind::cases);
 }
 
 TEST(ReadInput, TakesFilesAsTheyAre) {
