@@ -415,15 +415,17 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
     return one;
   };
   const Network running = as_run(network, run);
-  const int any = 0;  // arbitrary, because one rank exchanges nothing
-  const double alone = images_per_s_alone(running, machine, with_ranks(1, any));
   std::vector<Prediction> predictions;
   for (const int count : ranks) {
-    Prediction prediction =
-        predict_one(running, machine, with_ranks(count, run.settings.servers), spread);
+    predictions.push_back(
+        predict_one(running, machine, with_ranks(count, run.settings.servers), spread));
+  }
+  // After the others, whose errors name messages too; one rank exchanges nothing.
+  const int any = 0;
+  const double alone = images_per_s_alone(running, machine, with_ranks(1, any));
+  for (Prediction& prediction : predictions) {
     prediction.speedup = prediction.images_per_s / alone;
-    prediction.efficiency = scaling_efficiency(prediction.speedup, count);
-    predictions.push_back(std::move(prediction));
+    prediction.efficiency = scaling_efficiency(prediction.speedup, prediction.run.ranks);
   }
   return predictions;
 }

@@ -94,7 +94,7 @@ class Asked(ProgramTest):
         for one in plan["front"]:
             if one["schedule"] == "wait_free":
                 self.assertAlmostEqual(one["efficiency"] / of_ranks[one["ranks"]]["efficiency"], 1, delta=1e-9)
-        self.assert_refused(run("plan", *self.words, "--ranks", "3,5", "--epochs", 1, "--global-batch", 256), 2, "whole number")
+        self.assert_refused(run("plan", *self.words, "--ranks", "3,5", "--epochs", 1, "--global-batch", 256), 2, "cannot be shared equally")
         self.assert_refused(run("plan", *self.words, "--ranks", "4", "--epochs", 1, "--global-batch", 256, "--batch", 2), 2, "--batch")
 
     def test_targets_have_one_name_and_one_network(self):

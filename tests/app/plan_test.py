@@ -154,7 +154,7 @@ class Plan(ProgramTest):
         words = ["--ranks", "1,4", "--epochs", 1]
         for more, parts in [(["--max-global-batch", "0.5"], ['--max-global-batch is "0.5" (images are counted)']),
                             (["--max-global-batch", "0"], ["from 1 to"]),
-                            (["--global-batch", 1000000000], ["--global-batch 1000000000 is 250000000 images or more for each rank", "65536"])]:
+                            (["--global-batch", 1000000000], ["--global-batch 1000000000 is at least 250000000 images for each rank", "65536"])]:
             self.assert_refused(run(*self.words, *words, *more), 2, *parts)
         shared = self.plan("--ranks", "1,3,4096", "--epochs", 1, "--global-batch", 4096 * 32)
         self.assertEqual([one["ranks"] for one in shared["best"]], [4096] * len(shared["best"]))
@@ -170,7 +170,7 @@ class Plan(ProgramTest):
         self.assert_refused(run(*self.words, *more), 2, "no batch leaves room in the memory")
 
     def test_questions_that_are_none(self):
-        cases = [(["--ranks", "4"], "how long training goes on"),
+        cases = [(["--ranks", "4"], "how long training takes"),
                  (["--ranks", "4", "--epochs", "90", "--target", "imagenet-75.9"], "said once"),
                  (["--ranks", "4", "--target", "imagenet-75.9"], "known for resnet50 alone"),
                  (["--ranks", "4", "--target", "cifar"], "cifar"),

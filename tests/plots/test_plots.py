@@ -116,14 +116,14 @@ class PlotsTest(plot_case.PlotCase):
 
     def test_another_schema_is_refused(self):
         path = self.write("other.json", '{"schema": "dlscale.prediction", "version": 1}')
-        self.assert_refused(self.run_plot("roofline", path), "dlscale.roofline", "other.json")
+        self.assert_refused(self.run_plot("roofline", path, "--network", "any"), "dlscale.roofline", "other.json")
 
     def test_a_missing_file_is_refused(self):
-        self.assert_refused(self.run_plot("roofline", "/nowhere/x.json"), "/nowhere/x.json")
+        self.assert_refused(self.run_plot("roofline", "/nowhere/x.json", "--network", "any"), "/nowhere/x.json")
 
     def test_text_that_is_no_json_is_refused(self):
         path = self.write("broken.json", "{")
-        self.assert_refused(self.run_plot("roofline", path), "broken.json")
+        self.assert_refused(self.run_plot("roofline", path, "--network", "any"), "broken.json")
 
     def test_results_that_are_none_are_refused(self):
         path = self.write("empty.jsonl", "")
@@ -131,7 +131,7 @@ class PlotsTest(plot_case.PlotCase):
         path = self.write("newer.jsonl", sample_results().replace('"version": 1', '"version": 2', 1))
         self.assert_refused(self.run_plot("latency", path), "version 2", "reads 1")
         path = self.write("lines.json", sample_results())
-        self.assert_refused(self.run_plot("roofline", path), 'not a "dlscale.roofline"')
+        self.assert_refused(self.run_plot("roofline", path, "--network", "any"), 'not a "dlscale.roofline"')
         pipe = self.where / "pipe"
         os.mkfifo(pipe)
         self.assert_refused(self.run_plot("latency", pipe), "is not a file")

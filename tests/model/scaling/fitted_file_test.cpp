@@ -76,7 +76,7 @@ TEST(ScalingFile, IsKnownByItsFirstLine) {
 }
 
 TEST(ScalingFile, AnotherKindOrVersionIsRefused) {
-  expect_contains(refused("schema: dlscale.scaling", "schema: dlscale.machine"), "another kind");
+  expect_contains(refused("schema: dlscale.scaling", "schema: dlscale.machine"), "is a machine description");
   expect_contains(refused("version: 2", "version: 1"), "reads 2");
 }
 
