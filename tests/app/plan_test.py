@@ -158,7 +158,7 @@ class Plan(ProgramTest):
             self.assert_refused(run(*self.words, *words, *more), 2, *parts)
         shared = self.plan("--ranks", "1,3,4096", "--epochs", 1, "--global-batch", 4096 * 32)
         self.assertEqual([one["ranks"] for one in shared["best"]], [4096] * len(shared["best"]))
-        self.assertIn("left out: 1 rank, of which each would have more than 65536 of 131072 images", shared["question"]["notes"])
+        self.assertIn("left out: 1 rank, with more than 65536 of 131072 images for each rank", shared["question"]["notes"])
         self.assertIn("left out: 3 ranks that cannot share 131072 images equally", shared["question"]["notes"])
 
     def test_nothing_fits(self):
@@ -171,7 +171,7 @@ class Plan(ProgramTest):
 
     def test_questions_that_are_none(self):
         cases = [(["--ranks", "4"], "how long training takes"),
-                 (["--ranks", "4", "--epochs", "90", "--target", "imagenet-75.9"], "said once"),
+                 (["--ranks", "4", "--epochs", "90", "--target", "imagenet-75.9"], "more than one option says how long"),
                  (["--ranks", "4", "--target", "imagenet-75.9"], "known for resnet50 alone"),
                  (["--ranks", "4", "--target", "cifar"], "cifar"),
                  (["--ranks", "4", "--epochs", "0"], "not a number above 0"),

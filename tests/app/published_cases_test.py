@@ -101,7 +101,7 @@ class PublishedCases(CasesTest):
     def test_bad_files_are_one_sentence(self):
         cases, predictions = self.made()
         self.assert_refused(self.validate(cases, self.folder), 2, "it is a folder")
-        self.assert_refused(self.validate(cases, cases), 2, f"{cases}:1: ")
+        self.assert_refused(self.validate(cases, cases), 2, f"{cases} is a file of published cases, and a file of predictions")
         self.assert_refused(self.validate(predictions, predictions), 2, f"{predictions}:1: schema is missing")
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)

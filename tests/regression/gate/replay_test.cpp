@@ -98,6 +98,11 @@ TEST(ChangePointPower, WithoutAutocorrelationANeighboursLikenessLooksLikeChanges
   EXPECT_GT(change_rates(Noise::ar_8, 0, {.autocorrelation = false}, series).any, 0.3);
 }
 
+// The margin is what keeps differences that nothing explains from alarms.
+TEST_F(RecordedNoiseTest, DroppingTheMarginRaisesAlarms) {
+  EXPECT_GT(regressed("gemm:B1", one_look(10, 0.0)), draws / 20);
+}
+
 TEST(Talos, TenOfTwelveLabelledChangesAreFoundWithOneExtraAtMost) {
   const auto histories = read_talos();
   if (histories.empty()) GTEST_SKIP() << "the histories are not here";
