@@ -316,8 +316,7 @@ void refuse_unknown(const Machine& machine, const Device& to, DType dtype) {
 
 std::string links_stay(const Cluster& cluster) {
   return cluster.nccl && cluster.all_reduce == AllReduceRule::nccl
-             ? "hosts and links, and the generation that NCCL's cost model is told, are those of "
-               "before"
+             ? "hosts and links, and the generation in NCCL's cost model, are those of before"
              : "hosts and links are those of before";
 }
 

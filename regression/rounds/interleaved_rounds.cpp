@@ -118,14 +118,14 @@ InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std
   lock();
   if (start == Start::fresh && ftruncate(file_.get(), 0) != 0) {
     throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder.",
-                                  (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
+                                  (folder_ / rounds_file).string(), std::strerror(errno)));
   }
   read(question);
   end_orphans(start);
 }
 
 void InterleavedRounds::lock() {
-  const fs::path path = folder_ / "rounds.jsonl";
+  const fs::path path = folder_ / rounds_file;
   file_ = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_) {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder.", path.string(),
@@ -156,7 +156,7 @@ void InterleavedRounds::end_orphans(Start start) const {
 }
 
 void InterleavedRounds::read(const std::string& question) {
-  const fs::path path = folder_ / "rounds.jsonl";
+  const fs::path path = folder_ / rounds_file;
   const RoundLines lines = parse_round_lines(content_of(path), path.string());
   if (!lines.question) return begin(question);
   if (*lines.question != question) {
@@ -189,7 +189,7 @@ void InterleavedRounds::append(const std::string& line) {
   throw ConfigError(
       fmt::format("{} cannot be written ({}). Free space and start again: the "
                   "rounds so far are kept.",
-                  (folder_ / "rounds.jsonl").string(), std::strerror(error)));
+                  (folder_ / rounds_file).string(), std::strerror(error)));
 }
 
 RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) const {

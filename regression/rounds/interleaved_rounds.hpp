@@ -23,6 +23,9 @@ struct Arm {
   std::optional<double> timeout_s = {};  ///< time limit of a run, which then ends as failed
 };
 
+/// Name of the file of rounds in their folder.
+inline constexpr const char* rounds_file = "rounds.jsonl";
+
 /// Rounds and the folder that keeps them. rounds.jsonl has one line for each round, written to disk
 /// before the next begins; the outputs of the runs lie beside it. An interrupted round is dropped
 /// as a whole.

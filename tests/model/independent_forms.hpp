@@ -37,8 +37,8 @@ inline Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t wor
   return mean + deviation * ((N - 1) / std::sqrt(2 * N - 1));
 }
 
-/// What one late batch, which takes `late` instead of t_io ≤ t_compute, holds training up, if
-/// d ≥ 1 batches are read ahead: the thread begins it once the batch d before is taken, so
+/// Delay of training by one batch that takes `late` instead of t_io ≤ t_compute, where d ≥ 1
+/// batches are read ahead. The thread begins it once the batch d before is taken, so the delay is
 ///   max{ 0, late - d t_compute }   [D, derived]
 inline Seconds late_batch_stall(Seconds late, Seconds compute, int prefetch) {
   return std::max(Seconds(), late - prefetch * compute);

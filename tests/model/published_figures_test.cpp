@@ -37,8 +37,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What the code makes of a published figure: where each of its numbers must lie, in the order in
-/// which the row has them.
+/// Ranges in which the numbers of a published row must lie, in the order of the row.
 struct Computed {
   struct Range {
     double low;
@@ -57,7 +56,8 @@ Computed::Range near(double value, double absolute) {
 Computed::Range near_by(double value, double relative) {
   return {value * (1 - relative), value * (1 + relative)};
 }
-/// A number of the row that is no result of ours, such as that of other hardware beside it.
+
+/// The range of a number that the code does not compute, such as one of other hardware.
 Computed::Range not_computed() {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   return {-unlimited, unlimited};

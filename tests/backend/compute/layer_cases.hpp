@@ -31,7 +31,7 @@ inline std::vector<Case> operator+(std::vector<Case> cases, const std::vector<Ca
   return cases;
 }
 
-/// With the ReLU after them taken in.
+/// The same cases, fused with the ReLU that follows.
 inline std::vector<Case> with_relu(std::vector<Case> cases) {
   for (Case& each : cases) each.relu = true;
   return cases;

@@ -52,7 +52,7 @@ std::vector<Epilogue> epilogues_of(Pass pass, bool has_bias) {
   return {pass == Pass::forward ? Epilogue::add_bias : Epilogue::sum_right_columns, Epilogue::none};
 }
 
-/// With the bias in the epilogue, if cuBLASLt offers that.
+/// Adds the bias in the epilogue of the product, if cuBLASLt offers that.
 Choice choose(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
               bool has_bias) {
   for (const Epilogue epilogue : epilogues_of(pass, has_bias)) {

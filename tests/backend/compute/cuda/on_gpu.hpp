@@ -9,7 +9,7 @@
 #include "backend/compute/cuda/runtime/context.hpp"
 #include "backend/compute/cuda/runtime/handles.hpp"
 
-/// What tests of kernels on a GPU share.
+/// Fixtures that tests of kernels on a GPU share.
 namespace dlscale::backend::cuda {
 
 /// Skips where there is no GPU to run on.

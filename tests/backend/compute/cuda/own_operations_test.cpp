@@ -20,7 +20,7 @@ namespace {
 
 /// Our own kernels, run by loops on the host, agree with the reference.
 
-/// What our kernels go about in ways of their own: by packs of eight channels, by teams, by lines.
+/// Cases that take each path of our kernels: packs of eight channels, teams of threads, lines.
 std::vector<Case> own_cases() {
   constexpr auto max = PoolingKind::max;
   constexpr auto average = PoolingKind::average;
