@@ -165,7 +165,7 @@ class StepsTrouble(ProgramTest):
     def test_bad_input_still_ends_the_suite(self):
         begun, said = self.carry_out(self.suite("bench conv --network nowhere -o {out}/long.jsonl"), 2)
         self.assertEqual(begun, ["first"])
-        self.assertIn("Mend it and run the suite again", said)
+        self.assertIn("Correct it and run the suite again", said)
         self.assert_refused(run("run", self.suite(SHORT, timeout=-1), "-o", self.out), 2, "timeout")
         self.assert_refused(run("run", self.suite(SHORT), "-o", self.out, "--wait-quiet", "1e12"), 2, "is more than 1e9 seconds")
 
