@@ -105,8 +105,6 @@ CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const 
           fmt::format("{}: a table of {} has at most {} lines of {} bytes. Name one that has.",
                       place, what, most_lines, most_line_bytes));
     }
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
     if (is_passed_over(line)) continue;
     Row row{number, split(line, place)};
     if (columns_.empty()) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/text/utf8_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -149,10 +150,11 @@ bool is_gzip(const fs::path& path) {
   return begins_gzip(first_bytes(path, 2));
 }
 
+/// Text of UTF-16 becomes UTF-8, and byte order marks are dropped.
 std::string read_input(const fs::path& path, std::string_view advice, std::size_t most) {
   std::ifstream stream = open_input(path, advice);
   std::string bytes = all_bytes(stream, path);
-  return begins_gzip(bytes) ? inflated(bytes, most, path) : bytes;
+  return utf8_text(begins_gzip(bytes) ? inflated(bytes, most, path) : std::move(bytes));
 }
 
 std::string read_beginning(const fs::path& path, std::size_t bytes) {

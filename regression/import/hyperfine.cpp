@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
@@ -23,33 +26,41 @@ bool any_failed(const json& result) {
   return false;
 }
 
+/// Parameters by name. One that is called as the command itself is gets another name.
+Facts axes_of(const json& result, const std::string& command) {
+  Facts axes{{"command", command}};
+  if (!result.contains("parameters")) return axes;
+  for (const auto& [name, value] : result.at("parameters").items()) {
+    axes[name == "command" ? "parameter command" : name] = value_text(value);
+  }
+  return axes;
+}
+
 void add_result(ImportedRun& run, const json& result) {
   const std::string command = result.at("command");
-  if (any_failed(result)) {
-    run.notes.push_back(fmt::format("left out: {} failed", escape_for_terminal(command)));
-    return;
-  }
-  const auto times = result.at("times").get<std::vector<double>>();
-  if (times.empty()) {
-    throw ConfigError(fmt::format("the command {} has no times", escape_for_terminal(command)));
-  }
+  const auto leave_out = [&](std::string_view why) {
+    run.notes.push_back(fmt::format("left out: {} {}", escape_for_terminal(command), why));
+  };
+  if (any_failed(result)) return leave_out("failed");
+  std::vector<double> times;
+  if (result.contains("times")) times = result.at("times").get<std::vector<double>>();
+  if (times.empty()) return leave_out("has no times");
   const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
   if (wrong != times.end()) {
-    throw ConfigError(fmt::format("the command {} has a time of {:g} s, which no run takes",
-                                  escape_for_terminal(command), *wrong));
+    return leave_out(fmt::format("has a time of {:g} s, which no run takes", *wrong));
   }
   KeyedPoint point;
   point.key.suite = "hyperfine";
-  point.key.axes["command"] = command;
-  if (result.contains("parameters")) {
-    for (const auto& [name, value] : result.at("parameters").items()) {
-      point.key.axes[name] = value_text(value);
-    }
-  }
+  point.key.axes = axes_of(result, command);
   point.key.metric = "time";
   point.key.unit = "s";
   point.key.direction = Direction::smaller_is_better;
   point.point.summary = summarize(times);
+  const bool is_there = std::ranges::any_of(
+      run.points, [&point](const KeyedPoint& other) { return other.key.axes == point.key.axes; });
+  if (is_there) {
+    return leave_out("is there twice with the same parameters, and its first times count");
+  }
   run.points.push_back(std::move(point));
 }
 

@@ -1,16 +1,23 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
+#include "core/text/launcher_lines.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/import/imports.hpp"
 
@@ -19,69 +26,188 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view mark = ":::MLLOG ";
+constexpr std::string_view mllog_mark = ":::MLLOG ";
+constexpr double most_time_ms = 1e14;  // year 5138
 
-/// Facts that one training reports of itself.
-struct Told {
-  std::optional<double> start;  ///< ms since 1970
-  std::optional<double> stop;
+/// A training between its run_start and its run_stop.
+struct Training {
+  double start = 0;            ///< ms since 1970
+  std::optional<double> stop;  ///< likewise; empty: the log has none
   std::string status;
-  SeriesKey key;
+  Facts axes;
+  Facts machine;
 };
 
-void read_line(Told& told, std::string_view text) {
-  const json line = json::parse(text);
-  const std::string key = line.at("key");
-  if (key == "run_start") told.start = line.at("time_ms").get<double>();
-  if (key == "run_stop") {
-    told.stop = line.at("time_ms").get<double>();
-    if (line.contains("metadata")) told.status = line.at("metadata").value("status", "");
+/// The trainings that one process logged, one after the other.
+class TrainingLog {
+ public:
+  void read(std::string_view text) {
+    const json line = json::parse(text);
+    const std::string key = line.at("key");
+    if (key == "run_start") start(line.at("time_ms").get<double>());
+    if (key == "run_stop") {
+      const bool has_status = line.contains("metadata") && line.at("metadata").is_object();
+      stop(line.at("time_ms").get<double>(),
+           has_status ? line.at("metadata").value("status", "") : "");
+    }
+    // The seed is omitted: another seed is another training of the same question.
+    for (const char* name : {"submission_benchmark", "global_batch_size"}) {
+      if (key == name) axes_[name] = value_text(line.at("value"));
+    }
+    if (key == "submission_platform") machine_["platform"] = value_text(line.at("value"));
   }
-  // The seed is omitted: another seed is another training of the same question.
-  for (const char* name : {"submission_benchmark", "global_batch_size"}) {
-    if (key == name) told.key.axes[name] = value_text(line.at("value"));
+
+  /// Facts logged behind the last run_stop belong to trainings that lack them.
+  [[nodiscard]] std::vector<Training> trainings() const {
+    std::vector<Training> all = trainings_;
+    for (Training& training : all) {
+      training.axes.insert(axes_.begin(), axes_.end());
+      training.machine.insert(machine_.begin(), machine_.end());
+    }
+    return all;
   }
-  if (key == "submission_platform") told.key.machine["platform"] = value_text(line.at("value"));
+
+ private:
+  static double plausible(double time_ms) {
+    if (time_ms >= 0 && time_ms < most_time_ms) return time_ms;
+    throw ConfigError(fmt::format("a time_ms of {} is not a time since 1970", time_ms));
+  }
+
+  /// A second run_start begins another training: the first one has no run_stop.
+  void start(double time_ms) {
+    Training training;
+    training.start = plausible(time_ms);
+    trainings_.push_back(std::move(training));
+  }
+
+  void stop(double time_ms, const std::string& status) {
+    if (trainings_.empty()) return;
+    Training& training = trainings_.back();
+    if (training.stop) {
+      // Two stops of one training: only the same status is sure.
+      if (training.status != status) training.status += ", then " + status;
+      return;
+    }
+    training.stop = plausible(time_ms);
+    training.status = status;
+    training.axes = axes_;
+    training.machine = machine_;
+  }
+
+  std::vector<Training> trainings_;
+  Facts axes_;
+  Facts machine_;
+};
+
+/// Whether two processes logged the same training: by the times to 1 % of it.
+bool are_one(const Training& a, const Training& b) {
+  if (a.status != b.status || a.stop.has_value() != b.stop.has_value()) return false;
+  if (!a.stop) return true;
+  const double most = 0.01 * std::max(*a.stop - a.start, *b.stop - b.start);
+  return std::abs(a.start - b.start) <= most && std::abs(*a.stop - *b.stop) <= most;
+}
+
+/// Drops repeated starts of a training that several processes logged without labels: they follow
+/// each other, and so do their stops.
+std::vector<Training> without_twins(const std::vector<Training>& all) {
+  std::vector<Training> kept;
+  for (auto training = all.begin(); training != all.end(); ++training) {
+    const auto whole = std::find_if(training, all.end(),
+                                    [](const Training& later) { return later.stop.has_value(); });
+    const bool is_twin = whole != training && whole != all.end() &&
+                         whole->start - training->start <= 0.01 * (*whole->stop - whole->start);
+    if (!is_twin) kept.push_back(*training);
+  }
+  return kept;
+}
+
+std::vector<Training> counting_trainings(const std::map<std::string, TrainingLog>& logs,
+                                         ImportedRun& run) {
+  std::vector<Training> counted;
+  int others = 0;
+  for (const auto& [source, log] : logs) {
+    std::vector<Training> trainings = without_twins(log.trainings());
+    if (trainings.empty()) continue;
+    if (counted.empty()) {
+      counted = std::move(trainings);
+      continue;
+    }
+    if (!std::ranges::equal(counted, trainings, are_one)) {
+      throw ConfigError(
+          "its processes logged trainings that differ in start, end or status, so it is not sure "
+          "which counts. Keep the lines of one process");
+    }
+    ++others;
+  }
+  if (others > 0) {
+    run.notes.push_back(
+        fmt::format("{} processes logged the same trainings, which count once", others + 1));
+  }
+  return counted;
+}
+
+/// Why a training has no time; empty if it has one.
+std::string objection_to(const Training& training) {
+  if (!training.stop) return "has no run_stop";
+  if (!(*training.stop > training.start)) return "has no run_stop after its run_start";
+  if (training.status == "success") return "";
+  return fmt::format("ended with status \"{}\"", escape_for_terminal(training.status));
+}
+
+void add_training(const Training& training, ImportedRun& run) {
+  SeriesKey key;
+  key.suite = "MLPerf";
+  key.axes = training.axes;
+  key.machine = training.machine;
+  key.metric = "time to train";
+  key.unit = "s";
+  key.direction = Direction::smaller_is_better;
+  Point point;
+  point.summary = summarize(std::array{(*training.stop - training.start) * 1e-3});
+  run.points.push_back({std::move(key), std::move(point)});
 }
 
 }  // namespace
 
 Origin add_mllog(ImportedRun& run) {
-  Told told;
-  std::istringstream lines(run.content);
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const std::size_t at = line.find(mark);
+  std::map<std::string, TrainingLog> logs;
+  LauncherLines lines(run.content);
+  for (LauncherLine line; lines.next(line);) {
+    const std::size_t at = line.text.find(mllog_mark);
     if (at == std::string::npos) continue;
-    const std::string_view text = std::string_view(line).substr(at + mark.size());
+    const std::string_view text = std::string_view(line.text).substr(at + mllog_mark.size());
     try {
-      read_line(told, text);
+      logs[line.source].read(text);
     } catch (const json::exception& error) {
-      throw ConfigError(fmt::format("line {}: {}", number, json_problem(error, text)));
+      throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
   }
-  if (!told.start || !told.stop || !(*told.stop > *told.start)) {
+  const std::vector<Training> trainings = counting_trainings(logs, run);
+  const bool any_ended = std::ranges::any_of(trainings, [](const Training& training) {
+    return training.stop && *training.stop > training.start;
+  });
+  if (!any_ended) {
     throw ConfigError("it has no run_start with a run_stop after it, so no time to train");
   }
-  constexpr double most_ms = 1e14;  // year 5138
-  if (!(*told.start >= 0) || !(*told.stop < most_ms)) {
-    throw ConfigError("its time_ms are no times since 1970");
+  for (std::size_t i = 0; i < trainings.size(); ++i) {
+    const Training& training = trainings[i];
+    const std::string objection = objection_to(training);
+    if (objection.empty()) {
+      add_training(training, run);
+    } else {
+      run.notes.push_back(fmt::format(
+          "left out: the training {}that began at {} {}",
+          trainings.size() == 1 ? "" : fmt::format("{} of {} ", i + 1, trainings.size()),
+          time_text(static_cast<std::int64_t>(training.start / 1000)), objection));
+    }
   }
-  const Origin origin{"", time_text(static_cast<std::int64_t>(*told.start / 1000))};
-  if (told.status != "success") {
-    run.notes.push_back(fmt::format("left out: the training ended with status \"{}\"",
-                                    escape_for_terminal(told.status)));
-    return origin;
+  if (run.points.size() > 1) {
+    run.notes.push_back(
+        fmt::format("the file has {} trainings, each of which counts", run.points.size()));
   }
-  told.key.suite = "MLPerf";
-  told.key.metric = "time to train";
-  told.key.unit = "s";
-  told.key.direction = Direction::smaller_is_better;
-  Point point;
-  point.summary = summarize(std::array{(*told.stop - *told.start) * 1e-3});
-  run.points.push_back({std::move(told.key), std::move(point)});
-  return origin;
+  return {"", time_text(static_cast<std::int64_t>(trainings.front().start / 1000))};
 }
 
 }  // namespace dlscale::regression::history

@@ -1,288 +1,186 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <set>
+#include <map>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/statistics.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/launcher_lines.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/nccl_test_run.hpp"
 
 namespace dlscale::regression::history {
 namespace {
 
+bool is_whole_number(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// The words of a line, without the mark of a comment.
 std::vector<std::string> words_of(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (line.starts_with('#')) line.remove_prefix(1);
   std::istringstream stream{std::string(line)};
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
 }
 
-/// A launcher may put "[1,0]<stdout>:" or "0: " before each line.
-std::string_view without_launcher(std::string_view line) {
-  if (line.starts_with('[')) {
-    const std::size_t mark = line.find("<stdout>:");
-    if (mark != std::string_view::npos) return line.substr(mark + 9);
-  }
-  const std::size_t digits = line.find_first_not_of("0123456789");
-  if (digits != 0 && digits != std::string_view::npos && line.substr(digits, 2) == ": ") {
-    return line.substr(digits + 2);
-  }
-  return line;
-}
-
-bool is_whole_number(const std::string& word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-double number_of(const std::string& word, const char* column) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) {
-    throw ConfigError(
-        fmt::format("\"{}\" in column {} is not a number", escape_for_terminal(word), column));
-  }
-  return value;
-}
-
-/// Column indices of one side, out of place or in place.
-struct SideColumns {
-  const char* in_place;
-  std::size_t time = 0;
-  std::size_t algorithm_bandwidth = 0;
-  std::size_t bus_bandwidth = 0;
-  std::size_t wrong = 0;
-};
-
-struct Columns {
-  /// Headings of the row's parameters: size, count, type, redop, root.
-  std::vector<std::string> headings;
-  std::vector<SideColumns> sides;
-  std::size_t count = 0;
-};
-
-/// "size count type redop root time algbw busbw #wrong time algbw busbw #wrong". Later versions may
-/// add columns; the headings locate the known ones.
-Columns columns_of(const std::vector<std::string>& headings) {
-  Columns columns;
-  columns.count = headings.size();
-  const auto first_time = std::ranges::find(headings, "time");
-  columns.headings.assign(headings.begin(), first_time);
-  for (auto time = first_time; time != headings.end();) {
-    const auto next = std::find(time + 1, headings.end(), "time");
-    const auto place = [&](const char* heading, const char* older) {
-      auto found = std::find(time, next, heading);
-      if (found == next) found = std::find(time, next, older);
-      if (found == next) {
-        throw ConfigError(fmt::format("the headings have no column {} after a time", heading));
-      }
-      return static_cast<std::size_t>(found - headings.begin());
-    };
-    columns.sides.push_back({columns.sides.empty() ? "no" : "yes", place("time", "time"),
-                             place("algbw", "algbw"), place("busbw", "busbw"),
-                             place("#wrong", "error")});
-    time = next;
-  }
-  if (columns.sides.empty() || columns.sides.size() > 2) {
-    throw ConfigError(
-        "the headings are not those of nccl-tests: one or two columns of times are "
-        "needed");
-  }
-  return columns;
-}
-
-class NcclReader {
+/// The tests that one process printed, one after the other.
+class NcclLog {
  public:
-  NcclReader(ImportedRun& run, const RunOptions& options) : run_(run), options_(options) {
-    key_.suite = "nccl-tests";
-  }
+  explicit NcclLog(const RunOptions& options) : options_(&options) {}
 
-  void read(std::string_view raw) {
-    const std::string_view line = without_launcher(raw);
-    const std::vector<std::string> words = words_of(line);
+  void read(const LauncherLine& line) {
+    using Part = NcclTest::Part;
+    const std::vector<std::string> words = words_of(line.text);
     if (words.empty()) return;
-    if (words.front().starts_with('#')) return read_comment(line, words);
-    if (columns_.sides.empty() || !is_whole_number(words.front())) return;
-    read_row(words);
+    const std::string& first = words.front();
+    if (first == "nccl-tests" || first == "rccl-tests") {
+      if (words.size() > 1 && words[1] == "version") test_at(Part::version).read_versions(words);
+    } else if (line.text.find("Collective test starting: ") != std::string::npos) {
+      test_at(Part::name).read_name(words.back());
+    } else if (first == "nThread") {
+      test_at(Part::settings).read_settings(words);
+    } else if (line.text.find("Blocking Enabled") != std::string::npos) {
+      if (!tests_.empty()) tests_.back().read_blocking();
+    } else if (first == "Rank" && words.size() > 1 && is_whole_number(words[1])) {
+      const bool lists_ranks = !tests_.empty() && tests_.back().part() == Part::ranks;
+      (lists_ranks ? tests_.back() : test_at(Part::ranks)).read_rank(line.text, words);
+    } else if (NcclTable::has_headings(line.text)) {
+      test_at(Part::headings).read_headings(line.text);
+    } else if (line.text.find("Out of bounds values") != std::string::npos) {
+      if (!tests_.empty()) tests_.back().read_verdict(words);
+    } else if (words.size() > 1 && is_whole_number(first) && is_whole_number(words[1])) {
+      read_row(line);
+    }
   }
 
-  void finish() const {
-    if (columns_.sides.empty()) throw ConfigError("it has no headings of nccl-tests");
-    if (rows_ == 0) throw ConfigError("it has headings of nccl-tests and no rows");
+  [[nodiscard]] std::vector<NcclTest>& tests() { return tests_; }
+  [[nodiscard]] bool has_headings() const {
+    return std::ranges::any_of(tests_, &NcclTest::has_headings);
   }
 
  private:
-  void read_comment(std::string_view line, std::vector<std::string> words) {
-    if (words.front() == "#") {
-      words.erase(words.begin());
-    } else {
-      words.front().erase(0, 1);
-    }
-    if (words.empty()) return;
-    if (words.front() == "Rank") return read_rank(line, words);
-    if (words.front() == "size") {
-      columns_ = columns_of(words);
-      return expect_launch();
-    }
-    if (words.front() == "nThread") return read_settings(words);
-    if (line.find("Collective test starting: ") != std::string_view::npos) {
-      std::string name = words.back().substr(words.back().rfind('/') + 1);
-      if (name.ends_with("_perf")) name.resize(name.size() - 5);
-      key_.axes["collective"] = name;
-    }
-    if (words.front() == "nccl-tests" || words.front() == "rccl-tests") read_versions(words);
-    if (line.find("Blocking Enabled") != std::string_view::npos) key_.axes["blocking"] = "yes";
+  /// The test that the part belongs to: the last one, or a new one if that is past this part.
+  NcclTest& test_at(NcclTest::Part part) {
+    if (tests_.empty() || tests_.back().part() >= part) tests_.emplace_back();
+    return tests_.back();
   }
 
-  /// "nccl-tests version 2.18.3 nccl-headers=23003 nccl-library=23003"
-  void read_versions(const std::vector<std::string>& words) {
-    if (words.size() > 2) key_.environment[words[0]] = words[2];
-    for (const std::string& word : words) {
-      const std::size_t equals = word.find('=');
-      if (equals != std::string::npos) {
-        key_.environment[word.substr(0, equals)] = word.substr(equals + 1);
-      }
+  /// A row that launchers or other programs garbled is left out.
+  void read_row(const LauncherLine& line) {
+    if (tests_.empty() || !tests_.back().has_headings()) return;
+    NcclTest& test = tests_.back();
+    if (test.part() == NcclTest::Part::verdict) {
+      return test.note(fmt::format("left out: line {}, which comes after the end of {}",
+                                   line.number, test.name()));
+    }
+    test.expect_name(*options_);
+    try {
+      test.read_row(line.text);
+    } catch (const ConfigError& error) {
+      test.note(fmt::format("left out: line {}: {}", line.number, error.what()));
     }
   }
 
-  /// "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg
-  /// iters: 1 validation: 1 graph: 0". The range of sizes is skipped, since each size is judged by
-  /// itself.
-  void read_settings(const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-      if (words[i] == "nThread") key_.launch["threads"] = words[i + 1];
-      if (words[i] == "nGpus") key_.launch["gpus_per_thread"] = words[i + 1];
-      if (words[i] == "graph:" && words[i + 1] != "0") key_.axes["graph"] = words[i + 1];
-      if (words[i] == "unalign:" && words[i + 1] != "0") key_.axes["unalign"] = words[i + 1];
-      if (words[i] != "iters:" || i == 0) continue;
-      if (words[i - 1] == "agg" && words[i + 1] != "1") key_.axes["aggregated"] = words[i + 1];
-    }
-  }
-
-  /// "Rank 0 Group 0 Pid 653 on host device 0 [0000:06:00] NVIDIA H100 80GB HBM3"
-  void read_rank(std::string_view line, const std::vector<std::string>& words) {
-    if (words.size() < 2 || !is_whole_number(words[1])) return;
-    if (!ranks_.insert(words[1]).second) {
-      throw ConfigError(fmt::format(
-          "rank {} is there twice, so processes ran by themselves that should have been one "
-          "collective. Build nccl-tests with MPI=1 and run it again",
-          words[1]));
-    }
-    const auto on = std::ranges::find(words, "on");
-    if (on != words.end() && on + 1 != words.end()) hosts_.insert(*(on + 1));
-    const std::size_t bus = line.find(']');
-    if (bus == std::string_view::npos) return;
-    std::string_view device = line.substr(bus + 1);
-    device.remove_prefix(std::min(device.find_first_not_of(' '), device.size()));
-    device = device.substr(0, device.find_last_not_of(" \r") + 1);
-    devices_.insert(std::string(device));
-  }
-
-  /// All ranks are listed before the headings.
-  void expect_launch() {
-    if (ranks_.empty()) return;
-    key_.launch["ranks"] = std::to_string(ranks_.size());
-    key_.launch["hosts"] = std::to_string(hosts_.size());
-    std::string names;
-    for (const std::string& device : devices_) names += (names.empty() ? "" : ", ") + device;
-    key_.machine["GPU"] = names;
-    std::string hosts;
-    for (const std::string& host : hosts_) hosts += (hosts.empty() ? "" : ", ") + host;
-    run_.facts["hosts"] = hosts;
-  }
-
-  void read_row(const std::vector<std::string>& words) {
-    if (words.size() != columns_.count) {
-      throw ConfigError(fmt::format("the row has {} columns where the headings have {}",
-                                    words.size(), columns_.count));
-    }
-    if (!key_.axes.contains("collective") && !options_.axes.contains("collective")) {
-      throw ConfigError(
-          "it does not name the collective, as nccl-tests before 2.13 do not. Give "
-          "the axis collective=all_reduce");
-    }
-    SeriesKey key = key_;
-    for (std::size_t i = 0; i < columns_.headings.size(); ++i) {
-      if (columns_.headings[i] != "count") key.axes[columns_.headings[i]] = words[i];
-    }
-    ++rows_;
-    for (const SideColumns& side : columns_.sides) add_side(key, side, words);
-  }
-
-  void add_side(SeriesKey key, const SideColumns& side, const std::vector<std::string>& words) {
-    key.axes["in_place"] = side.in_place;
-    const std::string& time = words[side.time];
-    if (time == "N/A") return;
-    const std::string& wrong = words[side.wrong];
-    // Before 2.12 the column had the largest error, which rounding alone makes greater than 0.
-    const bool counts = is_whole_number(wrong);
-    const std::string row =
-        fmt::format("{} B {}", words.front(), *side.in_place == 'y' ? "in place" : "out of place");
-    if (counts && number_of(wrong, "#wrong") > 0) {
-      run_.notes.push_back(fmt::format("left out: {} is wrong in {} places", row, wrong));
-      return;
-    }
-    if (!(number_of(time, "time") > 0)) throw impossible(row, "time", time);
-    add(key, "time", "s", Direction::smaller_is_better, 1e-6 * number_of(time, "time"));
-    add(key, "algbw", "B/s", Direction::larger_is_better,
-        1e9 * rate_of(row, "algbw", words[side.algorithm_bandwidth]));
-    add(key, "busbw", "B/s", Direction::larger_is_better,
-        1e9 * rate_of(row, "busbw", words[side.bus_bandwidth]));
-  }
-
-  static ConfigError impossible(const std::string& row, const char* column,
-                                const std::string& word) {
-    return ConfigError(
-        fmt::format("the {} of {} is {}, which nothing measured can be", column, row, word));
-  }
-
-  /// The text may round the rate of a short message to 0.00.
-  static double rate_of(const std::string& row, const char* column, const std::string& word) {
-    const double rate = number_of(word, column);
-    if (rate < 0) throw impossible(row, column, word);
-    return rate;
-  }
-
-  void add(SeriesKey key, const char* metric, const char* unit, Direction direction, double value) {
-    if (!std::isfinite(value)) throw ConfigError(fmt::format("{} is beyond all numbers", metric));
-    key.metric = metric;
-    key.unit = unit;
-    key.direction = direction;
-    Point point;
-    point.summary = summarize(std::array{value});
-    run_.points.push_back({std::move(key), std::move(point)});
-  }
-
-  ImportedRun& run_;
-  const RunOptions& options_;
-  SeriesKey key_;
-  Columns columns_;
-  std::set<std::string> ranks_;
-  std::set<std::string> hosts_;
-  std::set<std::string> devices_;
-  std::size_t rows_ = 0;
+  const RunOptions* options_;
+  std::vector<NcclTest> tests_;
 };
+
+/// What a log adds to a run.
+ImportedRun added_by(NcclLog& log) {
+  ImportedRun run;
+  for (NcclTest& test : log.tests()) test.add_to(run);
+  return run;
+}
+
+bool are_same(const ImportedRun& a, const ImportedRun& b) {
+  const auto same = [](const KeyedPoint& left, const KeyedPoint& right) {
+    return left.key.text() == right.key.text() &&
+           left.point.summary.median == right.point.summary.median;
+  };
+  return std::ranges::equal(a.points, b.points, same) && a.notes == b.notes;
+}
+
+/// Refuses tests that only one axis could tell apart.
+void expect_names(const std::vector<NcclTest>& tests) {
+  const auto unnamed = std::ranges::count_if(
+      tests, [](const NcclTest& test) { return test.rows() > 0 && !test.has_name(); });
+  if (unnamed < 2) return;
+  throw ConfigError(
+      fmt::format("it has {} tests that do not name their collective. Cut it into a file for each, "
+                  "and add them one by one with --axis collective=",
+                  unnamed));
+}
+
+/// Tells that tests of the same name count as repetitions.
+void note_repetitions(const std::vector<NcclTest>& tests, ImportedRun& run) {
+  std::map<std::string, int> times;
+  for (const NcclTest& test : tests) times[test.name()] += test.rows() > 0 ? 1 : 0;
+  for (const auto& [name, count] : times) {
+    if (count < 2) continue;
+    run.notes.push_back(fmt::format(
+        "the file has {} tests of {}; equal rows of theirs are repetitions of a run", count, name));
+  }
+}
+
+/// The log that counts. Every process of a launch may have printed the same table; different ones
+/// are no collective.
+NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
+  std::erase_if(logs, [](const auto& log) { return !log.second.has_headings(); });
+  if (logs.empty()) throw ConfigError("it has no headings of nccl-tests");
+  NcclLog& first = logs.begin()->second;
+  if (logs.size() == 1) return first;
+  std::vector<std::string> names;
+  bool all_same = true;
+  for (auto& [source, log] : logs) {
+    names.push_back(source.empty() ? "without a label" : source);
+    NcclLog copy = log;
+    NcclLog reference = first;
+    all_same = all_same && are_same(added_by(reference), added_by(copy));
+  }
+  const std::string sources = escape_for_terminal(fmt::format("{}", fmt::join(names, ", ")));
+  if (!all_same) {
+    throw ConfigError(fmt::format(
+        "the processes {} printed a table each, and these differ, so processes ran by themselves "
+        "that should have been one collective. Build nccl-tests with MPI=1 and run it again, or "
+        "keep the lines of one process",
+        sources));
+  }
+  run.notes.push_back(
+      fmt::format("the processes {} printed the same table, which counts once", sources));
+  return first;
+}
 
 }  // namespace
 
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
-  NcclReader reader(run, options);
-  std::istringstream lines(run.content);
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
+  std::map<std::string, NcclLog> logs;
+  LauncherLines lines(run.content);
+  for (LauncherLine line; lines.next(line);) {
     try {
-      reader.read(line);
+      logs.try_emplace(line.source, options).first->second.read(line);
     } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("line {}: {}", number, error.what()));
+      throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
   }
-  reader.finish();
+  NcclLog& log = counting(logs, run);
+  std::size_t rows = 0;
+  for (const NcclTest& test : log.tests()) rows += test.rows();
+  if (rows == 0) throw ConfigError("it has headings of nccl-tests and no rows");
+  expect_names(log.tests());
+  ImportedRun added = added_by(log);
+  run.points = std::move(added.points);
+  run.facts.merge(added.facts);
+  run.notes.insert(run.notes.end(), added.notes.begin(), added.notes.end());
+  note_repetitions(log.tests(), run);
   return {};
 }
 

@@ -1,0 +1,180 @@
+#include "regression/import/nccl_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "regression/import/printed_number.hpp"
+
+namespace dlscale::regression::history {
+namespace {
+
+bool is_time_heading(std::string_view heading) {
+  return heading == "time" || heading == "cputime";
+}
+
+/// The name since 2019 of a parameter.
+std::string parameter_name(const std::string& heading) {
+  if (heading == "bytes") return "size";
+  if (heading == "N") return "count";
+  return heading == "op" ? "redop" : heading;
+}
+
+bool is_blank(char letter) {
+  return std::isspace(static_cast<unsigned char>(letter)) != 0;
+}
+
+}  // namespace
+
+double printed_number(std::string_view word, std::string_view column) {
+  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    throw ConfigError(
+        fmt::format("\"{}\" in column {} is not a number", escape_for_terminal(word), column));
+  }
+  return value;
+}
+
+std::vector<NcclTable::Word> NcclTable::words_of(std::string_view line) {
+  std::vector<Word> words;
+  for (std::size_t at = 0; at < line.size();) {
+    if (is_blank(line[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < line.size() && !is_blank(line[at])) ++at;
+    words.push_back({std::string(line.substr(begin, at - begin)), at});
+  }
+  return words;
+}
+
+bool NcclTable::has_headings(std::string_view line) {
+  const std::vector<Word> words = words_of(line);
+  const auto has = [&words](std::string_view heading) {
+    return std::ranges::find(words, heading, &Word::text) != words.end();
+  };
+  return has("algbw") && (has("time") || has("cputime"));
+}
+
+NcclTable::NcclTable(std::string_view line) : headings_(words_of(line)) {
+  std::string& first = headings_.front().text;
+  if (first == "#") {
+    headings_.erase(headings_.begin());
+  } else if (first.starts_with('#')) {
+    first.erase(0, 1);
+  }
+  std::vector<std::size_t> times;
+  for (std::size_t i = 0; i < headings_.size(); ++i) {
+    if (is_time_heading(headings_[i].text)) times.push_back(i);
+  }
+  if (times.empty() || times.size() > 2 || times.front() == 0) {
+    throw ConfigError(
+        "the headings are not those of nccl-tests: one or two columns of times are needed");
+  }
+  parameters_ = times.front();
+  time_name_ = headings_[parameters_].text;
+  const bool has_timestamp = headings_.back().text == "timestamp";
+  const std::size_t end = headings_.size() - (has_timestamp ? 1 : 0);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sides_.push_back(side_from(times[i], i + 1 < times.size() ? times[i + 1] : end));
+  }
+  const std::string& wrong = headings_[sides_.front().wrong].text;
+  counts_wrong_ = wrong == "#wrong";
+  if (wrong == "res" || wrong == "delta") time_unit_ = 1e-3;  // before 2019
+  // A timestamp is a date and a clock.
+  if (has_timestamp) headings_.push_back({"clock", headings_.back().end + 9});
+}
+
+NcclTable::SideColumns NcclTable::side_from(std::size_t time, std::size_t end) const {
+  const auto find = [&](std::string_view heading) {
+    std::size_t at = time;
+    while (at < end && headings_[at].text != heading) ++at;
+    return at;
+  };
+  const auto place = [&](const char* heading) {
+    if (find(heading) < end) return find(heading);
+    throw ConfigError(fmt::format("the headings have no column {} after a time", heading));
+  };
+  SideColumns side{time, end, place("algbw"), place("busbw"), find("#wrong")};
+  for (const char* older : {"error", "res", "delta"}) {
+    if (side.wrong == end) side.wrong = find(older);
+  }
+  if (side.wrong == end) place("#wrong");
+  return side;
+}
+
+/// Sets of columns that versions and options leave blank: parameters in words, and a whole side.
+std::vector<std::vector<bool>> NcclTable::blank_columns() const {
+  std::vector<std::vector<bool>> sets{std::vector<bool>(headings_.size(), false)};
+  for (const SideColumns& side : sides_) {
+    std::vector<bool>& set = sets.emplace_back(sets.front());
+    if (sides_.size() == 2) std::fill(set.begin() + side.begin, set.begin() + side.end, true);
+  }
+  constexpr std::size_t numbers = 2;  // size and count
+  for (std::size_t column = numbers; column < parameters_; ++column) {
+    const std::size_t without = sets.size();
+    for (std::size_t i = 0; i < without; ++i) {
+      sets.push_back(sets[i]);
+      sets.back()[column] = true;
+    }
+  }
+  return sets;
+}
+
+/// The text of each column. Columns are aligned to the right, so a word ends below its heading,
+/// give or take what wide numbers shift it by.
+std::vector<std::string> NcclTable::cells_of(const std::vector<Word>& words) const {
+  std::vector<std::string> cells(headings_.size());
+  if (words.size() == headings_.size()) {
+    std::ranges::transform(words, cells.begin(), &Word::text);
+    return cells;
+  }
+  constexpr std::size_t most_shift = 4;
+  std::size_t least = most_shift + 1;
+  for (const std::vector<bool>& blank : blank_columns()) {
+    if (words.size() + static_cast<std::size_t>(std::ranges::count(blank, true)) !=
+        headings_.size()) {
+      continue;
+    }
+    std::vector<std::string> tried(headings_.size());
+    std::size_t shift = 0;
+    auto word = words.begin();
+    for (std::size_t i = 0; i < headings_.size(); ++i) {
+      if (blank[i]) continue;
+      const std::size_t end = headings_[i].end;
+      shift = std::max(shift, std::max(end, word->end) - std::min(end, word->end));
+      tried[i] = (word++)->text;
+    }
+    if (shift >= least) continue;
+    least = shift;
+    cells = std::move(tried);
+  }
+  if (least <= most_shift) return cells;
+  throw ConfigError(fmt::format("the row has {} columns where the headings have {}", words.size(),
+                                headings_.size()));
+}
+
+NcclRow NcclTable::row(std::string_view line) const {
+  const std::vector<std::string> cells = cells_of(words_of(line));
+  NcclRow row;
+  for (std::size_t i = 0; i < parameters_; ++i) {
+    if (!cells[i].empty()) row.parameters[parameter_name(headings_[i].text)] = cells[i];
+  }
+  for (const SideColumns& side : sides_) {
+    if (cells[side.begin].empty()) continue;
+    row.sides.push_back({&side != sides_.data(), cells[side.begin], cells[side.algorithm_bandwidth],
+                         cells[side.bus_bandwidth], cells[side.wrong]});
+  }
+  return row;
+}
+
+}  // namespace dlscale::regression::history

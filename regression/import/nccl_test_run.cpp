@@ -1,0 +1,239 @@
+#include "regression/import/nccl_test_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "core/text/numbers.hpp"
+#include "regression/import/printed_number.hpp"
+
+namespace dlscale::regression::history {
+namespace {
+
+/// Largest error that nccl-tests before 2.13 accepts of each rank beyond the first (DeltaMaxValue
+/// in src/common.cu).
+double error_limit(std::string_view type) {
+  if (type == "half" || type == "bfloat16") return 1e-2;
+  if (type == "float") return 1e-5;
+  return type == "double" ? 1e-12 : 0;
+}
+
+std::string value_of(const Facts& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+/// The number of a cell, also if the text marks or spells it oddly; nothing if it has none.
+std::optional<double> number_in(const std::string& cell) {
+  try {
+    return printed_number(cell, "");
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+NcclTest::NcclTest() {
+  key_.suite = "nccl-tests";
+}
+
+std::string NcclTest::name() const {
+  return has_name() ? key_.axes.at("collective") : "the test";
+}
+
+void NcclTest::read_versions(const std::vector<std::string>& words) {
+  part_ = Part::version;
+  if (words.size() > 2) key_.environment[words[0]] = words[2];
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) {
+      key_.environment[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+}
+
+void NcclTest::read_name(std::string_view program) {
+  part_ = Part::name;
+  program = program.substr(program.find_last_of("/\\") + 1);
+  for (const std::string_view ending : {".exe", "_perf", "_perf_mpi"}) {
+    if (program.ends_with(ending)) program.remove_suffix(ending.size());
+  }
+  key_.axes["collective"] = std::string(program);
+}
+
+void NcclTest::read_settings(const std::vector<std::string>& words) {
+  part_ = Part::settings;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "nThread") key_.launch["threads"] = words[i + 1];
+    if (words[i] == "nGpus") key_.launch["gpus_per_thread"] = words[i + 1];
+    if (words[i] == "graph:" && words[i + 1] != "0") key_.axes["graph"] = words[i + 1];
+    if (words[i] == "unalign:" && words[i + 1] != "0") key_.axes["unalign"] = words[i + 1];
+    if (words[i] != "iters:" || i == 0) continue;
+    if (words[i - 1] == "agg" && words[i + 1] != "1") key_.axes["aggregated"] = words[i + 1];
+  }
+}
+
+void NcclTest::read_rank(std::string_view line, const std::vector<std::string>& words) {
+  part_ = Part::ranks;
+  if (!ranks_.insert(words[1]).second) {
+    throw ConfigError(fmt::format(
+        "rank {} is there twice, so processes ran by themselves that should have been one "
+        "collective. Build nccl-tests with MPI=1 and run it again",
+        words[1]));
+  }
+  const auto on = std::ranges::find(words, "on");
+  if (on != words.end() && on + 1 != words.end()) hosts_.insert(*(on + 1));
+  const std::size_t bus = line.find(']');
+  if (bus == std::string_view::npos) return;
+  std::string_view device = line.substr(bus + 1);
+  device.remove_prefix(std::min(device.find_first_not_of(' '), device.size()));
+  device = device.substr(0, device.find_last_not_of(' ') + 1);
+  devices_.insert(std::string(device));
+}
+
+void NcclTest::read_headings(std::string_view line) {
+  part_ = Part::headings;
+  table_.emplace(line);
+  if (ranks_.empty()) return;
+  // All ranks are listed before the headings.
+  key_.launch["ranks"] = std::to_string(ranks_.size());
+  key_.launch["hosts"] = std::to_string(hosts_.size());
+  key_.machine["GPU"] = fmt::format("{}", fmt::join(devices_, ", "));
+}
+
+void NcclTest::expect_name(const RunOptions& options) const {
+  if (has_name() || options.axes.contains("collective")) return;
+  throw ConfigError(
+      "it does not name the collective, as nccl-tests before 2.13 do not. Give "
+      "the axis collective=all_reduce");
+}
+
+void NcclTest::read_row(std::string_view line) {
+  part_ = Part::rows;
+  ++rows_;
+  const NcclRow row = table_->row(line);
+  SeriesKey key = key_;
+  for (const auto& [name, value] : row.parameters) {
+    if (name != "count") key.axes[name] = value;
+  }
+  for (const NcclSide& side : row.sides) {
+    if (side.time != "N/A") add_side(key, side);
+  }
+}
+
+void NcclTest::add_side(const SeriesKey& key, const NcclSide& side) {
+  Side added;
+  added.name = fmt::format("{} B {}", value_of(key.axes, "size"),
+                           side.in_place ? "in place" : "out of place");
+  SeriesKey own = key;
+  own.axes["in_place"] = side.in_place ? "yes" : "no";
+  judge(added, side.wrong, value_of(key.axes, "type"));
+  const std::string& time_name = table_->time_name();
+  const double time = table_->time_unit() * printed_number(side.time, time_name);
+  const double algorithm = 1e9 * printed_number(side.algorithm_bandwidth, "algbw");
+  const double bus = 1e9 * printed_number(side.bus_bandwidth, "busbw");
+  if (added.fault.empty() && time == 0) added.fault = fmt::format("has a {} of 0", time_name);
+  // The text may round the rate of a short message to 0.00.
+  if (added.fault.empty() && (time < 0 || algorithm < 0 || bus < 0)) {
+    added.fault = fmt::format(
+        "has a {} of {}, algbw of {} and busbw of {}, none of which can be "
+        "negative",
+        time_name, side.time, side.algorithm_bandwidth, side.bus_bandwidth);
+  }
+  add_point(added, time_name.c_str(), "s", Direction::smaller_is_better, time, own);
+  add_point(added, "algbw", "B/s", Direction::larger_is_better, algorithm, own);
+  add_point(added, "busbw", "B/s", Direction::larger_is_better, bus, own);
+  sides_.push_back(std::move(added));
+}
+
+/// Sets the fault of a side by its last column. "N/A" stands for a test without check.
+void NcclTest::judge(Side& side, const std::string& wrong, const std::string& type) const {
+  if (wrong.empty() || wrong == "N/A") return;
+  if (!table_->counts_wrong()) return judge_error(side, wrong, type);
+  const std::optional<double> count = number_in(wrong);
+  if (!count || *count < 0) {
+    side.fault = fmt::format("has {} as its number of wrong elements", escape_for_terminal(wrong));
+  } else if (*count > 0) {
+    side.fault = fmt::format("is wrong in {}", counted(std::llround(*count), "place"));
+  }
+}
+
+/// Before 2.13 the column has the largest error, which rounding alone makes greater than 0.
+void NcclTest::judge_error(Side& side, const std::string& error, const std::string& type) const {
+  if (error.ends_with('*')) {
+    side.fault = fmt::format("is wrong by {}, which its asterisk says", error);
+    return;
+  }
+  const std::optional<double> size = number_in(error);
+  if (!size || *size < 0) {
+    side.fault = fmt::format("has {} as its error", escape_for_terminal(error));
+    return;
+  }
+  const double most =
+      error_limit(type) * std::max<double>(1, static_cast<double>(ranks_.size()) - 1);
+  if (*size <= most) return;
+  side.fault =
+      fmt::format("is wrong by {}, where {:g} is the most that nccl-tests accepts", error, most);
+  side.by_limit = true;
+}
+
+void NcclTest::add_point(Side& side, const char* metric, const char* unit, Direction direction,
+                         double value, SeriesKey key) const {
+  if (!std::isfinite(value)) throw ConfigError(fmt::format("{} is beyond all numbers", metric));
+  key.metric = metric;
+  key.unit = unit;
+  key.direction = direction;
+  Point point;
+  point.summary = summarize(std::array{value});
+  side.points.push_back({std::move(key), std::move(point)});
+}
+
+void NcclTest::read_verdict(const std::vector<std::string>& words) {
+  part_ = Part::verdict;
+  const auto colon = std::ranges::find(words, ":");
+  const std::vector<std::string> said(colon == words.end() ? colon : colon + 1, words.end());
+  verdict_text_ = fmt::format("{}", fmt::join(said, " "));
+  const std::optional<double> count = said.empty() ? std::nullopt : number_in(said.front());
+  const bool is_ok = count && *count == 0 && std::ranges::find(said, "FAILED") == said.end();
+  verdict_ = is_ok ? Verdict::ok : Verdict::failed;
+}
+
+void NcclTest::add_to(ImportedRun& run) {
+  for (Side& side : sides_) {
+    // The verdict applies the same limit to the true error.
+    if (side.by_limit && verdict_ == Verdict::ok) side.fault.clear();
+  }
+  const bool none_at_fault =
+      std::ranges::all_of(sides_, [](const Side& side) { return side.fault.empty(); });
+  run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
+  if (verdict_ == Verdict::failed && none_at_fault) {
+    run.notes.push_back(fmt::format(
+        "left out: all rows of {}, since it ends with \"Out of bounds values : {}\" and no row "
+        "says which results are wrong",
+        name(), escape_for_terminal(verdict_text_)));
+    return;
+  }
+  for (Side& side : sides_) {
+    if (!side.fault.empty()) {
+      run.notes.push_back(fmt::format("left out: {} of {} {}", side.name, name(), side.fault));
+      continue;
+    }
+    std::ranges::move(side.points, std::back_inserter(run.points));
+  }
+  if (hosts_.empty()) return;
+  std::string& hosts = run.facts["hosts"];
+  const std::string own = fmt::format("{}", fmt::join(hosts_, ", "));
+  if (hosts.find(own) == std::string::npos) hosts += (hosts.empty() ? "" : ", ") + own;
+}
+
+}  // namespace dlscale::regression::history

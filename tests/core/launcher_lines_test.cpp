@@ -1,0 +1,136 @@
+#include "core/text/launcher_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/utf8_text.hpp"
+
+namespace dlscale {
+namespace {
+
+std::vector<LauncherLine> lines_of(std::string_view log) {
+  LauncherLines lines(log);
+  std::vector<LauncherLine> found;
+  for (LauncherLine line; lines.next(line);) found.push_back(line);
+  return found;
+}
+
+struct Prefix {
+  std::string_view text;
+  std::string_view source;
+};
+
+TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
+  constexpr std::string_view row = "     8388608       2097152  float     sum";
+  constexpr std::string_view heading = "#       size         count      type";
+  for (const Prefix& prefix : {
+           Prefix{"", ""},
+           Prefix{"0: ", "0"},                // srun --label
+           Prefix{" 0: ", "0"},               // of ten tasks or more
+           Prefix{"  12: ", "12"},            // of a hundred or more
+           Prefix{"[0] ", "0"},               // Hydra
+           Prefix{"[0]", "0"},                // MPICH -l
+           Prefix{"[1,0]<stdout>:", "1,0"},   // Open MPI 4
+           Prefix{"[1,0]<stdout>: ", "1,0"},  // Open MPI 5
+           Prefix{"[prterun-node-7@1,0]<stdout>: ", "prterun-node-7@1,0"},
+           Prefix{"[prterun-n-7@1,0][n:123]<stderr>: ", "prterun-n-7@1,0"},
+           Prefix{"Sat Aug  1 10:00:00 2026[1,0]<stdout>:", "1,0"},
+           Prefix{"Sat Aug  1 10:00:00 2026<stdout>: ", ""},
+           Prefix{"[0]<stdout>:", "0"},                    // horovodrun
+           Prefix{"[default0]:", "default0"},              // torchrun
+           Prefix{"[rank3]: ", "rank3"},                   // PyTorch
+           Prefix{"2026-08-01T10:00:00.123456789Z ", ""},  // kubectl --timestamps, GitHub
+           Prefix{"2026-08-01T10:00:00+02:00 ", ""},
+           Prefix{"2026-08-01T10:00:00.123456Z 00O ", ""},  // GitLab
+           Prefix{"2026-08-01T10:00:00.1Z stdout F ", ""},  // CRI
+           Prefix{"[pod/nccl-0/main] ", "pod/nccl-0/main"},
+           Prefix{"[pod/nccl-0/main] 2026-08-01T10:00:00.5Z ", "pod/nccl-0/main"},
+           Prefix{"nccl-1  | ", "nccl-1"},  // docker compose
+           Prefix{"node-17: ", "node-17"},  // pdsh
+           Prefix{"10.0.0.7: ", "10.0.0.7"},
+           Prefix{"(train pid=77, ip=10.0.0.1) ", "train pid=77, ip=10.0.0.1"},
+           Prefix{"Aug  1 10:00:00 ", ""},  // ts
+           Prefix{"Aug  1 10:00:00 host run.sh[77]: ", "host run.sh[77]"},
+           Prefix{"2026-08-01 10:00:00,123 ", ""},
+           Prefix{"[2026-08-01 10:00:00] ", ""},
+           Prefix{"[10:00:00] ", ""},
+           Prefix{"00:00:05 ", ""},           // ts -s
+           Prefix{"1754042400.123456 ", ""},  // ts %.s
+           Prefix{"[   12.345678] ", ""},
+           Prefix{"> ", ""},  // a quotation
+           Prefix{"\x1b[0m\x1b[32m", ""},
+           Prefix{"[32m", ""},  // a log without escape bytes
+       }) {
+    for (const std::string_view text : {row, heading}) {
+      const std::string line = std::string(prefix.text) + std::string(text);
+      const std::vector<LauncherLine> found = lines_of(line);
+      ASSERT_EQ(found.size(), 1U);
+      // Some launchers print a blank of their own, some do not.
+      const std::string_view own(found[0].text);
+      EXPECT_EQ(own.substr(own.find_first_not_of(' ')), text.substr(text.find_first_not_of(' ')))
+          << line;
+      EXPECT_LE(text.size() - own.size(), 1U) << line;
+      EXPECT_EQ(found[0].source, prefix.source) << line;
+    }
+  }
+}
+
+TEST(LauncherLines, LeaveTheProgramsOwnText) {
+  for (const std::string_view text :
+       {"Copy:           12345.6     0.012     0.011     0.013", "8       1.22", "",
+        "  1024  256  float  sum  -1  45.80  10.00  20.00  0  2026-08-01 10:00:00",
+        ":::MLLOG {\"key\": \"run_start\", \"time_ms\": 1}",
+        "# OSU MPI Allreduce Latency Test v7.3", "1048576             812.35",
+        "iteration 10: loss 3.2 | 4 ms"}) {
+    const std::vector<LauncherLine> found = lines_of(std::string(text) + "\n");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].text, text);
+  }
+}
+
+TEST(LauncherLines, EndAtAnyLineEndAndCountLinesOfTheFile) {
+  const std::vector<LauncherLine> found = lines_of(
+      "a\r\nb\rc\nd\xC2\xA0"
+      "1\x01\n");
+  std::vector<std::string> texts;
+  std::vector<std::size_t> numbers;
+  for (const LauncherLine& line : found) {
+    texts.push_back(line.text);
+    numbers.push_back(line.number);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"a", "b", "c", "d 1"}));
+  EXPECT_EQ(numbers, (std::vector<std::size_t>{1, 2, 2, 3}));
+}
+
+std::string utf16(std::string_view text, bool little, std::string_view mark) {
+  std::string bytes(mark);
+  for (const char letter : text) {
+    if (!little) bytes += '\0';
+    bytes += letter;
+    if (little) bytes += '\0';
+  }
+  return bytes;
+}
+
+TEST(Utf8Text, IsTheSameFromEveryEncoding) {
+  constexpr std::string_view text = "{\"a\": 1}\n# size\n";
+  EXPECT_EQ(utf8_text(std::string(text)), text);
+  EXPECT_EQ(utf8_text("\xEF\xBB\xBF" + std::string(text)), text);
+  EXPECT_EQ(utf8_text("\xEF\xBB\xBF{\"a\": 1}\n\xEF\xBB\xBF# size\n"), text);
+  EXPECT_EQ(utf8_text(utf16(text, true, "\xFF\xFE")), text);
+  EXPECT_EQ(utf8_text(utf16(text, false, "\xFE\xFF")), text);
+  EXPECT_EQ(utf8_text(utf16(text, true, "")), text);
+  EXPECT_EQ(utf8_text(utf16(text, false, "")), text);
+  // Letters beyond ASCII, a pair of surrogates, and half of one.
+  EXPECT_EQ(utf8_text(std::string("\xFF\xFE\xE9\x00\xAC\x20\x3D\xD8\x00\xDE\x3D\xD8", 12)),
+            "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
+  EXPECT_EQ(utf8_text(""), "");
+  EXPECT_EQ(utf8_text(std::string(9, '\0')), std::string(9, '\0'));
+  EXPECT_EQ(utf8_text("caf\xE9 \xEF\xBB\xBF"), "caf\xE9 \xEF\xBB\xBF");
+}
+
+}  // namespace
+}  // namespace dlscale

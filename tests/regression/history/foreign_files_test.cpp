@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "histories.hpp"
+#include "regression/history/run.hpp"
+
+namespace dlscale::regression::history {
+namespace {
+
+ImportedRun read_file(std::string_view text) {
+  const samples::TemporaryFolder folder;
+  samples::write_text(folder / "run", text);
+  RunOptions options;
+  options.commit = "c1";
+  options.time = 1'700'000'000;
+  return read_run((folder / "run").string(), options);
+}
+
+std::string problem_of(std::string_view text) {
+  try {
+    (void)read_file(text);
+    return "";
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+}
+
+std::string notes_of(const ImportedRun& run) {
+  std::string notes;
+  for (const std::string& note : run.notes) notes += note + "\n";
+  return notes;
+}
+
+std::vector<double> medians_of(const ImportedRun& run) {
+  std::vector<double> medians;
+  for (const KeyedPoint& point : run.points) medians.push_back(point.point.summary.median);
+  return medians;
+}
+
+TEST(Hyperfine, TakesTheTimesOfACommand) {
+  const ImportedRun run = read_file(
+      R"({"results": [{"command": "train --quick", "mean": 2, "times": [1.0, 2.0, 9.0],
+          "exit_codes": [0, 0, 0], "parameters": {"threads": "4"}},
+         {"command": "false", "times": [0.1], "exit_codes": [1]},
+         {"command": "killed", "times": [0.1], "exit_codes": [null]}]})");
+  EXPECT_EQ(medians_of(run), std::vector<double>{2.0});
+  EXPECT_EQ(run.points[0].key.axes.at("threads"), "4");
+  EXPECT_EQ(run.notes.size(), 2U);
+}
+
+TEST(Hyperfine, LeavesOutOneResultWithoutUsableTimes) {
+  for (const std::string_view bad :
+       {R"("times": [])", R"("mean": 1.0)", R"("times": [1.0, 0])", R"("times": [-5])"}) {
+    const ImportedRun run = read_file(R"({"results": [{"command": "x", )" + std::string(bad) +
+                                      R"(}, {"command": "y", "times": [3.0]}]})");
+    EXPECT_EQ(medians_of(run), std::vector<double>{3.0}) << bad;
+    EXPECT_NE(notes_of(run).find("left out: x has "), std::string::npos) << notes_of(run);
+  }
+}
+
+TEST(Hyperfine, KeepsTheCommandBesideParametersOfAnyName) {
+  const ImportedRun run = read_file(
+      R"({"results": [{"command": "make -j4", "times": [1.0], "parameters": {"command": "x"}},
+         {"command": "make -j4", "times": [2.0], "parameters": {"command": "y", "suite": "z"}},
+         {"command": "make -j4", "times": [9.0], "parameters": {"command": "x"}}]})");
+  EXPECT_EQ(medians_of(run), (std::vector<double>{1.0, 2.0}));
+  for (const KeyedPoint& point : run.points) EXPECT_EQ(point.key.axes.at("command"), "make -j4");
+  EXPECT_EQ(run.points[0].key.axes.at("parameter command"), "x");
+  EXPECT_EQ(run.points[1].key.axes.at("suite"), "z");
+  EXPECT_NE(notes_of(run).find("is there twice"), std::string::npos);
+}
+
+std::string event(std::string_view key, long long time_ms, std::string_view status = "") {
+  return ":::MLLOG {\"key\": \"" + std::string(key) +
+         "\", \"value\": null, \"time_ms\": " + std::to_string(time_ms) +
+         ", \"metadata\": {\"status\": \"" + std::string(status) + "\"}}\n";
+}
+
+constexpr long long hour = 3'600'000;
+
+TEST(Mllog, TakesTheTimeOfATrainingThatSucceeded) {
+  const auto log = [](const std::string& status) {
+    return R"(:::MLLOG {"key": "submission_benchmark", "value": "resnet", "time_ms": 1}
+0: :::MLLOG {"key": "noise", "value": null, "time_ms": 1}
+:::MLLOG {"key": "run_start", "value": null, "time_ms": 1700000000000}
+noise
+:::MLLOG {"key": "run_stop", "time_ms": 1700000090500, "metadata": {"status": ")" +
+           status + "\"}}\n" + R"(:::MLLOG {"key": "global_batch_size", "value": 4096})";
+  };
+  const ImportedRun run = read_file(log("success"));
+  EXPECT_EQ(medians_of(run), std::vector<double>{90.5});
+  EXPECT_EQ(run.points[0].key.axes.at("global_batch_size"), "4096");
+  EXPECT_TRUE(read_file(log("aborted")).points.empty());
+  EXPECT_NE(problem_of(":::MLLOG {\"key\": \"run_start\"").find("line 1"), std::string::npos);
+  EXPECT_NE(problem_of(":::MLLOG {\"key\": \"x\"}\n").find("no run_start"), std::string::npos);
+}
+
+/// Trainings that one file has, and what is told of them.
+TEST(Mllog, TakesEachTrainingOfAFile) {
+  const std::string good = event("run_start", hour) + event("run_stop", hour + 600'000, "success");
+  const std::string later =
+      event("run_start", 2 * hour) + event("run_stop", 2 * hour + 660'000, "success");
+  const std::string aborted =
+      event("run_start", 3 * hour) + event("run_stop", 3 * hour + 1000, "aborted");
+  struct Case {
+    std::string log;
+    std::vector<double> times;
+    std::string_view note;
+  };
+  for (const Case& one :
+       {Case{good + later, {600, 660}, "2 trainings, each of which counts"},
+        Case{good + aborted, {600}, "2 of 2 that began at 1970-01-01T03:00:00Z ended with status"},
+        Case{aborted + good, {600}, "1 of 2 that began"},
+        Case{event("run_start", 0) + good,
+             {600},
+             "1 of 2 that began at 1970-01-01T00:00:00Z has no"},
+        Case{good + event("run_start", 4 * hour), {600}, "2 of 2 that began"},
+        Case{good + event("run_stop", hour + 700'000, "aborted"), {}, "success, then aborted"},
+        Case{good + event("run_stop", hour + 600'010, "success"), {600}, ""}}) {
+    const ImportedRun run = read_file(one.log);
+    EXPECT_EQ(medians_of(run), one.times) << one.log;
+    EXPECT_NE(notes_of(run).find(one.note), std::string::npos) << notes_of(run);
+  }
+}
+
+TEST(Mllog, CountsATrainingThatEveryProcessLoggedOnce) {
+  const auto log = [](std::string_view label, long long delay, long long stop) {
+    return std::string(label) + event("run_start", hour + delay) + std::string(label) +
+           event("run_stop", stop + delay, "success");
+  };
+  const long long stop = hour + 600'000;
+  const ImportedRun labelled = read_file(log(" 0: ", 0, stop) + log(" 1: ", 40, stop));
+  EXPECT_EQ(medians_of(labelled), std::vector<double>{600.0});
+  EXPECT_NE(notes_of(labelled).find("2 processes logged the same"), std::string::npos);
+  EXPECT_NE(
+      problem_of(log("[0] ", 0, stop) + log("[1] ", 0, stop + 60'000)).find("differ in start"),
+      std::string::npos);
+  const ImportedRun mixed =
+      read_file(event("run_start", hour) + event("run_start", hour + 3) +
+                event("run_start", hour + 5) + event("run_stop", stop + 5, "success") +
+                event("run_stop", stop + 6, "success") + event("run_stop", stop + 7, "success"));
+  EXPECT_EQ(medians_of(mixed), std::vector<double>{600.0});
+}
+
+}  // namespace
+}  // namespace dlscale::regression::history
