@@ -116,7 +116,7 @@ void expect_names(const std::vector<NcclTest>& tests) {
   if (unnamed < 2) return;
   throw ConfigError(
       fmt::format("it has {} tests that do not name their collective. Cut it into a file for each, "
-                  "and add them one by one with --axis collective=",
+                  "and add each with its axis collective=all_reduce",
                   unnamed));
 }
 
