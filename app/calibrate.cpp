@@ -157,7 +157,7 @@ report::Table terms_table(const scaling::FittedScaling& fitted) {
 void print_table(std::FILE* to, report::Table table) {
   report::Document document;
   document.tables.push_back(std::move(table));
-  const auto terminal = report::format::detect_terminal(fileno(to));
+  const auto terminal = report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
   fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
 }
 

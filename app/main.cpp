@@ -22,6 +22,7 @@
 #include "backend/comm/communicator.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
+#include "core/system/standard_streams.hpp"
 #include "core/system/this_command_line.hpp"
 
 namespace {
@@ -78,6 +79,7 @@ std::optional<ExitCode> run_internal_command(Arguments words) {
 }
 
 ExitCode fail(ExitCode code, const std::string& sentence) {
+  if (sentence == lost_output && is_left_by_its_reader()) return code;
   fmt::print(stderr, "dlscale: {}\n", app::on_one_line(sentence));
   return code;
 }
@@ -122,6 +124,7 @@ ExitCode run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    keep_standard_streams();
     this_program();  // record the path now, since a rebuild may replace the file during a suite
     return static_cast<int>(run({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::bad_alloc&) {  // while making another error's sentence

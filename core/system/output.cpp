@@ -1,6 +1,7 @@
 #include "core/system/output.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -47,13 +48,14 @@ void check_standard_output() {
 
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") {
-    (void)std::fwrite(text.data(), 1, text.size(), stdout);
     check_standard_output();
+    if (write_all(STDOUT_FILENO, text) != 0) throw ConfigError(lost_output);
     return;
   }
   std::error_code error;
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
     fs::create_directories(folder, error);
+    if (error) fail(path, error.value());
   }
   if (const int problem = write_whole(path, text); problem != 0) fail(path, problem);
 }

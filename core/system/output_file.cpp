@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,12 @@ int replace(const fs::path& file, std::string_view content, const struct stat* t
   return error;
 }
 
+/// Waits for a pipe or terminal that another process has set to non-blocking.
+bool wait_for_room(int descriptor) {
+  pollfd room{descriptor, POLLOUT, 0};
+  return ::poll(&room, 1, -1) > 0 || errno == EINTR;
+}
+
 bool is_file(const fs::path& path, const struct stat& file) {
   struct stat found = {};
   return ::stat(path.c_str(), &found) == 0 && found.st_dev == file.st_dev &&
@@ -115,6 +122,7 @@ int write_all(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const ssize_t put = ::write(descriptor, content.data(), content.size());
     if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN && wait_for_room(descriptor)) continue;
     if (put < 0) return errno;
     content.remove_prefix(static_cast<std::size_t>(put));
   }

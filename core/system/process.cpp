@@ -293,20 +293,29 @@ void read_both(const Pipe& out, const Pipe& errors, ProgramOutput& result) {
   }
 }
 
-/// Puts the child into its own process group. A terminal sends Ctrl-C to a whole group, so the
-/// child would get the signal twice, from the terminal and from here. A second one ends our
-/// programs and MPI's launcher at once, before results are on disk.
-class OwnGroup {
+/// How a child starts: signals that keep_standard_streams() ignores have their default actions.
+class StartAttributes {
  public:
-  explicit OwnGroup(const sigset_t& mask) {
+  StartAttributes() {
     posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
+  }
+  ~StartAttributes() { posix_spawnattr_destroy(&attributes_); }
+  StartAttributes(const StartAttributes&) = delete;
+  StartAttributes& operator=(const StartAttributes&) = delete;
+  /// Puts the child into its own process group, with the mask of signals. A terminal sends Ctrl-C
+  /// to a whole group, so the child would get the signal twice, from the terminal and from here. A
+  /// second one ends our programs and MPI's launcher at once, before results are on disk.
+  void lead_own_group(const sigset_t& mask) {
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setsigmask(&attributes_, &mask);
   }
-  ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
-  OwnGroup(const OwnGroup&) = delete;
-  OwnGroup& operator=(const OwnGroup&) = delete;
   [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
 
  private:
@@ -315,8 +324,8 @@ class OwnGroup {
 
 /// Starts a child; returns 0 or errno.
 int start(pid_t& child, std::vector<std::string> words, std::vector<std::string> environment,
-          const Streams& streams, const posix_spawnattr_t* attributes) {
-  return posix_spawnp(&child, words.front().c_str(), streams.get(), attributes,
+          const Streams& streams, const StartAttributes& attributes) {
+  return posix_spawnp(&child, words.front().c_str(), streams.get(), attributes.get(),
                       pointers(words).data(), pointers(environment).data());
 }
 
@@ -341,10 +350,11 @@ ChildExit run_child(const std::vector<std::string>& command,
     streams.redirect(log.get(), log.get());
   }
   const SignalQueue queue;
-  const OwnGroup group(queue.mask_before());
+  StartAttributes attributes;
+  attributes.lead_own_group(queue.mask_before());
   pid_t child = 0;
   const int error =
-      start(child, command, merged_environment(variables, options.variables), streams, group.get());
+      start(child, command, merged_environment(variables, options.variables), streams, attributes);
   if (error != 0) {
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
                                   command.front(), std::strerror(error)));
@@ -362,7 +372,7 @@ ProgramOutput run_program(const std::vector<std::string>& command,
   pid_t child = 0;
   const int error =
       start(child, command, merged_environment({}, environment.variables, environment.removed),
-            streams, nullptr);
+            streams, StartAttributes());
   if (error != 0) return {ProgramOutput::not_started, "", std::strerror(error)};
   (void)out.writer.close();
   (void)errors.writer.close();

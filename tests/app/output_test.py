@@ -4,11 +4,12 @@ import json
 import os
 import pathlib
 import stat
+import subprocess
 import tempfile
 import threading
 import unittest
 
-from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run, start
+from program import BACKEND, FEW, MPIEXEC, PROGRAM, ProgramTest, environment, main, run, start
 
 
 # Each rank is bound to a core of its own.
@@ -373,6 +374,39 @@ class StandardOutput(ProgramTest):
             sentences = [line for line in err.splitlines() if line.startswith("dlscale: ")]
             self.assertEqual(len(sentences), 1, err)
             self.assertRegex(sentences[0], "standard output cannot be written|results cannot be written|- cannot")
+
+
+class StandardError(ProgramTest):
+    """What is said where nothing takes it."""
+
+    def of_shell(self, words, streams):
+        command = " ".join([PROGRAM, *map(str, words)])
+        return subprocess.run(["sh", "-c", f"{command} {streams}"], env=environment(), capture_output=True, text=True, timeout=120)
+
+    def test_a_suite_goes_on(self):
+        suite = self.folder / "suite.yaml"
+        suite.write_text('suite: small\ncells:\n  - name: "gemm-{n}"\n    for: {n: [8, 16]}\n'
+                         "    command: bench gemm --sizes {n}x{n}x{n} --samples 3 -o {result}\n")
+        for streams in ("2>/dev/full", ">&- 2>&- <&-", "2>&1 | true"):
+            result = self.of_shell(["run", suite, "-o", self.folder / "out", "--fresh"], streams)
+            self.assertIn(result.returncode, (0, 2), result.stderr)
+            for cell in ("gemm-8", "gemm-16"):
+                self.assertTrue(list((self.folder / "out").rglob(f"{cell}*")), streams)
+            rows = (self.folder / "out" / "cells.jsonl").read_text()
+            self.assertEqual(rows.count('"ok"'), 2, rows)
+
+    def test_an_error_keeps_its_exit_code(self):
+        for streams in ("2>/dev/full", "2>&-", ">&- 2>&- <&-", ">/dev/full 2>&1"):
+            self.assertEqual(self.of_shell(["info", "nowhere"], streams).returncode, 2, streams)
+
+    def test_an_answer_that_is_lost_is_an_error(self):
+        self.assertEqual(self.of_shell(["info"], "2>/dev/full").returncode, 0)
+        for streams in (">/dev/full 2>&1", ">&- 2>&-"):
+            self.assertEqual(self.of_shell(["info"], streams).returncode, 2, streams)
+
+    def test_a_reader_that_wants_no_more_gets_no_complaint(self):
+        result = self.of_shell(["info"], "| true")
+        self.assertEqual(result.stderr, "")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
+#include "core/system/standard_streams.hpp"
 
 namespace dlscale {
 namespace {
@@ -34,6 +35,13 @@ TEST(ChildProcess, AddsVariablesButLeavesThoseOfTheUser) {
       "test $DLSCALE_TEST_OF_THE_USER = theirs && test $DLSCALE_TEST_NEW = ours";
   EXPECT_EQ(run_child({"sh", "-c", check}, variables).code, 0);
   unsetenv("DLSCALE_TEST_OF_THE_USER");
+}
+
+TEST(ChildProcess, DoesNotInheritTheSignalsThatThisProgramIgnores) {
+  keep_standard_streams();
+  const std::string ends_itself = "kill -PIPE $$; exit 3";
+  EXPECT_EQ(run_child({"sh", "-c", ends_itself}, {}).code, 128 + SIGPIPE);
+  EXPECT_EQ(run_program({"sh", "-c", ends_itself}).code, 128 + SIGPIPE);
 }
 
 TEST(ChildProcess, RefusesAProgramThatCannotBeStarted) {
