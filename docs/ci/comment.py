@@ -5,7 +5,7 @@
     comment.py gitlab FILE     in a job of a merge request pipeline
 
 What it posts was written by the code of the pull request, which may be a stranger's: its size and form are checked, nothing in it
-can call people, load pictures or hold HTML, and the comment says where it comes from. On GitHub the pull request is found by the
+can call people, refer, link, give commands, load pictures or hold HTML, and the comment says where it comes from. On GitHub the pull request is found by the
 commit and the branch that ran, never by what the artifact says. It needs nothing but Python.
 
 Environment: on GitHub GITHUB_TOKEN (pull-requests: write, actions: read) and what a runner sets; on GitLab DLSCALE_NOTE_TOKEN (scope
@@ -67,27 +67,50 @@ class Host:
 
 
 def checked(data):
-    """The text of a comment of dlscale, or a refusal."""
+    """The text of a comment of dlscale, or a refusal. Control characters, line separators and invisible characters become blanks."""
     if len(data) > LARGEST:
         raise Refused(f"the comment has more than {LARGEST} bytes")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused("the comment is not UTF-8 text") from None
-    if any(unicodedata.category(character) in ("Cc", "Cf") and character != "\n" for character in text):
-        raise Refused("the comment has control characters or invisible ones")
+    text = "".join(" " if is_hidden(character) else character for character in text.replace("\r\n", "\n"))
     first, _, rest = text.partition("\n")
     if first != MARKER:
         raise Refused(f"the comment does not begin with {MARKER}")
     return rest
 
 
+def is_hidden(character):
+    return character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
+
+
+# Hosts look for what acts in the text that a reader sees, so entities and backslashes stop nothing. A space without width does,
+# behind what each of these patterns finds.
+GAP = "\u200b"
+ACTING = [re.compile(pattern) for pattern in (
+    r"&(?:amp|lt|gt);",
+    r"[\[\]]|[@#!~%$^](?=[^\s|])",  # mentions, references, links and their definitions, pictures, footnotes
+    r"(?i::(?=\\*/)|(?:www|mailto|xmpp)(?=\\*[.:]))",  # addresses that become links by themselves
+    r"(?<![A-Za-z0-9])(?:(?i:gh)|[A-Z][A-Z0-9_]+)\\*-(?=\\*\d)",  # GH-9, and keys of other trackers
+)]
+COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")
+COMMAND = re.compile(r"(?m)^([^\w/\n]*/)")  # of GitLab, and of robots that read comments
+TAGS = re.compile(r"(</?(?:details|summary)>)")
+
+
 def disarmed(text):
-    """The same to read, without effects: no mentions, no references to issues, no pictures, no HTML but what folds tables."""
-    text = re.sub(r"<(?!/?(?:details|summary)>)", "&lt;", text)
-    text = re.sub(r"(?<!&)#(?=\d)", "&#35;", text)
-    text = text.replace("@", "&#64;")
-    return re.sub(r"!(?=\[)", "&#33;", text)
+    """The same to read, without effects, except the tags that fold tables."""
+    return "".join(part if TAGS.fullmatch(part) else without_effects(part) for part in TAGS.split(text))
+
+
+def without_effects(text):
+    text = text.replace("&quot;", '"').replace("&#39;", "'")
+    text = re.sub(r"&(?!(?:amp|lt|gt);)", "&amp;", text).replace("<", "&lt;")
+    for pattern in ACTING:
+        text = pattern.sub(lambda found: found[0] + GAP, text)
+    text = COMMIT.sub(lambda found: GAP.join(re.findall(".{1,6}", found[0])), text)
+    return COMMAND.sub(lambda found: found[1][:-1] + GAP + "/" + GAP, text)
 
 
 def within(text, room):

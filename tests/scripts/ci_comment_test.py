@@ -1,10 +1,12 @@
 """docs/ci/comment.py against servers in place of GitHub and GitLab: what it posts, where, and what it refuses of a stranger's artifact."""
 
 import contextlib
+import html
 import http.server
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -203,11 +205,17 @@ class GitHub(CommentTest):
         self.assert_refused(self.comment(), "more than 65536 bytes")
 
     def test_text_that_is_none_of_ours_is_refused(self):
-        for data, sentence in [(b"\xff\xfe", "not UTF-8"), (b"hello\n", "does not begin with"), (b" " + TEXT.encode(), "does not begin with"),
-                               (TEXT.encode() + b"\x1b[2J", "control characters"), (TEXT.encode() + "\u202e".encode(), "control characters"),
-                               (TEXT.replace("\n", "\r\n").encode(), "control characters")]:
+        for data, sentence in [(b"\xff\xfe", "not UTF-8"), (b"hello\n", "does not begin with"), (b" " + TEXT.encode(), "does not begin with")]:
             self.put([("comment.md", data)])
             self.assert_refused(self.comment(), sentence)
+
+    def test_hidden_characters_become_blanks_and_take_no_verdict_away(self):
+        for hidden in ("\x1b", "\r", "\x9b", "\u202e", "\u200d", "\ufeff", "\u2028", "\U000e0041"):
+            self.put([("comment.md", TEXT + f"| a{hidden}z | 5 |\n")])
+            self.assertEqual(self.comment().returncode, 0)
+            self.assertTrue(self.host.written()[-1][2].endswith("| a z | 5 |\n"))
+        self.put([("comment.md", TEXT.replace("\n", "\r\n"))])
+        self.assertEqual(self.comment().returncode, 0)
 
     def test_an_error_of_the_host_is_told_in_a_sentence(self):
         del self.host.answers["/repos/o/r/pulls"]
@@ -263,15 +271,32 @@ class Script(unittest.TestCase):
 class Text(unittest.TestCase):
     """What a stranger may write, and what of it is left."""
 
-    def test_what_has_effects_is_disarmed(self):
-        for written, left in [("@everyone", "&#64;everyone"), ("closes #12", "closes &#35;12"), ("![x](https://a/b.png)", "&#33;[x](https://a/b.png)"),
-                              ("<img src=x>", "&lt;img src=x>"), ("<script>", "&lt;script>"), ("<!-- dlscale -->", "&lt;!-- dlscale -->"),
-                              ("<details open>", "&lt;details open>"), ("<DETAILS>", "&lt;DETAILS>")]:
-            self.assertEqual(COMMENT.disarmed(written), left)
+    # What hosts look for in the text that a reader sees: docs of GitHub ("Autolinked references", "Mentioning people"), of GitLab
+    # ("GitLab-specific references", "Quick actions") and CommonMark with GitHub's extensions.
+    ACTS = [re.compile(pattern) for pattern in (
+        r"@[\w-]", r"#\w", r"!\d", r"&\d", r"~[\w\"]", r"%[\w\"]", r"\$\d", r"\^\w", r"\bGH-\d", r"(?i)\bgh-\d", r"\w+://", r"www\.", r"mailto:",
+        r"!\[", r"\]\(", r"\]\[", r"\]:", r"\[\^", r"\[\[", r"\[\w+:", r"(?m)^[^\w<]*/\w", r"\b[A-Z]{2,}-\d", r"\b(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7,40}\b")]
+    ACTING = [
+        "@everyone", "@org/team", "a&#64;b", "&commat;octocat", "\\@octocat", "closes #12", "closes &#35;12", "owner/repo#7", "GH-9", "gh-9", "GH\\-9",
+        "GH&#45;9", "_GH-9_", "https://github.com/owner/repo/issues/7", "https\\://a.b", "HTTP:\\//a.b", "www.a.org", "www\\.a.org",
+        "mailto:a@b.org", "ftp://a.b", "[a](https://b)", "[a][b]", "[a]: https://b", "![x](https://a/b.png)", "[^1]", "[[page]]",
+        "[vulnerability:1]", "/close", "  /assign @octocat", "> /merge", "- /label ~bug", "| /close |", "text\n/close", "</summary>/close", "!12",
+        "~bug", '~"a b"', "&3", "&amp;3", "%9.1", '%"a"', "$4", "^alert#1", "ABC-12", "9ba12248", "0123456789abcdef0123456789abcdef01234567",
+        "user@9ba1224"]
 
-    def test_what_dlscale_writes_stays_as_it_is(self):
-        text = TEXT.partition("\n")[2] + "a &lt; b, &#124; and \\| · 4×8 H100 # 5\n## heading\n"
-        self.assertEqual(COMMENT.disarmed(text), text)
+    def test_nothing_that_a_reader_sees_acts(self):
+        for written in self.ACTING:
+            seen = re.sub(r"\\\\([!-/:-@[-`{-~])", r"\1", html.unescape(COMMENT.disarmed(written)))  # as CommonMark makes text
+            self.assertEqual([each.pattern for each in self.ACTS if each.search(seen)], [], written)
+
+    def test_html_is_text_but_for_the_tags_that_fold(self):
+        for written in ("<img src=x>", "<script>", "<!-- dlscale -->", "<details open>", "<DETAILS>", "<https://a.b>", "< details>"):
+            self.assertNotIn("<", COMMENT.disarmed(written))
+        self.assertEqual(COMMENT.disarmed("<details>\n<summary>a</summary>"), "<details>\n<summary>a</summary>")
+
+    def test_what_dlscale_writes_reads_the_same(self):
+        text = TEXT.partition("\n")[2] + "a &lt; b, c &amp; d and \\| \\[1.2, 3.4\\] · 4×8 H100 # 5\n## heading\n5 % and 1/2\n"
+        self.assertEqual(COMMENT.disarmed(text).replace(COMMENT.GAP, ""), text)
 
     def test_a_comment_never_has_more_characters_than_a_host_takes(self):
         for line in ("@" * 50 + "\n", "é" * 30 + "\n", "@" * 65_000):
