@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@
 
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
+#include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
 #include "backend/host/host.hpp"
@@ -218,6 +220,7 @@ struct CalibrateOptions {
   int workers = 2;
   model::CalibrateOptions conditions;
   InterNodeOptions inter_node;
+  LogRanks log_ranks;
   CalibrateCases cases;
 };
 
@@ -282,15 +285,43 @@ Cluster cluster_of(const CalibrateOptions& options, std::span<const ResultFile> 
   return backend::detect_local_cluster(options.workers);
 }
 
+/// Takes the logs of nccl-tests and of OSU's benchmarks out of the names of results.
+std::vector<std::string> take_logs(std::vector<std::string>& results) {
+  const auto logs = std::ranges::stable_partition(results, std::not_fn(is_message_log));
+  std::vector<std::string> taken(logs.begin(), logs.end());
+  results.erase(logs.begin(), logs.end());
+  return taken;
+}
+
+/// Adds the messages of logs. What was left out of them goes to `left`.
+void add_logs(const std::vector<std::string>& logs, LogRanks ranks, const Cluster& cluster,
+              std::vector<ResultFile>& files, std::vector<std::string>& left) {
+  for (const std::string& path : logs) {
+    MessageLog log = read_messages(path, ranks, cluster.devices_per_node);
+    for (const std::string& note : log.notes) left.push_back(path + ": " + note);
+    files.push_back(std::move(log.rows));
+  }
+  ranks.expect_used();
+}
+
 ExitCode calibrate(const CalibrateOptions& options) {
   if (options.cases.are_given()) return options.cases.calibrate(options.output);
   if (options.results.empty()) throw CLI::RequiredError("results");
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
-  std::vector<ResultFile> files = all_results(options.results);
+  std::vector<std::string> results = options.results;
+  const std::vector<std::string> logs = take_logs(results);
+  std::vector<ResultFile> files = all_results(results);
+  const bool logs_alone = files.empty() && !logs.empty();
+  if (logs_alone && options.cluster == "local") {
+    throw ConfigError(fmt::format(
+        "{} does not describe the hardware that it was measured on. Name it by --cluster.",
+        logs.front()));
+  }
   Cluster cluster = cluster_of(options, files);
   options.inter_node.apply(cluster);
   std::vector<std::string> left = take_out_others(files);
+  add_logs(logs, options.log_ranks, cluster, files, left);
   if (files.empty()) {
     throw ConfigError(
         "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "
@@ -301,7 +332,9 @@ ExitCode calibrate(const CalibrateOptions& options) {
     left.push_back(model::to_text(rows));
   }
   expect_something(machine, left);
-  save(options.output, machine);
+  // Logs tell of messages alone. The rest is then by the data sheets of the cluster.
+  save(options.output,
+       logs_alone ? with_messages(model::nominal_machine(cluster), machine) : machine);
   std::FILE* const told = to_standard_output ? stderr : stdout;
   fmt::print(told, "{}: {}, from {}\n", to_standard_output ? "machine" : options.output,
              model::fitted_text(machine), counted(std::ssize(files), "result file"));
@@ -334,7 +367,8 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
 void declare_calibrate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
-                  "Result files or folders of bench conv, update, memory, io, comm, device")
+                  "Result files or folders of bench conv, update, memory, io, comm, device; text "
+                  "of nccl-tests and of OSU's collectives")
       ->type_name("FILE");
   verb.add_option(
           "--cluster", options->cluster,
@@ -350,14 +384,16 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
       ->type_name("FILE")
       ->required();
   declare_conditions(verb, options->conditions);
+  options->log_ranks.declare(verb);
   options->inter_node.declare(verb);
   options->cases.declare(verb);
-  group_options(verb, {{"The hardware that was measured", {"--cluster", "--workers"}},
-                       {"Conditions to fit, if the results have several",
-                        {"--cache", "--message-cache", "--source", "--backend"}},
-                       {"Published trainings", {"--cases", "--choose-terms"}},
-                       {"Output", {"--output"}},
-                       {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency"}}});
+  group_options(verb,
+                {{"The hardware that was measured", {"--cluster", "--workers"}},
+                 {"Conditions to fit, if the results have several",
+                  {"--cache", "--message-cache", "--source", "--backend"}},
+                 {"Published trainings", {"--cases", "--choose-terms"}},
+                 {"Output", {"--output"}},
+                 {"Advanced", {"--log-ranks", "--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
       "and overhead are left out: predictions are judged on them.\n"

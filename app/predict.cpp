@@ -59,7 +59,6 @@ class PredictTimed {
 
  private:
   std::string layers_;
-  std::string messages_;
 };
 
 void check_bucket(const std::optional<Bytes>& bucket, const std::vector<Schedule>& schedules) {
@@ -82,28 +81,27 @@ void refuse_sweeps(const SweptAxes& axes) {
       "time the layers again for another batch.");
 }
 
+/// Layers and messages that were timed leave nothing to ask a machine for.
+void refuse_hardware(const TrainingOptions& options) {
+  const bool by_sheets = !options.cluster.empty();
+  if (!by_sheets && options.machine.empty()) return;
+  throw ConfigError(
+      fmt::format("--message-times and {} exclude each other beside --layer-times. Leave one out.",
+                  by_sheets ? "--cluster" : "--machine"));
+}
+
 void PredictTimed::declare(CLI::App& verb) {
   CLI::Option* layers =
       verb.add_option("--layer-times", layers_,
                       "Layers that you timed (docs/how-to/predict-from-layer-times.md)")
           ->type_name("FILE");
-  CLI::Option* messages =
-      verb.add_option("--message-times", messages_,
-                      "All-reduces that you timed, for --layer-times: a CSV file")
-          ->type_name("FILE");
-  messages->needs(layers);
   layers->needs(verb.get_option("--batch"));
   layers->needs(verb.get_option("--ranks"));
   exclude_others(verb, *layers,
-                 {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
-                  "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
-                  "--cycle", "--fusion-threshold", "--input-copy", "--straggler-spread", "--format",
-                  "--color", "--output"});
-  messages->excludes(verb.get_option("--cluster"));
-  messages->excludes(verb.get_option("--machine"));
-  messages->excludes(verb.get_option("--all-reduce"));
-  messages->excludes(verb.get_option("--inter-node-bandwidth"));
-  messages->excludes(verb.get_option("--inter-node-latency"));
+                 {"--ranks", "--batch", "--schedule", "--message-times", "--log-ranks", "--bucket",
+                  "--cluster", "--machine", "--all-reduce", "--inter-node-bandwidth",
+                  "--inter-node-latency", "--cycle", "--fusion-threshold", "--input-copy",
+                  "--straggler-spread", "--format", "--color", "--output"});
 }
 
 report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
@@ -118,14 +116,17 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
   Run run;
   run.network = layers.name;
   run.batch = axes.batches.front();
-  if (messages_.empty()) {
+  const MessageTimesOption& messages = options.messages;
+  if (!messages.given()) {
     options.check_hardware();
     machine = options.find_machine(axes.links.front());
     run.cluster = machine->cluster.name;
     run.ranks_per_node = machine->cluster.devices_per_node;
   } else {
-    timed = read_timed_messages(messages_);
-    run.cluster = std::filesystem::path(messages_).filename().string();
+    refuse_hardware(options);
+    timed = is_message_log(messages.file) ? timed_all_reduces(messages.read(axes.ranks.back()).rows)
+                                          : read_timed_messages(messages.file);
+    run.cluster = std::filesystem::path(messages.file).filename().string();
   }
   run.input_copy = options.values.input_copy.value_or(run.input_copy);
   ExchangeValues exchange = exchange_of(options.values);
@@ -343,7 +344,8 @@ void group_predict_options(CLI::App& verb) {
          "--normalize", "--launch", "--fuse", "--straggler-spread"}},
        {"Advanced: time to train",
         {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
-       {"Advanced: other inputs and output", {"--message-times", "--model", "--color"}}});
+       {"Advanced: other inputs and output",
+        {"--message-times", "--log-ranks", "--model", "--color"}}});
 }
 
 void declare_predict(CLI::App& verb, ExitCode& result) {
@@ -384,6 +386,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
+  options->messages.declare(verb);
   options->timed.declare(verb);
   options->cases.declare(verb);
   group_predict_options(verb);

@@ -151,7 +151,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
   command
       ->add_option("files", options->files,
                    "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
-                   "Benchmark and hyperfine; text of nccl-tests; logs of MLPerf")
+                   "Benchmark and hyperfine; text of nccl-tests and OSU; logs of MLPerf")
       ->type_name("FILE")
       ->required();
   command->add_option("--commit", options->commit,

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/base/error.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/what_if/stated_inputs.hpp"
 
@@ -83,6 +85,47 @@ void InterNodeOptions::apply(Cluster& cluster) const {
         "Leave it out, or ask for --all-reduce ring or hierarchical.");
   }
   cluster.nccl->adapter_bandwidth = link.bandwidth / cluster.nccl->adapters;
+}
+
+void MessageTimesOption::declare(CLI::App& command) {
+  CLI::Option* option =
+      command
+          .add_option("--message-times", file,
+                      "All-reduces that you timed: the text of nccl-tests or osu_allreduce as it "
+                      "is, or a CSV file")
+          ->type_name("FILE");
+  for (const char* other :
+       {"--all-reduce", "--inter-node-bandwidth", "--inter-node-latency", "--sharp"}) {
+    option->excludes(command.get_option(other));
+  }
+  log_ranks.declare(command);
+  command.get_option("--log-ranks")->needs(option);
+}
+
+MessageLog MessageTimesOption::read(int devices_per_node) const {
+  LogRanks unstated = log_ranks;
+  MessageLog log = read_messages(file, unstated, devices_per_node);
+  unstated.expect_used();
+  return log;
+}
+
+void MessageTimesOption::apply(model::Machine& machine) const {
+  if (!given()) return;
+  const std::vector<ResultFile> logs{read(machine.cluster.devices_per_node).rows};
+  timed_all_reduces(logs.front());
+  const model::Machine measured = model::calibrate(machine.cluster, logs);
+  machine = with_messages(std::move(machine), measured);
+}
+
+std::vector<std::string> MessageTimesOption::notes(const model::Machine& machine) const {
+  if (!given()) return {};
+  const MessageLog log = read(machine.cluster.devices_per_node);
+  std::set<int> ranks;
+  for (const TimedMessage& message : timed_all_reduces(log.rows)) ranks.insert(message.ranks);
+  std::vector<std::string> said{
+      fmt::format("messages: as timed in {}, of {} ranks", file, fmt::join(ranks, ", "))};
+  said.insert(said.end(), log.notes.begin(), log.notes.end());
+  return said;
 }
 
 namespace {

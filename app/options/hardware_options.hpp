@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "app/measure/message_logs.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -26,6 +27,21 @@ struct InterNodeOptions {
   [[nodiscard]] std::vector<InterNodeOptions> each() const;
   /// Overrides the link of `cluster` if an option was given. Throws ConfigError.
   void apply(Cluster& cluster) const;
+};
+
+/// --message-times and --log-ranks of predict: messages that the user timed, in place of what a
+/// machine or data sheets say.
+struct MessageTimesOption {
+  std::string file;
+  LogRanks log_ranks;
+  void declare(CLI::App& command);
+  [[nodiscard]] bool given() const { return !file.empty(); }
+  /// Ranks fill nodes of `devices_per_node` where the file does not state it. Throws ConfigError.
+  [[nodiscard]] MessageLog read(int devices_per_node) const;
+  /// The machine with these messages, if the option was given. Throws ConfigError.
+  void apply(model::Machine& machine) const;
+  /// Where messages are from, and what was left out of the file.
+  [[nodiscard]] std::vector<std::string> notes(const model::Machine& machine) const;
 };
 
 /// --set, --device and --sharp of predict: hardware that differs from the machine's.

@@ -166,6 +166,7 @@ void TrainingOptions::check_hardware() const {
 model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const {
   model::Machine found = choose_machine(*this);
   choose_all_reduce(*this, found);
+  messages.apply(found);
   link.apply(found.cluster);
   found.inter_node_stated = link.given();
   return found;

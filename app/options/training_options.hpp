@@ -86,6 +86,7 @@ struct TrainingOptions {
   Run run;
   TrainingValues values;
   InterNodeOptions inter_node;
+  MessageTimesOption messages;
   /// Notes on what a framework's profile set (framework_option.hpp), to print with the answer.
   std::vector<std::string> told;
 
@@ -96,8 +97,8 @@ struct TrainingOptions {
   void declare_training(CLI::App& verb);
   /// Throws ConfigError unless exactly one of --cluster and --machine was given.
   void check_hardware() const;
-  /// The chosen machine, with the requested all-reduce and with the stated link between nodes:
-  /// `link`, if the command took several. Throws ConfigError.
+  /// The chosen machine, with the requested all-reduce, messages as timed, and the stated link
+  /// between nodes: `link`, if the command took several. Throws ConfigError.
   [[nodiscard]] model::Machine find_machine(const InterNodeOptions& link) const;
   [[nodiscard]] model::Machine find_machine() const { return find_machine(inter_node); }
   /// The requested run on such a machine with this exchange of gradients. It has the first of

@@ -96,6 +96,7 @@ void refuse_too_many(const SweptAxes& axes) {
 std::vector<std::string> what_is_assumed(const TrainingOptions& options,
                                          const WhatIfOptions& what_if, model::Machine& machine) {
   std::vector<std::string> assumed = options.told;
+  for (std::string& note : options.messages.notes(machine)) assumed.push_back(std::move(note));
   for (std::string& one : what_if.apply(machine, options.run.dtype)) {
     assumed.push_back(std::move(one));
   }

@@ -45,7 +45,9 @@ bool holds(const ResultFile& file, const std::string& axis, const std::string& v
 class Alike {
  public:
   explicit Alike(std::string what) : what_(std::move(what)) {}
+  /// Logs of other programs leave values empty, which agree with any.
   void add(const ResultFile& file, const std::string& value) {
+    if (value.empty()) return;
     if (file_ == nullptr) {
       file_ = &file;
       value_ = value;

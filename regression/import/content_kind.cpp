@@ -90,6 +90,7 @@ class KeyReader : public nlohmann::json_sax<json> {
 
 ContentKind kind_of_text(std::string_view text) {
   if (text.find(":::MLLOG ") != std::string_view::npos) return ContentKind::mllog;
+  if (text.find("# OSU ") != std::string_view::npos) return ContentKind::osu;
   const bool nccl = text.find("nThread ") != std::string_view::npos ||
                     text.find("busbw") != std::string_view::npos;
   return nccl ? ContentKind::nccl_tests : ContentKind::unknown;

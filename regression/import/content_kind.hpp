@@ -11,6 +11,7 @@ enum class ContentKind {
   google_benchmark,  ///< JSON with "context" and "benchmarks"
   hyperfine,         ///< JSON whose "results" are a list
   nccl_tests,        ///< text with its headings
+  osu,               ///< text with a title "# OSU … Test"
   mllog,             ///< text with :::MLLOG
   unknown
 };

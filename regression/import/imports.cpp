@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* known_formats =
     "result files (*.jsonl) and JSON of validations by dlscale, JSON of Google Benchmark "
-    "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests, logs of MLPerf "
+    "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests and of OSU's "
+    "benchmarks, logs of MLPerf "
     "(:::MLLOG)";
 
 [[noreturn]] void refuse_unknown(const std::string& path) {
@@ -61,6 +62,9 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
     case ContentKind::nccl_tests:
       run.format = "nccl-tests";
       return read_foreign(run.file, [&] { return add_nccl_tests(run, options); });
+    case ContentKind::osu:
+      run.format = "OSU";
+      return read_foreign(run.file, [&] { return add_osu(run); });
     case ContentKind::mllog:
       run.format = "MLPerf";
       return read_foreign(run.file, [&] { return add_mllog(run); });

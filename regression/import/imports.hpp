@@ -32,6 +32,11 @@ Origin add_google_benchmark(ImportedRun& run);
 /// version 2.13 does not name the collective; then the options must: --axis collective=all_reduce.
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options);
 
+/// Text of OSU's micro-benchmarks with a title "# OSU … Test" (5.0 or later): the latency or
+/// bandwidth of each size. The text does not state ranks. A size that failed its validation is left
+/// out and noted.
+Origin add_osu(ImportedRun& run);
+
 /// JSON of hyperfine (--export-json): the times of each command.
 Origin add_hyperfine(ImportedRun& run);
 

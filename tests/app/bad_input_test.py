@@ -143,7 +143,7 @@ class BadInput(ProgramTest):
                             (["roofline"], 'See "dlscale roofline --help".'), (["frob"], 'See "dlscale --help".'),
                             (["noise", "x"], '"x" has no place in noise.'), (["noise", "-x"], "-x is not an option of noise."),
                             (["predict", "--batch", 2, "--global-batch", 4], "exclude each other. Leave one out."),
-                            (["predict", "--message-times", "x"], "--message-times needs --layer-times beside it.")]:
+                            (["predict", "--log-ranks", "8"], "--log-ranks needs --message-times beside it.")]:
             result = run(*words)
             self.assert_refused(result, 2, said)
             self.assertEqual(result.stderr.count("--help"), 1, result.stderr)

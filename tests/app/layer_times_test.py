@@ -11,6 +11,26 @@ b,0.001,0.002,8000000,0,0,0.0002
 """
 TIMES = "ranks,bytes,time_s\n" + "".join(f"{n},{m},{1e-4 * n + 1e-9 * m}\n" for n in (2, 4) for m in (1000, 1000000))
 
+NCCL = """# nccl-tests version 2.17.9 nccl-headers=22902 nccl-library=22902
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 4 minBytes 1048576 maxBytes 16777216 step: 16(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+#
+# Using devices
+""" + "".join(f"#  Rank  {n} Group  0 Pid    900 on n000 device  {n} [0000:0{n}:00] NVIDIA A100\n" for n in range(4)) + """#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576        262144  float     sum      -1   530.00    1.98    2.97       0   520.00    2.02    3.02       0
+    16777216       4194304  float     sum      -1  2090.00    8.03   12.04       0  2080.00    8.07   12.10       0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 7.5
+"""
+
+
+def messages_of(predicted):
+    time = json.loads(predicted.stdout)["predictions"][0]["time"]
+    return time["t_comm_exposed_s"] + time["t_comm_hidden_s"]
+
 
 class LayerTimes(ProgramTest):
     def setUp(self):
@@ -48,6 +68,38 @@ class LayerTimes(ProgramTest):
         eight = [run(*self.words, "--ranks", 8, "--cluster", "k80x16_10gbe", "--inter-node-bandwidth", rate, "--format", "json")
                  for rate in ("1 Gb/s", "100 Gb/s")]
         self.assertGreater(*(json.loads(one.stdout)["rows"][0]["time"]["t_comm_exposed_s"] for one in eight))
+
+    def test_logs_as_they_are(self):
+        nccl, osu, table = self.folder / "nccl.log", self.folder / "osu.log", self.folder / "table.csv"
+        nccl.write_text(NCCL)
+        osu.write_text("# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n1048576   520.00\n16777216   2080.00\n")
+        table.write_text("ranks,bytes,time_s\n4,1048576,0.00052\n4,16777216,0.00208\n")
+        timed = [self.rows_of(4, "--message-times", log, *more).replace(log.name, "LOG") for log, more in
+                 ((nccl, []), (osu, ["--log-ranks", 4]), (table, []))]
+        self.assertEqual(timed[0], timed[1])
+        self.assertEqual(timed[0], timed[2])
+        predict = ["predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", 4, "--format", "json"]
+        sheet, by_log, by_osu, by_table = (messages_of(run(*predict, *more)) for more in (
+            [], ["--message-times", nccl], ["--message-times", osu, "--log-ranks", 4], ["--message-times", table]))
+        self.assertNotEqual(sheet, by_log)
+        self.assertEqual(by_log, by_osu)
+        self.assertEqual(by_log, by_table)
+        machine = self.folder / "machine.json"
+        made = run("calibrate", nccl, "--cluster", "dgx1", "-o", machine)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("1 all_reduce fit", made.stdout)
+        by_machine = run(*predict[:3], "--machine", machine, *predict[5:])
+        self.assertEqual(messages_of(by_machine), by_log)
+        self.assert_refused(run("calibrate", nccl, "-o", machine), 2, "Name it by --cluster.")
+        self.assert_refused(run(*predict, "--message-times", osu), 2, "does not state its number of ranks", "--log-ranks")
+        self.assert_refused(run(*predict, "--message-times", nccl, "--log-ranks", 4), 2, "names more numbers than there are logs")
+        osu.write_text("# OSU MPI Broadcast Latency Test v5.9\n# Size       Avg Latency(us)\n8   3.50\n16   3.60\n")
+        self.assert_refused(run(*predict, "--message-times", osu, "--log-ranks", 4), 2, "times no all-reduce")
+
+    def rows_of(self, ranks, *more):
+        result = run(*self.words, "--ranks", ranks, *more, "--format", "csv")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
 
     def test_an_answer_replaces_only_its_own_kind(self):
         words = [*self.words, "--ranks", "1,2", "--message-times", self.times]

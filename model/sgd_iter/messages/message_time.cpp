@@ -199,12 +199,10 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
                                                        machine.all_reduce_override, notes);
     return;
   }
-  if (machine.fitted) {
-    Fits fits = suitable(machine, schedule, notes);
-    const bool by_other_link = crosses_stated_link(machine, placement);
-    find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
-    if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
-  }
+  Fits fits = suitable(machine, schedule, notes);
+  const bool by_other_link = crosses_stated_link(machine, placement);
+  find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
+  if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   const Cluster& cluster = machine.cluster;
   const bool by_links =
       cluster.all_reduce == AllReduceRule::ring || cluster.all_reduce == AllReduceRule::quickest;
