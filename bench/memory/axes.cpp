@@ -10,7 +10,7 @@
 
 #include "backend/host/simd/kernels.hpp"
 #include "core/base/error.hpp"
-#include "core/text/quantity_text.hpp"
+#include "core/text/size_text.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
@@ -25,13 +25,8 @@ std::size_t known_beyond(const SizeRule& rule, const std::string& option, const 
 }
 
 std::size_t parse_size(const std::string& text, const std::string& option, std::size_t unit) {
-  const double bytes = parse_quantity<Bytes>(text, option).si();
-  const auto whole = static_cast<double>(unit);
-  if (bytes >= whole && std::fmod(bytes, whole) == 0) return static_cast<std::size_t>(bytes);
-  throw ConfigError(
-      fmt::format("{} names {} (sizes are whole multiples of {} bytes here). Write, for example, "
-                  "64 KiB.",
-                  option, text, unit));
+  return static_cast<std::size_t>(
+      parse_whole_elements(text, option, static_cast<std::int64_t>(unit), "units"));
 }
 
 }  // namespace

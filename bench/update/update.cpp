@@ -17,19 +17,15 @@
 #include "bench/workbench/step_run.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
-#include "core/text/quantity_text.hpp"
+#include "core/text/size_text.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 std::size_t parse_size(const std::string& text) {
-  const Bytes bytes = parse_quantity<Bytes>(text, option_name("sizes"));
-  const double elements = bytes.si() / sizeof(float);
-  if (elements >= 1 && elements == std::floor(elements)) return static_cast<std::size_t>(elements);
-  throw ConfigError(
-      fmt::format("{} names {} (parameters are numbers of 4 bytes). Write a positive multiple of 4 "
-                  "bytes, such as 64 KiB.",
-                  option_name("sizes"), text));
+  const std::int64_t bytes =
+      parse_whole_elements(text, option_name("sizes"), sizeof(float), "parameters");
+  return static_cast<std::size_t>(bytes) / sizeof(float);
 }
 
 std::vector<Cell> make_cells(Context& context) {

@@ -11,6 +11,7 @@
 
 #include "core/cluster/link_kind.hpp"
 #include "core/config/config_path.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -254,12 +255,15 @@ const DeviceSheet* DeviceCatalogue::find(std::string_view name) const {
 
 const DeviceSheet& DeviceCatalogue::at(std::string_view name) const {
   if (const DeviceSheet* sheet = find(name)) return *sheet;
+  std::vector<std::string> ids;
   std::vector<std::string> known;
   for (const DeviceSheet& sheet : sheets_) {
+    ids.push_back(sheet.id);
     for (const std::string& word : words_of(sheet)) known.push_back(word);
   }
-  throw ConfigError(fmt::format("\"{}\" is not a GPU with a data sheet in configs/devices. {}",
-                                name, suggestion(name, known)));
+  const bool is_near_id = !near_words(name, ids).empty();
+  throw ConfigError(fmt::format("\"{}\" is not one GPU with a data sheet in configs/devices. {}",
+                                name, suggestion(name, is_near_id ? ids : known)));
 }
 
 }  // namespace dlscale

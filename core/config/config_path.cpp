@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/system/file_kind.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -31,10 +32,25 @@ void check_kind(const fs::path& file, std::string_view group) {
   }
 }
 
+bool holds_configs(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder / "networks", ignored) &&
+         fs::is_directory(folder / "clusters", ignored);
+}
+
+/// The configurations that came with the program, wherever both were moved: of an installation, or
+/// of the sources that hold the folder of its build (build/release/dlscale). Empty without any.
 fs::path beside_program() {
-  std::error_code ignored;  // without /proc the folder does not exist, which the caller reports
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  return program.parent_path().parent_path() / "share" / "dlscale" / "configs";
+  constexpr int deepest_build = 3;
+  std::error_code ignored;  // without /proc the path is empty
+  fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path installed = folder.parent_path() / "share" / "dlscale" / "configs";
+  if (folder.empty() || holds_configs(installed)) return folder.empty() ? folder : installed;
+  for (int level = 0; level < deepest_build && folder.has_relative_path(); ++level) {
+    folder = folder.parent_path();
+    if (holds_configs(folder / "configs")) return folder / "configs";
+  }
+  return {};
 }
 
 }  // namespace
@@ -47,12 +63,14 @@ fs::path config_root() {
         "networks/ and clusters/, or unset it.",
         chosen));
   }
-  for (const fs::path& root : {fs::path(DLSCALE_CONFIGS_AT_BUILD), beside_program()}) {
-    if (fs::is_directory(root)) return root;
+  static const fs::path beside = beside_program();
+  for (const fs::path& root : {beside, fs::path(DLSCALE_CONFIGS_AT_BUILD)}) {
+    if (!root.empty() && fs::is_directory(root)) return root;
   }
   throw ConfigError(fmt::format(
-      "the folder configs was found neither at {} nor at {}. Set DLSCALE_CONFIGS to where it is.",
-      DLSCALE_CONFIGS_AT_BUILD, beside_program().string()));
+      "the folder configs was found neither beside the program nor at {}. Set DLSCALE_CONFIGS to "
+      "where it is.",
+      DLSCALE_CONFIGS_AT_BUILD));
 }
 
 fs::path find_config(std::string_view group, std::string_view name) {
@@ -71,10 +89,9 @@ fs::path find_config(std::string_view group, std::string_view name) {
   if (!name.empty() && fs::is_regular_file(path, error)) return path;
   check_kind(name, group);
   const std::vector<std::string> names = nearest_first(name, config_names(group));
-  const bool near = !names.empty() && edit_distance(names.front(), name) <= 2;
   throw ConfigError(
-      fmt::format("{} has no \"{}\".{} There is: {}.", (config_root() / group).string(), name,
-                  near ? fmt::format(" Did you mean \"{}\"?", names.front()) : "",
+      fmt::format("{} has no \"{}\". {}There is: {}.", (config_root() / group).string(), name,
+                  did_you_mean(near_words(name, names)),
                   names.empty() ? "nothing" : fmt::to_string(fmt::join(names, ", "))));
 }
 

@@ -6,8 +6,9 @@
 
 namespace dlscale {
 
-/// Folder that holds networks/, clusters/, suites/: $DLSCALE_CONFIGS, else the folder set at build
-/// time if it exists, else <prefix>/share/dlscale/configs beside the program.
+/// Folder that holds networks/, clusters/, suites/: $DLSCALE_CONFIGS, else that which came with the
+/// program (<prefix>/share/dlscale/configs, or configs of the sources around its build), else the
+/// folder set at build time.
 std::filesystem::path config_root();
 
 /// File of the configuration `name` of a group ("networks"). A name with a slash or ending in .yaml

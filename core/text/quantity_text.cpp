@@ -4,14 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/size_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -33,7 +39,9 @@ constexpr std::array size_units{Unit{"B", 1},
                                 Unit{"KiB", kibi},
                                 Unit{"MiB", kibi* kibi},
                                 Unit{"GiB", kibi* kibi* kibi},
-                                Unit{"TiB", kibi* kibi* kibi* kibi}};
+                                Unit{"TiB", kibi* kibi* kibi* kibi},
+                                Unit{"PB", 1e15},
+                                Unit{"PiB", kibi* kibi* kibi* kibi* kibi}};
 constexpr std::array bandwidth_units{Unit{"B/s", 1},
                                      Unit{"kB/s", 1e3},
                                      Unit{"MB/s", 1e6},
@@ -42,6 +50,7 @@ constexpr std::array bandwidth_units{Unit{"B/s", 1},
                                      Unit{"KiB/s", kibi},
                                      Unit{"MiB/s", kibi* kibi},
                                      Unit{"GiB/s", kibi* kibi* kibi},
+                                     Unit{"TiB/s", kibi* kibi* kibi* kibi},
                                      Unit{"b/s", 1 / 8.0},
                                      Unit{"kb/s", 1e3 / 8},
                                      Unit{"Mb/s", 1e6 / 8},
@@ -91,6 +100,59 @@ std::string_view trimmed_quantity(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// A unit as other tools write it, and ours.
+struct OtherName {
+  std::string_view other;
+  std::string_view ours;
+};
+constexpr std::array other_names{OtherName{"sec", "s"},          OtherName{"secs", "s"},
+                                 OtherName{"second", "s"},       OtherName{"seconds", "s"},
+                                 OtherName{"msec", "ms"},        OtherName{"msecs", "ms"},
+                                 OtherName{"millisecond", "ms"}, OtherName{"milliseconds", "ms"},
+                                 OtherName{"usec", "us"},        OtherName{"usecs", "us"},
+                                 OtherName{"microsecond", "us"}, OtherName{"microseconds", "us"},
+                                 OtherName{"μs", "us"},          OtherName{"nsec", "ns"},
+                                 OtherName{"nsecs", "ns"},       OtherName{"nanosecond", "ns"},
+                                 OtherName{"nanoseconds", "ns"}, OtherName{"mins", "min"},
+                                 OtherName{"minute", "min"},     OtherName{"minutes", "min"},
+                                 OtherName{"hr", "h"},           OtherName{"hrs", "h"},
+                                 OtherName{"hour", "h"},         OtherName{"hours", "h"},
+                                 OtherName{"day", "d"},          OtherName{"days", "d"},
+                                 OtherName{"byte", "B"},         OtherName{"bytes", "B"},
+                                 OtherName{"Byte", "B"},         OtherName{"Bytes", "B"}};
+
+/// Replaces the ending of a name, if it has it.
+bool replace_ending(std::string& name, std::string_view ending, std::string_view by) {
+  if (!name.ends_with(ending)) return false;
+  name.replace(name.size() - ending.size(), ending.size(), by);
+  return true;
+}
+
+/// Our name of a unit that another tool writes as "Gbps", "Gbit/s", "Gbits/sec", "GBps", "TFLOPS"
+/// or "usec"; the same name otherwise. Names that mean one thing here and another there stay:
+/// "KB" has 1000 or 1024 bytes.
+std::string our_name(std::string_view unit) {
+  for (const OtherName& known : other_names) {
+    if (known.other == unit) return std::string(known.ours);
+  }
+  std::string name(unit);
+  replace_ending(name, "/sec", "/s");
+  for (const std::string_view operations : {"FLOPS", "FLOPs", "Flops", "flops", "FLOP/s", "FLOPS/s",
+                                            "FLOPs/s", "Flop/s", "Flops/s", "flop/s", "flops/s"}) {
+    if (name.size() <= operations.size() + 1 && replace_ending(name, operations, "FLOP/s"))
+      return name;
+  }
+  const bool is_of_bits = replace_ending(name, "bps", "b/s") ||
+                          replace_ending(name, "bits/s", "b/s") ||
+                          replace_ending(name, "bit/s", "b/s");
+  if (is_of_bits && name.starts_with('K')) name.front() = 'k';  // bits have decimal prefixes alone
+  if (is_of_bits) return name;
+  for (const std::string_view bytes : {"Bps", "bytes/s", "byte/s", "Bytes/s", "Byte/s"}) {
+    if (replace_ending(name, bytes, "B/s")) break;
+  }
+  return name;
+}
+
 /// The longest unit that is a prefix of the word, "d" of "days"; else the first example.
 std::string_view meant_unit(std::string_view word, const Dimension& wanted) {
   std::string_view longest;
@@ -100,24 +162,65 @@ std::string_view meant_unit(std::string_view word, const Dimension& wanted) {
   return longest.empty() ? wanted.examples[0] : longest;
 }
 
-[[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
-                         std::string_view number, const Dimension& wanted,
-                         std::string_view unit = {}) {
-  const std::string_view first = meant_unit(unit, wanted);
-  const std::string_view second = wanted.examples[first == wanted.examples[1] ? 0 : 1];
-  throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\" or \"{} {}\".", where,
-                                text.empty() ? "empty" : escape_for_terminal(text), why, number,
-                                first, number, second));
+/// Units that differ from the word in capitals alone, which change a meaning: "gb/s".
+std::vector<std::string_view> units_but_for_capitals(std::string_view word,
+                                                     const Dimension& wanted) {
+  const auto lower = [](std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+    return small;
+  };
+  std::vector<std::string_view> found;
+  for (const Unit& unit : wanted.units) {
+    if (lower(unit.name) == lower(our_name(word))) found.push_back(unit.name);
+  }
+  return found;
+}
+
+/// Units that a word may mean, which is not one itself, the likeliest first: those of "M" and "KB",
+/// of which some tools make 1000 and others 1024, and of "gb/s", which may count bits.
+std::vector<std::string_view> possible_units(std::string_view word, const Dimension& wanted) {
+  constexpr std::string_view prefixes = "kKMGTP";
+  std::string_view stem = word.substr(0, word.find_first_of("Bb/"));
+  const bool is_prefix = stem.size() == 1 && prefixes.find(stem.front()) != std::string_view::npos;
+  std::vector<std::string_view> found;
+  const bool is_size = wanted.what == size_dimension.what;
+  if (is_size && is_prefix && (stem == word || word == "KB" || word == "kb" || word == "Kb")) {
+    const char decimal = stem.front() == 'K' ? 'k' : stem.front();
+    const char binary = stem.front() == 'k' ? 'K' : stem.front();
+    for (const Unit& unit : wanted.units) {
+      if (unit.name == fmt::format("{}B", decimal) || unit.name == fmt::format("{}iB", binary)) {
+        found.push_back(unit.name);
+      }
+    }
+    return found;
+  }
+  return units_but_for_capitals(word, wanted);
 }
 
 std::string why_not(std::string_view unit, const Dimension& wanted) {
   if (unit.empty()) return "no unit";
   for (const Dimension& other : all_dimensions) {
-    if (find_unit(other, unit) != nullptr) {
+    if (find_unit(other, our_name(unit)) != nullptr) {
       return fmt::format("{}, but {} is wanted", other.what, wanted.what);
     }
   }
-  return fmt::format("\"{}\" is not a unit of {}", escape_for_terminal(unit), wanted.what);
+  const std::string_view ambiguous =
+      possible_units(unit, wanted).size() > 1 ? ", which tools read differently" : "";
+  return fmt::format("\"{}\" is not a unit of {}{}", escape_for_terminal(unit), wanted.what,
+                     ambiguous);
+}
+
+[[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
+                         std::string_view number, const Dimension& wanted,
+                         std::string_view unit = {}) {
+  const std::vector<std::string_view> possible = possible_units(unit, wanted);
+  const std::string_view first = possible.empty() ? meant_unit(unit, wanted) : possible[0];
+  const std::string_view other = wanted.examples[first == wanted.examples[1] ? 0 : 1];
+  const std::string_view second = possible.size() > 1 ? possible[1] : other;
+  throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\" or \"{} {}\".", where,
+                                text.empty() ? "empty" : escape_for_terminal(text), why, number,
+                                first, number, second));
 }
 
 /// The number as typed, if advice may repeat it: 0 bytes are never meant, nor are amounts that
@@ -131,15 +234,37 @@ std::string_view advised(std::string_view number, double value, const Dimension&
   return sensible ? number : "25";
 }
 
+/// The number without its comma, both as a separator of thousands and as a decimal point.
+[[noreturn]] void refuse_comma(std::string_view text, std::string_view where,
+                               const Dimension& wanted) {
+  std::string whole(text);
+  std::string point(text);
+  std::erase(whole, ',');
+  std::ranges::replace(point, ',', '.');
+  const bool one_comma = std::ranges::count(text, ',') == 1;
+  throw ConfigError(
+      fmt::format("{} is {} (a comma in the number of {}). Write \"{}\"{}.", where,
+                  escape_for_terminal(text), wanted.what, escape_for_terminal(whole),
+                  one_comma ? fmt::format(" or \"{}\"", escape_for_terminal(point)) : ""));
+}
+
 double parse(std::string_view whole, std::string_view where, const Dimension& wanted) {
   const std::string_view text = trimmed_quantity(whole);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{}) refuse(text, where, "no number", "25", wanted);
   const std::string_view number = text.substr(0, static_cast<std::size_t>(end - text.data()));
+  if (error == std::errc::result_out_of_range) {
+    const bool is_tiny =
+        number.find("e-") != std::string_view::npos || number.find("E-") != std::string_view::npos;
+    refuse(text, where, is_tiny ? "too small" : "too large", "25", wanted);
+  }
+  if (error != std::errc{}) refuse(text, where, "no number", "25", wanted);
   if (!std::isfinite(value)) refuse(text, where, "not finite", "25", wanted);
   const std::string_view name = trimmed_quantity(text.substr(number.size()));
-  const Unit* unit = find_unit(wanted, name);
+  if (name.size() > 1 && name.front() == ',' && name[1] >= '0' && name[1] <= '9') {
+    refuse_comma(text, where, wanted);
+  }
+  const Unit* unit = find_unit(wanted, our_name(name));
   if (unit == nullptr) {
     const Unit* const meant = find_unit(wanted, meant_unit(name, wanted));
     const bool countable = meant != nullptr && value * meant->si < wanted.below;
@@ -147,10 +272,9 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
            countable ? name : "");
   }
   const double si = value * unit->si;
-  if (!std::isfinite(si) || std::abs(si) >= wanted.below) {
-    refuse(text, where, "too large", "25", wanted);
-  }
-  if (si != 0 && std::abs(si) < wanted.least) refuse(text, where, "too small", "25", wanted);
+  if (si < 0) refuse(text, where, "negative", "25", wanted);
+  if (!std::isfinite(si) || si >= wanted.below) refuse(text, where, "too large", "25", wanted);
+  if (si != 0 && si < wanted.least) refuse(text, where, "too small", "25", wanted);
   return si;
 }
 
@@ -192,6 +316,24 @@ BytesPerSecond parse_quantity<BytesPerSecond>(std::string_view text, std::string
 template <>
 FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text, std::string_view where) {
   return FlopsPerSecond(parse(text, where, speed_dimension));
+}
+
+std::int64_t parse_whole_elements(std::string_view text, std::string_view where,
+                                  std::int64_t element, std::string_view what) {
+  constexpr double most_in_memory = 9e15;  // whole numbers of a double are exact below
+  const double bytes = parse_quantity<Bytes>(text, where).si();
+  if (bytes >= most_in_memory) {
+    throw ConfigError(
+        fmt::format("{} is {} (more than any memory holds). Write a smaller size, such as "
+                    "\"64 MiB\".",
+                    where, escape_for_terminal(text)));
+  }
+  const auto unit = static_cast<double>(element);
+  if (bytes >= unit && std::fmod(bytes, unit) == 0) return static_cast<std::int64_t>(bytes);
+  throw ConfigError(fmt::format("{} is {} ({} {} of {} B each). Write \"{} B\" or \"1 MiB\".",
+                                where, escape_for_terminal(text),
+                                bytes < unit ? "less than one" : "not a whole number of", what,
+                                element, element));
 }
 
 std::string to_text(Seconds value) {

@@ -10,9 +10,9 @@ std::string time_text(std::int64_t seconds);
 /// The present, likewise.
 std::string utc_now();
 
-/// The inverse of time_text(); also accepts "2026-01-31" (its first second) and zone offsets,
-/// "…+01:00". Throws ConfigError that begins with `what` for anything else, including the 30th of
-/// February and times before 1970 or after 9999.
+/// The inverse of time_text(); also takes days ("2026-01-31", the first second), zone offsets, and
+/// what `git log` and `date` print with a zone. Throws ConfigError that begins with `what` and says
+/// why for anything else, including the 30th of February and times before 1970 or after 9999.
 std::int64_t parse_time(std::string_view text, std::string_view what);
 
 /// Accepts the same, and a duration before `now` (s since 1970): "10 days", "2 weeks", "3 months",
@@ -20,7 +20,7 @@ std::int64_t parse_time(std::string_view text, std::string_view what);
 /// UTC; a day that the month lacks becomes its last. The result may lie before 1970.
 std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now);
 
-/// As parse_time(), but returns false instead of an error for an invalid time.
+/// Reads only the inverse of time_text(), days and zone offsets, and quickly; false for all else.
 bool read_time(std::string_view text, std::int64_t& seconds);
 
 }  // namespace dlscale

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/shell_words.hpp"
+#include "core/text/size_text.hpp"
+#include "core/text/time_text.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -58,8 +61,9 @@ TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
             "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
   EXPECT_EQ(quantity_text_refusal<Seconds>("0"),
             "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
-  EXPECT_EQ(quantity_text_refusal<Seconds>("7 days"),
-            "file: /key is 7 days (\"days\" is not a unit of a time). Write \"7 d\" or \"7 us\".");
+  EXPECT_EQ(
+      quantity_text_refusal<Seconds>("7 moons"),
+      "file: /key is 7 moons (\"moons\" is not a unit of a time). Write \"7 ms\" or \"7 us\".");
 }
 
 TEST(ParseQuantity, OtherDimensionsAreRefused) {
@@ -74,9 +78,113 @@ TEST(ParseQuantity, OtherDimensionsAreRefused) {
 TEST(ParseQuantity, EverythingElseIsRefused) {
   for (const std::string_view text : {"", " ", "GB/s", "nan GB/s", "inf GB/s", "-inf GB/s",
                                       "1e309 GB/s", "1e308 TB/s", "25 GB/s x", "25 KB/s", "25 gb/s",
-                                      "2 5 GB/s", "0x10 GB/s", "1,5 GB/s", "25 GBps", "1e GB/s"}) {
+                                      "2 5 GB/s", "0x10 GB/s", "1,5 GB/s", "25 gbps", "1e GB/s"}) {
     expect_contains(quantity_text_refusal<BytesPerSecond>(text), "file: /key is ");
     expect_contains(quantity_text_refusal<BytesPerSecond>(text), "Write \"");
+  }
+}
+
+TEST(ParseQuantity, TakesTheUnitsOfOtherTools) {
+  for (const std::string_view text :
+       {"10Gbps", "10 Gbit/s", "10 Gbits/sec", "10000 Mbps", "10000Mbit/s", "10000000 Kbps",
+        "1.25 GBps", "1.25 GB/sec", "1250 MBytes/sec", "0.01 Tbps"}) {
+    EXPECT_DOUBLE_EQ(quantity_text_parsed<BytesPerSecond>(text), 1.25e9) << text;
+  }
+  for (const std::string_view text :
+       {"312 TFLOPS", "312TFLOPs", "312 Tflops", "312 TFLOPs/s", "0.312 PFLOPS", "312000 GFLOPS"}) {
+    EXPECT_DOUBLE_EQ(quantity_text_parsed<FlopsPerSecond>(text), 312e12) << text;
+  }
+  for (const std::string_view text : {"50 usec", "50 microseconds", "50 μs", "0.05 msec"}) {
+    EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>(text), 50e-6) << text;
+  }
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("7 days"), 604800);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Seconds>("2 hours"), 7200);
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<Bytes>("4096 bytes"), 4096);
+}
+
+TEST(ParseQuantity, NamesEveryUnitThatAWordMayMean) {
+  for (const auto& [text, said] : {std::pair("4 KB", "Write \"4 kB\" or \"4 KiB\""),
+                                   std::pair("4K", "Write \"4 kB\" or \"4 KiB\""),
+                                   std::pair("128M", "Write \"128 MB\" or \"128 MiB\""),
+                                   std::pair("2G", "Write \"2 GB\" or \"2 GiB\""),
+                                   std::pair("1,024 MB", "Write \"1024 MB\" or \"1.024 MB\""),
+                                   std::pair("4 mib", "Write \"4 MiB\"")}) {
+    expect_contains(quantity_text_refusal<Bytes>(text), said);
+  }
+  expect_contains(quantity_text_refusal<BytesPerSecond>("10 gb/s"),
+                  "Write \"10 GB/s\" or \"10 Gb/s\"");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("100 gbps"),
+                  "Write \"100 GB/s\" or \"100 Gb/s\"");
+}
+
+TEST(ParseQuantity, SaysWhyANumberIsNone) {
+  expect_contains(quantity_text_refusal<Bytes>("-1e20 B"), "(negative)");
+  expect_contains(quantity_text_refusal<Seconds>("-5 us"), "(negative)");
+  expect_contains(quantity_text_refusal<Seconds>("1e-999 s"), "(too small)");
+  const auto whole = [](std::string_view text) {
+    return test::config_error([&] { (void)parse_whole_elements(text, "--sizes", 4, "f32"); });
+  };
+  EXPECT_EQ(parse_whole_elements("64 KiB", "--sizes", 4, "f32"), 65536);
+  expect_contains(whole("9999TiB"), "(more than any memory holds)");
+  expect_contains(whole("6 B"), "(not a whole number of f32 of 4 B each)");
+  expect_contains(whole("2 B"), "(less than one f32 of 4 B each)");
+  expect_contains(whole("0 B"), "(less than one f32");
+  expect_contains(whole("-4 B"), "(negative)");
+}
+
+TEST(NearWords, NamesAllThatBeginSoAndNoneWithOtherNumbers) {
+  const std::vector<std::string> words{"h100_pcie", "h100_sxm", "h200_sxm",
+                                       "a100_sxm4", "a30",      "resnet50"};
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(near_words("H100", words), (Words{"h100_pcie", "h100_sxm"}));
+  EXPECT_EQ(near_words("a100_", words), Words{"a100_sxm4"});
+  EXPECT_EQ(near_words("A10", words), Words{});
+  EXPECT_EQ(near_words("a40", words), Words{});
+  EXPECT_EQ(near_words("resnet5O", words), Words{"resnet50"});
+  EXPECT_EQ(near_words("resnte50", words), Words{"resnet50"});
+  EXPECT_EQ(near_words("resnet101", words), Words{});
+  const std::vector<std::string> keys{"ranks", "ranks_per_node", "nodes", "several_nodes"};
+  EXPECT_EQ(near_words("rank", keys), Words{"ranks"});
+  EXPECT_EQ(near_words("node", keys), Words{"nodes"});
+  EXPECT_EQ(did_you_mean(near_words("h100", words)),
+            "Did you mean \"h100_pcie\" or \"h100_sxm\"? ");
+}
+
+TEST(ParseTime, TakesWhatGitAndDatePrint) {
+  constexpr std::int64_t noon = 1'769'857'200;  // 2026-01-31T11:00:00Z
+  for (const std::string_view text :
+       {"2026-01-31T12:00:00+01:00", "2026-01-31T12:00:00+0100", "2026-01-31 12:00:00 +0100",
+        "2026-01-31 12:00:00+01:00", "Sat Jan 31 12:00:00 2026 +0100",
+        "Sat, 31 Jan 2026 12:00:00 +0100", "Date:   Sat Jan 31 12:00:00 2026 +0100",
+        "Sat Jan 31 11:00:00 UTC 2026", "Sat Jan 31 12:00:00 CET 2026",
+        "Sat Jan 31 11:00:00 AM UTC 2026", "Sat 31 Jan 2026 11:00:00 AM UTC",
+        "Sat, 31 Jan 2026 11:00:00 GMT", "@1769857200", "1769857200", "1769857200 +0100",
+        "2026-01-31T11:00:00.123456Z", "2026-01-31T12:00:00,123456789+01:00",
+        "2026-01-31 11:00:00 UTC"}) {
+    EXPECT_EQ(parse_time(text, "--time"), noon) << text;
+  }
+  EXPECT_EQ(parse_time("Thu Jan 1 12:30:00 PM UTC 2026", "--time"),
+            parse_time("2026-01-01T12:30:00Z", ""));
+  EXPECT_EQ(parse_time("Thu Jan  1 12:30:00 AM UTC 2026", "--time"),
+            parse_time("2026-01-01T00:30:00Z", ""));
+  EXPECT_EQ(parse_since("2.weeks.ago", "--since", noon), noon - 14 * 86400);
+  EXPECT_EQ(parse_since("2 weeks ago", "--since", noon), noon - 14 * 86400);
+}
+
+TEST(ParseTime, SaysWhatATimeLacks) {
+  for (const auto& [text, why] :
+       {std::pair("2026-01-31 12:00:00", "has no time zone"),
+        std::pair("Sat Jan 31 12:00:00 2026", "has no time zone"),
+        std::pair("Sat Jan 31 12:00:00 CST 2026", "names the zone CST"),
+        std::pair("Jan 31 2026", "has no time of day"), std::pair("12:00:00 +0100", "has no date"),
+        std::pair("Mon Feb 30 12:00:00 2026 +0000", "not a day of the calendar"),
+        std::pair("soon", "is not a time"), std::pair("31/01/2026", "is not a time"),
+        std::pair("", "is not a time"), std::pair("2026-01-31T12:00:00Z +0100", "is not a time"),
+        std::pair("13:00:00 PM UTC 31 Jan 2026", "half a day"),
+        std::pair("@99999999999999", "is not a time"), std::pair("2026", "has no date")}) {
+    expect_contains(test::config_error(
+                        [&, word = std::string_view(text)] { (void)parse_time(word, "--time"); }),
+                    why);
   }
 }
 
@@ -96,7 +204,8 @@ TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
 
 TEST(QuantityText, DataAreFewerThanAWholeNumberCanCount) {
   EXPECT_EQ(quantity_text_parsed<Bytes>("9e18 B"), 9e18);
-  for (const char* text : {"9223372036854775808 B", "9999999999999 TB", "1e300 TiB", "-1e20 B"}) {
+  for (const char* text :
+       {"9223372036854775808 B", "9999999999999 TB", "1e300 TiB", "1e999 B", "9999 PiB"}) {
     expect_contains(quantity_text_refusal<Bytes>(text), "too large");
   }
   EXPECT_EQ(quantity_text_parsed<FlopsPerSecond>("9e18 TFLOP/s"), 9e30);

@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
-#include "core/text/quantity_text.hpp"
+#include "core/text/size_text.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -52,14 +52,8 @@ void add_gradients(Sizes& sizes, const std::vector<std::string>& networks, std::
 }
 
 std::int64_t one_size(const std::string& text, backend::ElementType type) {
-  const auto element = static_cast<double>(size_of(type));
-  const double bytes = parse_quantity<Bytes>(text, option_name("sizes")).si();
-  if (bytes >= element && bytes < 9e15 && std::fmod(bytes, element) == 0) {
-    return static_cast<std::int64_t>(bytes);
-  }
-  throw ConfigError(fmt::format(
-      "{}: {} is not a whole number of {} ({} B each, at least one). Write \"{} B\" or \"1 MiB\".",
-      option_name("sizes"), text, to_string(type), element, element));
+  return parse_whole_elements(text, option_name("sizes"), static_cast<std::int64_t>(size_of(type)),
+                              to_string(type));
 }
 
 }  // namespace
