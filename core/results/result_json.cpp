@@ -32,6 +32,7 @@ std::string to_line(const json& value) {
 }
 
 json parse_json(std::string_view line) {
+  expect_json_depth(line);
   try {
     json value = json::parse(line);
     if (value.is_object()) return value;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/error.hpp"
+
 namespace dlscale {
 namespace {
 
@@ -65,6 +67,23 @@ std::string json_problem(const std::exception& error, std::string_view text) {
     return type->id == wrong_type ? type_problem(what) : "a value is of the wrong type";
   }
   return std::string(what);
+}
+
+void expect_json_depth(std::string_view text) {
+  constexpr std::size_t most = 500;
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (letter == '"') in_string = !in_string;
+    if (in_string && letter == '\\') ++i;
+    if (in_string) continue;
+    if ((letter == ']' || letter == '}') && depth > 0) --depth;
+    if (letter != '[' && letter != '{') continue;
+    if (++depth <= most) continue;
+    throw ConfigError(fmt::format("line {} nests more than {} levels deep, as no results do",
+                                  1 + std::ranges::count(text.substr(0, i), '\n'), most));
+  }
 }
 
 }  // namespace dlscale

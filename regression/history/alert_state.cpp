@@ -56,6 +56,7 @@ std::string annotation_line(const Annotation& annotation) {
 
 Annotation parse_annotation(std::string_view line) {
   try {
+    expect_json_depth(line);
     const json value = json::parse(line);
     Annotation annotation;
     annotation.time = parse_time(value.at("time").get<std::string>(), "\"time\"");

@@ -165,6 +165,7 @@ std::string point_line(const Point& point) {
 Point parse_point(std::string_view line) {
   if (Point point; scan_point(line, point)) return point;
   try {
+    expect_json_depth(line);
     const json value = json::parse(line);
     if (!value.is_object()) throw ConfigError("this line is not a JSON object");
     return read_point(value);

@@ -57,6 +57,7 @@ std::size_t number_of_points(const json& value) {
 
 RunRecord parse_record(std::string_view line) {
   try {
+    expect_json_depth(line);
     const json value = json::parse(line);
     RunRecord record;
     record.sha256 = value.at("run");
@@ -98,6 +99,7 @@ void each_line(const std::string& file, std::string_view content, const std::str
 
 SeriesKey parse_head(std::string_view line) {
   try {
+    expect_json_depth(line);
     const json head = json::parse(line);
     if (head.value("schema", "") != series_schema) {
       throw ConfigError(fmt::format("the schema of the first line is {}, not \"{}\"",
@@ -269,6 +271,7 @@ bool Store::is_there() {
     }
     return false;
   }
+  expect_json_depth(*format);
   const json value = json::parse(*format, nullptr, false);
   if (!value.is_object() || value.value("schema", "") != history_schema ||
       value.value("version", 0) != version) {

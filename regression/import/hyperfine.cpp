@@ -68,6 +68,7 @@ void add_result(ImportedRun& run, const json& result) {
 
 Origin add_hyperfine(ImportedRun& run) {
   try {
+    expect_json_depth(run.content);
     const json document = json::parse(run.content);
     for (const json& result : document.at("results")) add_result(run, result);
   } catch (const json::exception& error) {

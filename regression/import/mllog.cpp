@@ -42,6 +42,7 @@ struct Training {
 class TrainingLog {
  public:
   void read(std::string_view text) {
+    expect_json_depth(text);
     const json line = json::parse(text);
     const std::string key = line.at("key");
     if (key == "run_start") start(line.at("time_ms").get<double>());

@@ -68,6 +68,7 @@ json extra_values(const json& run) {
 
 Origin add_validation(ImportedRun& run) {
   try {
+    expect_json_depth(run.content);
     const json document = json::parse(run.content);
     if (document.at("version") != 1) {
       throw ConfigError(fmt::format("version {} of validations is not known here",

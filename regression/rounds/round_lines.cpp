@@ -145,6 +145,7 @@ std::string question_of(const Json& json) {
 }
 
 void read_line(const std::string& line, RoundLines& lines) {
+  expect_json_depth(line);
   const Json json = Json::parse(line);
   if (!lines.question) {
     lines.question = question_of(json);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/error.hpp"
+
 namespace dlscale {
 namespace {
 
@@ -42,6 +44,28 @@ TEST(JsonProblem, NeverShowsTheLibrarysOwnNames) {
   const std::string problem_text = problem("1e400");
   EXPECT_NE(problem_text.find("1e400"), std::string::npos) << problem_text;
   EXPECT_EQ(problem_text.find("json.exception"), std::string::npos) << problem_text;
+}
+
+TEST(JsonDepth, RefusesWhatWouldExhaustTheStackWhereverItStands) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_NO_THROW(expect_json_depth(nested(500)));
+  EXPECT_NO_THROW(expect_json_depth(R"({"name": "[[[[\"", "list": [[1], [2]]})"));
+  EXPECT_NO_THROW(expect_json_depth("[\"" + std::string(1000, '[') + "\\\\\"]"));
+  std::string flat;
+  for (int i = 0; i < 1000; ++i) flat += "{\"a\": [1]}\n";
+  EXPECT_NO_THROW(expect_json_depth(flat));
+  for (const std::string& deep :
+       {nested(501), "{\"a\": 1,\n\"b\": " + nested(300'000) + "}", std::string(501, '{')}) {
+    EXPECT_THROW(expect_json_depth(deep), ConfigError);
+  }
+  try {
+    expect_json_depth("{\n\"a\":" + nested(600) + "}");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "line 2 nests more than 500 levels deep, as no results do");
+  }
 }
 
 }  // namespace
