@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -50,38 +50,34 @@ void read_values(const json& row, GoogleRow& read) {
   }
 }
 
+/// The text of a key. User counters may be called like keys that only some rows have.
+std::string text_of(const json& row, const char* key, const std::string& otherwise) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+bool is_true(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && (*found == true || *found == "true");
+}
+
 GoogleRow read_row(const json& row) {
   GoogleRow read;
-  const std::string type = row.value("run_type", "iteration");
-  read.name = row.contains("run_name") ? row.at("run_name").get<std::string>()
-                                       : row.at("name").get<std::string>();
+  const std::string type = text_of(row, "run_type", "iteration");
+  read.name = text_of(row, "run_name", row.at("name").get<std::string>());
   if (type != "iteration" && type != "aggregate") {
     throw ConfigError(fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
   }
-  if (type == "aggregate") read.aggregate = row.value("aggregate_name", "aggregate");
-  if (row.value("error_occurred", false)) {
+  if (type == "aggregate") read.aggregate = text_of(row, "aggregate_name", "aggregate");
+  if (is_true(row, "error_occurred")) {
     read.outcome = GoogleRow::Outcome::failed;
-    read.message = row.value("error_message", "no message");
-  } else if (row.value("skipped", false)) {
+    read.message = text_of(row, "error_message", "no message");
+  } else if (is_true(row, "skipped")) {
     read.outcome = GoogleRow::Outcome::skipped;
   } else {
     read_values(row, read);
   }
   return read;
-}
-
-bool is_of_a_word(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
-
-/// Length of the leading word if JSON lacks it; else 0.
-std::size_t bare_number(std::string_view text) {
-  for (const std::string_view word : {"NaN", "-NaN", "Infinity", "-Infinity"}) {
-    if (!text.starts_with(word)) continue;
-    const bool ends = text.size() == word.size() || !is_of_a_word(text[word.size()]);
-    return ends ? word.size() : 0;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -97,6 +93,7 @@ std::string impossible(const GoogleMetric& metric, double value) {
 
 GoogleFile read_google_file(std::string_view text) {
   const std::string strict = strict_json(text);
+  expect_json_depth(strict);
   try {
     const json document = json::parse(strict);
     GoogleFile file;
@@ -110,27 +107,6 @@ GoogleFile read_google_file(std::string_view text) {
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, strict));
   }
-}
-
-std::string strict_json(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool may_begin = !in_string && (out.empty() || !is_of_a_word(out.back()));
-    const std::size_t length = may_begin ? bare_number(text.substr(i)) : 0;
-    if (length > 0) {
-      out += "null";
-      i += length;
-      continue;
-    }
-    const bool escapes = in_string && text[i] == '\\' && i + 1 < text.size();
-    if (text[i] == '"') in_string = !in_string;
-    const std::size_t taken = escapes ? 2 : 1;
-    out += text.substr(i, taken);
-    i += taken;
-  }
-  return out;
 }
 
 }  // namespace dlscale::regression::history

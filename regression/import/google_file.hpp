@@ -49,9 +49,4 @@ GoogleFile read_google_file(std::string_view text);
 /// measured can be". Empty if it is valid.
 std::string impossible(const GoogleMetric& metric, double value);
 
-/// Rewrites the text as strict JSON: null replaces NaN, Infinity and -Infinity. JSON lacks these
-/// (RFC 8259, section 6), but Google Benchmark writes them (FormatKV in src/json_reporter.cc).
-/// Strings and line numbers stay as they are.
-std::string strict_json(std::string_view text);
-
 }  // namespace dlscale::regression::history

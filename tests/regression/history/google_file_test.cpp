@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "histories.hpp"
 #include "regression/history/run.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -61,7 +62,7 @@ TEST(GoogleFile, LeavesOutOfAHistoryWhatIsNoNumberByItsName) {
 }
 
 TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {
-  for (const char* damage : {"NaN1", "nan", "+NaN", "--NaN", "1NaN"}) {
+  for (const char* damage : {"NaN1", "nano", "+NaN", "--NaN", "1NaN", "nan(", "%", "3%%%x"}) {
     std::string text(odd);
     text.replace(text.find("3.0"), 3, damage);
     try {
@@ -72,6 +73,83 @@ TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {
           << error.what();
     }
   }
+}
+
+/// A file with two benchmarks. `first` follows the name of the first.
+std::string file_with(const std::string& first, const std::string& context = "") {
+  return "{\n  \"context\": {\n    \"num_cpus\": 2" + context +
+         "\n  },\n  \"benchmarks\": [\n    {\n      \"name\": " + first +
+         "\n    },\n    {\n      \"name\": \"BM_B\",\n      \"real_time\": 5.0,\n      \"cpu_time\": "
+         "5.0,\n      \"time_unit\": \"us\"\n    }\n  ]\n}\n";
+}
+
+/// Rows of versions from 2016 to 2026, which are not JSON or name a counter like a key.
+TEST(GoogleFile, IsReadAsItsVersionsPrintIt) {
+  const std::string times = "\"real_time\": 3.0,\n\"cpu_time\": 3.0,\n\"time_unit\": \"us\"";
+  struct Printed {
+    const char* what;
+    std::string text;
+    std::string name;     ///< of the first row
+    std::string message;  ///< of the first row
+    bool has_time;
+  };
+  const std::vector<Printed> all{
+      {"issue 745: a backslash in a message",
+       file_with(R"("BM_A", "error_occurred": true, "error_message": "no c:\hello.txt.")"), "BM_A",
+       R"(no c:\hello.txt.)", false},
+      {"issue 745: a path", file_with("\"BM_A<C:\\users>\", " + times), "BM_A<C:\\users>", "", true},
+      {"issue 745: quotes in a name", file_with("\"BM_A<\"x\">/8\",\n" + times), "BM_A<\"x\">/8", "",
+       true},
+      {"issue 2299: colours in a message",
+       file_with("\"BM_A\", \"error_occurred\": true, \"error_message\": \"\x1b[31mbad\x1b[0m\""),
+       "BM_A", "\x1b[31mbad\x1b[0m", false},
+      {"issue 300: a percentage", file_with("\"BM_A\",\n" + times + ",\n\"rms\": 12%"), "BM_A", "",
+       true},
+      {"issue 1181: no comma before the first custom context",
+       file_with("\"BM_A\",\n" + times, ",\n\"library_build_type\": \"debug\"\n    \"gpu\": \"H100\""),
+       "BM_A", "", true},
+      {"a counter called real_time", file_with("\"BM_A\",\n" + times + ",\n\"real_time\": 7.0e+00"),
+       "BM_A", "", true},
+      {"counters called name, time_unit and cpu_time",
+       file_with("\"BM_A\",\n" + times +
+                 ",\n\"name\": 1.0e+00,\n\"time_unit\": 2.0e+00,\n\"cpu_time\": 9.0e+00"),
+       "BM_A", "", true},
+      {"counters called like keys that other rows have",
+       file_with("\"BM_A\",\n" + times +
+                 ",\n\"error_occurred\": 1.0,\n\"skipped\": 0.0,\n\"run_type\": 3.0,\n\"run_name\": 4.0"),
+       "BM_A", "", true},
+      {"numbers of C++ streams",
+       file_with("\"BM_A\",\n" + times + ",\n\"a\": nan, \"b\": -nan, \"c\": inf, \"d\": -inf"), "BM_A",
+       "", true},
+      {"numbers of Visual C++",
+       file_with("\"BM_A\",\n" + times +
+                 ",\n\"a\": -nan(ind), \"b\": 1.#INF, \"c\": -1.#IND, \"d\": 1.#QNAN"),
+       "BM_A", "", true}};
+  for (const Printed& printed : all) {
+    SCOPED_TRACE(printed.what);
+    const GoogleFile file = read_google_file(printed.text);
+    ASSERT_EQ(file.rows.size(), 2U);
+    EXPECT_EQ(file.rows[0].name, printed.name);
+    EXPECT_EQ(file.rows[0].message, printed.message);
+    EXPECT_EQ(file.rows[0].values.contains("real_time"), printed.has_time);
+    if (printed.has_time) EXPECT_DOUBLE_EQ(file.rows[0].values.at("real_time"), 3e-6);
+    if (printed.has_time) EXPECT_DOUBLE_EQ(file.rows[0].values.at("cpu_time"), 3e-6);
+    EXPECT_DOUBLE_EQ(file.rows[1].values.at("real_time"), 5e-6);
+  }
+}
+
+TEST(GoogleFile, LeavesStrictJsonAsItIs) {
+  const std::string text = file_with(
+      R"("BM \"q\" \\ \u00e9 \/ \n", "label": "a: \"b\", {[", "x": [ ], "y": {"a": -1.5e-3, "b": null})"
+      ", \"z\" : \"\"");
+  EXPECT_EQ(strict_json(text), text);
+  EXPECT_TRUE(nlohmann::json::accept(text));
+}
+
+TEST(GoogleFile, RefusesNestingThatWouldExhaustTheStack) {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_THROW((void)read_google_file("{\"context\": {\"a\": " + deep + "}, \"benchmarks\": []}"),
+               ConfigError);
 }
 
 }  // namespace
