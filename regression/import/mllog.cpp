@@ -168,23 +168,60 @@ void add_training(const Training& training, ImportedRun& run) {
   run.points.push_back({std::move(key), std::move(point)});
 }
 
+/// The JSON of a line; empty if it has none. Other text may follow it in the same line.
+std::string_view event_in(std::string_view line) {
+  const std::size_t at = line.find(mllog_mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view text = line.substr(at + mllog_mark.size());
+  const std::size_t end = text.rfind('}');
+  return end == std::string_view::npos ? text : text.substr(0, end + 1);
+}
+
+/// Whether damaged JSON may be an event that the time to train depends on.
+bool may_count(std::string_view text) {
+  constexpr std::array<std::string_view, 3> names{"run_st", "\"submission_", "global_batch_size"};
+  return std::ranges::any_of(names, [text](std::string_view name) {
+    return text.find(name) != std::string_view::npos;
+  });
+}
+
+/// Damaged lines of events that nothing depends on.
+struct PassedOver {
+  std::size_t lines = 0;
+  std::size_t first = 0;
+};
+
+void note(const PassedOver& passed, ImportedRun& run) {
+  if (passed.lines == 0) return;
+  run.notes.push_back(
+      fmt::format("passed over: {} lines of :::MLLOG that are not JSON, of which line {} is the "
+                  "first",
+                  passed.lines, passed.first));
+}
+
 }  // namespace
 
 Origin add_mllog(ImportedRun& run) {
   std::map<std::string, TrainingLog> logs;
+  PassedOver passed;
   LauncherLines lines(run.content);
   for (LauncherLine line; lines.next(line);) {
-    const std::size_t at = line.text.find(mllog_mark);
-    if (at == std::string::npos) continue;
-    const std::string_view text = std::string_view(line.text).substr(at + mllog_mark.size());
+    const std::string_view text = event_in(line.text);
+    if (text.empty()) continue;
     try {
       logs[line.source].read(text);
+    } catch (const json::parse_error& error) {
+      if (may_count(text)) {
+        throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
+      }
+      if (passed.lines++ == 0) passed.first = line.number;
     } catch (const json::exception& error) {
       throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
   }
+  note(passed, run);
   const std::vector<Training> trainings = counting_trainings(logs, run);
   const bool any_ended = std::ranges::any_of(trainings, [](const Training& training) {
     return training.stop && *training.stop > training.start;

@@ -127,6 +127,33 @@ TEST(Mllog, TakesEachTrainingOfAFile) {
   }
 }
 
+/// Lines as mlcommons/logging issue 339 and processes that share an output leave them.
+TEST(Mllog, PassesOverDamagedEventsThatNothingDependsOn) {
+  const std::string start = event("run_start", hour);
+  const std::string stop = event("run_stop", hour + 600'000, "success");
+  for (const std::string_view damaged :
+       {R"(:::MLLOG {"time_ms": 16, "key": "eval_accuracy", "value": {0}, "metadata": {}})",
+        R"(:::MLLOG {"time_ms": 16, "key": "train_loss", "value": NaN})",
+        R"(:::MLLOG {"namespace": "", "time_m:::MLLOG {"time_ms": 1, "key": "epoch_start"})",
+        R"(:::MLLOG {"namespace": "", "time)", R"(:::MLLOG )"}) {
+    const ImportedRun run = read_file(start + std::string(damaged) + "\n" + stop);
+    EXPECT_EQ(medians_of(run), std::vector<double>{600.0}) << damaged;
+    const bool is_event = damaged.size() > 9;
+    EXPECT_EQ(notes_of(run).find("passed over: 1 lines of :::MLLOG that are not JSON, of which "
+                                 "line 2") != std::string::npos,
+              is_event)
+        << notes_of(run);
+  }
+  const std::string behind = stop.substr(0, stop.size() - 1) + " [rank 0] done\n";
+  EXPECT_EQ(medians_of(read_file(start + behind)), std::vector<double>{600.0});
+  for (const std::string& needed :
+       {std::string(R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": {0}})"),
+        std::string(R"(:::MLLOG {"time_ms": 1, "key": "submission_benchmark", "value": res})"),
+        ":::MLLOG {\"namespace\": " + stop}) {
+    EXPECT_NE(problem_of(start + needed + "\n" + stop).find("line 2"), std::string::npos) << needed;
+  }
+}
+
 TEST(Mllog, CountsATrainingThatEveryProcessLoggedOnce) {
   const auto log = [](std::string_view label, long long delay, long long stop) {
     return std::string(label) + event("run_start", hour + delay) + std::string(label) +
