@@ -59,8 +59,10 @@ std::string said(const ProgramOutput& output) {
 }  // namespace
 
 bool SlurmNode::usable() const {
-  // The states of sinfo(1) in which a node takes jobs; a mark may follow the state.
-  constexpr std::array usable{"idle", "alloc", "allocated", "mix", "mixed", "comp", "completing"};
+  // The states of sinfo(1) in which a node takes jobs, at once or after those that it is kept for;
+  // a mark may follow the state.
+  constexpr std::array usable{"idle", "alloc",      "allocated", "mix",  "mixed",
+                              "comp", "completing", "plnd",      "planned"};
   if (state.find('*') != std::string::npos) return false;
   const std::string word = state.substr(0, state.find_first_of("~#!%$@^-+"));
   return std::ranges::find(usable, word) != usable.end();
@@ -97,8 +99,11 @@ std::string lost_text(const std::vector<SlurmNode>& nodes) {
 }
 
 bool SlurmJob::ended() const {
-  constexpr std::array going_on{"PENDING",   "RUNNING",  "CONFIGURING", "COMPLETING",
-                                "SUSPENDED", "RESIZING", "SIGNALING",   "STAGE_OUT"};
+  // A job that lost its node, or made way for another, waits in the queue again.
+  constexpr std::array going_on{"PENDING",       "RUNNING",     "CONFIGURING",  "COMPLETING",
+                                "SUSPENDED",     "RESIZING",    "SIGNALING",    "STAGE_OUT",
+                                "REQUEUED",      "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT",
+                                "RESV_DEL_HOLD", "STOPPED",     "POWER_UP_NODE"};
   return std::ranges::find(going_on, state) == going_on.end();
 }
 
@@ -107,10 +112,13 @@ SlurmJob parse_job(std::string_view line) {
 }
 
 std::string parse_submission(std::string_view text) {
-  // Plugins of a site may print lines before it.
+  // Plugins of a site may print lines before it, and its own sbatch the sentence for people.
+  constexpr std::string_view sentence = "Submitted batch job ";
   const std::vector<std::string> lines = split(text, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const std::string number = line->substr(0, line->find(';'));
+    const bool is_sentence = line->starts_with(sentence);
+    std::string number = trimmed(is_sentence ? line->substr(sentence.size()) : *line);
+    number.resize(std::min(number.find(is_sentence ? ' ' : ';'), number.size()));
     const bool digits =
         !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
     if (digits) return number;

@@ -233,10 +233,26 @@ TEST(Slurm, JobsAreReadFromWhatItsProgramsPrint) {
   EXPECT_EQ(waits, (SlurmJob{"PENDING", "Resources"}));
   EXPECT_FALSE(waits.ended());
   EXPECT_TRUE(parse_job("JobId=7 JobState=CANCELLED Reason=None").ended());
+  const auto in_state = [](const std::string& state) {
+    return parse_job("JobId=7 JobState=" + state + " Reason=None Requeue=1");
+  };
+  for (const char* state : {"REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "STOPPED"}) {
+    EXPECT_FALSE(in_state(state).ended()) << state;
+  }
+  for (const char* state : {"COMPLETED", "NODE_FAIL", "PREEMPTED", "TIMEOUT", "OUT_OF_MEMORY",
+                            "BOOT_FAIL", "DEADLINE", "REVOKED"}) {
+    EXPECT_TRUE(in_state(state).ended()) << state;
+  }
+  EXPECT_TRUE(parse_nodes("n1|plnd|none\n")[0].usable()) << "kept for a larger job";
+  EXPECT_FALSE(parse_nodes("n1|plnd|none\n")[0].idle());
   EXPECT_TRUE(SlurmJob{}.ended()) << "of a job that is not known any more";
   EXPECT_EQ(parse_submission("17\n"), "17");
   EXPECT_EQ(parse_submission("17;cluster\n"), "17");
   EXPECT_EQ(parse_submission("welcome to the site\n17\n"), "17");
+  EXPECT_EQ(parse_submission("Submitted batch job 17\n"), "17");
+  EXPECT_EQ(parse_submission("sbatch: default account\nSubmitted batch job 17 on cluster x\n"), "17");
+  EXPECT_EQ(parse_submission("17\r\n"), "17");
+  EXPECT_EQ(parse_submission("Submitted batch job\n"), "");
   EXPECT_EQ(parse_submission("sbatch: error\n"), "");
   EXPECT_EQ(parse_submission(""), "");
 }
