@@ -11,11 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -53,21 +57,51 @@ Descriptor listen_locally(std::uint64_t token, int ranks) {
   return socket;
 }
 
-/// Listens on all addresses, IPv6 and IPv4; only IPv4 if the kernel has no IPv6.
-Descriptor listen_to_network(int ranks) {
-  Descriptor socket(::socket(AF_INET6, socket_flags, 0));
-  sockaddr_in6 any6{};
-  any6.sin6_family = AF_INET6;
-  const int off = 0;
-  if (socket) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&any6), sizeof(any6)) != 0) {
-    socket = Descriptor(check(::socket(AF_INET, socket_flags, 0), "socket"));
-    sockaddr_in any4{};
-    any4.sin_family = AF_INET;
-    check(::bind(socket.get(), reinterpret_cast<sockaddr*>(&any4), sizeof(any4)), "bind");
+/// An address with a port, of either family.
+struct NetworkAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;  ///< 0: not an address
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+NetworkAddress network_address(const char* text, std::uint16_t port) {
+  NetworkAddress address;
+  auto* const six = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  auto* const four = reinterpret_cast<sockaddr_in*>(&address.storage);
+  if (::inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(port);
+    address.length = sizeof(sockaddr_in6);
+  } else if (::inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(port);
+    address.length = sizeof(sockaddr_in);
   }
-  check(::listen(socket.get(), ranks), "listen");
-  return socket;
+  return address;
+}
+
+/// Listens at one address of this node; nothing if that is not possible.
+Descriptor try_to_listen(const char* text, int ranks) {
+  const NetworkAddress address = network_address(text, 0);
+  Descriptor socket(::socket(address.storage.ss_family, socket_flags, 0));
+  const int on = 1;
+  // The IPv6 address of all takes IPv4 as well.
+  const int off = 0;
+  if (socket && address.storage.ss_family == AF_INET6) {
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, std::string_view(text) == "::" ? &off : &on,
+                 sizeof(on));
+  }
+  const bool bound = socket && ::bind(socket.get(), address.get(), address.length) == 0;
+  return bound && ::listen(socket.get(), ranks) == 0 ? std::move(socket) : Descriptor();
+}
+
+/// Listens at the first of these addresses that can be used.
+Descriptor listen_at(std::initializer_list<const char*> addresses, int ranks) {
+  for (const char* address : addresses) {
+    if (Descriptor socket = try_to_listen(address, ranks)) return socket;
+  }
+  check(-1, "listen");
+  return {};
 }
 
 std::uint16_t port_of(const Descriptor& socket) {
@@ -109,27 +143,33 @@ std::vector<std::string> own_addresses() {
   return outer;
 }
 
-/// A connection in progress, or nothing if it failed at once.
-template <class Address>
-Descriptor begin_connecting(int family, const Address& address) {
-  Descriptor socket(::socket(family, socket_flags, 0));
-  const auto* general = reinterpret_cast<const sockaddr*>(&address);
-  if (socket && ::connect(socket.get(), general, sizeof(address)) != 0 && errno != EINPROGRESS) {
-    return {};
+/// Those of our addresses that the launcher itself uses between nodes, as its variables for ranks
+/// say: of Open MPI, of Hydra (MPICH, Intel MPI), and of Slurm.
+std::vector<std::string> used_by_launcher(const std::vector<std::string>& own) {
+  std::string said;
+  for (const char* variable : {"OMPI_MCA_orte_hnp_uri", "PMI_PORT", "SLURM_LAUNCH_NODE_IPADDR"}) {
+    if (const char* value = std::getenv(variable); value != nullptr) said += fmt::format(" {} ", value);
   }
-  return socket;
+  std::vector<std::string> used;
+  for (const std::string& address : own) {
+    const std::size_t at = said.find(address);
+    const bool loopback = address.starts_with("127.") || address == "::1";
+    if (at == std::string::npos || loopback) continue;
+    const char before = said[at - 1];
+    const char behind = said[at + address.size()];
+    const auto goes_on = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
+    if (!goes_on(before) && !goes_on(behind)) used.push_back(address);
+  }
+  return used;
 }
 
-Descriptor connect_to(const char* address, std::uint16_t port) {
-  sockaddr_in6 six{};
-  six.sin6_family = AF_INET6;
-  six.sin6_port = htons(port);
-  if (::inet_pton(AF_INET6, address, &six.sin6_addr) == 1) return begin_connecting(AF_INET6, six);
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = htons(port);
-  if (::inet_pton(AF_INET, address, &four.sin_addr) == 1) return begin_connecting(AF_INET, four);
-  return {};
+/// A connection in progress, or nothing if it failed at once.
+Descriptor connect_to(const char* text, std::uint16_t port) {
+  const NetworkAddress address = network_address(text, port);
+  Descriptor socket(::socket(address.storage.ss_family, socket_flags, 0));
+  const bool failed = !socket || (::connect(socket.get(), address.get(), address.length) != 0 &&
+                                  errno != EINPROGRESS);
+  return failed ? Descriptor() : std::move(socket);
 }
 
 bool ready(int descriptor, short events, Seconds timeout) {
@@ -189,12 +229,19 @@ std::vector<StatusMessage> Channel::receive() {
   return arrived;
 }
 
-Listener::Listener(int ranks) {
+Listener::Listener(int ranks, Reach reach) {
   address_.token = random_token();
   local_ = listen_locally(address_.token, ranks);
-  tcp_ = listen_to_network(ranks);
+  std::vector<std::string> addresses = own_addresses();
+  if (reach == Reach::this_node) {
+    addresses = {"127.0.0.1"};
+  } else if (const auto used = used_by_launcher(addresses); used.size() == 1) {
+    addresses = used;
+  }
+  tcp_ = addresses.size() == 1 ? listen_at({addresses.front().c_str()}, ranks)
+                               : listen_at({"::", "0.0.0.0"}, ranks);
   address_.port = port_of(tcp_);
-  for (const std::string& address : own_addresses()) {
+  for (const std::string& address : addresses) {
     if (address_.address_count == address_.addresses.size()) break;
     std::copy(address.begin(), address.end(), address_.addresses[address_.address_count++].begin());
   }

@@ -69,11 +69,15 @@ struct ListenerAddress {
   std::array<std::array<char, 46>, 8> addresses{};  ///< IPv4 and IPv6 as text, loopback last
 };
 
+/// From where ranks connect. Ranks of one node need no address that others can reach.
+enum class Reach { this_node, network };
+
 /// Accepts the connections of the other ranks.
 class Listener {
  public:
-  /// Throws LibraryError naming the call that failed.
-  explicit Listener(int ranks);
+  /// Listens on loopback alone if all ranks are on this node; else at the address that the launcher
+  /// uses, or at all if it names none or several. Throws LibraryError naming the call that failed.
+  Listener(int ranks, Reach reach);
   [[nodiscard]] const ListenerAddress& address() const { return address_; }
   /// The next rank that has connected and identified itself, or nothing after `timeout`.
   std::optional<std::pair<Rank, Channel>> next(Seconds timeout);

@@ -25,6 +25,11 @@ std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
+Reach reach_of(const RankTable& rank_table) {
+  const auto is_here = [&](const RankInfo& info) { return info.node == rank_table.front().node; };
+  return std::ranges::all_of(rank_table, is_here) ? Reach::this_node : Reach::network;
+}
+
 bool may_use_local_socket(const RankTable& rank_table, Rank rank, const WatchdogOptions& options) {
   return options.link == WatchdogOptions::Link::automatic &&
          rank_table[static_cast<std::size_t>(rank)].node == rank_table.front().node;
@@ -83,7 +88,7 @@ Connected connect_all(Communicator& communicator, const RankTable& rank_table,
                       const WatchdogOptions& options) {
   const Rank me = communicator.rank();
   std::optional<Listener> listener;
-  if (me == 0) listener.emplace(communicator.size());
+  if (me == 0) listener.emplace(communicator.size(), reach_of(rank_table));
   ListenerAddress address = listener ? listener->address() : ListenerAddress{};
   communicator.broadcast(bytes_of(address), 0);
 

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -49,7 +52,7 @@ TEST(RankTable, TellsNodesByANumberThatNoLibraryChooses) {
 }
 
 TEST(Listener, LetsInRanksThatKnowTheToken) {
-  Listener listener(3);
+  Listener listener(3, Reach::network);
   const std::optional<Channel> local = call_local(listener.address(), 1);
   const std::optional<Channel> tcp = call_tcp(listener.address(), 2, long_enough);
   ASSERT_TRUE(local && tcp);
@@ -64,7 +67,7 @@ TEST(Listener, LetsInRanksThatKnowTheToken) {
 }
 
 TEST(Listener, TurnsStrangersAway) {
-  Listener listener(2);
+  Listener listener(2, Reach::network);
   ListenerAddress guessed = listener.address();
   ++guessed.token;
   const std::optional<Channel> stranger = call_tcp(guessed, 1, long_enough);
@@ -72,15 +75,66 @@ TEST(Listener, TurnsStrangersAway) {
   EXPECT_FALSE(listener.next(Seconds(0.2)).has_value());
 }
 
+/// Addresses that listen at a port, as /proc/net/tcp and tcp6 write them.
+std::vector<std::string> listening_at(std::uint16_t port) {
+  const std::string end = fmt::format(":{:04X}", port);
+  std::vector<std::string> found;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream file(table);
+    std::string number;
+    std::string local;
+    std::string rest;
+    while (file >> number >> local && std::getline(file, rest)) {
+      const bool listens = rest.find(" 0A ") != std::string::npos;
+      if (listens && local.ends_with(end)) found.push_back(local.substr(0, local.find(':')));
+    }
+  }
+  return found;
+}
+
+TEST(Listener, OfOneNodeIsReachedFromNoOther) {
+  const Listener listener(2, Reach::this_node);
+  const std::vector<std::string> loopback{"0100007F"};
+  EXPECT_EQ(listening_at(listener.address().port), loopback);
+  EXPECT_TRUE(call_tcp(listener.address(), 1, long_enough).has_value());
+}
+
+/// Addresses at which rank 0 of several nodes says it can be reached, where the launcher says this.
+std::vector<std::string> reached_at(const std::string& said) {
+  ::setenv("OMPI_MCA_orte_hnp_uri", said.c_str(), 1);
+  const Listener listener(2, Reach::network);
+  ::unsetenv("OMPI_MCA_orte_hnp_uri");
+  EXPECT_TRUE(call_tcp(listener.address(), 1, long_enough).has_value()) << said;
+  EXPECT_EQ(listening_at(listener.address().port).size(), 1U) << said;
+  std::vector<std::string> addresses;
+  for (std::size_t i = 0; i < listener.address().address_count; ++i) {
+    addresses.emplace_back(listener.address().addresses.at(i).data());
+  }
+  return addresses;
+}
+
+TEST(Listener, OfSeveralNodesIsWhereTheLauncherIs) {
+  const std::vector<std::string> all = reached_at("");
+  const std::string& ours = all.front();
+  for (const std::string said : {"1234.0;tcp://127.0.0.1:5555", "1127.0.0.1", "nowhere:1"}) {
+    EXPECT_EQ(reached_at(said), all) << said;
+  }
+  if (ours == "127.0.0.1") GTEST_SKIP() << "this machine has loopback alone";
+  for (const std::string& said : {"1234.0;tcp://" + ours + ":5555", ours, ours + ":4321"}) {
+    EXPECT_EQ(reached_at(said), std::vector<std::string>{ours}) << said;
+  }
+  EXPECT_EQ(reached_at("tcp://" + ours + "9:5555"), all);
+}
+
 TEST(Listener, WaitsForNobodyForEver) {
-  Listener listener(2);
+  Listener listener(2, Reach::network);
   EXPECT_FALSE(listener.next(at_once).has_value());
 }
 
 TEST(Call, FindsNobodyWhereNoDoorIs) {
   ListenerAddress address;
   {
-    const Listener listener(2);
+    const Listener listener(2, Reach::network);
     address = listener.address();
   }
   EXPECT_FALSE(call_local(address, 1).has_value());
@@ -131,7 +185,7 @@ TEST(Channel, SendsToADeadRankWithoutHarm) {
 }
 
 TEST(ReporterClaim, GoesToTheFirstOnly) {
-  const Listener listener(2);
+  const Listener listener(2, Reach::network);
   const std::uint64_t token = listener.address().token;
   ReporterClaim first;
   ReporterClaim second;
