@@ -58,10 +58,33 @@ std::string next_bytes(std::istream& stream, std::size_t most) {
   return bytes;
 }
 
+/// Refuses what is not text before all of it is read: after a crash of the machine, files may hold
+/// zeros in place of what was written.
+void expect_text(std::string_view piece, std::size_t before, const fs::path& path) {
+  constexpr std::size_t run = 64;  // UTF-32 has three zeros in a row
+  static const std::string zeros(run, '\0');
+  const std::size_t found = piece.find(zeros);
+  if (found == std::string_view::npos) return;
+  throw ConfigError(fmt::format(
+      "{} is not text: it holds zero bytes from byte {} on, as files do after a crash or a full "
+      "disk. Get the file again.",
+      path.string(), before + found));
+}
+
 std::string all_bytes(std::istream& stream, const fs::path& path) {
   constexpr std::size_t piece = std::size_t{1} << 20U;
+  constexpr std::size_t most = std::size_t{1} << 31U;
   std::string bytes;
-  while (stream.good()) bytes += next_bytes(stream, piece);
+  while (stream.good() && bytes.size() <= most) {
+    const std::string next = next_bytes(stream, piece);
+    if (!begins_gzip(bytes.empty() ? next : bytes)) expect_text(next, bytes.size(), path);
+    bytes += next;
+  }
+  if (bytes.size() > most) {
+    throw ConfigError(
+        fmt::format("{} is larger than {} bytes, which is the most that is read. Check what it is.",
+                    path.string(), most));
+  }
   if (!stream.bad()) return bytes;
   throw ConfigError(
       fmt::format("{} could be read only up to byte {}. Check the disk, or get the file again.",

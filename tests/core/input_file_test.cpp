@@ -1,9 +1,12 @@
 #include "core/system/input_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <string_view>
@@ -130,6 +133,20 @@ TEST(ReadInput, IsNotFilledByABomb) {
   expect_contains(refusal_of(file, megabyte - 1), "inflates to more than 1048575 bytes");
   expect_contains(refusal_of(folder.write("two.gz", packed + packed), 2 * megabyte - 1),
                   "two.gz is compressed with gzip and inflates to more than ");
+}
+
+TEST(ReadInput, RefusesZerosInPlaceOfText) {
+  const TemporaryFolder folder;
+  const std::string zeros(4096, '\0');
+  for (const auto& [content, byte] : {std::pair(zeros, "byte 0"), std::pair("{}\n" + zeros, "byte 3"),
+                                      std::pair("{}\n" + zeros + "{}\n", "byte 3")}) {
+    const std::string said = refusal_of(folder.write("zeros.json", content));
+    expect_contains(said, fmt::format("zero bytes from {} on", byte));
+  }
+  // A file of which most is a hole is refused before all of it is read.
+  const std::filesystem::path hole = folder.write("hole.json", "");
+  std::filesystem::resize_file(hole, std::uintmax_t{1} << 40U);
+  expect_contains(refusal_of(hole), "zero bytes");
 }
 
 TEST(ReadInput, SaysWhatIsNoFile) {
