@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <cstdlib>
 #include <iterator>
@@ -14,7 +15,7 @@
 
 #include "core/base/interrupt.hpp"
 #include "core/base/remedy.hpp"
-#include "core/text/escape_for_terminal.hpp"
+#include "core/base/printable.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {
@@ -74,10 +75,9 @@ bool is_first_rank() {
 }
 
 std::string on_one_line(std::string_view sentence) {
-  if (is_plain_line(sentence)) return std::string(sentence);
-  std::string line;
-  for (const char& letter : sentence) line += escape_for_terminal(std::string_view(&letter, 1));
-  return line;
+  constexpr std::size_t most = 4000;  // beyond it a name of a file's content fills the screen
+  const std::string_view kept = beginning_of(sentence, most);
+  return escape_unprintable(kept) + (kept.size() < sentence.size() ? "…" : "");
 }
 
 std::string sentence_of(const Error& error) {

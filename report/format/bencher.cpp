@@ -15,6 +15,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/base/printable.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
@@ -151,7 +152,7 @@ class Metrics {
       }
     }
     const std::string all = name.empty() ? keys.substr(keys.empty() ? 0 : 1) : name + keys;
-    return valid_utf8(all.empty() ? "all" : all);
+    return printable(all.empty() ? "all" : all);
   }
 
   [[nodiscard]] json measures_of(std::size_t row) const {

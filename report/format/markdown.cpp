@@ -2,8 +2,8 @@
 
 #include <cctype>
 
+#include "core/base/printable.hpp"
 #include "report/format/format.hpp"
-#include "report/format/text_width.hpp"
 
 namespace dlscale::report::format {
 namespace {
@@ -49,7 +49,7 @@ std::string write_markdown(const Document& document, const Terminal&) {
 }  // namespace
 
 std::string escape_markdown(std::string_view text) {
-  const std::string clean = printable(valid_utf8(text));
+  const std::string clean = printable(text);
   std::string out;
   for (std::size_t i = 0; i < clean.size(); ++i) {
     if (clean[i] == '<') {

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
+#include "core/base/printable.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
-#include "report/format/text_width.hpp"
 
 namespace dlscale::report::format {
 namespace {
@@ -35,7 +35,7 @@ std::string plain_name(std::string_view text) {
 
 std::string escape(std::string_view text) {
   std::string out;
-  for (const char c : valid_utf8(text)) {
+  for (const char c : printable(text)) {
     if (c == '\\' || c == '"') out += '\\';
     out += c;
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
 

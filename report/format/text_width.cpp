@@ -2,8 +2,9 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
+
+#include "core/base/printable.hpp"
 
 namespace dlscale::report::format {
 
@@ -26,24 +27,6 @@ std::string_view spell(std::string_view character) {
     if (utf8 == character) return ascii;
   }
   return "?";
-}
-
-/// Bytes of the character at the start of a text; 0 if it is not valid.
-std::size_t character_size(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < size) return 0;
-  std::uint32_t code = first & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-    code = (code << 6U) | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  const bool none = (code & 0xFFFEU) == 0xFFFEU || code > 0x10FFFF;
-  return overlong || surrogate || none ? 0 : size;
 }
 
 }  // namespace
@@ -74,36 +57,11 @@ std::string to_ascii(std::string_view text) {
   return ascii;
 }
 
-std::string printable(std::string_view text) {
-  std::string clean;
-  for (const char byte : text) {
-    const bool control = static_cast<unsigned char>(byte) < 0x20U || byte == 0x7F;
-    clean += control ? ' ' : byte;
-  }
-  return clean;
-}
-
-std::string valid_utf8(std::string_view text) {
-  const std::string clean = printable(text);
-  std::string out;
-  for (std::size_t at = 0; at < clean.size();) {
-    const std::size_t size = character_size(std::string_view(clean).substr(at));
-    if (size == 0) {
-      out += "\xEF\xBF\xBD";
-      ++at;
-    } else {
-      out.append(clean, at, size);
-      at += size;
-    }
-  }
-  return out;
-}
-
 std::string escape_markup(std::string_view text) {
   constexpr std::string_view special = "&<>\"'";
   constexpr std::array names{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string out;
-  for (const char character : valid_utf8(text)) {
+  for (const char character : printable(text)) {
     const std::size_t found = special.find(character);
     out += found == special.npos ? std::string(1, character) : names.at(found);
   }

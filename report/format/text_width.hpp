@@ -14,14 +14,7 @@ std::string shortened(std::string_view text, std::size_t most);
 /// The text in ASCII: spells out ±, –, ×, Greek letters and the like; anything else becomes '?'.
 std::string to_ascii(std::string_view text);
 
-/// The text without control characters, so that a hostile name cannot control a terminal.
-std::string printable(std::string_view text);
-
-/// The text as UTF-8 that XML 1.0 and OpenMetrics allow, on one line. Control characters become
-/// blanks; invalid bytes, surrogates and non-characters become U+FFFD.
-std::string valid_utf8(std::string_view text);
-
-/// The same, escaped for HTML and XML: for an element or a quoted attribute.
+/// The text as of printable(), escaped for HTML and XML: for an element or a quoted attribute.
 std::string escape_markup(std::string_view text);
 
 }  // namespace dlscale::report::format

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/printable.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
 #include "core/text/quantity_text.hpp"
@@ -302,11 +303,47 @@ TEST(ShownText, HasNoControlCharactersOfUnicode) {
   EXPECT_EQ(escape_for_terminal("\xc2\x80\xc2\x9f\xc2\xa0"), "\\u0080\\u009f\xc2\xa0");
   EXPECT_EQ(escape_for_terminal("\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"), "\\u2028\\u202e\\u2066");
   EXPECT_EQ(escape_for_terminal("… ä €"), "… ä €");
-  EXPECT_EQ(escape_for_terminal("\xc2"), "\xc2");  // half a character is shown as it is
-  EXPECT_EQ(escape_for_terminal("\xe2\x80"), "\xe2\x80");
+  EXPECT_EQ(escape_for_terminal("\xc2"), "\\xc2");
+  EXPECT_EQ(escape_for_terminal("\x9b[31m"), "\\x9b[31m");
   EXPECT_TRUE(is_plain_line("… ä €"));
   EXPECT_FALSE(is_plain_line("a\xc2\x9bz"));
   EXPECT_FALSE(is_plain_line("a\nz"));
+}
+
+TEST(PrintableText, ShowsWhatActsOnATerminalOrDeceivesAsBlanks) {
+  const std::vector<const char*> unsafe{
+      "\x1b",          // ESC
+      "\x7f",          // DEL
+      "\xc2\x9b",      // U+009B, the 8-bit CSI
+      "\xc2\x9d",      // U+009D, the 8-bit OSC
+      "\xc2\xad",      // soft hyphen
+      "\xd8\x9c",      // U+061C
+      "\xe2\x80\x8b",  // zero-width space
+      "\xe2\x80\x8d",  // zero-width joiner
+      "\xe2\x80\x8f",  // right-to-left mark
+      "\xe2\x80\xa9",  // paragraph separator
+      "\xe2\x80\xae",  // right-to-left override
+      "\xe2\x81\xa6",  // left-to-right isolate
+      "\xe2\x81\xa3",  // invisible separator
+      "\xef\xbb\xbf",  // byte order mark
+      "\xf3\xa0\x81\x81",  // a tag
+  };
+  for (const std::string each : unsafe) {
+    EXPECT_EQ(printable("a" + each + "z"), "a z");
+    EXPECT_EQ(escape_unprintable(each).front(), '\\');
+    EXPECT_FALSE(is_plain_line(each));
+  }
+}
+
+TEST(PrintableText, ReplacesWhatIsNoUtf8) {
+  const std::string odd = "\xEF\xBF\xBD";
+  EXPECT_EQ(printable("a\tb\né × 漢 😀 \u0600"), "a b é × 漢 😀 \u0600");
+  EXPECT_EQ(printable("\xff"), odd);
+  EXPECT_EQ(printable("\x9b"), odd);
+  EXPECT_EQ(printable("\xc3"), odd);
+  EXPECT_EQ(printable("\xc0\xaf"), odd + odd);
+  EXPECT_EQ(printable("\xed\xa0\x80"), odd + odd + odd);  // a surrogate
+  EXPECT_EQ(printable("\xef\xbf\xbf"), odd + odd + odd);  // U+FFFF
 }
 
 TEST(ShownText, IsCutBetweenCharacters) {

@@ -78,6 +78,12 @@ TEST(TableFormat, LetsNoNameDriveTheTerminal) {
   Document document;
   document.lead = "evil\033]0;title\007";
   EXPECT_EQ(find_format("table").write(document, {}).find('\033'), std::string::npos);
+  for (const char* csi : {"\xc2\x9b", "\x9b", "\xe2\x80\xae"}) {
+    document.lead = std::string("evil") + csi + "31m";
+    for (const char* name : {"table", "markdown"}) {
+      EXPECT_EQ(find_format(name).write(document, {}).find(csi), std::string::npos) << name;
+    }
+  }
 }
 
 TEST(MarkdownFormat, HasAsManyCellsInEveryRow) {
@@ -102,6 +108,27 @@ TEST(MarkdownFormat, ShowsTextAsItIs) {
 
 TEST(CsvFormat, QuotesByRfc4180) {
   EXPECT_EQ(write("csv"), "name,t_s\n\"a, \"\"b\"\"\",0.5\n");
+}
+
+TEST(CsvFormat, HasNoFormulasAndNoControlCharacters) {
+  for (const auto& [name, cell] : std::vector<std::pair<std::string, std::string>>{
+           {"=cmd|'/c calc'!A0", "'=cmd|'/c calc'!A0"},
+           {"=HYPERLINK(\"http://a\",\"b\")", "\"'=HYPERLINK(\"\"http://a\"\",\"\"b\"\")\""},
+           {"+1+1", "'+1+1"},
+           {"-2+3", "'-2+3"},
+           {"@SUM(A1)", "'@SUM(A1)"},
+           {"\t=1+1", "' =1+1"},
+           {"\r@x", "' @x"},
+           {"＝1+1", "'＝1+1"},
+           {"-1.5e-3", "-1.5e-3"},
+           {"-inf", "-inf"},
+           {"a=1", "a=1"},
+           {"a\x1b[31m\xc2\x9bz", "a [31m z"}}) {
+    Document document;
+    document.records.columns = {{"name"}};
+    document.records.rows = {{{name}}};
+    EXPECT_EQ(find_format("csv").write(document, {}), "name\n" + cell + "\n");
+  }
 }
 
 TEST(JsonFormat, EndsInOneNewline) {

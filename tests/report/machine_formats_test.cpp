@@ -252,16 +252,6 @@ TEST(OpenMetrics, SpellsUnitsOutAndKeepsRowsApart) {
   EXPECT_TRUE(contains(text, "# UNIT dlscale_names_moves_per_second per_second\n"));
 }
 
-TEST(ValidUtf8, ReplacesWhatIsNone) {
-  const std::string odd = "\xEF\xBF\xBD";
-  EXPECT_EQ(format::valid_utf8("a\tb\né × 漢 😀"), "a b é × 漢 😀");
-  EXPECT_EQ(format::valid_utf8("\xff"), odd);
-  EXPECT_EQ(format::valid_utf8("\xc3"), odd);
-  EXPECT_EQ(format::valid_utf8("\xc0\xaf"), odd + odd);
-  EXPECT_EQ(format::valid_utf8("\xed\xa0\x80"), odd + odd + odd);  // a surrogate
-  EXPECT_EQ(format::valid_utf8("\xef\xbf\xbf"), odd + odd + odd);  // U+FFFF
-}
-
 TEST(GateSections, FigureSignsAreWorseUpwardWhateverTheDirection) {
   GateReport gate = samples::gate();
   gate.metrics.resize(1);
