@@ -366,7 +366,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
           ->type_name("FOLDER");
   options->history.declare_selection(verb);
   options->rules.declare(verb);
-  for (const char* name : {"--name", "--exclude", "--margin", "--low-threshold"}) {
+  for (const char* name : {"--name", "--exclude", "--margin"}) {
     verb.get_option(name)->needs(history)->group("History");
   }
   verb.add_option("--machine", options->machine,

@@ -19,7 +19,7 @@ struct Renamed {
   std::string_view now;
 };
 
-constexpr std::array<Renamed, 20> renamed{{
+constexpr std::array<Renamed, 18> renamed{{
     {"", "choose", "select-algorithm"},
     {"bench", "beside", "overlap-with"},
     {"bench", "beside-work", "overlap-work"},
@@ -29,7 +29,6 @@ constexpr std::array<Renamed, 20> renamed{{
     {"bench", "normalise", "normalize"},
     {"bench", "patience", "heartbeat-timeout"},
     {"gate", "fresh", "restart"},
-    {"history", "sensitive", "low-threshold"},
     {"noise", "fresh", "restart"},
     {"plan", "callers", "server-clients"},
     {"plan", "check", "simulate-top"},
@@ -37,7 +36,6 @@ constexpr std::array<Renamed, 20> renamed{{
     {"predict", "callers", "server-clients"},
     {"predict", "normalise", "normalize"},
     {"predict", "stragglers", "straggler-spread"},
-    {"report", "sensitive", "low-threshold"},
     {"run", "fresh", "restart"},
     {"validate", "quality", "data-quality"},
 }};

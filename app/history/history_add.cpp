@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -51,9 +53,47 @@ history::Facts facts_of(const std::vector<std::string>& words, const char* optio
   return facts;
 }
 
-/// Looks up the commit and its time if --repository is given.
+/// Whether a word can only be a name that moves from commit to commit.
+bool is_moving_name(const std::string& word) {
+  constexpr std::array names{"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "@",
+                             "main", "master",     "trunk",     "develop"};
+  return std::ranges::find(names, word) != names.end() || word.starts_with("refs/") ||
+         word.starts_with("origin/") || word.find_first_of("~^:") != std::string::npos ||
+         word.find("@{") != std::string::npos;
+}
+
+/// The commit that a repository in the working folder knows by another name, such as a branch or a
+/// tag; empty if it knows none.
+std::string named_here(const std::string& word) {
+  if (word.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) return "";
+  try {
+    const ProgramOutput found = history::GitCommand(".").run(
+        {"rev-parse", "--verify", "--quiet", "--end-of-options", word + "^{commit}"});
+    return found.code == 0 ? found.text.substr(0, found.text.find('\n')) : "";
+  } catch (const ConfigError&) {
+    return "";  // without git or a repository there are no such names
+  }
+}
+
+/// Refuses names that may stand for another commit tomorrow.
+void refuse_moving_name(const std::string& commit) {
+  const std::string here = named_here(commit);
+  if (here.empty() && !is_moving_name(commit)) return;
+  throw ConfigError(fmt::format(
+      "--commit {} is a name that stands for another commit tomorrow{}. Name the commit itself, or "
+      "give --repository FOLDER to look it up.",
+      escape_for_terminal(commit), here.empty() ? "" : fmt::format(", and for {} today", here)));
+}
+
+/// Number of commits in the history of one; 0 where a shallow clone lacks some.
+std::uint64_t ancestors_of(const history::GitCommand& git, const std::string& commit) {
+  if (git.expect({"rev-parse", "--is-shallow-repository"}) != "false") return 0;
+  return std::stoull(git.expect({"rev-list", "--count", commit}));
+}
+
+/// Looks up the commit, its time and its place if --repository is given.
 void look_up(history::RunOptions& run, const AddOptions& options) {
-  if (options.repository.empty()) return;
+  if (options.repository.empty()) return refuse_moving_name(options.commit);
   if (options.commit.empty()) {
     throw ConfigError("--repository looks up a commit, and none is named. Name it with --commit.");
   }
@@ -67,6 +107,7 @@ void look_up(history::RunOptions& run, const AddOptions& options) {
   }
   run.commit = found.text.substr(0, space);
   if (!run.time) run.time = std::stoll(found.text.substr(space + 1));
+  run.ancestors = ancestors_of(git, run.commit);
 }
 
 history::RunOptions run_options(const AddOptions& options) {

@@ -157,15 +157,15 @@ std::string without_break(const std::string& line) {
 /// A range of one commit needs no bisection, and its build may not be possible here.
 ExitCode answer_alone(const history::GitCommand& git, const history::Alert& alert) {
   fmt::print(stderr, "dlscale: the range has this commit alone, so nothing was measured\n");
-  write_output("-", git.expect({"rev-parse", alert.commit + "^{commit}"}) + "\n");
+  write_output("-", git.expect({"rev-parse", alert.latest + "^{commit}"}) + "\n");
   return ExitCode::regression;
 }
 
 ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
                  const std::string& script) {
-  const TemporaryWorkTree tree(git, alert.commit);
+  const TemporaryWorkTree tree(git, alert.latest);
   const history::GitCommand there(tree.path());
-  (void)there.expect({"bisect", "start", alert.commit, alert.before});
+  (void)there.expect({"bisect", "start", alert.latest, alert.before});
   ChildOptions options;
   options.time_to_heed_s *= 2;  // the gate gives its own children the same time
   // Output of git and the gate is progress; the answer is only the commit.
@@ -209,9 +209,9 @@ ExitCode bisect(const BisectOptions& options) {
   }
   const history::GitCommand git(options.repository);
   expect_commit(git, alert.before);
-  expect_commit(git, alert.commit);
+  expect_commit(git, alert.latest);
   const std::string commits =
-      git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
+      git.expect({"rev-list", "--count", alert.before + ".." + alert.latest});
   if (options.execute && commits == "1") return answer_alone(git, alert);
   // The gate sets the output file itself.
   const std::vector<std::string> command =
@@ -224,7 +224,7 @@ ExitCode bisect(const BisectOptions& options) {
   write_output("-",
                fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
                            "git bisect run sh -c {}\ngit bisect reset\n",
-                           commits, escape_for_terminal(alert.commit), shell_word(alert.commit),
+                           commits, escape_for_terminal(alert.latest), shell_word(alert.latest),
                            shell_word(alert.before), shell_word(script)));
   return ExitCode::ok;
 }

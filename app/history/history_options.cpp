@@ -68,15 +68,22 @@ void HistoryRules::declare(CLI::App& command) {
                   "level half of it")
       ->check(margin_fraction())
       ->capture_default_str();
-  command.add_flag("--low-threshold", sensitive,
-                   "Find smaller changes of level, and more that are none");
+  // Earlier versions found small changes with this only.
+  command
+      .add_flag_callback("--low-threshold,--sensitive",
+                         [] {
+                           fmt::print(stderr,
+                                      "dlscale: --low-threshold has no effect: histories "
+                                      "are judged as sharply without it. Leave it out\n");
+                         })
+      ->group("");
 }
 
 regression::history::CheckRules HistoryRules::chosen() const {
   regression::history::CheckRules rules;
   rules.newest.margin = margin;
   rules.changes.margin = margin / 2;
-  if (sensitive) rules.changes.beta = 2;
+  rules.changes.newest_margin = margin;
   return rules;
 }
 

@@ -23,9 +23,8 @@ struct HistoryOptions {
   [[nodiscard]] std::function<bool(const regression::history::SeriesKey&)> wanted() const;
 };
 
-/// --margin, --low-threshold: the rules by which a history is judged.
+/// --margin: the rules by which a history is judged.
 struct HistoryRules {
-  bool sensitive = false;
   double margin = 0.02;
   void declare(CLI::App& command);
   [[nodiscard]] regression::history::CheckRules chosen() const;

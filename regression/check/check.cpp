@@ -22,27 +22,21 @@ struct Asked {
   Facts environment;
 };
 
-/// Groups changes into alerts by commit.
+/// Groups changes into alerts. A change joins the alert of a commit that may be its own as well,
+/// in the order in which they were found, so that later changes move no alert.
 class Collector {
  public:
   explicit Collector(const Annotations& annotations) : annotations_(annotations) {}
 
-  void add(const Change& change) {
-    const auto [found, fresh] = alerts_.try_emplace(change.commit);
-    Alert& alert = found->second;
-    if (fresh) {
-      alert.commit = change.commit;
-      alert.before = change.before;
-      alert.time = change.time;
-      if (const Annotation* annotation = annotations_.of(change.commit)) {
-        alert.state = annotation->state;
-        alert.note = annotation->note;
-      }
-    }
-    alert.metrics.push_back(change.metric);
-  }
+  void add(Change change) { changes_.push_back(std::move(change)); }
+
   /// The alerts, latest first. Details explain a judged metric and do not make an alert alone.
   [[nodiscard]] std::vector<Alert> alerts() {
+    std::ranges::stable_sort(changes_, {}, [](const Change& change) {
+      return std::tuple(change.metric.key.is_detail(), change.found, change.likely.size(),
+                        change.time);
+    });
+    for (Change& change : changes_) place(change);
     std::vector<Alert> all;
     for (auto& [commit, alert] : alerts_) {
       const auto is_detail = [](const AlertMetric& metric) { return metric.key.is_detail(); };
@@ -53,9 +47,48 @@ class Collector {
   }
 
  private:
+  void place(Change& change) {
+    Alert& alert = alerts_[home_of(change)];
+    if (alert.metrics.empty()) {
+      alert.commit = change.commit;
+      alert.before = change.before;
+      alert.latest = change.latest;
+      alert.time = change.time;
+      if (const Annotation* annotation = annotations_.of(change.commit)) {
+        alert.state = annotation->state;
+        alert.note = annotation->note;
+      }
+    }
+    alert.metrics.push_back(std::move(change.metric));
+  }
+  [[nodiscard]] std::string home_of(const Change& change) const {
+    if (alerts_.contains(change.commit)) return change.commit;
+    for (const std::string& commit : change.likely) {
+      const auto found = alerts_.find(commit);
+      const auto is_its = [&](const AlertMetric& metric) {
+        return metric.series == change.metric.series;
+      };
+      // A series has two changes between these commits, so they are not one.
+      if (found == alerts_.end() || std::ranges::any_of(found->second.metrics, is_its)) continue;
+      return commit;
+    }
+    return change.commit;
+  }
+
   const Annotations& annotations_;
+  std::vector<Change> changes_;
   std::map<std::string, Alert> alerts_;
 };
+
+/// Commits with the time of the one before, whose order ancestry does not say.
+std::size_t count_ties(std::span<const CommitPoint> commits) {
+  std::size_t ties = 0;
+  for (std::size_t i = 1; i < commits.size(); ++i) {
+    const bool is_known = commits[i].ancestors > 0 && commits[i - 1].ancestors > 0;
+    ties += commits[i].time == commits[i - 1].time && !is_known ? 1 : 0;
+  }
+  return ties;
+}
 
 /// Where a suite is measured. One machine or number of ranks may reach a commit later than others;
 /// until then its last findings stand.
@@ -118,8 +151,9 @@ class Checker {
     const std::vector<CommitPoint> commits = by_commit(series.points);
     judgements_.push_back(judge_series(series.key, commits, annotations_, rules_));
     const CommitPoint& newest = commits.back();
-    auto& place = newest_[place_of(series.key)];
-    if (place.second.empty() || newest.time > place.first) place = {newest.time, newest.commit};
+    CommitPoint& place = newest_[place_of(series.key)];
+    if (place.commit.empty() || is_later(newest, place)) place = newest;
+    report_.ordered_by_name = std::max(report_.ordered_by_name, count_ties(commits));
     latest_[series.key.suite].add(commits, rules_.newest.least);
     asked_[series.key.question()].push_back(
         {commits.front().time, commits.front().commit, series.key.environment});
@@ -128,8 +162,8 @@ class Checker {
   void take(Judgement& judgement, Collector& collector) {
     SeriesCheck& check = judgement.check;
     const bool is_newest =
-        check.newest.commit == newest_.at(place_of(check.key)).second && !is_given_up(check);
-    for (const Change& change : judgement.changes) collector.add(change);
+        check.newest.commit == newest_.at(place_of(check.key)).commit && !is_given_up(check);
+    for (Change& change : judgement.changes) collector.add(std::move(change));
     const bool open =
         check.state == SeriesState::needs_reruns || check.state == SeriesState::unusable;
     if (!is_newest && check.state != SeriesState::bimodal) check.state = SeriesState::ended;
@@ -179,7 +213,7 @@ class Checker {
   Annotations annotations_;
   CheckReport report_;
   std::vector<Judgement> judgements_;
-  std::map<Place, std::pair<std::int64_t, std::string>> newest_;
+  std::map<Place, CommitPoint> newest_;
   std::map<std::string, LatestCommits> latest_;                     ///< by suite
   std::map<std::string, std::optional<std::int64_t>> gone_before_;  ///< by suite
   std::map<std::string, std::vector<Asked>> asked_;                 ///< by question
@@ -209,8 +243,15 @@ std::string_view series_state_name(SeriesState state) {
 
 bool Alert::fails() const {
   return state == AlertState::raised && std::ranges::any_of(metrics, [](const AlertMetric& metric) {
-           return metric.movement != Verdict::improved && !metric.key.is_detail();
+           return metric.movement != Verdict::improved && !metric.key.is_detail() &&
+                  metric.ending == Ending::open;
          });
+}
+
+bool Alert::has_ended() const {
+  return std::ranges::all_of(metrics, [](const AlertMetric& metric) {
+    return metric.ending != Ending::open || metric.key.is_detail();
+  });
 }
 
 CheckReport check(Store& store, const std::function<bool(const SeriesKey&)>& wanted,

@@ -18,16 +18,26 @@
 
 namespace dlscale::regression::history {
 
-/// The two rules that judge a history. `newest` judges the newest commit alone and reports a change
-/// at once. `changes` finds changes of level among the last commits; it is more reliable but five
-/// commits late.
+/// The rules that judge a history. `changes` finds the changes that become alerts; `newest` says
+/// which values of the newest commit are usual, and when it has to be run again.
 struct CheckRules {
   NewPointRule newest;
   ChangePointRule changes;
 };
 
-/// The rule that found the change.
-enum class FoundBy { newest_commit, change_point };
+/// The commits that show a change.
+enum class FoundBy {
+  newest_commit,  ///< the first few commits at the new level
+  change_point,   ///< the means of more commits
+};
+
+/// Why a change asks for nothing any more, though nobody has annotated it.
+enum class Ending {
+  open,
+  went_back,  ///< a later change took the level back
+  overtaken,  ///< a later change is expected and begins a new epoch
+  jumps,      ///< the series turned out to jump between the levels
+};
 
 /// One metric of an alert.
 struct AlertMetric {
@@ -41,19 +51,25 @@ struct AlertMetric {
   std::string run_before;   ///< a run at the old level: first 16 digits of its SHA-256
   std::string run_after;    ///< likewise, at the new level
   std::string explanation;  ///< where the change comes from, if known
+  Ending ending = Ending::open;
+  std::string ended_by;  ///< commit of the later change; empty if there is none
 };
 
-/// All metrics that changed between two commits.
+/// All metrics that changed between two commits. An alert keeps its commit from the check that
+/// raised it on.
 struct Alert {
   std::string commit;  ///< first commit at the new level; names the alert
-  std::string before;  ///< last commit at the old level; search the range (before, commit]
+  std::string before;  ///< last commit at the old level; search the range (before, latest]
+  std::string latest;  ///< last commit that may be the first at the new level
   std::int64_t time = 0;
   AlertState state = AlertState::raised;
   std::string note;
   std::vector<AlertMetric> metrics;
   /// Whether the alert fails the check: it is new, and a metric that is not a detail regressed or
-  /// shifted.
+  /// shifted and has not ended.
   [[nodiscard]] bool fails() const;
+  /// Whether the changes of all metrics that are not details have ended.
+  [[nodiscard]] bool has_ended() const;
 };
 
 /// State of one series after a check.
@@ -110,13 +126,15 @@ struct CheckReport {
   std::size_t points = 0;
   std::size_t incomplete = 0;  ///< points of runs that were not added completely
   std::size_t lost = 0;        ///< as in Reading
+  /// Most commits of a series with the time of another and no known ancestry. Names order them.
+  std::size_t ordered_by_name = 0;
   /// Reasons why alerts lack an explanation: the history no longer holds the files of the runs.
   std::vector<std::string> unexplained;
 };
 
 /// Judges the series that are `wanted`. The newest commit is judged by its own runs and those of
-/// the commits just before it that are beyond the bound as well. A change that later commits
-/// confirm is one alert, at its first commit. "Newest" is per suite, class of machines and launch,
+/// the commits just before it that are beyond the bound as well. A change is one alert, which
+/// later commits neither move nor take away. "Newest" is per suite, class of machines and launch,
 /// unless the suite has moved on elsewhere for `rules.newest.least` commits. Throws Error
 /// (nothing_measured) if no series is wanted.
 CheckReport check(Store& store, const std::function<bool(const SeriesKey&)>& wanted,

@@ -13,16 +13,20 @@ namespace {
 /// point covers them.
 constexpr std::size_t most_before_newest = 4;
 
-Verdict movement_of(Direction direction, double ratio) {
+Verdict movement_of(Direction direction, bool upward) {
   if (direction == Direction::steady) return Verdict::shifted;
-  const bool worse = worse_sign(direction) * std::log(ratio) > 0;
-  return worse ? Verdict::regressed : Verdict::improved;
+  return (worse_sign(direction) > 0) == upward ? Verdict::regressed : Verdict::improved;
+}
+
+/// A rate that its text has rounded to 0 is somewhere below the first digit.
+double unrounded(const CommitPoint& commit, double value) {
+  return value == 0 ? commit.rounding : value;
 }
 
 std::vector<double> values_of(std::span<const CommitPoint> commits) {
   std::vector<double> values;
   values.reserve(commits.size());
-  for (const CommitPoint& commit : commits) values.push_back(commit.value);
+  for (const CommitPoint& commit : commits) values.push_back(unrounded(commit, commit.value));
   return values;
 }
 
@@ -35,21 +39,15 @@ class SeriesJudge {
         commits_(commits),
         values_(values_of(commits)),
         annotations_(annotations),
-        rules_(rules),
-        start_(annotations.epoch(commits, id_)) {}
+        rules_(rules) {}
 
   [[nodiscard]] Judgement judge() {
+    std::vector<std::size_t> starts = annotations_.epochs(commits_, id_);
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) take_past(starts[i], starts[i + 1]);
+    start_ = starts.back();
     describe();
-    const std::span<const double> epoch = std::span(values_).subspan(start_);
-    const ChangePoints found = find_change_points(epoch, rules_.changes);
-    judged_.check.modes = found.modes;
-    const std::size_t offset = start_;
-    for (const ChangePoint& change : found.changes) {
-      if (change.between_modes) continue;
-      add(change, offset);
-      start_ = std::max(start_, offset + change.after);
-    }
-    judge_newest();
+    const bool moved = take_epoch();
+    judge_newest(moved);
     return std::move(judged_);
   }
 
@@ -64,19 +62,69 @@ class SeriesJudge {
     if (start_ > 0) check.epoch = commits_[start_].commit;
   }
 
-  void add(const ChangePoint& found, std::size_t offset) {
-    const std::size_t place = annotations_.settle(commits_, offset + found.after, id_);
-    add(place, FoundBy::change_point, found.level_before, found.level_after, found.ratio);
+  /// The changes before an expected one, which begins a new epoch and overtakes them.
+  void take_past(std::size_t first, std::size_t end) {
+    const ChangePoints found = levels_of(commits_.subspan(first, end - first), rules_.changes);
+    for (const ChangePoint& change : found.changes) {
+      if (change.never_raised) continue;
+      AlertMetric& metric = add(change, found, first);
+      if (metric.ending == Ending::open) {
+        metric.ending = Ending::overtaken;
+        metric.ended_by = commits_[end].commit;
+      }
+    }
   }
 
-  /// `place` is the first commit at the new level, ≥ 1.
-  void add(std::size_t place, FoundBy by, double before, double after, double ratio) {
+  /// Returns whether the newest commit shows a change of the latest commits.
+  bool take_epoch() {
+    const std::size_t first = start_;
+    const ChangePoints found = levels_of(commits_.subspan(first), rules_.changes);
+    judged_.check.modes = found.modes;
+    bool moved = false;
+    for (const ChangePoint& change : found.changes) {
+      if (!change.never_raised) add(change, found, first);
+      if (change.between_modes) continue;
+      moved = first + change.found + 1 == commits_.size() && is_of_newest(change);
+      if (!moved) start_ = first + change.after;
+    }
+    return moved;
+  }
+
+  [[nodiscard]] static bool is_of_newest(const ChangePoint& change) {
+    return change.found - change.after < most_before_newest;
+  }
+
+  AlertMetric& add(const ChangePoint& found, const ChangePoints& all, std::size_t offset) {
+    const std::size_t place = annotations_.settle(commits_, offset + found.after, id_);
+    const std::size_t earliest = std::min(place, offset + found.earliest);
+    const std::size_t latest = std::max(place, offset + found.latest);
     const CommitPoint& first = commits_[place];
-    const CommitPoint& last = commits_[place == 0 ? 0 : place - 1];
-    AlertMetric metric{
-        id_,       key_, movement_of(key_.direction, ratio), by, before, after, ratio, last.run,
-        first.run, {}};
-    judged_.changes.push_back({first.commit, last.commit, first.time, std::move(metric)});
+    const CommitPoint& last = commits_[earliest == 0 ? 0 : earliest - 1];
+    AlertMetric metric{.series = id_,
+                       .key = key_,
+                       .movement = movement_of(key_.direction, found.upward),
+                       .by = is_of_newest(found) ? FoundBy::newest_commit : FoundBy::change_point,
+                       .before = found.level_before,
+                       .after = found.level_after,
+                       .ratio = found.ratio,
+                       .run_before = last.run,
+                       .run_after = first.run};
+    if (found.back > 0) {
+      metric.ending = Ending::went_back;
+      metric.ended_by = commits_[offset + all.changes[found.back].after].commit;
+    } else if (found.between_modes) {
+      metric.ending = Ending::jumps;
+    }
+    Change change{first.commit,
+                  last.commit,
+                  commits_[latest].commit,
+                  first.time,
+                  commits_[offset + found.found].time,
+                  {},
+                  std::move(metric)};
+    for (std::size_t i = earliest; i <= latest; ++i) change.likely.push_back(commits_[i].commit);
+    judged_.changes.push_back(std::move(change));
+    return judged_.changes.back().metric;
   }
 
   /// Index of the mode nearest to a value, by ratio; 0 without modes, and for a value without a
@@ -118,31 +166,41 @@ class SeriesJudge {
     return first;
   }
 
-  void judge_newest() {
+  void judge_newest(bool moved) {
     const std::size_t newest = commits_.size() - 1;
     const std::size_t first = first_beyond(newest);
     std::vector<double> runs;
     for (std::size_t place = first; place <= newest; ++place) {
-      runs.insert(runs.end(), commits_[place].runs.begin(), commits_[place].runs.end());
+      for (const double run : commits_[place].runs) {
+        runs.push_back(unrounded(commits_[place], run));
+      }
     }
     SeriesCheck& check = judged_.check;
     check.judged = look_at(first, runs);
-    check.state = state_of(check.judged);
-    if (check.state != SeriesState::moved) return;
-    const double after = check.judged.level * check.judged.ratio;
-    add(annotations_.settle(commits_, first, id_), FoundBy::newest_commit, check.judged.level,
-        after, check.judged.ratio);
+    check.state = moved ? SeriesState::moved : state_of();
   }
 
-  [[nodiscard]] SeriesState state_of(const NewPoint& judged) const {
+  /// The state of a newest commit that no change is found at.
+  [[nodiscard]] SeriesState state_of() {
+    NewPoint& judged = judged_.check.judged;
     if (!judged.verdict) return quiet(SeriesState::new_baseline);
     if (judged.verdict == Verdict::unchanged) return quiet(SeriesState::as_before);
-    if (judged.verdict != Verdict::inconclusive) return SeriesState::moved;
     if (judged.runs == 0) return SeriesState::unusable;
+    if (is_rounding(judged)) return quiet(SeriesState::as_before);
     // An unconfirmed speed-up does not justify reruns.
-    return movement_of(key_.direction, judged.ratio) == Verdict::improved
-               ? quiet(SeriesState::as_before)
-               : SeriesState::needs_reruns;
+    if (movement_of(key_.direction, judged.ratio > 1) == Verdict::improved) {
+      return quiet(SeriesState::as_before);
+    }
+    // Runs enough are beyond the bound, and neighbours or spikes might be so as well.
+    judged.runs_wanted = std::max<std::size_t>(judged.runs_wanted, 1);
+    return SeriesState::needs_reruns;
+  }
+  /// Whether the digits of the text may be all that the newest commit is beyond the margin by.
+  [[nodiscard]] bool is_rounding(const NewPoint& judged) const {
+    double rounding = 0;
+    for (const CommitPoint& commit : commits_) rounding = std::max(rounding, commit.rounding);
+    const double change = std::abs(judged.ratio - 1) * judged.level - 2 * rounding;
+    return rounding > 0 && change <= rules_.newest.margin * judged.level;
   }
   /// Reports that a history jumps, unless something else happened.
   [[nodiscard]] SeriesState quiet(SeriesState state) const {
@@ -155,7 +213,7 @@ class SeriesJudge {
   std::vector<double> values_;
   const Annotations& annotations_;
   const CheckRules& rules_;
-  std::size_t start_;  ///< place of the first commit of the level that judges the newest
+  std::size_t start_ = 0;  ///< place of the first commit of the level that judges the newest
   Judgement judged_;
 };
 
@@ -184,16 +242,25 @@ std::size_t Annotations::settle(std::span<const CommitPoint> commits, std::size_
   return place;
 }
 
-std::size_t Annotations::epoch(std::span<const CommitPoint> commits,
-                               const std::string& series) const {
-  for (std::size_t place = commits.size(); !last_.empty() && place-- > 0;) {
+std::vector<std::size_t> Annotations::epochs(std::span<const CommitPoint> commits,
+                                             const std::string& series) const {
+  std::vector<std::size_t> starts{0};
+  for (std::size_t place = 1; !last_.empty() && place < commits.size(); ++place) {
     const Annotation* found = of(commits[place].commit);
     if (found != nullptr && found->state == AlertState::expected &&
         std::ranges::binary_search(found->series, series)) {
-      return place;
+      starts.push_back(place);
     }
   }
-  return 0;
+  return starts;
+}
+
+ChangePoints levels_of(std::span<const CommitPoint> commits, const ChangePointRule& rule) {
+  std::vector<HistoryPoint> points;
+  points.reserve(commits.size());
+  for (const CommitPoint& commit : commits)
+    points.push_back({unrounded(commit, commit.value), commit.runs, commit.rounding});
+  return find_change_points(points, rule);
 }
 
 Judgement judge_series(const SeriesKey& key, std::span<const CommitPoint> commits,

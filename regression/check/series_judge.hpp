@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -20,9 +21,9 @@ class Annotations {
   /// are added.
   [[nodiscard]] std::size_t settle(std::span<const CommitPoint> commits, std::size_t place,
                                    const std::string& series, std::size_t near = 2) const;
-  /// Start of the last epoch of a series: the place of its last expected change, else 0.
-  [[nodiscard]] std::size_t epoch(std::span<const CommitPoint> commits,
-                                  const std::string& series) const;
+  /// The first commits of the epochs of a series: 0, and the places of its expected changes.
+  [[nodiscard]] std::vector<std::size_t> epochs(std::span<const CommitPoint> commits,
+                                                const std::string& series) const;
 
  private:
   std::map<std::string, Annotation> last_;  ///< by commit
@@ -31,8 +32,11 @@ class Annotations {
 /// A change of one series that belongs in an alert.
 struct Change {
   std::string commit;
-  std::string before;
+  std::string before;  ///< last commit before those that may be the first at the new level
+  std::string latest;  ///< last commit that may be
   std::int64_t time = 0;
+  std::int64_t found = 0;           ///< time of the commit at which it was found
+  std::vector<std::string> likely;  ///< commits that may be the first at the new level
   AlertMetric metric;
 };
 
@@ -40,6 +44,9 @@ struct Judgement {
   SeriesCheck check;
   std::vector<Change> changes;
 };
+
+/// Levels of one epoch of a series.
+ChangePoints levels_of(std::span<const CommitPoint> commits, const ChangePointRule& rule);
 
 /// Judges one series by itself. Requires at least one commit, in the order of by_commit().
 Judgement judge_series(const SeriesKey& key, std::span<const CommitPoint> commits,

@@ -76,13 +76,6 @@ void append(ChangePoints& all, ChangePoints next, std::size_t offset) {
   all.changes.insert(all.changes.end(), next.changes.begin(), next.changes.end());
 }
 
-ChangePoints found_in(std::span<const CommitPoint> commits, const ChangePointRule& rule) {
-  std::vector<double> values;
-  values.reserve(commits.size());
-  for (const CommitPoint& commit : commits) values.push_back(commit.value);
-  return find_change_points(std::span<const double>(values), rule);
-}
-
 class StripMaker {
  public:
   StripMaker(Store& store, const CheckReport& report, const CheckRules& rules)
@@ -152,9 +145,12 @@ class StripMaker {
     }
     environment_ = part.key.environment;
     const std::span<const CommitPoint> all = part.commits;
-    const std::size_t epoch = annotations_.epoch(all, part.id);
-    if (epoch > 0) append(strip.found, found_in(all.first(epoch), rules_.changes), offset);
-    append(strip.found, found_in(all.subspan(epoch), rules_.changes), offset + epoch);
+    std::vector<std::size_t> ends = annotations_.epochs(all, part.id);
+    ends.push_back(all.size());
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      const auto epoch = all.subspan(ends[i], ends[i + 1] - ends[i]);
+      append(strip.found, levels_of(epoch, rules_.changes), offset + ends[i]);
+    }
     strip.commits.insert(strip.commits.end(), all.begin(), all.end());
     strip.series.push_back(part.id);
     drawn_.insert(part.id);

@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -74,7 +75,8 @@ bool is_summary(const Summary& summary) {
 }
 
 bool is_possible(const Point& point) {
-  return point.part >= 0 && !point.commit.empty() && is_summary(point.summary);
+  return point.part >= 0 && !point.commit.empty() && is_summary(point.summary) &&
+         point.rounding >= 0 && std::isfinite(point.rounding);
 }
 
 /// Describes why the numbers are not a summary.
@@ -82,6 +84,7 @@ std::string problem_of(const Point& point) {
   if (point.commit.empty()) return "\"commit\" is empty, and a history is one of commits";
   if (point.part < 0) return fmt::format("\"part\" is {}, and parts count from 0", point.part);
   if (point.summary.n == 0) return "\"n\" is 0, and a point has samples";
+  if (!(point.rounding >= 0)) return fmt::format("\"rounding\" is {}, below 0", point.rounding);
   if (point.summary.mad < 0) return fmt::format("\"mad\" is {}, below 0", point.summary.mad);
   return "its numbers are not in the order min, low, median, high, max";
 }
@@ -104,6 +107,8 @@ bool scan_point(std::string_view line, Point& point) {
     if (!std::isfinite(value)) return false;
   }
   if (!scanner.literal(",\"n\":") || !scanner.number(point.summary.n)) return false;
+  if (scanner.literal(",\"ancestors\":") && !scanner.number(point.ancestors)) return false;
+  if (scanner.literal(",\"rounding\":") && !scanner.number(point.rounding)) return false;
   if (!scanner.literal("}") || !scanner.is_done() || !read_time(time, point.time)) return false;
   point.commit = commit;
   point.run = run;
@@ -137,9 +142,18 @@ Point read_point(const json& value) {
   point.summary.min = finite(value.at("min"));
   point.summary.max = finite(value.at("max"));
   point.summary.n = whole<std::size_t>(value.at("n"), "n");
+  if (value.contains("ancestors")) {
+    point.ancestors = whole<std::uint64_t>(value.at("ancestors"), "ancestors");
+  }
+  if (value.contains("rounding")) point.rounding = finite(value.at("rounding"));
   if (value.contains("extras")) point.extras = value.at("extras").dump();
   if (!is_possible(point)) throw ConfigError(problem_of(point));
   return point;
+}
+
+/// Whether the place of a commit among its ancestors is known.
+bool is_placed(const CommitPoint& commit) {
+  return commit.ancestors > 0;
 }
 
 /// A text as a JSON string.
@@ -158,6 +172,8 @@ std::string point_line(const Point& point) {
     line += fmt::format(",{}{}", field, point.summary.*member);
   }
   line += fmt::format(",\"n\":{}", point.summary.n);
+  if (point.ancestors > 0) line += fmt::format(",\"ancestors\":{}", point.ancestors);
+  if (point.rounding > 0) line += fmt::format(",\"rounding\":{}", point.rounding);
   if (!point.extras.empty()) line += fmt::format(",\"extras\":{}", point.extras);
   return line + "}\n";
 }
@@ -174,6 +190,12 @@ Point parse_point(std::string_view line) {
   }
 }
 
+bool is_later(const CommitPoint& a, const CommitPoint& b) {
+  const bool is_known = is_placed(a) && is_placed(b);
+  if (is_known && a.ancestors != b.ancestors) return a.ancestors > b.ancestors;
+  return std::tie(a.time, a.commit) > std::tie(b.time, b.commit);
+}
+
 std::vector<CommitPoint> by_commit(std::span<const Point> points) {
   std::vector<CommitPoint> commits;
   commits.reserve(points.size());
@@ -183,13 +205,22 @@ std::vector<CommitPoint> by_commit(std::span<const Point> points) {
     const auto [place, fresh] = places.try_emplace(point.commit, commits.size());
     if (fresh) commits.push_back({point.commit, point.time, {}, 0, point.run});
     CommitPoint& commit = commits[place->second];
-    commit.time = std::min(commit.time, point.time);
+    if (std::tie(point.time, point.run) < std::tie(commit.time, commit.run)) {
+      commit.time = point.time;
+      commit.run = point.run;
+    }
+    commit.ancestors = std::max(commit.ancestors, point.ancestors);
+    commit.rounding = std::max(commit.rounding, point.rounding);
     commit.runs.push_back(point.summary.median);
   }
   for (CommitPoint& commit : commits) {
     commit.value = commit.runs.size() == 1 ? commit.runs.front() : median(commit.runs);
   }
-  std::ranges::stable_sort(commits, {}, &CommitPoint::time);
+  const bool is_known = std::ranges::all_of(commits, is_placed);
+  std::ranges::sort(commits, [is_known](const CommitPoint& a, const CommitPoint& b) {
+    if (is_known) return is_later(b, a);
+    return std::tie(a.time, a.ancestors, a.commit) < std::tie(b.time, b.ancestors, b.commit);
+  });
   return commits;
 }
 

@@ -16,6 +16,11 @@ struct Point {
   std::string run;        ///< first 16 digits of the SHA-256 of its file
   int part = 0;           ///< distinguishes points of one run and series
   Summary summary;        ///< in the unit of the series; `median` is judged
+  /// Number of commits in the history of this one, itself among them; 0: unknown. It is larger than
+  /// that of each ancestor, so it orders commits of the same second.
+  std::uint64_t ancestors = 0;
+  /// Half the unit of the last digit that the text had, in the unit of the series; 0: all digits.
+  double rounding = 0;
   /// JSON object of conditions observed during the run ("host", "processor_clock",
   /// "throttle_reasons"), per rank where ranks differ; may be empty.
   std::string extras;
@@ -34,13 +39,19 @@ Point parse_point(std::string_view line);
 /// late the commit was measured again.
 struct CommitPoint {
   std::string commit;
-  std::int64_t time = 0;     ///< s since 1970: the earliest of its runs
-  std::vector<double> runs;  ///< medians, in the order they were added
-  double value = 0;          ///< their median
-  std::string run;           ///< its first run (Point::run)
+  std::int64_t time = 0;        ///< s since 1970: the earliest of its runs
+  std::vector<double> runs;     ///< medians, in the order they were added
+  double value = 0;             ///< their median
+  std::string run;              ///< its earliest run (Point::run)
+  std::uint64_t ancestors = 0;  ///< as in Point
+  double rounding = 0;          ///< the largest of its runs, as in Point
 };
 
-/// The commits of a series in the order of time; commits of equal time stay in the order added.
+/// Whether `a` comes after `b`: by ancestry where it is known of both, else by time, then by name.
+bool is_later(const CommitPoint& a, const CommitPoint& b);
+
+/// The commits of a series in their order, whatever the order of adding: by ancestry if it is known
+/// of all, else by time, then ancestry, then name.
 std::vector<CommitPoint> by_commit(std::span<const Point> points);
 
 }  // namespace dlscale::regression::history

@@ -34,6 +34,7 @@ void set_origin(ImportedRun& run, const RunOptions& options, const std::string& 
   for (KeyedPoint& point : run.points) {
     point.point.commit = run.commit;
     point.point.time = run.time;
+    point.point.ancestors = options.ancestors;
   }
 }
 

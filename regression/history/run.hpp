@@ -31,6 +31,7 @@ struct ImportedRun {
 struct RunOptions {
   std::string commit;                ///< empty: as the file says
   std::optional<std::int64_t> time;  ///< s since 1970
+  std::uint64_t ancestors = 0;       ///< as in Point
   std::string run;                   ///< readable name, for example "nightly 1234"
   Facts axes;                        ///< added to the case
   Facts machine;                     ///< added to the class of the machine

@@ -43,6 +43,17 @@ double printed_number(std::string_view word, std::string_view column) {
   return value;
 }
 
+double printed_rounding(std::string_view word) {
+  const std::size_t mark = std::min(word.find_first_of("eE"), word.size());
+  const std::size_t point = word.substr(0, mark).find('.');
+  const int decimals = point == std::string_view::npos ? 0 : static_cast<int>(mark - point) - 1;
+  std::string_view digits = word.substr(std::min(mark + 1, word.size()));
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  int exponent = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  return 0.5 * std::pow(10.0, exponent - decimals);
+}
+
 std::vector<NcclTable::Word> NcclTable::words_of(std::string_view line) {
   std::vector<Word> words;
   for (std::size_t at = 0; at < line.size();) {

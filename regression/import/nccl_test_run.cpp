@@ -150,9 +150,15 @@ void NcclTest::add_side(const SeriesKey& key, const NcclSide& side) {
         "negative",
         time_name, side.time, side.algorithm_bandwidth, side.bus_bandwidth);
   }
-  add_point(added, time_name.c_str(), "s", Direction::smaller_is_better, time, own);
-  add_point(added, "algbw", "B/s", Direction::larger_is_better, algorithm, own);
-  add_point(added, "busbw", "B/s", Direction::larger_is_better, bus, own);
+  const auto rounding = [](double unit, const std::string& word) {
+    return unit * printed_rounding(word);
+  };
+  add_point(added, time_name.c_str(), "s", Direction::smaller_is_better,
+            {time, rounding(table_->time_unit(), side.time)}, own);
+  add_point(added, "algbw", "B/s", Direction::larger_is_better,
+            {algorithm, rounding(1e9, side.algorithm_bandwidth)}, own);
+  add_point(added, "busbw", "B/s", Direction::larger_is_better,
+            {bus, rounding(1e9, side.bus_bandwidth)}, own);
   sides_.push_back(std::move(added));
 }
 
@@ -188,13 +194,15 @@ void NcclTest::judge_error(Side& side, const std::string& error, const std::stri
 }
 
 void NcclTest::add_point(Side& side, const char* metric, const char* unit, Direction direction,
-                         double value, SeriesKey key) const {
-  if (!std::isfinite(value)) throw ConfigError(fmt::format("{} is beyond all numbers", metric));
+                         Printed printed, SeriesKey key) const {
+  if (!std::isfinite(printed.value))
+    throw ConfigError(fmt::format("{} is beyond all numbers", metric));
   key.metric = metric;
   key.unit = unit;
   key.direction = direction;
   Point point;
-  point.summary = summarize(std::array{value});
+  point.summary = summarize(std::array{printed.value});
+  point.rounding = printed.rounding;
   side.points.push_back({std::move(key), std::move(point)});
 }
 

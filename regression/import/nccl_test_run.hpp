@@ -62,8 +62,12 @@ class NcclTest {
   void add_side(const SeriesKey& key, const NcclSide& side);
   void judge(Side& side, const std::string& wrong, const std::string& type) const;
   void judge_error(Side& side, const std::string& error, const std::string& type) const;
+  struct Printed {
+    double value = 0;
+    double rounding = 0;
+  };
   void add_point(Side& side, const char* metric, const char* unit, Direction direction,
-                 double value, SeriesKey key) const;
+                 Printed printed, SeriesKey key) const;
 
   SeriesKey key_;
   Part part_ = Part::nothing;

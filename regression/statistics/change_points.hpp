@@ -6,41 +6,40 @@
 
 namespace dlscale::regression {
 
-/// l1seg: the levels of a history of one metric, and where they change.
+/// The levels of a history of one metric, and where they change, as checks night by night find
+/// them: what is found at one commit depends on the commits up to there alone, so no later commit
+/// moves a change or takes it away.
 ///
-///   x_t = ln y_t; E_t = x_t − median of its segment; r_t = E_t − ρ E_(t−1)
-///   choose K changes and ρ in {0, .05, …, .9} that minimise
-///     n · ln(|E_0| + Σ_(t≥1) |r_t|) + β · ln n · K
+///   x_t = ln y_t;  ψ(r) = r clipped at ±2.5 robust standard deviations
+///   T(τ) = |m_after − m_before| / √(v · (g(k) / k + g(n) / n))
+///   g(k) = 1 + 2 Σ_(0<j<k) (1 − j / k) ρ^j
 ///
-/// An exact dynamic programme over Σ |E_t| (the L1 Potts problem) finds the segments, of at least
-/// `least_points` points each, for every K up to `most_changes`. The objective is asv's
-/// (asv/step_detect.py), the only tool that models correlated neighbours. Exact search and the
-/// minimum length remove its false alarms from outliers. Then changes with a Hodges-Lehmann shift
-/// below ln(1 + margin) are dropped, smallest first. Deterministic, without permutations; defined
-/// for constant and quantised data.
+/// At every commit the level so far is split where the clipped sums stand out most, into n points
+/// before and k after. m is Huber's location of either part. v (variance of ψ) and ρ (correlation
+/// of neighbours) come from the residuals about both parts and about all earlier levels, so that a
+/// step does not pass for noise or for neighbours that resemble each other. A change is found if
+/// T > 4.8 with k ≥ 5, and if it is beyond the margin.
+///
+/// The latest 1 to 4 commits are a change if each is beyond the margin and the smallest distance
+/// gives T > 3.5. Two runs, and two thirds of all, have to show it. The share p of earlier
+/// residuals as far out has to be so small that as many in a row are a chance below 2 in 10,000: a
+/// history of spikes needs more commits.
 ///
 /// A history that jumps to and fro between levels is `bimodal`. Changes between those levels are
 /// marked (`between_modes`) and must raise no alarm; any other change counts as usual. Levels are
 /// equal within the margin or within three standard errors of the difference of their medians,
 /// whichever is larger.
 ///
-/// Where it is wrong: a slow drift goes unseen while a change costs more than splitting the drift
-/// saves. The autocorrelation that the drift itself imitates makes this worse: with β = 3 and 0.3 %
-/// noise, +5.7 % in 140 points goes unseen in 97 of 100 histories (results/published/regression). A
-/// smaller change within a bimodal history hides in the errors of its levels. A change is found
-/// least_points points late at the earliest; regression/statistics/new_point.hpp covers that gap.
+/// Where it is wrong: a slow drift is found in steps, each once it stands out from the level
+/// before. A smaller change within a bimodal history hides in the errors of its levels.
 struct ChangePointRule {
-  double beta = 3;               ///< price of a change; 3 is quiet, 2 is sensitive
-  std::size_t least_points = 5;  ///< minimum length of a segment, ≥ 2; 3 where points are expensive
-  std::size_t most_changes = 6;
-  std::size_t window = 150;     ///< only the last points are considered
-  double margin = 0.01;         ///< δ: smaller changes (a fraction) are ignored
-  bool autocorrelation = true;  ///< false: ρ = 0 only
+  double margin = 0.01;         ///< δ: smaller changes of level (a fraction) are ignored
+  double newest_margin = 0.02;  ///< likewise of fewer than 5 commits
 };
 
 /// Shape of a history.
 enum class HistoryShape {
-  too_short,  ///< fewer than 2 · least_points usable points: no statement
+  too_short,  ///< fewer than 10 usable points: no statement
   steady,     ///< one level
   changed,    ///< levels that follow each other
   /// Jumps to and fro between levels: at least 3 segments return to an earlier one, or points do.
@@ -50,10 +49,12 @@ enum class HistoryShape {
 };
 std::string_view history_shape_name(HistoryShape shape);
 
-/// One point of a history. `time` orders points (s since 1970, or any rising number).
+/// One commit of a history: its value, and its runs where it has several. The value may be off by
+/// `rounding`, and only what is left of a change beyond the rounding of both levels counts.
 struct HistoryPoint {
-  double time = 0;
   double value = 0;
+  std::span<const double> runs = {};
+  double rounding = 0;
 };
 
 /// Points of one level. `first` and `last` are indices of points as the caller gave them.
@@ -65,33 +66,38 @@ struct HistorySegment {
 };
 
 /// A change of level between the points `before` and `after` (indices as the caller gave them,
-/// neighbours in time). Search the range of commits (before, after].
+/// neighbours in time). The points up to `found` show it.
 struct ChangePoint {
   std::size_t before = 0;
   std::size_t after = 0;
+  std::size_t earliest = 0;  ///< first point that may be the first at the new level; ≤ after
+  std::size_t latest = 0;    ///< last such point
+  std::size_t found = 0;     ///< point at which the change was found
   double level_before = 0;
   double level_after = 0;
-  double ratio = 1;            ///< after / before: exp of the Hodges-Lehmann shift of two samples
+  double ratio = 1;            ///< after / before
+  bool upward = true;          ///< direction of the change when it was found
   bool between_modes = false;  ///< from one level of a bimodal history to another
+  bool never_raised = false;   ///< between modes already when it was found
+  /// Index in `changes` of the later change that took the level back; 0 if it has not gone back.
+  std::size_t back = 0;
 };
 
 struct ChangePoints {
   HistoryShape shape = HistoryShape::too_short;
   std::vector<ChangePoint> changes;  ///< in the order of time
-  /// changes + 1 segments of the window, in the order of time
+  /// changes + 1 segments, in the order of time
   std::vector<HistorySegment> segments;
   std::vector<double> modes;   ///< levels that a bimodal history returns to, ascending
-  double autocorrelation = 0;  ///< the chosen ρ
-  std::size_t points = 0;      ///< usable points in the window
+  double autocorrelation = 0;  ///< ρ
+  std::size_t points = 0;      ///< usable points
   std::size_t unusable = 0;    ///< points left out: not finite or not positive
 };
 
-/// `values` are in the order of time.
-ChangePoints find_change_points(std::span<const double> values, const ChangePointRule& rule = {});
-
-/// `points` may be in any order: they are sorted by time, stable for equal times. A point with a
-/// time that is not finite is unusable.
+/// `points` are in the order of time.
 ChangePoints find_change_points(std::span<const HistoryPoint> points,
                                 const ChangePointRule& rule = {});
+/// Values of one run each.
+ChangePoints find_change_points(std::span<const double> values, const ChangePointRule& rule = {});
 
 }  // namespace dlscale::regression

@@ -22,6 +22,7 @@ using history::Alert;
 using history::AlertMetric;
 using history::better_name;
 using history::CheckReport;
+using history::Ending;
 using history::ListedSeries;
 using history::SeriesCheck;
 using history::SeriesKey;
@@ -31,6 +32,20 @@ using regression::verdict_name;
 
 std::string_view found_by_name(history::FoundBy by) {
   return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
+}
+
+std::string_view ending_name(Ending ending) {
+  switch (ending) {
+    case Ending::open:
+      return "open";
+    case Ending::went_back:
+      return "went back";
+    case Ending::overtaken:
+      return "overtaken";
+    case Ending::jumps:
+      return "jumps";
+  }
+  return "";
 }
 
 /// Regressions first, largest first; details last.
@@ -87,19 +102,69 @@ Fields<ChangedMetric> metric_fields() {
       F::json("run_after", its(&AlertMetric::run_after)),
       F::json("explanation", its(&AlertMetric::explanation, text_or_null)),
       F::json("detail", of_key(&SeriesKey::is_detail)),
+      F::json("ending", its(&AlertMetric::ending, ending_name)),
+      F::json("ended_by", its(&AlertMetric::ended_by, text_or_null)),
   };
+}
+
+/// "1a2b3c4 (after 0f1e2d3, at 2b3c4d5 at the latest, 2026-01-16T12:00:00Z)".
+std::string place_text(const Alert& alert) {
+  const std::string latest = alert.latest == alert.commit
+                                 ? ""
+                                 : fmt::format("at {} at the latest, ", short_commit(alert.latest));
+  return fmt::format("{} (after {}, {}{})", short_commit(alert.commit), short_commit(alert.before),
+                     latest, time_text(alert.time));
+}
+
+std::string ending_text(const AlertMetric& metric) {
+  switch (metric.ending) {
+    case Ending::open:
+      return "goes on";
+    case Ending::went_back:
+      return fmt::format("went back at {}", short_commit(metric.ended_by));
+    case Ending::overtaken:
+      return fmt::format("was overtaken by {}, which is expected", short_commit(metric.ended_by));
+    case Ending::jumps:
+      return "is a jump between levels that the series returns to";
+  }
+  return "";
+}
+
+/// Alerts that ask for nothing any more, latest first: why each has ended.
+Table ended_table(const CheckReport& report) {
+  constexpr std::size_t most = 20;
+  Table table;
+  table.title = "Ended without an annotation";
+  std::size_t more = 0;
+  for (const Alert& alert : report.alerts) {
+    if (!alert.has_ended()) continue;
+    for (const AlertMetric& metric : ordered(alert.metrics)) {
+      if (metric.key.is_detail()) continue;
+      if (table.notes.size() == most) {
+        ++more;
+        continue;
+      }
+      table.notes.push_back(fmt::format("{}: {} {} {}, {}", place_text(alert), metric.key.name(),
+                                        verdict_name(metric.movement),
+                                        signed_percent(metric.ratio - 1), ending_text(metric)));
+    }
+  }
+  if (more > 0) table.notes.push_back(fmt::format("and {} earlier ones, which JSON has", more));
+  return table;
 }
 
 Table alert_table(const Alert& alert) {
   const Fields<ChangedMetric> fields = picked(
       metric_fields(), {"name", "before", "after", "ratio", "movement", "found_by", "series"});
   Table table = table_of(fields, changed_metrics(alert));
-  table.title =
-      fmt::format("{} (after {}, {}): {}", short_commit(alert.commit), short_commit(alert.before),
-                  time_text(alert.time), alert_state_name(alert.state));
+  table.title = fmt::format("{}: {}", place_text(alert), alert_state_name(alert.state));
   for (const AlertMetric& metric : alert.metrics) {
-    if (metric.explanation.empty()) continue;
-    table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+    if (!metric.explanation.empty()) {
+      table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+    }
+    if (metric.ending != Ending::open) {
+      table.notes.push_back(fmt::format("{}: {}", metric.key.name(), ending_text(metric)));
+    }
   }
   if (!alert.note.empty()) table.notes.push_back(alert.note);
   return table;
@@ -129,6 +194,18 @@ Table environment_table(const CheckReport& report) {
   for (const history::EnvironmentChange& change : report.environments) {
     table.notes.push_back(fmt::format("at {} ({}), {} series: {}", short_commit(change.commit),
                                       time_text(change.time), change.series, change.what));
+  }
+  return table;
+}
+
+Table order_table(const CheckReport& report) {
+  Table table;
+  table.title = "Order of commits";
+  if (report.ordered_by_name > 0) {
+    table.notes.push_back(fmt::format(
+        "{} of a series have the time of another, and their names order them, which may be wrong: "
+        "add results with the repository named, so that their ancestry does",
+        counted(static_cast<long long>(report.ordered_by_name), "commit")));
   }
   return table;
 }
@@ -210,6 +287,7 @@ Json check_object(const CheckReport& report) {
   for (const Alert& alert : report.alerts) {
     Json one{{"commit", alert.commit},
              {"before", alert.before},
+             {"latest", alert.latest},
              {"time", time_text(alert.time)},
              {"state", alert_state_name(alert.state)},
              {"note", alert.note},
@@ -374,8 +452,11 @@ Table unread_table(const history::CheckReport& report) {
 Document history_check_document(const history::CheckReport& report) {
   Document document;
   document.lead = check_lead(report);
-  for (const Alert& alert : report.alerts) document.tables.push_back(alert_table(alert));
-  for (Table table : {rerun_table(report), bimodal_table(report), environment_table(report)}) {
+  for (const Alert& alert : report.alerts) {
+    if (!alert.has_ended()) document.tables.push_back(alert_table(alert));
+  }
+  for (Table table : {ended_table(report), rerun_table(report), bimodal_table(report),
+                      order_table(report), environment_table(report)}) {
     if (!table.notes.empty()) document.tables.push_back(std::move(table));
   }
   if (Table table = unread_table(report); !table.notes.empty()) {

@@ -42,6 +42,7 @@ std::map<std::string, Moved> moved_series(const CheckReport& report) {
   std::map<std::string, Moved> moved;
   for (const Alert& alert : report.alerts) {
     for (const AlertMetric& metric : alert.metrics) {
+      if (metric.ending != history::Ending::open) continue;
       Moved& most = moved[metric.series];
       if (most.metric != nullptr && urgency(*most.alert, *most.metric) >= urgency(alert, metric)) {
         continue;
@@ -80,6 +81,9 @@ void add_word(std::string word, std::vector<std::string>& words) {
 }  // namespace
 
 std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
+  if (metric.ending != history::Ending::open) {
+    return std::string(verdict_name(metric.movement)) + " (ended)";
+  }
   if (metric.key.is_detail()) return std::string(verdict_name(metric.movement)) + " (detail)";
   return movement_word(metric.movement, alert.state);
 }

@@ -314,6 +314,40 @@ class Add(History):
         wrong = self.history("add", file, "--commit", "HEAD~7", "--repository", repository)
         self.assert_refused(wrong, 2, "is not a commit of")
 
+    def test_a_name_that_moves_is_looked_up_or_refused(self):
+        repository = self.folder / "code"
+        git = ["git", "-C", repository, "-c", "user.name=T", "-c", "user.email=t@example.org"]
+        subprocess.run(["git", "init", "-q", "-b", "nightly", repository], check=True)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+        subprocess.run([*git, "tag", "v1.0"], check=True)
+        file = self.write("a.json", google(1.0))
+        for name in ["HEAD", "main", "refs/heads/x", "HEAD~2", "@", "origin/topic"]:
+            added = self.history("add", file, "--commit", name, "--time", moment(1))
+            self.assert_refused(added, 2, f"--commit {name} is a name", "--repository")
+        for name in ["HEAD", "nightly", "v1.0"]:
+            added = self.history("add", file, "--commit", name, "--repository", repository)
+            self.assertEqual(added.returncode, 0, added.stderr)
+            [record] = map(json.loads, (self.store / "runs.jsonl").read_text().splitlines())
+            self.assertRegex(record["commit"], "^[0-9a-f]{40}$")
+
+    def test_commits_of_one_second_are_in_the_order_of_their_ancestry(self):
+        repository = self.folder / "code"
+        git = ["git", "-C", repository, "-c", "user.name=T", "-c", "user.email=t@example.org"]
+        subprocess.run(["git", "init", "-q", repository], check=True)
+        stamp = os.environ | {"GIT_COMMITTER_DATE": "2026-01-31T12:00:00Z"}
+        for i in range(14):
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", str(i)], check=True, env=stamp)
+        commits = subprocess.run([*git, "log", "--reverse", "--format=%H"], check=True, capture_output=True, text=True).stdout.split()
+        answers = []
+        for order in (range(14), reversed(range(14))):
+            store = self.folder / f"store{len(answers)}"
+            for i in order:
+                file = self.write(f"{i}.json", google((1.0 if i < 12 else 1.2) + i % 3 / 1000))
+                run("history", "add", file, "--commit", commits[i], "--repository", repository, "--store", store)
+            checked = run("history", "check", "--store", store, "--format", "json")
+            answers.append((checked.returncode, json.loads(checked.stdout)["alerts"][0]["commit"]))
+        self.assertEqual(answers, [(1, commits[12])] * 2)
+
     def test_two_writers_at_once_lose_nothing(self):
         writers = []
         for number in range(6):

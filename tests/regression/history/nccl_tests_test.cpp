@@ -5,11 +5,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "histories.hpp"
 #include "regression/history/run.hpp"
+#include "regression/import/printed_number.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -108,6 +110,22 @@ TEST(NcclTests, TakesEveryRowInPlaceAndOutOfPlace) {
   EXPECT_EQ(point_of(run, "time", {{"size", "1024"}, {"in_place", "yes"}}), nullptr);
   ASSERT_EQ(run.notes.size(), 1U);
   EXPECT_NE(run.notes[0].find("wrong in 7 places"), std::string::npos);
+}
+
+TEST(NcclTests, KeepsHalfTheUnitOfTheLastDigitOfEachNumber) {
+  for (const auto& [word, rounding] :
+       std::vector<std::pair<const char*, double>>{{"34.05", 0.005},
+                                                   {"0.01", 0.005},
+                                                   {"1234.6", 0.05},
+                                                   {"20", 0.5},
+                                                   {"1.67772e+07", 50},
+                                                   {"5e-07", 5e-8}}) {
+    EXPECT_NEAR(printed_rounding(word), rounding, 1e-9 * rounding) << word;
+  }
+  for (const KeyedPoint& point : read_log(nccl).points) {
+    const double unit = point.key.unit == "s" ? 1e-6 : 1e9;
+    EXPECT_NEAR(point.point.rounding, 0.005 * unit, 1e-9 * unit) << point.key.name();
+  }
 }
 
 TEST(NcclTests, TakesOlderTextAndLaunchersPrefixes) {

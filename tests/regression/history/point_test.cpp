@@ -1,14 +1,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/text/time_text.hpp"
@@ -42,6 +47,8 @@ void expect_same(const Point& a, const Point& b) {
   EXPECT_EQ(a.summary.max, b.summary.max);
   EXPECT_EQ(a.summary.n, b.summary.n);
   EXPECT_EQ(a.extras, b.extras);
+  EXPECT_EQ(a.ancestors, b.ancestors);
+  EXPECT_EQ(a.rounding, b.rounding);
 }
 
 std::string without_break(const std::string& line) {
@@ -56,6 +63,8 @@ TEST(Point, ComesBackFromItsLineToTheLastBit) {
     const double median = std::pow(10.0, exponent(generator));
     point.summary = {median, 1e-5, median, median, -std::pow(10.0, exponent(generator)),
                      median, 12};
+    point.ancestors = i % 3 == 0 ? 0 : 12345678 + static_cast<std::uint64_t>(i);
+    point.rounding = i % 2 == 0 ? 0 : median / 7;
     expect_same(parse_point(without_break(point_line(point))), point);
   }
 }
@@ -112,6 +121,42 @@ TEST(Point, IsNotWrittenWithANumberThatIsNone) {
   Point point = sample();
   point.summary.median = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW((void)point_line(point), std::logic_error);
+}
+
+/// The commits of points that were added in an order, in the order of by_commit().
+std::vector<std::string> ordered(std::vector<Point> points, bool backwards) {
+  if (backwards) std::ranges::reverse(points);
+  std::vector<std::string> commits;
+  for (const CommitPoint& commit : by_commit(points)) commits.push_back(commit.commit);
+  return commits;
+}
+
+// A rebase makes many commits in one second, and a history is filled backwards as well.
+TEST(Commits, HaveAnOrderThatTheOrderOfAddingDoesNotChange) {
+  struct Case {
+    const char* what;
+    std::array<std::int64_t, 4> times;
+    std::array<std::uint64_t, 4> ancestors;
+    std::vector<std::string> expected;
+  };
+  const std::vector<Case> cases{
+      {"one second, ancestry known", {5, 5, 5, 5}, {4, 3, 1, 2}, {"c", "d", "b", "a"}},
+      {"one second, ancestry unknown", {5, 5, 5, 5}, {0, 0, 0, 0}, {"a", "b", "c", "d"}},
+      {"clocks that were wrong", {9, 7, 5, 8}, {1, 2, 3, 4}, {"a", "b", "c", "d"}},
+      {"ancestry known of some", {9, 7, 7, 8}, {0, 3, 2, 0}, {"c", "b", "d", "a"}},
+      {"times alone", {9, 7, 5, 8}, {0, 0, 0, 0}, {"c", "b", "d", "a"}}};
+  for (const Case& one : cases) {
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < 4; ++i) {
+      Point point = sample();
+      point.commit = std::string(1, static_cast<char>('a' + i));
+      point.time = one.times.at(i);
+      point.ancestors = one.ancestors.at(i);
+      points.push_back(point);
+    }
+    EXPECT_EQ(ordered(points, false), one.expected) << one.what;
+    EXPECT_EQ(ordered(points, true), one.expected) << one.what;
+  }
 }
 
 TEST(TimeText, ComesBackAndKnowsZonesAndTheCalendar) {

@@ -1,0 +1,324 @@
+#include "regression/statistics/level_walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace dlscale::regression {
+namespace {
+
+constexpr std::size_t window = 128;       // latest points of a level that are looked at
+constexpr std::size_t least_known = 10;   // points without which the noise is unknown
+constexpr std::size_t least_before = 5;   // points of a first level
+constexpr std::size_t least_later = 3;    // points of a later level, whose noise is known
+constexpr std::size_t least_after = 5;    // points that show a change of level by their mean
+constexpr double clip = 2.5;              // standard deviations beyond which a residual is clipped
+constexpr double threshold = 4.8;         // T of a change of level
+constexpr double newest_threshold = 3.5;  // T of the smallest distance of the latest points
+constexpr double chance_of_spikes = 5e-5;
+constexpr double spike = 5;  // standard deviations
+/// What counts as one point farther out where there were no spikes.
+constexpr double unseen_spikes = 0.14;
+constexpr double rounding = 1e-12;  // differences of logarithms below are rounding errors
+/// Correlation of neighbours, and number of pairs that it counts for, before anything is known.
+constexpr double prior_correlation = 0.25;
+constexpr double prior_pairs = 10;
+/// 2 Δ ln L within which places of a change are likely.
+constexpr double likely = 6;
+
+double quick_median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double clipped(double value, double limit) {
+  return std::clamp(value, -limit, limit);
+}
+
+/// Variance of the mean of k neighbours over that of one, times k.
+double inflation(double rho, double k) {
+  const double rest = 1 - rho;
+  return (1 + rho) / rest - 2 * rho * (1 - std::pow(rho, k)) / (k * rest * rest);
+}
+
+}  // namespace
+
+/// Student's quantile for the level at which a normal one is z [Cornish & Fisher].
+double NoiseOfLevels::quantile(double z) const {
+  const double cube = z * z * z;
+  return z + (cube + z) / (4 * freedom) +
+         (5 * cube * z * z + 16 * cube + 3 * z) / (96 * freedom * freedom);
+}
+
+double NoiseOfLevels::error_of_mean(std::size_t points) const {
+  const auto k = static_cast<double>(points);
+  return std::sqrt(variance * inflation(correlation, k) / k);
+}
+
+LevelWalk::LevelWalk(std::span<const LogPoint> points, const ChangePointRule& rule)
+    : points_(points), margin_(std::log1p(rule.margin)), newest_(std::log1p(rule.newest_margin)) {
+  x_.reserve(points.size());
+  for (const LogPoint& point : points) x_.push_back(point.value);
+}
+
+double LevelWalk::median_of(std::size_t first, std::size_t end) {
+  scratch_.assign(x_.begin() + static_cast<std::ptrdiff_t>(first),
+                  x_.begin() + static_cast<std::ptrdiff_t>(end));
+  return quick_median(scratch_);
+}
+
+/// Robust standard deviation of residuals. Half the mean deviation counts where most are equal, as
+/// of rounded values.
+double LevelWalk::scale_of(std::span<const double> residuals) {
+  constexpr double mad_of_normal = 1.4826;
+  scratch_.clear();
+  double sum = 0;
+  for (const double residual : residuals) {
+    scratch_.push_back(std::abs(residual));
+    sum += scratch_.back();
+  }
+  const auto n = static_cast<double>(residuals.size());
+  return std::max({mad_of_normal * quick_median(scratch_) * (1 + 0.8 / n), sum / n / 2, rounding});
+}
+
+double LevelWalk::location_of(std::size_t first, std::size_t end, double limit) {
+  const double centre = median_of(first, end);
+  double sum = 0;
+  for (std::size_t i = first; i < end; ++i) sum += clipped(x_[i] - centre, limit);
+  return centre + sum / static_cast<double>(end - first);
+}
+
+/// Appends the residuals of a level about its median. Few points lie too near to their own median.
+void LevelWalk::add_residuals(std::size_t first, std::size_t end, Residuals& all) {
+  if (end - first < 3) return;
+  const double centre = median_of(first, end);
+  const auto n = static_cast<double>(end - first);
+  const double widen = std::sqrt(n / (n - 1));
+  for (std::size_t i = first; i < end; ++i) {
+    all.values.push_back((x_[i] - centre) * widen);
+    all.follows.push_back(i > first ? 1 : 0);
+  }
+}
+
+/// The noise about a level that is split at `place`, and about the earlier ones.
+NoiseOfLevels LevelWalk::noise_of(std::size_t first, std::size_t place, std::size_t end) {
+  Residuals& all = residuals_;
+  all.values.assign(known_.values.begin(), known_.values.end());
+  all.follows.assign(known_.follows.begin(), known_.follows.end());
+  add_residuals(first, place, all);
+  add_residuals(place, end, all);
+  NoiseOfLevels noise;
+  if (all.values.empty()) return noise;
+  noise.scale = scale_of(all.values);
+  const double limit = clip * noise.scale;
+  double squares = 0;
+  double products = 0;
+  double last = 0;
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    const double now = clipped(all.values[i], limit);
+    squares += now * now;
+    if (all.follows[i] != 0) products += now * last;
+    last = now;
+  }
+  const auto n = static_cast<double>(all.values.size());
+  noise.variance = std::max(squares / n, rounding * rounding);
+  // Residuals about their own level look less alike than they are.
+  const double prior = prior_pairs * noise.variance;
+  const double alike = (products + prior_correlation * prior) / (squares + prior);
+  const auto levels = static_cast<double>(std::ranges::count(all.follows, 0));
+  noise.correlation = std::clamp(alike + (1 + 3 * alike) * levels / (n + prior_pairs), 0.0, 0.9);
+  const double square = noise.correlation * noise.correlation;
+  noise.freedom = std::max(2.0, 0.7 * n * (1 - square) / (1 + square) - levels);
+  return noise;
+}
+
+/// The split of a level at which the clipped sums stand out most.
+std::size_t LevelWalk::guess(std::size_t first, std::size_t least, std::size_t end) {
+  const double centre = median_of(first, end);
+  deviations_.clear();
+  for (std::size_t i = first; i < end; ++i) deviations_.push_back(x_[i] - centre);
+  const double limit = clip * scale_of(deviations_);
+  const auto n = static_cast<double>(end - first);
+  double total = 0;
+  for (double& value : deviations_) total += value = clipped(value, limit);
+  double sum = 0;
+  double most = -1;
+  std::size_t best = 0;
+  for (std::size_t i = end - 1; i >= first + least; --i) {
+    sum += deviations_[i - first];
+    const auto k = static_cast<double>(end - i);
+    if (end - i < least_after) continue;
+    const double beyond = sum - total * k / n;
+    const double gain = beyond * beyond / (k * (n - k));
+    if (gain > most) {
+      most = gain;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/// The likely places of a change between two known levels.
+FoundChange LevelWalk::place_between(std::size_t first, std::size_t least, std::size_t end,
+                                     double before, double after, const NoiseOfLevels& noise) {
+  const double limit = clip * noise.scale;
+  const auto loss = [limit](double residual) {
+    const double size = std::abs(residual);
+    return size <= limit ? residual * residual : limit * (2 * size - limit);
+  };
+  costs_.assign(end - first + 1, 0.0);
+  double cost = 0;
+  for (std::size_t i = first; i < end; ++i) {
+    costs_[i - first] = cost;
+    cost += loss(x_[i] - before) - loss(x_[i] - after);
+  }
+  costs_[end - first] = cost;
+  std::size_t best = first + least;
+  for (std::size_t i = first + least; i < end; ++i) {
+    if (costs_[i - first] < costs_[best - first]) best = i;
+  }
+  const double reach = likely * noise.variance * inflation(noise.correlation, 1e6);
+  FoundChange found{.place = best, .earliest = best, .latest = best};
+  for (std::size_t i = first + least; i < end; ++i) {
+    if (costs_[i - first] > costs_[best - first] + reach) continue;
+    found.earliest = std::min(found.earliest, i);
+    found.latest = std::max(found.latest, i);
+  }
+  return found;
+}
+
+/// What rounding may make of two equal levels: the largest of either side.
+double LevelWalk::rounding_at(std::size_t first, std::size_t place, std::size_t end,
+                              bool upward) const {
+  double before = 0;
+  double after = 0;
+  for (std::size_t i = first; i < place; ++i) {
+    before = std::max(before, upward ? points_[i].above : points_[i].below);
+  }
+  for (std::size_t i = place; i < end; ++i) {
+    after = std::max(after, upward ? points_[i].below : points_[i].above);
+  }
+  return before + after;
+}
+
+/// Whether so many of the earlier residuals are as far out on this side that the points are spikes.
+/// A history that had spikes may have a larger one next.
+bool LevelWalk::are_spikes(double distance, double sign, const NoiseOfLevels& noise,
+                           std::size_t points) const {
+  double as_far = 0;
+  bool had_spikes = false;
+  for (const double residual : residuals_.values) {
+    as_far += sign * residual >= distance ? 1 : 0;
+    had_spikes = had_spikes || sign * residual > spike * noise.scale;
+  }
+  as_far += had_spikes ? 1 : unseen_spikes;
+  const double share = as_far / (static_cast<double>(residuals_.values.size()) + 1);
+  return std::pow(share, static_cast<double>(points)) > chance_of_spikes;
+}
+
+std::optional<FoundChange> LevelWalk::newest_change(std::size_t first, std::size_t least,
+                                                    std::size_t end) {
+  const double centre = median_of(first, end - 1);
+  if (std::abs(x_[end - 1] - centre) <= newest_) return std::nullopt;
+  const double sign = x_[end - 1] > centre ? 1 : -1;
+  std::size_t place = end - 1;
+  while (place > first + least && end - place < least_after - 1 &&
+         sign * (x_[place - 1] - centre) > newest_) {
+    --place;
+  }
+  for (; place < end; ++place) {
+    const NoiseOfLevels noise = noise_of(first, place, end);
+    const double before = location_of(first, place, clip * noise.scale);
+    double distance = sign * (x_[place] - before);
+    for (std::size_t i = place; i < end; ++i) {
+      distance = std::min(distance, sign * (x_[i] - before));
+    }
+    if (distance <= newest_) continue;
+    if (distance - rounding_at(first, place, end, sign > 0) <= newest_) continue;
+    std::size_t runs = 0;
+    std::size_t beyond = 0;
+    for (std::size_t i = place; i < end; ++i) {
+      if (points_[i].runs.empty()) {
+        ++runs;
+        ++beyond;
+      }
+      for (const double run : points_[i].runs) {
+        ++runs;
+        beyond += sign * (run - before) > newest_ ? 1 : 0;
+      }
+    }
+    if (beyond < 2 || 3 * beyond < 2 * runs) continue;
+    const double error =
+        std::hypot(noise.error_of_mean(beyond), noise.error_of_mean(place - first));
+    if (distance <= noise.quantile(newest_threshold) * error ||
+        are_spikes(distance, sign, noise, beyond))
+      continue;
+    return FoundChange{.place = place, .earliest = place, .latest = place, .upward = sign > 0};
+  }
+  return std::nullopt;
+}
+
+/// The shift between the levels before and after a place, in its standard errors over what chance
+/// may give: a change if its size is above 1.
+LevelWalk::Shift LevelWalk::shift_at(std::size_t first, std::size_t place, std::size_t end) {
+  noise_ = noise_of(first, place, end);
+  const double limit = clip * noise_.scale;
+  const double before = location_of(first, place, limit);
+  const double after = location_of(place, end, limit);
+  const double error =
+      std::hypot(noise_.error_of_mean(end - place), noise_.error_of_mean(place - first));
+  const double least = std::max(margin_, noise_.quantile(threshold) * error);
+  return {before, after, (after - before) / least};
+}
+
+std::optional<FoundChange> LevelWalk::change_of_level(std::size_t first, std::size_t least,
+                                                      std::size_t end) {
+  if (end - first < least + least_after) return std::nullopt;
+  const std::size_t place = guess(first, least, end);
+  const Shift shift = shift_at(first, place, end);
+  if (std::abs(shift.size) <= 1) return std::nullopt;
+  FoundChange found = place_between(first, least, end, shift.before, shift.after, noise_);
+  // Outliers shift a mean and no place.
+  if (std::abs(shift_at(first, found.place, end).size) <= 1) return std::nullopt;
+  found.upward = shift.size > 0;
+  const double rounding = rounding_at(first, found.place, end, found.upward);
+  if (std::abs(shift.after - shift.before) - rounding <= margin_) return std::nullopt;
+  return found;
+}
+
+std::optional<FoundChange> LevelWalk::look(std::size_t end) {
+  const std::size_t first = std::max(start_, end > window ? end - window : 0);
+  const std::size_t least = start_ == 0 ? least_before : least_later;
+  if (end - first <= least || end - first + known_.values.size() < least_known) return std::nullopt;
+  if (auto found = newest_change(first, least, end)) return found;
+  return change_of_level(first, least, end);
+}
+
+void LevelWalk::begin_level(std::size_t place) {
+  add_residuals(std::max(start_, place > window ? place - window : 0), place, known_);
+  if (known_.values.size() > window) {
+    const auto old = static_cast<std::ptrdiff_t>(known_.values.size() - window);
+    known_.values.erase(known_.values.begin(), known_.values.begin() + old);
+    known_.follows.erase(known_.follows.begin(), known_.follows.begin() + old);
+  }
+  start_ = place;
+}
+
+std::vector<FoundChange> LevelWalk::walk() {
+  std::vector<FoundChange> all;
+  for (std::size_t end = 1; end <= x_.size(); ++end) {
+    auto found = look(end);
+    if (!found) continue;
+    found->found = end - 1;
+    begin_level(found->place);
+    all.push_back(*found);
+  }
+  return all;
+}
+
+}  // namespace dlscale::regression
