@@ -132,10 +132,10 @@ class OsuReader {
                                    quantity_->heading, value));
       return;
     }
-    add(size, read * quantity_->scale);
+    add(size, read * quantity_->scale, printed_rounding(value) * quantity_->scale);
   }
 
-  void add(const std::string& size, double value) {
+  void add(const std::string& size, double value, double rounding) {
     SeriesKey key = key_;
     key.axes["size"] = size;
     key.metric = quantity_->metric;
@@ -143,6 +143,7 @@ class OsuReader {
     key.direction = quantity_->direction;
     Point point;
     point.summary = summarize(std::array{value});
+    point.rounding = rounding;
     points_.push_back({std::move(key), std::move(point)});
   }
 
