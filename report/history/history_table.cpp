@@ -109,7 +109,7 @@ Fields<ChangedMetric> metric_fields() {
 
 /// "1a2b3c4 (after 0f1e2d3, at 2b3c4d5 at the latest, 2026-01-16T12:00:00Z)".
 std::string place_text(const Alert& alert) {
-  const std::string latest = alert.latest == alert.commit
+  const std::string latest = alert.latest.empty() || alert.latest == alert.commit
                                  ? ""
                                  : fmt::format("at {} at the latest, ", short_commit(alert.latest));
   return fmt::format("{} (after {}, {}{})", short_commit(alert.commit), short_commit(alert.before),
