@@ -14,6 +14,7 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/comparison/row_words.hpp"
 #include "report/format/format.hpp"
 #include "report/results/axes.hpp"
 #include "report/table/field_table.hpp"
@@ -36,17 +37,6 @@ std::vector<Comparison> sorted(std::vector<Comparison> rows) {
   return rows;
 }
 
-/// The distinguishing properties of a row: "conv layer=conv1, pass=forward".
-std::string row_name(const Comparison& row, const std::vector<std::string>& varying) {
-  std::string name = row.benchmark;
-  for (const std::string& axis : varying) {
-    const std::string value = axis_or_empty(row.axes, axis);
-    if (!value.empty())
-      name += fmt::format("{}{}={}", name == row.benchmark ? " " : ", ", axis, value);
-  }
-  return name;
-}
-
 std::string_view role_name(const Comparison& row) {
   return row.role == SeriesRole::judged ? "judged" : "detail";
 }
@@ -61,11 +51,11 @@ std::vector<std::string> verdict_words() {
   return words;
 }
 
-/// Fields of a row; `varying` are the axes that distinguish rows.
-Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {}) {
+/// Fields of a row, which `words` name for people.
+Fields<Comparison> comparison_fields(const RowWords& words = RowWords({})) {
   using F = Field<Comparison>;
   using enum Meaning;
-  const auto name = [varying](const Comparison& row) { return row_name(row, varying); };
+  const auto name = [words](const Comparison& row) { return words.name(row); };
   const auto series = [](const Comparison& row) {
     return row.role == SeriesRole::judged ? row.series : row.series + " (detail)";
   };
@@ -99,15 +89,16 @@ Fields<Comparison> comparison_fields(const std::vector<std::string>& varying = {
 }
 
 Table rows_table(const ComparisonReport& report) {
-  std::vector<Axes> axes;
-  for (const Comparison& row : report.rows) axes.push_back(row.axes);
-  const std::string constants = constant_axes(axes);
-  Table table = table_of(comparison_fields(varying_axes(axes)), sorted(report.rows));
-  table.title = "B against A" + (constants.empty() ? "" : ": " + constants);
-  table.notes = {
-      fmt::format("changes within {} do not matter; less time is better", percent(report.margin)),
+  const RowWords words(report.rows);
+  Table table = table_of(comparison_fields(words), sorted(report.rows));
+  table.title = "B against A" + (words.common().empty() ? "" : ": " + words.common());
+  table.notes = words.own();
+  say_once(table, "from", "changes are from");
+  table.notes.push_back(
+      fmt::format("changes within {} do not matter; less time is better", percent(report.margin)));
+  table.notes.emplace_back(
       "an interval from samples of one launch does not know how launches differ: "
-      "measure 5 repeats of both"};
+      "measure 5 repeats of both");
   if (report.rows.size() >= 20) {
     table.notes.push_back(
         fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance; the verdicts of "
