@@ -175,7 +175,14 @@ void print_plan_cache() {
                     : "not kept (DLSCALE_PLAN_CACHE names a folder to keep them in)");
 }
 
+/// One name a line, for scripts.
+void print_names(const char* group) {
+  for (const std::string& name : config_names(group)) fmt::print("{}\n", name);
+}
+
 struct InfoOptions {
+  bool networks = false;
+  bool clusters = false;
   bool devices = false;
   bool links = false;
   bool frameworks = false;
@@ -183,10 +190,13 @@ struct InfoOptions {
 
 /// Prints the requested tables; false if none was requested.
 bool print_sheets(const InfoOptions& options) {
+  if (options.networks) print_names("networks");
+  if (options.clusters) print_names("clusters");
   if (options.devices) print_devices();
   if (options.links) print_links();
   if (options.frameworks) print_frameworks();
-  return options.devices || options.links || options.frameworks;
+  return options.networks || options.clusters || options.devices || options.links ||
+         options.frameworks;
 }
 
 ExitCode info(const InfoOptions& options) {
@@ -202,8 +212,8 @@ ExitCode info(const InfoOptions& options) {
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
   print_collectives();
-  for (const char* group : {"networks", "clusters", "suites", "devices", "links", "frameworks",
-                            "systems"}) {
+  for (const char* group :
+       {"networks", "clusters", "suites", "devices", "links", "frameworks", "systems"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }
   return ExitCode::ok;
@@ -211,6 +221,8 @@ ExitCode info(const InfoOptions& options) {
 
 void declare_info(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<InfoOptions>();
+  verb.add_flag("--networks", options->networks, "The names of networks in configs/networks, only");
+  verb.add_flag("--clusters", options->clusters, "The names of clusters in configs/clusters, only");
   verb.add_flag("--devices", options->devices, "The data sheets of GPUs in configs/devices, only");
   verb.add_flag("--links", options->links, "The kinds of links in configs/links, only");
   verb.add_flag("--frameworks", options->frameworks,

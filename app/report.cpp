@@ -24,6 +24,7 @@
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
 #include "app/options/hardware_options.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/machine/machine.hpp"
@@ -34,6 +35,7 @@
 #include "report/history/history_view.hpp"
 #include "report/sections/gate_sections.hpp"
 #include "report/sections/history_section.hpp"
+#include "report/sections/prediction_page.hpp"
 #include "report/sections/sections.hpp"
 #include "report/sections/summary.hpp"
 #include "report/validation/speedup_curves.hpp"
@@ -95,6 +97,7 @@ bool is_page(std::istream& content) {
     return text.starts_with(before + "dlscale: training on ") ||
            text.starts_with(before + "dlscale: measured on ") ||
            text.starts_with(before + "dlscale: gate, ") ||
+           text.starts_with(before + std::string(report::prediction_title)) ||
            text.starts_with(before + std::string(report::side_by_side_title)) ||
            text.starts_with(before + std::string(report::history_title)) ||
            text.starts_with(report::layer_page_title) ||
@@ -274,6 +277,19 @@ ExitCode write_gate_report(const ReportOptions& options) {
   return ExitCode::ok;
 }
 
+/// Writes the page of one answer of predict.
+ExitCode write_prediction(const ReportOptions& options) {
+  const std::string& file = options.results.front();
+  const report::PredictionPage page =
+      report::prediction_page(read_input(file, "Check the path."), file);
+  const report::Figures figures;
+  write_forms(options, report::html_page(page.title, page.sections, figures),
+              report::markdown_pages(page.title, page.sections, figures));
+  print_document(options, page.document);
+  tell_place(options);
+  return ExitCode::ok;
+}
+
 /// Writes a report of a history without results.
 ExitCode write_history(const ReportOptions& options) {
   const std::shared_ptr<report::HistoryView> view = look_at_history(options, {});
@@ -335,6 +351,10 @@ ExitCode write_report(const ReportOptions& options) {
     refuse_history(options, "the page of a gate");
     return write_gate_report(options);
   }
+  if (options.results.size() == 1 && is_prediction_answer(options.results.front())) {
+    refuse_history(options, "the page of a prediction");
+    return write_prediction(options);
+  }
   if (options.side_by_side) {
     refuse_history(options, "a page of medians side by side");
     return write_side_by_side(options);
@@ -355,10 +375,10 @@ ExitCode write_report(const ReportOptions& options) {
 
 void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
-  verb.add_option("results", options->results,
-                  "Result files and folders of benchmarks and suites, or a gate's folder or "
-                  "result; none with "
-                  "--history: a page of the whole history")
+  verb.add_option(
+          "results", options->results,
+          "Result files and folders of benchmarks and suites, a gate's folder or result, or "
+          "a prediction (JSON of predict); none with --history: a page of the whole history")
       ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,

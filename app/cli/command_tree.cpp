@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/cli/foreign_words.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_file.hpp"
 #include "app/cli/option_values.hpp"
@@ -25,6 +26,7 @@
 #include "core/base/remedy.hpp"
 #include "core/system/build_info.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::app {
@@ -50,13 +52,15 @@ std::string not_an_option(const CLI::App& command) {
   const std::string what =
       fmt::format("{} is not an option of {}.", escape_for_terminal(word), command.get_name());
   if (word == "--config") return what + " Write it before the verb.";
+  if (const std::string ours = answer_to_foreign(command, word); !ours.empty()) {
+    return fmt::format("{} {}", what, ours);
+  }
   WordList names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  const WordList nearest = nearest_first(word, names);
-  const bool near = !nearest.empty() && edit_distance(nearest.front(), word) <= 2;
-  return near ? fmt::format("{} Did you mean {}?", what, nearest.front()) : what;
+  const WordList near = near_words(word, names);
+  return near.empty() ? what : fmt::format("{} Did you mean {}?", what, fmt::join(near, " or "));
 }
 
 /// A sentence that lists the subcommands if one is missing or misspelt.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/cli/foreign_words.hpp"
 #include "app/cli/rank0_error.hpp"
 
 namespace dlscale::app {
@@ -79,7 +80,7 @@ std::string CurrentNames::name(std::string_view verb, const std::string& name) {
 }
 
 std::string CurrentNames::value(std::string_view option, const std::string& value) {
-  if (!has_renamed_values(option)) return value;
+  if (!has_renamed_values(option)) return our_values(option, value);
   std::vector<std::string> items = CLI::detail::split(value, ',');
   for (std::string& item : items) {
     for (const RenamedValue& one : renamed_values) {

@@ -218,6 +218,10 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
   return findings;
 }
 
+bool is_prediction_answer(const std::string& path) {
+  return is_prediction_file(path) || has_schema(path, "dlscale.sweep");
+}
+
 std::string gate_file(const std::string& path) {
   for (const fs::path& file : {fs::path(path), fs::path(path) / "gate.json"}) {
     if (has_schema(file, "dlscale.gate")) return file.string();

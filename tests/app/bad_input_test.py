@@ -50,8 +50,8 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(network), 2, "both", "8 × 8 × 8", "8 × 16 × 16")
 
     def test_a_link_slower_than_nothing(self):
-        for words in (["-10 GB/s", "5 us", "10Gb/s"], ["0 GB/s", "5 us", "10Gb/s"], ["0.1 b/s", "5 us", "10Gb/s"],
-                      ["1e-30 Gb/s", "5 us", "too small"], ["10 GB/s", "-5 us", "10Gb/s"]):
+        for words in (["-10 GB/s", "5 us", "negative"], ["0 GB/s", "5 us", "10Gb/s"], ["0.1 b/s", "5 us", "10Gb/s"],
+                      ["1e-30 Gb/s", "5 us", "too small"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "2",
                          "--inter-node-bandwidth=" + words[0], "--inter-node-latency=" + words[1])
             self.assert_refused(result, 2, "--inter-node-bandwidth", words[2])
@@ -99,6 +99,7 @@ class BadInput(ProgramTest):
                       ["update", "--backend", BACKEND, "--sizes"], ["comm", "--sizes"]):
             result = run("bench", *words, "9999999999999 TB")
             self.assert_refused(result, 2, f"{words[-1]} is 9999999999999 TB (too large)")
+        self.assert_refused(run("bench", "comm", "--sizes", "9999TiB"), 2, "--sizes is 9999TiB (more than any memory holds)")
         huge = ["select-algorithm", "--network", "alexnet", "--kernels", self.folder, "--workspace", "1e19 B"]
         self.assert_refused(run(*huge), 2)
 
@@ -136,6 +137,41 @@ class BadInput(ProgramTest):
     def test_a_value_that_is_missing(self):
         for words in (["predict", "--network"], ["roofline", "fit", "x", "-o"]):
             self.assert_refused(run(*words), 2, ": the value is missing. Write one behind it, or leave the option out.")
+
+    def test_words_of_other_tools_are_answered_with_ours(self):
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16"]
+        for words, said in [(["--gpus", 8], "Write --ranks N"), (["-N", 2], "2 nodes of 8 GPUs are --ranks 16"),
+                            (["--nodes=2"], "--ranks 16"), (["--ntasks", 4], "Write --ranks N"), (["-np", 4], "Write --ranks N"),
+                            (["--nproc_per_node", 8], "devices_per_node"), (["--precision", "fp16"], "Write --dtype f32"),
+                            (["--fp16"], "Write --dtype"), (["--batch-size", 64], "Write --batch N"),
+                            (["--global_batch_size", 64], "Write --global-batch N"), (["--lr", 0.1], "Leave it out."),
+                            (["--arch", "resnet50"], "Write --network NAME"), (["--json"], "Write --format json"),
+                            (["--ranks", "2-256"], "Write 2..256:x2"), (["--ranks", "1:8"], "Write 1..8:x2"),
+                            (["--ranks", "8x"], "Write 8"), (["--ranks", "1k"], "Write the number in digits"),
+                            (["--ranks", "1,024"], "write 1,024 as 1024"), (["--batch", "32-64"], "Write 32..64:x2"),
+                            (["--ranks", 2, "--dtype", "int8"], '"int8" is not a precision')]:
+            self.assert_refused(run(*predict, *words), 2, said)
+        rows = [run(*predict, "--ranks", 2, "--dtype", name, "--format", "csv").stdout for name in ("f16", "fp16", "float16", "half")]
+        self.assertEqual(len(set(rows)), 1)
+        self.assertIn("f16", rows[0])
+
+    def test_near_names_are_all_named_and_other_numbers_are_none(self):
+        predict = ["predict", "--ranks", 2]
+        for words, said in [(["--network", "alexnet", "--cluster", "p40x16", "--device", "H100"],
+                             'Did you mean "h100_pcie_80gb" or "h100_sxm5_80gb"?'),
+                            (["--network", "alexnet", "--cluster", "dgx"], 'Did you mean "dgx1" or "dgx_a100" or "dgx_h100"?'),
+                            (["--network", "vgg", "--cluster", "dgx1"], '"vgg11"'), (["--network", "resnet", "--cluster", "dgx1"], '"resnet152"')]:
+            refused = run(*predict, *words)
+            self.assertEqual(refused.returncode, 2)
+            for part in said.split(" or "):
+                self.assertIn(part.strip("?"), refused.stderr)
+        for words in (["--network", "resnet101", "--cluster", "dgx1"], ["--network", "alexnet", "--cluster", "p40x16", "--device", "A10"],
+                      ["--network", "alexnet", "--cluster", "p40x16", "--device", "H800"]):
+            refused = run(*predict, *words)
+            self.assertEqual(refused.returncode, 2)
+            self.assertNotIn("Did you mean", refused.stderr)
+        self.assertEqual(run("info", "--clusters").stdout.split(), sorted(p.stem for p in (SOURCE / "configs/clusters").glob("*.yaml")))
+        self.assertIn("alexnet\n", run("info", "--networks").stdout)
 
     def test_usage_errors_name_the_help_of_the_command(self):
         for words, said in [(["predict", "--rnks", 2], 'Did you mean --ranks? See "dlscale predict --help".'),

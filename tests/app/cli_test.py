@@ -5,9 +5,10 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
-from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, as_text, main, run, start
+from program import BACKEND, FEW, MPIEXEC, PROGRAM, SIX, ProgramTest, as_text, main, run, start
 
 
 P40_FLOPS = 11.76e12  # f32, configs/clusters/p40x16.yaml
@@ -507,6 +508,26 @@ steps:
         result = subprocess.run(f"'{run.__globals__['PROGRAM']}' info | head -n 1", shell=True,
                                 capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 0, result.stderr)
+
+
+
+class Moved(ProgramTest):
+    def test_a_program_finds_the_configurations_that_came_with_it(self):
+        for program, configs in [("a/build/release/dlscale", "a/configs"), ("b/build/dlscale", "b/configs"),
+                                 ("c/bin/dlscale", "c/share/dlscale/configs"), ("d/out/build/x/dlscale", "d/configs")]:
+            program, configs = self.folder / program, self.folder / configs
+            program.parent.mkdir(parents=True)
+            (configs / "clusters").mkdir(parents=True)
+            (configs / "networks").mkdir()
+            (configs / "networks" / f"{configs.parts[-2]}_net.yaml").write_text("")
+            try:
+                os.link(PROGRAM, program)
+            except OSError:
+                shutil.copy(PROGRAM, program)
+            variables = {name: value for name, value in os.environ.items() if name != "DLSCALE_CONFIGS"}
+            listed = subprocess.run([program, "info", "--networks"], env=variables, capture_output=True, text=True)
+            self.assertEqual(listed.stdout, f"{configs.parts[-2]}_net\n", listed.stderr)
+            program.unlink()
 
 
 if __name__ == "__main__":

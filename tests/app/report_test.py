@@ -26,6 +26,27 @@ class Report(ProgramTest):
         return run("run", suite, "-o", out, *more)
 
 
+class Predictions(Report):
+    def test_an_answer_of_predict_has_a_page(self):
+        for more in ([], ["--batch", "16,32"]):
+            answer = self.folder / f"answer{len(more)}.json"
+            words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4", *more, "--format", "json", "-o", answer]
+            self.assertEqual(run(*words).returncode, 0)
+            made = self.report(answer)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertIn("predicted, alexnet on p40x16", made.stdout)
+            rows = json.loads(answer.read_text()).get("predictions") or json.loads(answer.read_text())["rows"]
+            text = self.text()
+            self.assertTrue(text.startswith("# dlscale: predicted, alexnet on p40x16"), text[:200])
+            self.assertEqual(text.count("wait_free"), 2 * len(rows))
+            self.assertIn(rows[1]["notes"][0]["text"], text)
+            self.assertIn("<title>dlscale: predicted, alexnet", self.text("index.html"))
+        csv = run("report", answer, "-o", self.page, "--format", "csv").stdout
+        self.assertEqual(len([line for line in csv.splitlines() if line.startswith("alexnet,")]), len(rows))
+        answer.write_text(answer.read_text().replace('"images_per_s"', '"images"'))
+        self.assert_refused(self.report(answer), 2, "holds no predictions that can be read")
+
+
 class Suites(Report):
     def test_cells_that_failed_and_that_are_left_are_rows_of_the_page(self):
         out = self.folder / "out"

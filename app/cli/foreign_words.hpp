@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+/// Words of other tools (launchers, schedulers, frameworks, benchmarks) and ours for them.
+
+/// A sentence that names our option for one of another tool, "--gpus" or "-N", or that says why
+/// there is none; empty for any other word.
+std::string answer_to_foreign(const CLI::App& command, std::string_view word);
+
+/// The value of an option, maybe a list with commas, with our names of data types: "fp16" and
+/// "half" are f16.
+std::string our_values(std::string_view option, const std::string& value);
+
+}  // namespace dlscale::app
