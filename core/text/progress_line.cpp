@@ -4,10 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+
+#include "core/text/display_width.hpp"
 
 namespace dlscale {
 namespace {
@@ -21,22 +22,10 @@ std::size_t columns_of_terminal() {
   return known ? size.ws_col : 80;
 }
 
-bool begins_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-}
-
 }  // namespace
 
 std::string fitted(const std::string& text, std::size_t columns) {
-  const std::size_t room = columns < 2 ? 1 : columns - 1;
-  if (std::ranges::count_if(text, begins_character) <= static_cast<std::ptrdiff_t>(room)) {
-    return text;
-  }
-  std::size_t characters = 0;
-  const auto end = std::ranges::find_if(text, [&characters, room](char byte) {
-    return begins_character(byte) && ++characters == room;
-  });
-  return std::string(text.begin(), end) + "…";
+  return cut_to_width(text, columns < 2 ? 1 : columns - 1);
 }
 
 std::string duration_text(double seconds) {

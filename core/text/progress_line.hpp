@@ -31,7 +31,7 @@ class ProgressLine {
 };
 
 /// The beginning of a line, ended by "…", that leaves the last of `columns` columns free; the whole
-/// line if it fits. Characters count as one column; UTF-8 characters are not cut.
+/// line if it fits.
 std::string fitted(const std::string& text, std::size_t columns);
 
 /// "45 s", "12 min", "3 h 20 min".

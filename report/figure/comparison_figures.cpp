@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "core/text/display_width.hpp"
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
-#include "report/format/text_width.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -47,7 +47,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({326, y + 4}, format::shortened(row.name, 46), Anchor::end);
+  canvas.text({326, y + 4}, cut_to_width(row.name, 46), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");
@@ -132,7 +132,7 @@ std::string heading(const StripRow& row) {
   const std::string rest =
       fmt::format(" ({}{}), {}", row.unit, remark, history_shape_name(row.found.shape));
   const std::size_t room = longest_heading - std::min(rest.size(), longest_heading / 2);
-  return format::shortened(row.name, room) + rest;
+  return cut_to_width(row.name, room) + rest;
 }
 
 void draw_strip(Canvas& canvas, const StripRow& row, double top) {
@@ -216,7 +216,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
       most = std::max(most, as_percent(ratio));
     }
     const double top = panel * static_cast<double>(i);
-    canvas.text({70, top + 12}, format::shortened(row.name, 100), Anchor::start, "bold");
+    canvas.text({70, top + 12}, cut_to_width(row.name, 100), Anchor::start, "bold");
     const auto rounds = static_cast<double>(row.ratios.size());
     const Frame frame =
         frame_in({70, top + 20, figure_width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});

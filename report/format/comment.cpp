@@ -13,6 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/printable.hpp"
+#include "core/text/display_width.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/markdown.hpp"
@@ -105,7 +106,7 @@ void append(const std::string& before, const Table& table, const std::string& af
 std::string write_comment(const Document& document, const Terminal&) {
   std::string comment =
       fmt::format("<!-- dlscale -->\n{}\n",
-                  escape_markdown(shortened(printable(document.lead), longest_headline)));
+                  escape_markdown(cut_to_width(printable(document.lead), longest_headline)));
   bool has_verdicts = column_of(document.records, "verdict") ||
                       column_of(document.verdicts, "verdict") || !document.cells.rows.empty();
   std::vector<std::pair<Table, std::size_t>> folded;

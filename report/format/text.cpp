@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
+#include "core/text/display_width.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
 
@@ -49,10 +50,11 @@ class TextTables {
  private:
   [[nodiscard]] std::vector<std::size_t> column_widths(const Table& table) const {
     std::vector<std::size_t> widths;
-    for (const Column& column : table.columns) widths.push_back(width(show(column.heading)));
+    for (const Column& column : table.columns)
+      widths.push_back(display_width(show(column.heading)));
     for (const auto& row : table.rows) {
       for (std::size_t i = 0; i < widths.size(); ++i) {
-        widths[i] = std::max(widths[i], width(show(row.at(i).text)));
+        widths[i] = std::max(widths[i], display_width(show(row.at(i).text)));
       }
     }
     return widths;
@@ -83,7 +85,7 @@ class TextTables {
 
   [[nodiscard]] std::string padded(const Cell& cell, Align align, std::size_t columns) const {
     const std::string text = show(cell.text);
-    const std::string blanks(columns - width(text), ' ');
+    const std::string blanks(columns - display_width(text), ' ');
     const std::string body = painted(text, cell.tone);
     return align == Align::right ? blanks + body : body + blanks;
   }

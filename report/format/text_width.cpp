@@ -31,21 +31,6 @@ std::string_view spell(std::string_view character) {
 
 }  // namespace
 
-std::size_t width(std::string_view text) {
-  std::size_t count = 0;
-  for (const char byte : text) count += continues(byte) ? 0 : 1;
-  return count;
-}
-
-std::string shortened(std::string_view text, std::size_t most) {
-  if (width(text) <= most) return std::string(text);
-  std::size_t end = 0;
-  for (std::size_t columns = 0; end < text.size(); ++end) {
-    if (!continues(text[end]) && ++columns == most) break;
-  }
-  return std::string(text.substr(0, end)) + "…";
-}
-
 std::string to_ascii(std::string_view text) {
   std::string ascii;
   while (!text.empty()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
+#include "core/text/display_width.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
 #include "core/text/quantity_text.hpp"
@@ -19,6 +20,52 @@ namespace dlscale {
 namespace {
 
 using test::expect_contains;
+
+struct Shown {
+  const char* text;
+  std::size_t columns;
+};
+
+// Columns as the Unicode annexes 11 and 51 give them.
+TEST(DisplayWidth, IsTheColumnsOfATerminal) {
+  for (const Shown& each : std::initializer_list<Shown>{
+           {"", 0},
+           {"α = 1.5 µs", 10},
+           {"é", 1},
+           {"e\u0301", 1},         // a combining accent
+           {"a\u200Bb\uFEFF", 2},  // of no width
+           {"矩陣乘法", 8},
+           {"行列積/256", 10},
+           {"행렬곱", 6},
+           {"\u1112\u1161\u11AB", 2},  // one syllable of three letters
+           {"ｆｕｌｌ", 8},
+           {"ﾊﾝｶｸ", 4},  // half-width
+           {"🚀 fast", 7},
+           {"👩‍🚀", 2},  // two emojis that a joiner makes one
+           {"👍🏽", 2},     // with a tone of skin
+           {"⚠", 1},
+           {"⚠\uFE0F", 2},  // asked for as an emoji
+           {"🇫🇷", 2},
+           {"नमस्ते", 4},
+           {"a\tb\x1b", 2},      // control characters
+           {"\xff\xe4\xb8", 3},  // no UTF-8
+       }) {
+    EXPECT_EQ(display_width(each.text), each.columns) << each.text;
+  }
+}
+
+TEST(DisplayWidth, BoundsATextThatIsCut) {
+  for (const char* text :
+       {"plain text", "矩陣乘法矩陣乘法", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301",
+        "👩‍🚀👩‍🚀👩‍🚀"}) {
+    for (std::size_t most = 0; most <= 20; ++most) {
+      const std::string cut = cut_to_width(text, most);
+      EXPECT_LE(display_width(cut), most) << cut;
+      EXPECT_EQ(cut == text, display_width(text) <= most) << cut;
+    }
+  }
+  EXPECT_EQ(cut_to_width("矩陣乘法", 6), "矩陣…");
+}
 
 template <class Q>
 double quantity_text_parsed(std::string_view text) {

@@ -135,10 +135,6 @@ TEST(JsonFormat, EndsInOneNewline) {
   EXPECT_EQ(write("json"), sample().json() + "\n");
 }
 
-TEST(TextWidth, CountsCharactersNotBytes) {
-  EXPECT_EQ(width("α = 1.5 µs"), 10U);
-}
-
 TEST(Terminal, HasNoColourWhereOutputIsNoTerminal) {
   EXPECT_EQ(detect_terminal(-1).colour, Colour::none);
 }
