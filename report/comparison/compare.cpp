@@ -64,6 +64,7 @@ struct MeasuredCell {
   std::map<std::string, Repeats> series;  ///< series of times
   MeasuredPlace place;
   std::string trouble;       ///< why there are no times
+  std::string left_out;      ///< why its file has no times, where it says so
   bool is_wrong = false;     ///< the trouble is a wrong answer
   std::string state = "ok";  ///< quality of the times, if there are some
 };
@@ -94,6 +95,7 @@ void add_measurement(MeasuredCells& cells, const Measurement& measurement,
     return;
   }
   if (measurement.status == Status::unstable) cell.state = state;
+  if (measurement.series.empty()) cell.left_out = measurement.reason;
   add_place(cell.place, header);
   for (const auto& [name, series] : measurement.series) {
     if (!has_samples(series) || !role_of(measurement.benchmark, name)) continue;
@@ -108,7 +110,8 @@ MeasuredCells collect_cells(std::span<const ResultFile> files) {
       add_measurement(cells, measurement, file.header);
   }
   for (auto& [key, cell] : cells) {
-    if (cell.series.empty() && cell.trouble.empty()) cell.trouble = "without times";
+    if (!cell.series.empty() || !cell.trouble.empty()) continue;
+    cell.trouble = "without times" + (cell.left_out.empty() ? "" : " (" + cell.left_out + ")");
   }
   return cells;
 }
@@ -349,8 +352,9 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
 
 ExitCode exit_code(const ComparisonReport& report, MissingRows missing) {
   const bool fails = missing == MissingRows::fail && !report.missing.empty();
-  return fails && report.verdict != Verdict::wrong ? ExitCode::regression
-                                                   : exit_code(report.verdict);
+  if (report.verdict == Verdict::wrong) return exit_code(report.verdict);
+  if (fails) return ExitCode::regression;
+  return report.rows.empty() ? ExitCode::nothing_measured : exit_code(report.verdict);
 }
 
 }  // namespace dlscale::report

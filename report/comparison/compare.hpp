@@ -77,7 +77,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
 /// Whether rows that A measured and B did not make a comparison fail.
 enum class MissingRows { pass, fail };
 /// Exit code of the verdict, or regression if rows are missing and `missing` is fail. A wrong
-/// answer takes precedence.
+/// answer takes precedence. nothing_measured if no row has times on both sides.
 ExitCode exit_code(const ComparisonReport& report, MissingRows missing);
 
 }  // namespace dlscale::report

@@ -176,10 +176,30 @@ Table attribution_table(const ComparisonReport& report) {
   return table;
 }
 
-long long count_rows(const ComparisonReport& report, Verdict verdict) {
-  return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
-    return row.role == SeriesRole::judged && row.verdict == verdict;
+/// Whether the headline counts a row: its interval knows how launches differ.
+bool is_counted(const Comparison& row) {
+  return row.role == SeriesRole::judged && row.launches > 1;
+}
+bool is_of_one_launch(const Comparison& row) {
+  return row.role == SeriesRole::judged && row.launches == 1;
+}
+
+long long count_rows(const ComparisonReport& report, bool (*of_these)(const Comparison&),
+                     Verdict verdict) {
+  return std::ranges::count_if(report.rows, [of_these, verdict](const Comparison& row) {
+    return of_these(row) && row.verdict == verdict;
   });
+}
+
+/// "1 regressed, 0 improved, 2 unchanged, 0 inconclusive".
+std::string counts_of(const ComparisonReport& report, bool (*of_these)(const Comparison&)) {
+  std::string text;
+  for (const Verdict each :
+       {Verdict::regressed, Verdict::improved, Verdict::unchanged, Verdict::inconclusive}) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_rows(report, of_these, each),
+                        verdict_name(each));
+  }
+  return text;
 }
 
 /// Keys that the counts of rows do not include; empty if there are none.
@@ -217,32 +237,35 @@ std::string held_back(const ComparisonReport& report) {
   return text;
 }
 
-/// Reliability of the verdict: a single row can make it "regressed".
-std::string trust(const ComparisonReport& report) {
-  long long rows = 0;
-  long long single = 0;
-  for (const Comparison& row : report.rows) {
-    if (row.role != SeriesRole::judged) continue;
-    ++rows;
-    single += row.launches == 1 ? 1 : 0;
-  }
-  // A comment truncates its headline, so missing measurements precede rows that may be chance.
-  std::string text =
-      fmt::format(" of {}", counted(rows, "row")) + left_out(report) + held_back(report);
-  if (single > 0) {
-    text += fmt::format(
-        ". {} on one launch of a side, whose intervals are too narrow: repeat "
-        "before you trust a change",
-        single == 1 ? "1 row rests" : fmt::format("{} rows rest", single));
-  }
-  return text;
+/// Whether rows of one launch alone give the verdict.
+bool rests_on_one_launch(const ComparisonReport& report) {
+  return (report.verdict == Verdict::regressed || report.verdict == Verdict::improved) &&
+         count_rows(report, is_counted, report.verdict) == 0;
 }
 
+/// The rows that the counts leave out, since their intervals are too narrow.
+std::string of_one_launch(const ComparisonReport& report) {
+  const auto rows = std::ranges::count_if(report.rows, is_of_one_launch);
+  if (rows == 0) return "";
+  return fmt::format(
+      ". {} on one launch of a side, whose intervals are too narrow ({}): repeat before you "
+      "trust a change",
+      rows == 1 ? "1 row rests" : fmt::format("{} rows rest", rows),
+      counts_of(report, is_of_one_launch));
+}
+
+/// The verdict and how far it can be trusted. A comment truncates its headline, so missing
+/// measurements precede rows that may be chance.
 std::string lead(const ComparisonReport& report) {
-  return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive{}",
-                     verdict_name(report.verdict), count_rows(report, Verdict::regressed),
-                     count_rows(report, Verdict::improved), count_rows(report, Verdict::unchanged),
-                     count_rows(report, Verdict::inconclusive), trust(report));
+  if (report.rows.empty()) {
+    return fmt::format("{}: nothing in common has times on both sides{}",
+                       verdict_name(report.verdict), left_out(report));
+  }
+  const auto rows = std::ranges::count_if(report.rows, is_counted);
+  return fmt::format("{}{}: {} of {} of several launches{}{}{}", verdict_name(report.verdict),
+                     rests_on_one_launch(report) ? ", if one launch is enough" : "",
+                     counts_of(report, is_counted), counted(rows, "row"), left_out(report),
+                     held_back(report), of_one_launch(report));
 }
 
 /// A record of a key without times to compare.

@@ -55,6 +55,9 @@ Measurement measured(Benchmark benchmark) {
   measurement.status = benchmark.status;
   measurement.reason = benchmark.reason;
   std::vector<double>& times = benchmark.times.empty() ? benchmark.medians : benchmark.times;
+  if (benchmark.status == Status::ok && times.empty()) {
+    measurement.reason = "neither repetitions nor a median";
+  }
   if (benchmark.status != Status::ok || times.empty()) return measurement;
   bool all_numbers = true;
   for (const double time : times) {

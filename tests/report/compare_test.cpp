@@ -458,8 +458,29 @@ TEST(ComparisonTable, SaysHowFarItsVerdictCanBeTrusted) {
     many.measurements.push_back(samples::timed("conv", axes, std::vector<double>(10, 1.0)));
   }
   const std::string once = comparison_document(compare_files(many, many)).lead;
-  EXPECT_TRUE(contains(once, "of 80 rows.")) << once;
+  EXPECT_TRUE(contains(once, "1 unchanged, 0 inconclusive of 1 row of several launches.")) << once;
   EXPECT_TRUE(contains(once, "79 rows rest on one launch")) << once;
+}
+
+// One launch of a side cannot show how launches differ: its changes are told apart from those that
+// the headline counts.
+TEST(ComparisonTable, CountsInItsHeadlineWhatItTrusts) {
+  for (const double time : {0.5, 1.0, 2.0}) {
+    ResultFile a = repeats(1);
+    ResultFile b = repeats(1);
+    for (ResultFile* file : {&a, &b}) {
+      file->measurements.push_back(samples::timed(
+          "conv", {{"layer", "z"}}, std::vector<double>(10, file == &a ? 1.0 : time)));
+    }
+    const std::string lead = comparison_document(compare_files(a, b)).lead;
+    EXPECT_TRUE(contains(lead, "0 regressed, 0 improved, 1 unchanged, 0 inconclusive of 1 row of "))
+        << lead;
+    EXPECT_EQ(contains(lead, "if one launch is enough: "), time != 1.0) << lead;
+    EXPECT_TRUE(contains(lead, time > 1   ? "(1 regressed, 0 improved"
+                               : time < 1 ? "(0 regressed, 1 improved"
+                                          : "(0 regressed, 0 improved, 1 unchanged"))
+        << lead;
+  }
 }
 
 }  // namespace

@@ -309,6 +309,33 @@ TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
   }
 }
 
+// A mean and a deviation are no times, and what is skipped or no number has none either.
+TEST(GoogleResults, WithoutATimeInCommonHaveNothingToCompareAndSayWhy) {
+  for (const auto& [row, why] :
+       {std::pair{R"({"name": "comm_mean", "run_name": "comm", "run_type": "aggregate",
+                      "aggregate_name": "mean", "real_time": 2},
+                     {"name": "comm_stddev", "run_name": "comm", "run_type": "aggregate",
+                      "aggregate_name": "stddev", "real_time": 1})",
+                  "without times (neither repetitions nor a median)"},
+        std::pair{R"({"name": "comm_cv", "run_name": "comm", "run_type": "aggregate",
+                      "aggregate_name": "cv", "real_time": 0.1})",
+                  "without times (neither repetitions nor a median)"},
+        std::pair{R"({"name": "comm", "skipped": true, "skip_message": "no device"})",
+                  "unsupported"},
+        std::pair{R"({"name": "comm", "real_time": NaN})", "without times"}}) {
+    const ResultFile file = results_of(row);
+    const ComparisonReport report =
+        compare(std::vector{results_of(measured_rows)}, std::vector{file}, 0.02);
+    EXPECT_EQ(exit_code(report, MissingRows::pass), ExitCode::nothing_measured) << row;
+    const Document document = comparison_document(report);
+    EXPECT_TRUE(
+        document.lead.starts_with("inconclusive: nothing in common has times on both sides"))
+        << document.lead;
+    EXPECT_TRUE(contains(document.tables.at(0).notes.at(0), why))
+        << document.tables.at(0).notes.at(0);
+  }
+}
+
 TEST(GoogleResults, RefuseTimesThatNothingTakes) {
   for (const char* time : {"0", "-1", "1e300"}) {
     const std::string row = std::string(R"({"name": "A", "real_time": )") + time + "}";
