@@ -21,6 +21,7 @@
 #include "core/system/build_info.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/process.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/system/this_command_line.hpp"
 #include "core/text/numbers.hpp"
 #include "suite/launch/launch_command.hpp"
@@ -152,7 +153,7 @@ void add_family(std::vector<Finding>& findings, const std::string& kind, int gpu
 std::optional<std::pair<ChildExit, std::string>> ask(
     const std::vector<std::string>& command,
     const std::vector<std::pair<std::string, std::string>>& variables = {}) {
-  const fs::path log = fs::temp_directory_path() / fmt::format("dlscale-doctor-{}", getpid());
+  const fs::path log = temporary_folder() / fmt::format("dlscale-doctor-{}", getpid());
   try {
     const ChildExit exit =
         run_child(command, variables, {.variables = {}, .log = log, .timeout_s = child_limit_s});

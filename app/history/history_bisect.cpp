@@ -20,6 +20,7 @@
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/process.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/system/this_command_line.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/shell_words.hpp"
@@ -131,8 +132,7 @@ class TemporaryWorkTree {
  public:
   TemporaryWorkTree(const history::GitCommand& git, const std::string& commit) : git_(git) {
     std::random_device random;
-    path_ =
-        fs::temp_directory_path() / fmt::format("dlscale-bisect-{}-{:08x}", ::getpid(), random());
+    path_ = temporary_folder() / fmt::format("dlscale-bisect-{}-{:08x}", ::getpid(), random());
     (void)git_.expect({"worktree", "add", "--detach", path_.string(), commit});
   }
   ~TemporaryWorkTree() {

@@ -345,9 +345,11 @@ ChildExit run_child(const std::vector<std::string>& command,
   EXPECT(!command.empty());
   Streams streams;
   Descriptor log;
+  Descriptor error_log;
   if (!options.log.empty()) {
     log = open_log(options.log);
-    streams.redirect(log.get(), log.get());
+    if (!options.error_log.empty()) error_log = open_log(options.error_log);
+    streams.redirect(log.get(), error_log ? error_log.get() : log.get());
   }
   const SignalQueue queue;
   StartAttributes attributes;

@@ -20,8 +20,9 @@ struct ChildExit {
 struct ChildOptions {
   std::map<std::string, std::string> variables;  ///< override the user's variables of the same name
   std::filesystem::path log;  ///< file for its output and errors; empty: this process's streams
-  std::optional<double> timeout_s;  ///< time until it and its process group are asked to end
-  double time_to_end_s = 5;         ///< grace time until the rest of them is killed
+  std::filesystem::path error_log = {};  ///< file for its errors; empty: with its output
+  std::optional<double> timeout_s;       ///< time until it and its process group are asked to end
+  double time_to_end_s = 5;              ///< grace time until the rest of them is killed
   /// Time until a child that ignores signals is killed with its process group; two seconds after a
   /// second signal. It is less than the 30 s notice that jobs get of their end (sbatch --signal).
   double time_to_heed_s = 20;

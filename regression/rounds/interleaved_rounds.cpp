@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <sstream>
 #include <system_error>
@@ -18,6 +20,7 @@
 #include "core/system/process.hpp"
 #include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
+#include "regression/rounds/output_word.hpp"
 #include "regression/rounds/round_lines.hpp"
 #include "suite/job/job.hpp"
 
@@ -26,34 +29,66 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// " (\"the last line of a run's log\")", for a message; empty if the log is.
-std::string last_line(const fs::path& log) {
+/// The file of a run's errors, beside its log.
+fs::path errors_beside(const fs::path& log) {
+  return fs::path(log).replace_extension(".errors.log");
+}
+
+/// The last line of a file that holds more than blanks.
+std::string last_line_of(const fs::path& log) {
   std::ifstream file(log);
   std::string last;
   for (std::string line; std::getline(file, line);) {
     if (line.find_first_not_of(" \t") != std::string::npos) last = line;
   }
+  return last;
+}
+
+/// " (\"the last line of a run's errors, or else of its output\")", for a message.
+std::string last_line(const fs::path& log) {
+  std::string last = last_line_of(errors_beside(log));
+  if (last.empty()) last = last_line_of(log);
   if (last.size() > 300) last = last.substr(0, 300) + " ...";
   return last.empty() ? "" : fmt::format(" (\"{}\")", last);
 }
 
+/// Cuts a file down to its last mebibyte, from the beginning of a line on, and says so in it.
+void keep_end_of(const fs::path& log) {
+  constexpr std::uintmax_t most = std::uintmax_t{1} << 20U;
+  std::error_code absent;
+  const std::uintmax_t size = fs::file_size(log, absent);
+  if (absent || size <= most) return;
+  const std::string note_form =
+      "[the first {} bytes of this run, which succeeded, were left out]\n";
+  std::ifstream file(log, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(size - most + note_form.size() + 20));
+  std::string end(std::istreambuf_iterator<char>(file), {});
+  const std::size_t line = end.find('\n');
+  if (line != std::string::npos && line + 1 < end.size()) end.erase(0, line + 1);
+  std::ofstream(log, std::ios::binary | std::ios::trunc)
+      << fmt::format(fmt::runtime(note_form), size - end.size()) << end;
+}
+
 [[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
-  throw Error(ExitCode::wrong_result,
-              fmt::format("the run of {} in round {} was not done after its timeout of {} s and "
-                          "was ended{}. Its output is in {}. Give it more time, or find out what "
-                          "it waits for: the rounds so far are kept.",
-                          arm.name, round, arm.timeout_s.value_or(0), last_line(log),
-                          log.string()));
+  throw Error(
+      ExitCode::wrong_result,
+      fmt::format("the run of {} in round {} was not done after its timeout of {} s and "
+                  "was ended{}. Its output is in {}, its errors are in {}. Give it more time, or "
+                  "find out what it waits for: the rounds so far are kept.",
+                  arm.name, round, arm.timeout_s.value_or(0), last_line(log), log.string(),
+                  errors_beside(log).string()));
 }
 
 [[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
   const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
   // A dlscale run that ends as "regression" or "inconclusive" has nothing to compare.
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
-  throw Error(judged ? ExitCode::wrong_result : code,
-              fmt::format("the run of {} in round {} {}{}. Its output is in {}. Repair it and start "
-                          "again: the rounds so far are kept.",
-                          arm.name, round, describe(exit), last_line(log), log.string()));
+  throw Error(
+      judged ? ExitCode::wrong_result : code,
+      fmt::format("the run of {} in round {} {}{}. Its output is in {}, its errors are in {}. "
+                  "Repair it and start again: the rounds so far are kept.",
+                  arm.name, round, describe(exit), last_line(log), log.string(),
+                  errors_beside(log).string()));
 }
 
 /// Reads the output of a run; errors name the run. A bad output in the first round is the fault of
@@ -64,11 +99,10 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
     return read_run(out, arm.measure, wall);
   } catch (const Error& error) {
     const bool of_run = error.code() == ExitCode::bad_input && round > 1;
-    throw Error(
-        of_run ? ExitCode::wrong_result : error.code(),
-        fmt::format("the run of {} in round {} cannot be compared (its file is "
-                    "{}, its log {}): {}",
-                    arm.name, round, out.string(), log.string(), error.what()));
+    throw Error(of_run ? ExitCode::wrong_result : error.code(),
+                fmt::format("the run of {} in round {} cannot be compared (its file is "
+                            "{}, its log {}): {}",
+                            arm.name, round, out.string(), log.string(), error.what()));
   }
 }
 
@@ -86,6 +120,14 @@ void add_host(const suite::Conditions& before, const suite::Conditions& after,
   if (before.throttled && after.throttled) {
     of_run.slowed_by_heat = *after.throttled - *before.throttled;
   }
+}
+
+/// The words of an arm's command, with its output. The last word of a foreign one is for a shell.
+std::vector<std::string> command_of(const Arm& arm, const std::string& out) {
+  std::vector<std::string> words;
+  for (const std::string& word : arm.command) words.push_back(replaced(word, "{out}", out));
+  if (arm.kind == Arm::Kind::foreign) words.back() = with_output(arm.command.back(), out);
+  return words;
 }
 
 }  // namespace
@@ -198,24 +240,27 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const fs::path log = folder_ / "runs" / (stem + ".log");
   fs::remove_all(out);  // left by an interrupted round
   fs::remove(log);
+  fs::remove(errors_beside(log));
   suite::Job job{
       .command = {},
       .place = place_of_run(stem),
       .defaults = arm.variables,
       .log = log,
+      .error_log = errors_beside(log),
       .timeout_s = arm.timeout_s,
       .signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
                                             : ChildOptions::Signals::to_group,
       .leftovers = locked_ ? suite::Job::Leftovers::are_ended : suite::Job::Leftovers::stay};
-  for (const std::string& word : arm.command) {
-    job.command.push_back(replaced(word, "{out}", out.string()));
-  }
+  job.command = command_of(arm, out.string());
   const suite::JobEnd end = suite::run_job(job);
   if (end.exit.timed_out) fail_slow_run(arm, round, log);
   if (end.exit.code != 0) fail_run(arm, round, end.exit, log);
   seconds += end.wall.si();
   RunOutcome outcome = read_run_of(arm, round, out, log, end.wall);
   add_host(end.before, end.after, outcome.conditions);
+  // The folder of a thousand runs stays small. A run that failed keeps all.
+  keep_end_of(log);
+  keep_end_of(errors_beside(log));
   return outcome;
 }
 

@@ -19,7 +19,8 @@ struct Arm {
   std::vector<std::string> command;  ///< {out} stands for the file or folder that it writes
   std::vector<std::pair<std::string, std::string>> variables;
   Measure measure = Measure::automatic;
-  enum class Kind { own, foreign } kind = Kind::foreign;  ///< whether its exit codes are dlscale's
+  /// Whether its exit codes are dlscale's; else its last word is a command line of a shell.
+  enum class Kind { own, foreign } kind = Kind::foreign;
   std::optional<double> timeout_s = {};  ///< time limit of a run, which then ends as failed
 };
 

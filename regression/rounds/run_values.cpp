@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -30,6 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* google_series = "real_time";
 constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
 
 bool is_training(const std::string& benchmark) {
@@ -225,8 +227,15 @@ RunOutcome read_own(const fs::path& out) {
   return outcome;
 }
 
-void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& metrics) {
-  if (!row.aggregate.empty()) return;
+/// The times of a file of Google Benchmark, and the benchmarks that have aggregates alone
+/// (--benchmark_report_aggregates_only).
+struct GoogleTimes {
+  Metrics repetitions;
+  Metrics medians;
+  std::set<std::string> aggregated;
+};
+
+void add_google(const history::GoogleRow& row, RunOutcome& outcome, GoogleTimes& times) {
   if (row.outcome == history::GoogleRow::Outcome::failed) {
     throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
                                   escape_for_terminal(row.name), escape_for_terminal(row.message)));
@@ -235,24 +244,42 @@ void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& met
     outcome.without_times.push_back(row.name + ": skipped");
     return;
   }
+  if (!row.aggregate.empty()) times.aggregated.insert(row.name);
+  if (!row.aggregate.empty() && row.aggregate != "median") return;
   const auto time = row.values.find("real_time");
   if (time == row.values.end()) {
+    if (!row.aggregate.empty()) return;
     throw ConfigError(fmt::format("{} has no real_time", escape_for_terminal(row.name)));
   }
-  Collected& metric = metrics[{row.name, "real_time"}];
+  const bool is_median = !row.aggregate.empty();
+  Collected& metric = (is_median ? times.medians : times.repetitions)[{row.name, google_series}];
   metric.unit = "s";
+  if (is_median) metric.statistic = RunStatistic::median;
   metric.samples.push_back(time->second);
+}
+
+/// The repetitions of each benchmark, or else its median.
+Metrics judged_times(const GoogleTimes& times, RunOutcome& outcome) {
+  Metrics metrics = times.repetitions;
+  metrics.insert(times.medians.begin(), times.medians.end());
+  for (const std::string& name : times.aggregated) {
+    if (metrics.contains({name, google_series})) continue;
+    outcome.without_times.push_back(
+        name + ": neither repetitions nor a median (report_aggregates_only leaves them out)");
+  }
+  return metrics;
 }
 
 RunOutcome google_outcome(const history::GoogleFile& file) {
   RunOutcome skipped;
-  Metrics metrics;
-  for (const history::GoogleRow& row : file.rows) add_google(row, skipped, metrics);
-  RunOutcome outcome = outcome_of(metrics);
+  GoogleTimes times;
+  for (const history::GoogleRow& row : file.rows) add_google(row, skipped, times);
+  RunOutcome outcome = outcome_of(judged_times(times, skipped));
   outcome.without_times.insert(outcome.without_times.end(), skipped.without_times.begin(),
                                skipped.without_times.end());
   for (RunValue& value : outcome.values) {
-    if (value.samples == 1) value.statistic = RunStatistic::single;
+    const bool is_repetition = value.statistic == RunStatistic::minimum;
+    if (is_repetition && value.samples == 1) value.statistic = RunStatistic::single;
   }
   for (const auto& [fact, field] :
        {std::pair{"host", "host_name"}, std::pair{"cores", "num_cpus"}}) {
@@ -317,7 +344,12 @@ RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
                     out.string()));
   }
   const Measure kind = measure == Measure::automatic ? found_in(out) : measure;
-  return kind == Measure::results ? read_own(out) : read_google(out, measure == Measure::google);
+  RunOutcome outcome =
+      kind == Measure::results ? read_own(out) : read_google(out, measure == Measure::google);
+  if (outcome.values.empty() && outcome.without_times.empty()) {
+    outcome.without_times.push_back("the output holds no benchmark");
+  }
+  return outcome;
 }
 
 }  // namespace dlscale::regression

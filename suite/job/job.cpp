@@ -109,6 +109,7 @@ Conditions look_at_machine(const fs::path& root) {
 JobEnd run_job(const Job& job) {
   ChildOptions options{.variables = job.variables,
                        .log = job.log,
+                       .error_log = job.error_log,
                        .timeout_s = job.timeout_s,
                        .signals = job.signals};
   options.variables[place_variable] = job.place;

@@ -36,6 +36,7 @@ struct Job {
   std::map<std::string, std::string> variables{};               ///< override the user's variables
   std::vector<std::pair<std::string, std::string>> defaults{};  ///< the user's variables win
   std::filesystem::path log{};                                  ///< empty: this process's streams
+  std::filesystem::path error_log{};                            ///< empty: errors are in the log
   std::optional<double> timeout_s{};
   ChildOptions::Signals signals = ChildOptions::Signals::to_child;
   /// Processes that a failed job leaves running. Only who holds the lock of its place may end them:

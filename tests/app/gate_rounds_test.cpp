@@ -5,18 +5,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gate/gate_session.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/system/input_file.hpp"
+#include "core/system/process.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
+#include "regression/rounds/output_word.hpp"
 #include "regression/rounds/round_lines.hpp"
 #include "regression/rounds/run_values.hpp"
 #include "report/format/file_kind.hpp"
@@ -248,6 +254,130 @@ TEST_F(RunFiles, OfARunThatFailedBelongToNoProcessAnyMore) {
   std::ifstream(number) >> process;
   ASSERT_NE(process, "");
   EXPECT_EQ(content_of("/proc/" + process + "/environ"), "") << "gone, or not yet waited for";
+}
+
+/// What a shell prints for such a line with the path in it.
+std::string printed(const std::string& line, const std::string& path) {
+  return run_program({"/bin/sh", "-c", regression::with_output(line, path)}).text;
+}
+
+// Whatever the folder is called and whoever quotes, the command gets the path as one word.
+TEST(OutputWord, ReachesTheCommandAsItIs) {
+  for (const char* path :
+       {"/t/plain.out", "/t/my gate/x", "/t/it's", "/t/a\"b", "/t/$HOME`id`", "/t/a;b&c|d",
+        "/t/back\\slash", "/t/*? [x]", "/t/#x (y)", "/t/~ !{a,b}", "/t/行 列", "/t/two\nlines"}) {
+    for (const char* line :
+         {"printf '<%s>' {out}", "printf '<%s>' \"{out}\"", "printf '<%s>' '{out}'",
+          "A=1 printf '<%s>' x{out} | sed 's/<x/</'", "true; printf '<%s>' {out}",
+          "sh -c 'printf \"<%s>\" {out}'", "sh -c 'printf \"<%s>\" \"{out}\"'",
+          "/bin/sh -euc \"printf '<%s>' {out}\"", "sh -c \"printf '<%s>' \\\"{out}\\\"\"",
+          "sh -c \"printf '<%s>' '{out}'\"", "eval \"printf '<%s>' {out}\"",
+          "printf '<%s>' \"it's\" > /dev/null; printf '<%s>' {out}"}) {
+      EXPECT_EQ(printed(line, path), "<" + std::string(path) + ">") << line;
+    }
+  }
+  EXPECT_EQ(regression::with_output("a --out={out} {out}.log", "/b c"),
+            "a --out='/b c' '/b c'.log");
+  EXPECT_EQ(regression::with_output("a \\{out} {other}", "/b"), "a \\{out} {other}");
+}
+
+TEST(TemporaryFolder, ThatIsNotThereIsNamedWithItsVariable) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  for (const char* folder : {"/nowhere", "/dev/null", "/no where/else", ""}) {
+    setenv("TMPDIR", folder, 1);
+    try {
+      static_cast<void>(temporary_folder());
+      ADD_FAILURE() << folder;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("TMPDIR is \"" + std::string(folder) + "\""));
+    }
+  }
+  if (before == nullptr) {
+    unsetenv("TMPDIR");
+  } else {
+    setenv("TMPDIR", kept.c_str(), 1);
+  }
+  EXPECT_TRUE(fs::is_directory(temporary_folder()));
+}
+
+/// The output of a run that wrote this JSON of Google Benchmark.
+RunOutcome outcome_of(const fs::path& folder, const std::string& benchmarks) {
+  std::ofstream(folder / "x.json") << "{\"context\": {}, \"benchmarks\": [" << benchmarks << "]}";
+  return regression::read_run(folder / "x.json", Measure::automatic, Seconds(1));
+}
+
+/// An aggregate of "BM" as Google Benchmark 1.5 and later write it.
+std::string aggregate(const std::string& name, double time) {
+  return R"({"name": "BM_)" + name +
+         R"(", "run_name": "BM", "run_type": "aggregate", "aggregate_name": ")" + name +
+         R"(", "iterations": 3, "real_time": )" + std::to_string(time) +
+         R"(, "cpu_time": 1, "time_unit": "ns"})";
+}
+
+TEST_F(RunFiles, OfAggregatesAloneAreJudgedByTheMedianOrSayWhyNot) {
+  const std::string rest = aggregate("mean", 3) + "," + aggregate("stddev", 0.5);
+  const RunOutcome median = outcome_of(folder_, rest + "," + aggregate("median", 2));
+  ASSERT_EQ(median.values.size(), 1U);
+  EXPECT_EQ(median.values[0].key, "BM");
+  EXPECT_DOUBLE_EQ(median.values[0].value, 2e-9);
+  EXPECT_EQ(median.values[0].statistic, regression::RunStatistic::median);
+  EXPECT_TRUE(median.without_times.empty());
+  const std::string row = R"({"name": "BM", "real_time": 1, "time_unit": "ns"})";
+  const RunOutcome both = outcome_of(folder_, row + "," + aggregate("median", 2));
+  ASSERT_EQ(both.values.size(), 1U);
+  EXPECT_DOUBLE_EQ(both.values[0].value, 1e-9) << "repetitions are judged where they are there";
+  for (const std::string& without : {rest, aggregate("cv", 0.1), aggregate("max", 4)}) {
+    const RunOutcome none = outcome_of(folder_, without);
+    EXPECT_TRUE(none.values.empty());
+    EXPECT_THAT(none.without_times, ElementsAre(HasSubstr("BM: neither repetitions nor a median")));
+  }
+  EXPECT_THAT(outcome_of(folder_, "").without_times, ElementsAre("the output holds no benchmark"));
+}
+
+TEST(GateReport, SaysWhyNothingWasMeasured) {
+  std::vector<Round> rounds = regression::rounds_of(5, 1, 1);
+  for (Round& round : rounds) {
+    for (auto& [arm, run] : round.runs) {
+      run.values.clear();
+      run.without_times = {"BM: skipped", arm + ": odd"};
+    }
+  }
+  const GateReport report = regression::verdict_on(rounds);
+  EXPECT_EQ(exit_code(report, {}), ExitCode::nothing_measured);
+  EXPECT_THAT(report.notes, ElementsAre("not measured: BM: skipped", "not measured: new: odd",
+                                        "not measured by the base: base: odd"));
+}
+
+/// Runs a command that prints a line a million times, which takes 7 MB, and then ends with `code`.
+std::uintmax_t size_kept(const fs::path& folder, const std::string& redirected, int code,
+                         const char* file) {
+  const std::string text = "echo first" + redirected + "; yes number | head -n 1000000" +
+                           redirected + "; echo last" + redirected + "; exit " +
+                           std::to_string(code);
+  InterleavedRounds rounds(folder, {{base_arm, regression::shell_command(text), {}, Measure::wall}},
+                           1, "{}", InterleavedRounds::Start::fresh);
+  try {
+    rounds.run_next();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("(\"last\")"));
+  }
+  const std::string kept = content_of(folder / "runs" / file);
+  EXPECT_TRUE(kept.ends_with("number\nlast\n"));
+  EXPECT_EQ(kept.starts_with("first\n"), code != 0);
+  if (code == 0) EXPECT_THAT(kept.substr(0, 40), HasSubstr("[the first 59"));
+  return kept.size();
+}
+
+TEST_F(RunFiles, KeepTheLastMebibyteOfEachStreamAndAllOfAFailure) {
+  constexpr std::uintmax_t mebibyte = 1 << 20;
+  for (const auto& [redirected, file] :
+       {std::pair{"", "round-001-base.log"}, std::pair{" >&2", "round-001-base.errors.log"}}) {
+    const std::uintmax_t kept = size_kept(folder_, redirected, 0, file);
+    EXPECT_LE(kept, mebibyte);
+    EXPECT_GE(kept, mebibyte - 100);
+    EXPECT_EQ(size_kept(folder_, redirected, 3, file), 7'000'011U);
+  }
 }
 
 TEST_F(RunFiles, ThatCannotBeReadAreNamedWithTheirRun) {
