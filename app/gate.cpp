@@ -23,7 +23,10 @@
 #include "core/base/error.hpp"
 #include "core/system/process.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/numbers.hpp"
+#include "regression/gate/auto_margin.hpp"
 #include "regression/gate/gate.hpp"
+#include "regression/gate/gate_outlook.hpp"
 #include "regression/rounds/commit_builds.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
 #include "report/sections/gate_sections.hpp"
@@ -54,6 +57,7 @@ struct GateOptions {
   std::vector<std::string> words;  ///< the command after --
   std::string measure = "auto";
   regression::GateRule rule;
+  std::string margin = "0.01";
   int rounds = 40;
   std::optional<double> time_budget_s;
   std::optional<double> timeout_s;
@@ -232,8 +236,24 @@ class GateTask final : public RoundsTask {
         budget_s_ ? std::optional(*budget_s_ - spent_s()) : std::nullopt;
     return gate_progress(gate_.verdict(), round_s_, left);
   }
+  [[nodiscard]] std::string news() override {
+    const regression::GateReport& verdict = gate_.verdict();
+    if (was_said_ || !verdict.margin_of_noise) return "";
+    const regression::GatePower power = regression::gate_power(verdict);
+    was_said_ = !power.now.empty();
+    if (!was_said_) return "";
+    return fmt::format("by the noise of {}, {}; the margin is {}", counted(verdict.rounds, "round"),
+                       power.now, percent(verdict.margin));
+  }
   [[nodiscard]] regression::GateReport verdict() const {
     regression::GateReport verdict = gate_.verdict();
+    const regression::GatePower power = regression::gate_power(verdict);
+    if (!power.now.empty()) verdict.notes.push_back(power.now);
+    const bool is_open = verdict.verdict == regression::Verdict::inconclusive;
+    if (is_open && !power.more.empty()) verdict.notes.push_back(power.more);
+    if (is_open && !verdict.margin_of_noise && !power.now.empty()) {
+      verdict.notes.push_back("--margin auto takes a margin that this machine can decide");
+    }
     if (gate_.wants_more()) {
       verdict.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
                                           budget_s_.value_or(0), verdict.rounds));
@@ -251,6 +271,7 @@ class GateTask final : public RoundsTask {
   std::optional<double> budget_s_;
   double round_s_ = 0;  ///< mean time of a round
   int rounds_ = 0;
+  bool was_said_ = false;  ///< what the machine can decide
   Clock::time_point start_ = Clock::now();
 };
 
@@ -298,6 +319,16 @@ void describe(const Versions& versions, const GateOptions& options,
   report.changed.commit = versions.changed.commit;
 }
 
+/// "auto", or a fraction that its check accepted.
+void take_margin(GateOptions& options) {
+  if (options.margin == "auto") {
+    options.rule.margin = regression::least_auto_margin;
+    options.rule.margin_from = regression::GateRule::Margin::of_noise;
+  } else {
+    CLI::detail::lexical_cast(options.margin, options.rule.margin);
+  }
+}
+
 ExitCode gate(GateOptions& options) {
   if (options.inconclusive != "pass" && options.inconclusive != "fail") {
     throw ConfigError(fmt::format("--inconclusive is \"{}\". Write pass or fail.",
@@ -306,6 +337,7 @@ ExitCode gate(GateOptions& options) {
   options.session.check(document_like_a_gates());
   refuse_too_few(options.rounds);
   options.rule.looks = regression::looks_up_to(options.rounds);
+  take_margin(options);
   Versions versions = versions_of(options);
   if (options.canary) {
     versions.arms.push_back(versions.arms.front());
@@ -352,6 +384,11 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 
+CLI::Validator margin() {
+  return {[](std::string& text) { return text == "auto" ? "" : margin_fraction()(text); },
+          "FLOAT in [0 - 10] or auto"};
+}
+
 /// refuse_too_few() refuses values below 5 with the reason, so this check accepts them.
 CLI::Validator rounds() {
   return {[](std::string& text) {
@@ -368,9 +405,10 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
                   "wall without it")
       ->type_name("{results,google,wall,auto}")
       ->capture_default_str();
-  verb.add_option("--margin", options.rule.margin,
-                  "Changes smaller than this fraction do not matter; several nodes: 0.02")
-      ->check(margin_fraction())
+  verb.add_option("--margin", options.margin,
+                  "Changes smaller than this fraction do not matter; several nodes: 0.02; auto: "
+                  "what this machine can decide, by the noise of the first rounds")
+      ->check(margin())
       ->capture_default_str();
   verb.add_option("--rounds", options.rounds,
                   "Most rounds, at least 5; looks are taken after 10, 20, 40, … and at the last")

@@ -20,6 +20,7 @@
 #include "core/system/environment.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/progress_line.hpp"
@@ -128,10 +129,11 @@ bool RoundsSession::has_rounds() const {
 
 void RoundsSession::open() {
   if (!path_.empty()) return;
-  std::string name = (fs::temp_directory_path() / fmt::format("dlscale-{}-XXXXXX", verb_)).string();
+  const fs::path place = temporary_folder();
+  std::string name = (place / fmt::format("dlscale-{}-XXXXXX", verb_)).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw ConfigError(fmt::format("no folder can be made in {} ({}). Name one with -o.",
-                                  fs::temp_directory_path().string(), std::strerror(errno)));
+                                  place.string(), std::strerror(errno)));
   }
   temporary_ = path_ = name;
 }
@@ -171,6 +173,10 @@ void RoundsSession::measure(const std::vector<regression::Arm>& arms,
       throw_if_interrupted();
       rounds.run_next();
       task.add(rounds.rounds().back());
+      if (const std::string news = task.news(); !news.empty() && !quiet_) {
+        progress.clear();
+        fmt::print(stderr, "{}\n", news);
+      }
       progress.show(task.progress());
     }
     if (rounds.rounds().size() == kept && kept > 0 && !quiet_) {

@@ -31,6 +31,8 @@ class RoundsTask {
   [[nodiscard]] virtual bool wants_more() const = 0;
   /// The line of progress after a round.
   [[nodiscard]] virtual std::string progress() const = 0;
+  /// A sentence to say once before the next round; mostly empty.
+  [[nodiscard]] virtual std::string news() { return ""; }
 };
 
 /// The session of a verb that measures in rounds: its options, its folder and its answer. The

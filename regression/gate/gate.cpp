@@ -12,6 +12,7 @@
 
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
+#include "regression/gate/auto_margin.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -107,18 +108,25 @@ std::optional<double> maybe_ratio(const std::optional<double>& bound) {
   return std::exp(*bound);
 }
 
+/// Base and new of these pairs: their middle level, the median of √(base · new), divided by the
+/// change of the same pairs. Medians of each side may move against the change, as where levels
+/// jump.
+void fill_levels(std::span<const GatePair> pairs, GateMetric& metric) {
+  std::vector<double> levels;
+  levels.reserve(pairs.size());
+  for (const GatePair& pair : pairs)
+    levels.push_back(std::sqrt(pair.base) * std::sqrt(pair.changed));
+  const double level = median(levels);
+  const double half = std::sqrt(metric.ratio);
+  const bool more_is_worse = metric.direction == Direction::smaller_is_better;
+  metric.base = more_is_worse ? level / half : level * half;
+  metric.changed = more_is_worse ? level * half : level / half;
+}
+
 void fill(const GateDecision& decision, GateMetric& metric) {
-  std::vector<double> base;
-  std::vector<double> changed;
-  // The change refers to the rounds of the decision, even if later rounds followed.
-  const auto rounds = static_cast<std::size_t>(decision.rounds);
-  for (const GatePair& pair : std::span(metric.pairs).first(rounds)) {
-    base.push_back(pair.base);
-    changed.push_back(pair.changed);
-  }
-  metric.base = median(base);
-  metric.changed = median(changed);
   metric.ratio = std::exp(decision.estimate.theta);
+  // Later rounds may have followed those of the decision.
+  fill_levels(std::span(metric.pairs).first(static_cast<std::size_t>(decision.rounds)), metric);
   metric.ratio_low = maybe_ratio(decision.estimate.low);
   metric.ratio_high = maybe_ratio(decision.estimate.high);
   metric.p = decision.estimate.p_worse;
@@ -132,14 +140,39 @@ void fill(const GateDecision& decision, GateMetric& metric) {
   }
 }
 
-std::vector<GateMetric> judge(Pairs& pairs, const GateRule& rule) {
+/// The rule, and the margins that it found so far: they depend on the first rounds alone.
+struct Judge {
+  const GateRule& rule;
+  GateMargins& margins;
+};
+
+double margin_of(const Judge& judge, const std::string& arm, const GateMetric& metric,
+                 const std::vector<double>& differences) {
+  const GateRule& rule = judge.rule;
+  const auto rounds = static_cast<std::size_t>(rounds_of_noise(rule.looks));
+  if (rule.margin_from == GateRule::Margin::given || differences.size() < rounds) {
+    return rule.margin;
+  }
+  const auto [place, is_new] =
+      judge.margins.try_emplace(GateMargins::key_type(arm, metric.key, metric.series), 0);
+  if (is_new) {
+    place->second =
+        std::max(rule.margin, auto_margin(std::span(differences).first(rounds), rule.looks));
+  }
+  return place->second;
+}
+
+std::vector<GateMetric> judge(Pairs& pairs, const std::string& arm, const Judge& by) {
   std::vector<GateMetric> metrics;
   std::vector<std::vector<double>> differences;
+  std::vector<double> margins;
   for (auto& [name, metric] : pairs.metrics) {
     differences.push_back(differences_of(metric.pairs, metric.direction));
+    metric.margin = margin_of(by, arm, metric, differences.back());
+    margins.push_back(metric.margin);
     metrics.push_back(std::move(metric));
   }
-  const std::vector<GateDecision> decisions = judge_gate(differences, rule);
+  const std::vector<GateDecision> decisions = judge_gate(differences, by.rule, margins);
   for (std::size_t i = 0; i < metrics.size(); ++i) fill(decisions[i], metrics[i]);
   return metrics;
 }
@@ -224,13 +257,13 @@ void take_load(std::span<const Round> rounds, GateReport& report) {
   }
 }
 
-void judge_canary(std::span<const Round> rounds, const GateRule& rule, GateReport& report) {
+void judge_canary(std::span<const Round> rounds, const Judge& by, GateReport& report) {
   if (rounds.empty() || !rounds.front().runs.contains(canary_arm)) return;
   Pairs pairs = pair_up(rounds, canary_arm);
   std::vector<std::string> notes;
   std::vector<GateMissing> missing;
   keep_complete(rounds.size(), pairs, notes, missing);
-  report.canary_metrics = judge(pairs, rule);
+  report.canary_metrics = judge(pairs, canary_arm, by);
   report.canary = GateCanary::quiet;
   for (const GateMetric& metric : report.canary_metrics) {
     if (metric.verdict != Verdict::regressed && metric.verdict != Verdict::improved) {
@@ -244,15 +277,28 @@ void judge_canary(std::span<const Round> rounds, const GateRule& rule, GateRepor
   }
 }
 
-void judge_kept(std::span<const Round> rounds, const GateRule& rule, GateReport& report) {
+/// Notes what a run left out and why; once if it holds for both versions.
+void note_without_times(const Round& round, GateReport& report) {
+  const std::vector<std::string>& base = round.runs.at(base_arm).without_times;
+  const std::vector<std::string>& changed = round.runs.at(changed_arm).without_times;
+  for (const std::string& each : changed) report.notes.push_back("not measured: " + each);
+  for (const std::string& each : base) {
+    if (std::ranges::find(changed, each) == changed.end()) {
+      report.notes.push_back("not measured by the base: " + each);
+    }
+  }
+}
+
+void judge_kept(std::span<const Round> rounds, const Judge& by, GateReport& report) {
   if (rounds.empty()) return;
   Pairs pairs = pair_up(rounds, changed_arm);
   keep_complete(rounds.size(), pairs, report.notes, report.missing);
-  report.metrics = judge(pairs, rule);
-  for (const std::string& missing : rounds.back().runs.at(changed_arm).without_times) {
-    report.notes.push_back("not measured: " + missing);
+  report.metrics = judge(pairs, changed_arm, by);
+  for (const GateMetric& metric : report.metrics) {
+    report.margin = std::max(report.margin, metric.margin);
   }
-  judge_canary(rounds, rule, report);
+  note_without_times(rounds.back(), report);
+  judge_canary(rounds, by, report);
 }
 
 /// The first of regressed, inconclusive and improved that any metric has; else not regressed.
@@ -296,6 +342,7 @@ const GateReport& Gate::verdict() const {
 GateReport Gate::judged() const {
   GateReport report;
   report.margin = rule_.margin;
+  report.margin_of_noise = rule_.margin_from == GateRule::Margin::of_noise;
   report.looks = rule_.looks;
   report.q = rule_.q;
   for (const Round& round : rounds_) report.duration += round.seconds;
@@ -305,7 +352,7 @@ GateReport Gate::judged() const {
   report.unsteady = steady.is_unsteady();
   report.notes = steady.notes;
   report.rounds = static_cast<int>(steady.kept.size());
-  judge_kept(steady.kept, rule_, report);
+  judge_kept(steady.kept, {rule_, margins_}, report);
   note_unsettled(steady.kept, report);
   take_load(rounds_, report);
   judge_session(rounds_, ranks_, report);

@@ -1,5 +1,8 @@
 #pragma once
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -13,6 +16,9 @@ namespace dlscale::regression {
 inline constexpr const char* base_arm = "base";
 inline constexpr const char* changed_arm = "new";
 inline constexpr const char* canary_arm = "canary";
+
+/// Margins that noise chose, by arm, key and series.
+using GateMargins = std::map<std::tuple<std::string, std::string, std::string>, double>;
 
 /// Decides whether a version is slower than another:
 ///
@@ -47,6 +53,7 @@ class Gate {
   int ranks_;
   std::vector<Round> rounds_;
   mutable std::optional<GateReport> verdict_;  ///< empty: rounds came since it was judged
+  mutable GateMargins margins_;
 };
 
 /// The options that exit codes depend on, besides the verdict.

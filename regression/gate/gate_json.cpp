@@ -48,6 +48,7 @@ Json fields(const GateMetric& metric) {
           {"base", number(metric.base)},
           {"new", number(metric.changed)},
           {"ratio", number(metric.ratio)},
+          {"margin", number(metric.margin)},
           {"ratio_low", optional_number(metric.ratio_low)},
           {"ratio_high", optional_number(metric.ratio_high)},
           {"p", number(metric.p)},
@@ -145,6 +146,7 @@ GateMetric metric_of(const Json& json) {
   metric.ratio = positive(json, "ratio");
   metric.ratio_low = maybe_finite(json, "ratio_low");
   metric.ratio_high = maybe_finite(json, "ratio_high");
+  if (json.contains("margin")) metric.margin = finite(json, "margin");
   metric.p = probability(json, "p");
   metric.p_sequential = probability(json, "p_sequential");
   metric.p_adjusted = probability(json, "p_adjusted");
@@ -179,6 +181,7 @@ GateReport report_of(const Json& json) {
   }
   GateReport report;
   report.margin = finite(json, "margin");
+  report.margin_of_noise = json.value("margin_of_noise", false);
   for (const Json& look : json.at("looks")) {
     report.looks.push_back({count_in(look, "rounds"), probability(look, "alpha")});
   }
@@ -192,6 +195,11 @@ GateReport report_of(const Json& json) {
                         std::array{GateCanary::not_run, GateCanary::quiet, GateCanary::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
+  for (auto* metrics : {&report.metrics, &report.canary_metrics}) {
+    for (GateMetric& metric : *metrics) {
+      if (metric.margin == 0) metric.margin = report.margin;  // files of earlier versions
+    }
+  }
   for (const Json& each : json.at("missing")) {
     report.missing.push_back({.key = each.at("key").get<std::string>(),
                               .series = each.at("series").get<std::string>(),
@@ -216,6 +224,7 @@ std::string to_json(const GateReport& report) {
   json["headline"] = gate_headline(report);
   json["verdict"] = verdict_name(report.verdict);
   json["margin"] = number(report.margin);
+  json["margin_of_noise"] = report.margin_of_noise;
   json["looks"] = Json::array();
   for (const GateLook& look : report.looks) {
     json["looks"].push_back({{"rounds", look.rounds}, {"alpha", number(look.alpha)}});

@@ -1,10 +1,14 @@
 #include "regression/gate/gate_outlook.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "core/base/statistics.hpp"
+#include "core/text/numbers.hpp"
+#include "regression/gate/auto_margin.hpp"
 #include "regression/gate/paired_gate.hpp"
 #include "regression/statistics/student_t.hpp"
 
@@ -24,7 +28,45 @@ double efficiency(const GateLook& look, double margin) {
   return (method == GateMethod::signed_rank ? 3 : 2) / std::numbers::pi;
 }
 
+/// The smallest change that identical versions show not to be there, over all metrics.
+struct Decidable {
+  double least = 0;
+  double most = 0;
+};
+
+Decidable decidable_in(const GateReport& report, const std::vector<GateLook>& looks) {
+  Decidable found;
+  for (const GateMetric& metric : report.metrics) {
+    const double change = decidable_change(differences_of(metric.pairs, metric.direction), looks);
+    found.least = found.least == 0 ? change : std::min(found.least, change);
+    found.most = std::max(found.most, change);
+  }
+  return found;
+}
+
+std::string change_text(const Decidable& change) {
+  const std::string most = percent(change.most);
+  const std::string least = percent(change.least);
+  return least == most ? most : fmt::format("{} to {}, by metric,", least, most);
+}
+
 }  // namespace
+
+GatePower gate_power(const GateReport& report) {
+  if (report.looks.empty() || report.metrics.empty()) return {};
+  if (report.rounds < rounds_of_noise(report.looks)) return {};
+  const int rounds = report.looks.back().rounds;
+  const auto sentence = [&report](int count, const char* form) {
+    return fmt::format(fmt::runtime(form), change_text(decidable_in(report, looks_up_to(count))),
+                       count);
+  };
+  GatePower power{sentence(rounds, "this machine can decide changes of {} in {} rounds"), ""};
+  constexpr int most_rounds = 400;
+  if (4 * rounds <= most_rounds) {
+    power.more = sentence(4 * rounds, "changes of {} would take {} rounds");
+  }
+  return power;
+}
 
 double robust_deviation(std::span<const double> values) {
   constexpr double mad_of_normal = 1.4826;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text/escape_for_terminal.hpp"
+#include "regression/gate/auto_margin.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -68,7 +69,9 @@ std::string counts(const GateReport& report) {
 /// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet"; omits the machine if there is not enough
 /// room.
 std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
-  std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
+  std::string tail;
+  if (report.margin_of_noise) tail = fmt::format(" · margin {:.3g} %", report.margin * 100);
+  tail += fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
   const std::string machine = shortened(escape_for_terminal(report.machine), room_of_machine);
   if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
     tail += fmt::format(" · {}", machine);
@@ -95,6 +98,10 @@ std::string_view gate_canary_name(GateCanary canary) {
       return "alarmed";
   }
   return "";
+}
+
+double least_margin(const GateReport& report) {
+  return report.margin_of_noise ? std::min(least_auto_margin, report.margin) : report.margin;
 }
 
 std::string gate_headline(const GateReport& report) {

@@ -38,11 +38,12 @@ struct GateMetric {
   std::string unit;    ///< "s", "1/s", …
   Direction direction = Direction::smaller_is_better;
   RunStatistic statistic = RunStatistic::minimum;
-  /// Medians of the runs' statistics. Like all fields below, they cover the rounds that entered the
-  /// verdict.
+  /// The middle level of the pairs, less and more by half of the change, so that they agree with
+  /// `ratio`. Like all fields below, they cover the rounds that entered the verdict.
   double base = 0;
   double changed = 0;
   double ratio = 1;                  ///< e^θ
+  double margin = 0;                 ///< "not regressed" says that the change is less; a fraction
   std::optional<double> ratio_low;   ///< one-sided bounds, each at 1 − α of the deciding look
   std::optional<double> ratio_high;  ///< absent if there are too few rounds for a bound
   double p = 1;             ///< p-value of "not worse than 1 + margin", at the deciding look
@@ -84,7 +85,8 @@ std::string_view gate_canary_name(GateCanary canary);
 
 /// Result of a gate. JSON {"schema": "dlscale.gate", "version": 1}; SI, unit in the key.
 struct GateReport {
-  double margin = 0;  ///< δ, a fraction
+  double margin = 0;             ///< δ, a fraction; that of the noisiest metric if noise chose it
+  bool margin_of_noise = false;  ///< whether the noise of the first rounds chose the margins
   std::vector<GateLook> looks;
   double q = 0.05;  ///< accepted false-discovery rate among metrics called regressed
   std::uint64_t seed = 0;
@@ -111,6 +113,9 @@ struct GateReport {
   double duration = 0;  ///< s, total of all processes
   std::string date;     ///< date of the last round, ISO 8601, UTC
 };
+
+/// The margin beyond which a change is regressed or improved.
+double least_margin(const GateReport& report);
 
 /// Headline of at most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84, 1 not
 /// measured · worst conv … +6.1 % [4.0, 8.3] · 16 rounds · 2 × EPYC 7763 · canary quiet". The

@@ -69,8 +69,9 @@ void decide(GateDecision& decision, Verdict verdict) {
 /// Takes one look at the metrics that are undecided and have enough rounds.
 class InterimLook {
  public:
-  InterimLook(const GateRule& rule, const GateLook& look, double alpha)
-      : rule_(&rule), look_(&look), alpha_(alpha), limit_(std::log1p(rule.margin)) {}
+  InterimLook(const GateRule& rule, const GateLook& look, double alpha,
+              std::span<const double> margins)
+      : rule_(&rule), look_(&look), alpha_(alpha), margins_(margins) {}
 
   void take(std::span<const std::vector<double>> differences, std::vector<GateDecision>& decisions,
             std::vector<Progress>& progress) const {
@@ -84,7 +85,8 @@ class InterimLook {
     const std::vector<double> worse = adjusted(progress, &Progress::p_worse);
     const std::vector<double> better = adjusted(progress, &Progress::p_better);
     for (std::size_t i = 0; i < decisions.size(); ++i) {
-      if (looked[i]) judge(decisions[i], worse[i] <= rule_->q, better[i] <= rule_->q);
+      if (!looked[i]) continue;
+      judge(decisions[i], margins_[i], worse[i] <= rule_->q, better[i] <= rule_->q);
     }
   }
 
@@ -99,20 +101,23 @@ class InterimLook {
     decision.p_sequential = progress.p_worse;
   }
 
-  void judge(GateDecision& decision, bool worse_kept, bool better_kept) const {
+  void judge(GateDecision& decision, double margin, bool worse_kept, bool better_kept) const {
     const GateEstimate& estimate = decision.estimate;
-    const bool above = estimate.low && *estimate.low > limit_;
+    const double limit = std::log1p(rule_->margin);
+    const bool above = estimate.low && *estimate.low > limit;
     decision.held_back = above && !worse_kept;
     if (above && worse_kept) return decide(decision, Verdict::regressed);
-    if (!estimate.high || !(*estimate.high < limit_)) return;
-    const bool better = better_kept && *estimate.high < -limit_;
+    if (!estimate.high || !(*estimate.high < std::log1p(margin))) return;
+    // A wide margin clears no version that is slower by all appearances.
+    if (margin > rule_->margin && estimate.low && *estimate.low > 0) return;
+    const bool better = better_kept && *estimate.high < -limit;
     decide(decision, better ? Verdict::improved : Verdict::not_regressed);
   }
 
   const GateRule* rule_;
   const GateLook* look_;
   double alpha_;
-  double limit_;
+  std::span<const double> margins_;  ///< of each metric
 };
 
 void check(const GateRule& rule) {
@@ -172,13 +177,16 @@ GateEstimate estimate_gate(std::span<const double> differences, double margin, d
 }
 
 std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differences,
-                                     const GateRule& rule) {
+                                     const GateRule& rule, std::span<const double> margins) {
   check(rule);
+  const std::vector<double> same(differences.size(), rule.margin);
+  if (margins.empty()) margins = same;
+  EXPECT(margins.size() == differences.size());
   std::vector<GateDecision> decisions(differences.size());
   std::vector<Progress> progress(differences.size());
   const double alpha = alpha_of(rule.looks);
   for (const GateLook& look : rule.looks) {
-    InterimLook(rule, look, alpha).take(differences, decisions, progress);
+    InterimLook(rule, look, alpha, margins).take(differences, decisions, progress);
   }
   const std::vector<double> worse = adjusted(progress, &Progress::p_worse);
   for (std::size_t i = 0; i < decisions.size(); ++i) {

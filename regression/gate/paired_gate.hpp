@@ -32,7 +32,10 @@ namespace dlscale::regression {
 /// false discovery rate covers the metrics called regressed; "not regressed" is a statement about
 /// each metric alone.
 struct GateRule {
-  double margin = 0.01;                                                ///< δ ≥ 0
+  double margin = 0.01;  ///< δ ≥ 0
+  /// of_noise: "not regressed" is U < ln(1 + m) with the margin m ≥ δ that auto_margin() finds for
+  /// each metric, and L ≤ 0 where m > δ. The other verdicts keep δ.
+  enum class Margin { given, of_noise } margin_from = Margin::given;
   std::vector<GateLook> looks = {{10, 0.02}, {20, 0.02}, {40, 0.01}};  ///< rounds ascending
   double q = 0.05;
 };
@@ -81,9 +84,10 @@ struct GateDecision {
 
 /// Replays all looks that the rounds so far allow, as if each had been taken in time. The answer
 /// does not depend on the number of calls. `differences[metric]` holds d_r in the order of rounds,
-/// finite; metrics may have different numbers of rounds.
+/// finite; metrics may have different numbers of rounds. `margins` has m of each metric; empty:
+/// all are δ.
 std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differences,
-                                     const GateRule& rule);
+                                     const GateRule& rule, std::span<const double> margins = {});
 
 /// Differences d_r of the pairs, in the order of rounds. Requires positive values.
 std::vector<double> differences_of(std::span<const GatePair> pairs, Direction direction);

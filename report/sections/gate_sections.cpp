@@ -64,11 +64,17 @@ std::vector<std::string> look_texts(const GateReport& gate) {
 }
 
 std::string rule_sentence(const GateReport& gate) {
+  const std::string cleared =
+      gate.margin_of_noise
+          ? "not regressed is less than the margin of the metric, from the noise of its first "
+            "rounds; "
+          : "";
   return fmt::format(
-      "changes within {} do not matter; + is worse; each end of an interval is one-sided at 1 - α "
+      "changes within {} do not matter; {}+ is worse; each end of an interval is one-sided at 1 - "
+      "α "
       "of its look; p is that of no such change, over all looks and metrics (Benjamini-Hochberg, q "
       "= {:g})",
-      percent(gate.margin), gate.q);
+      percent(least_margin(gate)), cleared, gate.q);
 }
 
 std::vector<GateMetric> by_size(const GateReport& gate,
@@ -114,6 +120,7 @@ Fields<GateMetric> metric_fields() {
       {"ratio", value, &GateMetric::ratio, "change (+ = worse)", change},
       {"ratio_low", value, &GateMetric::ratio_low, "interval", interval_text},
       {"ratio_high", value, &GateMetric::ratio_high},
+      {"margin", value, &GateMetric::margin, "margin", as::percent},
       {"p", value, &GateMetric::p},
       {"p_adjusted", value, &GateMetric::p_adjusted, "p (BH)", as::significant<2>},
       {"rounds", value, &GateMetric::rounds, "rounds", as::exact},
@@ -123,14 +130,16 @@ Fields<GateMetric> metric_fields() {
 }
 
 /// The fields for people; `more` follow the number of rounds.
-Table metrics_table(std::string title, const std::vector<GateMetric>& metrics,
-                    const Fields<GateMetric>& more = {}) {
+Table metrics_table(const GateReport& gate, std::string title,
+                    const std::vector<GateMetric>& metrics, const Fields<GateMetric>& more = {}) {
   const Fields<GateMetric> fields = metric_fields();
-  Table table =
-      table_of(joined<GateMetric>({picked(fields, {"key", "verdict", "base", "new", "ratio",
-                                                   "ratio_low", "p_adjusted", "rounds"}),
-                                   more, picked(fields, {"method", "note"})}),
-               metrics);
+  const Fields<GateMetric> margin =
+      gate.margin_of_noise ? picked(fields, {"margin"}) : Fields<GateMetric>{};
+  Table table = table_of(
+      joined<GateMetric>({picked(fields, {"key", "verdict", "base", "new", "ratio", "ratio_low"}),
+                          margin, picked(fields, {"p_adjusted", "rounds"}), more,
+                          picked(fields, {"method", "note"})}),
+      metrics);
   table.title = std::move(title);
   return table;
 }
@@ -138,12 +147,15 @@ Table metrics_table(std::string title, const std::vector<GateMetric>& metrics,
 Table metric_table(const GateReport& gate, std::string title, Verdict verdict,
                    const Fields<GateMetric>& more = {}) {
   const auto wanted = [verdict](const GateMetric& metric) { return metric.verdict == verdict; };
-  return metrics_table(std::move(title), by_size(gate, wanted), more);
+  return metrics_table(gate, std::move(title), by_size(gate, wanted), more);
 }
 
 /// Estimated further rounds, if further rounds can decide at all.
 std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
-  const std::optional<int> more = more_rounds(metric, gate.margin);
+  std::optional<int> more = more_rounds(metric, least_margin(gate));
+  if (const auto cleared = more_rounds(metric, metric.margin); cleared) {
+    more = std::min(more.value_or(*cleared), *cleared);
+  }
   if (more) return fmt::format("about {}", *more);
   return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
                                                : "not known yet";
@@ -165,7 +177,8 @@ Table not_regressed_table(const GateReport& gate) {
 }
 
 Table changes_table(const GateReport& gate) {
-  Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
+  Table table =
+      metrics_table(gate, "What changed, the largest change first", by_size(gate, changed));
   table.notes = {rule_sentence(gate)};
   return table;
 }
@@ -190,8 +203,9 @@ Table version_differences(const GateReport& gate) {
 std::string smallest_changes(const GateReport& gate) {
   std::vector<double> values;
   for (const GateMetric& metric : gate.metrics) {
-    const auto value =
-        gate.looks.empty() ? std::nullopt : smallest_seen(metric, gate.margin, gate.looks.back());
+    const auto value = gate.looks.empty()
+                           ? std::nullopt
+                           : smallest_seen(metric, least_margin(gate), gate.looks.back());
     if (value) values.push_back(*value);
   }
   if (values.empty()) return "";
@@ -233,7 +247,7 @@ Section trust_section(const GateReport& gate) {
   }
   if (!gate.canary_metrics.empty()) {
     section.blocks.emplace_back(
-        Folded{metrics_table("The canary, metric by metric", gate.canary_metrics)});
+        Folded{metrics_table(gate, "The canary, metric by metric", gate.canary_metrics)});
   }
   return section;
 }

@@ -78,6 +78,28 @@ class Verdicts(GateTest):
         self.assertIn("--rounds 4 can decide nothing", done.stderr)
         self.assertIn("Allow 5 or more", done.stderr)
 
+    def test_a_margin_of_the_noise_is_said_up_front_and_decides_what_one_percent_cannot(self):
+        wavering = f"case {{out}} in *[13579]-*) {self.command('1.017')};; *) {self.command('0.99')};; esac"
+        done = self.gate(self.command("1.00"), wavering, "--margin", "auto", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("by the noise of 10 rounds, this machine can decide changes of ", done.stderr)
+        report = json.loads(done.stdout)
+        self.assertTrue(report["margin_of_noise"])
+        self.assertGreater(report["metrics"][0]["margin"], 0.01)
+        self.assertTrue(any("this machine can decide" in note for note in report["notes"]), report["notes"])
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.05"), "--margin", "auto").returncode, 1)
+
+    def test_folders_with_blanks_or_of_no_temporary_place_are_no_trouble_or_named(self):
+        folder = self.folder / "my gate"
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "-o", folder).returncode, 0)
+        self.assertEqual(len(self.rounds(folder)), 5)
+        spaced = self.folder / "my temporary folder"
+        spaced.mkdir()
+        done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, variables={"TMPDIR": str(spaced)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.gate("true", "true", "--rounds", 5, variables={"TMPDIR": "/nowhere"})
+        self.assert_refused(done, 2, 'TMPDIR is "/nowhere"')
+
     def test_what_the_new_version_does_not_measure_is_in_the_headline_and_fails_where_asked(self):
         both = f"printf '{{\"benchmarks\": [{{\"name\": \"kernel\", \"real_time\": 1}}, {{\"name\": \"gone\", \"real_time\": 1}}]}}' > {{out}}"
         one = "printf '{\"benchmarks\": [{\"name\": \"kernel\", \"real_time\": 1}]}' > {out}"

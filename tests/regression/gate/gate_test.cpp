@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/statistics.hpp"
 #include "gate_rounds.hpp"
 #include "noise_models.hpp"
 
@@ -81,7 +82,8 @@ TEST(GateMetrics, ShowBaseAndNewOfTheRoundsThatDecided) {
   const GateReport report = verdict_on(rounds);
   EXPECT_EQ(report.metrics.at(0).rounds, 10);
   EXPECT_EQ(report.metrics.at(0).verdict, Verdict::improved);
-  EXPECT_DOUBLE_EQ(report.metrics.at(0).changed, 0.9);
+  EXPECT_NEAR(report.metrics.at(0).base, 1, 1e-12);
+  EXPECT_NEAR(report.metrics.at(0).changed, 0.9, 1e-12);
   EXPECT_EQ(report.metrics.at(0).pairs.size(), 40U);
 }
 
@@ -327,6 +329,33 @@ TEST(GateProperty, DisturbedRoundsCountForNothing) {
     EXPECT_EQ(after.metrics[0].ratio, before.metrics[0].ratio);
     EXPECT_EQ(after.metrics[0].p_adjusted, before.metrics[0].p_adjusted);
   }
+}
+
+// Levels that jump move the medians of the two sides against the change of the pairs.
+TEST(GateProperty, BaseNewAndChangeAgreeInSignAndSize) {
+  Draws draws(26);
+  int against = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<Round> rounds;
+    std::vector<double> sides[2];
+    for (int number = 1; number <= 10; ++number) {
+      const double base = draws.uniform() < 0.5 ? 1 : 1.4;
+      const double changed = (draws.uniform() < 0.5 ? 1 : 1.4) * std::exp(0.02 * draws.normal());
+      rounds.push_back(round_of(number, base, changed));
+      sides[0].push_back(base);
+      sides[1].push_back(changed);
+    }
+    const Direction direction =
+        i % 2 == 0 ? Direction::smaller_is_better : Direction::larger_is_better;
+    for (Round& round : rounds) {
+      for (auto& [arm, run] : round.runs) run.values[0].direction = direction;
+    }
+    const GateMetric metric = verdict_on(rounds).metrics.at(0);
+    const double slower = metric.changed / metric.base;
+    EXPECT_NEAR(i % 2 == 0 ? slower : 1 / slower, metric.ratio, 1e-12);
+    against += (median(sides[1]) > median(sides[0])) != (slower > 1) ? 1 : 0;
+  }
+  EXPECT_GT(against, 5) << "the medians would have disagreed";
 }
 
 // An A/A test of the gate itself. Without a margin every alarm is a false positive; the error is at

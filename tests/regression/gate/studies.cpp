@@ -4,6 +4,9 @@
 #include <cmath>
 #include <set>
 #include <span>
+#include <utility>
+
+#include "regression/gate/auto_margin.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -35,6 +38,73 @@ GateRates gate_rates(const RecordedNoise& noise, const std::string& changed, con
     rates.mean_rounds += share * decision.rounds;
   }
   return rates;
+}
+
+std::vector<double> draw_rounds(RoundNoise noise, std::size_t rounds, Draws& draws) {
+  double drift = draws.normal();
+  const auto run = [&draws, &drift, noise] {
+    const double narrow = 0.01 * draws.normal();
+    switch (noise) {
+      case RoundNoise::normal_3:
+        return std::log1p(3 * narrow);
+      case RoundNoise::two_levels:
+        return std::log1p(narrow) + (draws.uniform() < 0.5 ? std::log(1.05) : 0);
+      case RoundNoise::rare_level:
+        return std::log1p(narrow) + (draws.uniform() < 0.2 ? std::log(1.05) : 0);
+      case RoundNoise::drifting:
+        drift = 0.8 * drift + 0.6 * draws.normal();
+        return std::log1p(0.03 * drift);
+      case RoundNoise::normal_1:
+        break;
+    }
+    return std::log1p(narrow);
+  };
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const bool base_first = draws.uniform() < 0.5;
+    const double first = run();
+    const double second = run();
+    differences.push_back(base_first ? second - first : first - second);
+  }
+  return differences;
+}
+
+std::vector<double> draw_rounds(const RecordedNoise& noise, const std::string& kernel,
+                                std::size_t rounds, Draws& draws) {
+  return draw(noise.at(kernel + ":A"), noise.at(kernel + ":A2"), rounds, draws);
+}
+
+void add_gate(std::vector<double> differences, double change, GateRule::Margin margin_from,
+              MarginRates& rates) {
+  GateRule rule;
+  rule.looks = looks_up_to(static_cast<int>(differences.size()));
+  double margin = rule.margin;
+  if (margin_from == GateRule::Margin::of_noise) {
+    const auto pilot = static_cast<std::size_t>(rounds_of_noise(rule.looks));
+    margin = auto_margin(std::span(differences).first(pilot), rule.looks);
+  }
+  for (double& d : differences) d += std::log1p(change);
+  const std::vector<std::vector<double>> one{std::move(differences)};
+  const GateDecision decision = judge_gate(one, rule, std::vector{margin}).front();
+  const bool is_regressed = decision.verdict == Verdict::regressed;
+  const bool is_cleared = decision.decided && !is_regressed;
+  ++rates.gates;
+  rates.regressed += is_regressed ? 1 : 0;
+  rates.not_regressed += is_cleared ? 1 : 0;
+  rates.false_regressed += is_regressed && change <= rule.margin ? 1 : 0;
+  rates.false_not_regressed += is_cleared && change > margin ? 1 : 0;
+  rates.margin += (margin - rates.margin) / rates.gates;
+  rates.rounds += (decision.rounds - rates.rounds) / rates.gates;
+}
+
+Verdict verdict_at_margin(std::vector<double> differences) {
+  GateRule rule;
+  rule.looks = looks_up_to(static_cast<int>(differences.size()));
+  const auto pilot = static_cast<std::size_t>(rounds_of_noise(rule.looks));
+  const double margin = auto_margin(std::span(differences).first(pilot), rule.looks);
+  for (double& d : differences) d += std::log1p(margin);
+  const std::vector<std::vector<double>> one{std::move(differences)};
+  return judge_gate(one, rule, std::vector{margin}).front().verdict;
 }
 
 GateRule one_look(int rounds, double margin) {

@@ -1,0 +1,79 @@
+#include "regression/gate/auto_margin.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "regression/gate/paired_gate.hpp"
+
+namespace dlscale::regression {
+namespace {
+
+/// Differences around 0 with random signs: identical versions may change places.
+class Redraw {
+ public:
+  explicit Redraw(std::span<const double> differences)
+      : centred_(differences.begin(), differences.end()) {
+    const double middle = median(centred_);
+    const double wider = 1 + 1.5 / static_cast<double>(centred_.size());
+    for (double& d : centred_) d = (d - middle) * wider;
+  }
+  std::vector<double> rounds(int count) {
+    std::vector<double> drawn;
+    drawn.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t random = generator_();
+      const double d = centred_[(random >> 1U) % centred_.size()];
+      drawn.push_back((random & 1U) == 0 ? d : -d);
+    }
+    return drawn;
+  }
+
+ private:
+  std::vector<double> centred_;
+  std::mt19937_64 generator_{20261129};
+};
+
+/// The least bound over the looks: the gate is decided at every larger margin.
+double least_high(const std::vector<double>& rounds, const std::vector<GateLook>& looks) {
+  double least = std::log1p(most_auto_margin) * 10;
+  for (const GateLook& look : looks) {
+    const auto seen = std::span(rounds).first(static_cast<std::size_t>(look.rounds));
+    const GateEstimate estimate = estimate_gate(seen, least_auto_margin, look.alpha);
+    if (estimate.high) least = std::min(least, *estimate.high);
+  }
+  return least;
+}
+
+}  // namespace
+
+int rounds_of_noise(const std::vector<GateLook>& looks) {
+  EXPECT(!looks.empty());
+  return looks.front().rounds;
+}
+
+double decidable_change(std::span<const double> differences, const std::vector<GateLook>& looks) {
+  constexpr int gates = 200;
+  EXPECT(!differences.empty() && !looks.empty());
+  Redraw redraw(differences);
+  std::vector<double> bounds;
+  bounds.reserve(gates);
+  for (int i = 0; i < gates; ++i) {
+    bounds.push_back(least_high(redraw.rounds(looks.back().rounds), looks));
+  }
+  return std::expm1(quantile(bounds, decided_share));
+}
+
+double auto_margin(std::span<const double> differences, const std::vector<GateLook>& looks) {
+  constexpr std::array steps{0.01, 0.0125, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1};
+  static_assert(steps.front() == least_auto_margin && steps.back() == most_auto_margin);
+  const double wanted = decidable_change(differences, looks);
+  const auto step = std::ranges::lower_bound(steps, wanted);
+  return step == steps.end() ? most_auto_margin : *step;
+}
+
+}  // namespace dlscale::regression
