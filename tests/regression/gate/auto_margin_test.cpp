@@ -43,7 +43,7 @@ class AutoMarginNoise : public testing::TestWithParam<RoundNoise> {};
 // the margin itself, where one is allowed in 5 % of the gates.
 TEST_P(AutoMarginNoise, DoesNotBiasTheVerdictOfTheRoundsThatChoseIt) {
   Draws draws(32);
-  constexpr std::size_t gates = 150;
+  constexpr std::size_t gates = 60;
   std::size_t cleared = 0;
   for (std::size_t i = 0; i < gates; ++i) {
     const Verdict verdict = verdict_at_margin(draw_rounds(GetParam(), rounds, draws));
@@ -57,7 +57,7 @@ TEST_P(AutoMarginNoise, FindsFivePercentAsOftenAsTheMarginOfOnePercent) {
   MarginRates fixed;
   MarginRates of_noise;
   Draws draws(35);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const std::vector<double> d = draw_rounds(GetParam(), rounds, draws);
     add_gate(d, 0.05, GateRule::Margin::given, fixed);
     add_gate(d, 0.05, GateRule::Margin::of_noise, of_noise);
@@ -69,10 +69,10 @@ TEST_P(AutoMarginNoise, FindsFivePercentAsOftenAsTheMarginOfOnePercent) {
 TEST_P(AutoMarginNoise, LetsMostGatesOfIdenticalVersionsDecideAndNoneRegress) {
   Draws draws(33);
   MarginRates rates;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 40; ++i) {
     add_gate(draw_rounds(GetParam(), rounds, draws), 0, GateRule::Margin::of_noise, rates);
   }
-  EXPECT_GE(rates.not_regressed, 75);
+  EXPECT_GE(rates.not_regressed, 30);
   EXPECT_LE(rates.regressed, 1);
 }
 
