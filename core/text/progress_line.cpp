@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "core/text/display_width.hpp"
+#include "core/base/display_width.hpp"
 
 namespace dlscale {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text/display_width.hpp"
+#include "core/base/display_width.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::report::figure {

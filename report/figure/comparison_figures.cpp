@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text/display_width.hpp"
+#include "core/base/display_width.hpp"
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"

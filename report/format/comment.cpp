@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "core/base/display_width.hpp"
 #include "core/base/error.hpp"
 #include "core/base/printable.hpp"
-#include "core/text/display_width.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/markdown.hpp"

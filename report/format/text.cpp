@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
-#include "core/text/display_width.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
 

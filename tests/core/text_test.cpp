@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
-#include "core/text/display_width.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
 #include "core/text/quantity_text.hpp"
@@ -359,20 +359,20 @@ TEST(ShownText, HasNoControlCharactersOfUnicode) {
 
 TEST(PrintableText, ShowsWhatActsOnATerminalOrDeceivesAsBlanks) {
   const std::vector<const char*> unsafe{
-      "\x1b",          // ESC
-      "\x7f",          // DEL
-      "\xc2\x9b",      // U+009B, the 8-bit CSI
-      "\xc2\x9d",      // U+009D, the 8-bit OSC
-      "\xc2\xad",      // soft hyphen
-      "\xd8\x9c",      // U+061C
-      "\xe2\x80\x8b",  // zero-width space
-      "\xe2\x80\x8d",  // zero-width joiner
-      "\xe2\x80\x8f",  // right-to-left mark
-      "\xe2\x80\xa9",  // paragraph separator
-      "\xe2\x80\xae",  // right-to-left override
-      "\xe2\x81\xa6",  // left-to-right isolate
-      "\xe2\x81\xa3",  // invisible separator
-      "\xef\xbb\xbf",  // byte order mark
+      "\x1b",              // ESC
+      "\x7f",              // DEL
+      "\xc2\x9b",          // U+009B, the 8-bit CSI
+      "\xc2\x9d",          // U+009D, the 8-bit OSC
+      "\xc2\xad",          // soft hyphen
+      "\xd8\x9c",          // U+061C
+      "\xe2\x80\x8b",      // zero-width space
+      "\xe2\x80\x8d",      // zero-width joiner
+      "\xe2\x80\x8f",      // right-to-left mark
+      "\xe2\x80\xa9",      // paragraph separator
+      "\xe2\x80\xae",      // right-to-left override
+      "\xe2\x81\xa6",      // left-to-right isolate
+      "\xe2\x81\xa3",      // invisible separator
+      "\xef\xbb\xbf",      // byte order mark
       "\xf3\xa0\x81\x81",  // a tag
   };
   for (const std::string each : unsafe) {

@@ -1,4 +1,4 @@
-#include "core/text/display_width.hpp"
+#include "core/base/display_width.hpp"
 
 #include <algorithm>
 #include <array>
