@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -72,9 +73,16 @@ void expect_text(std::string_view piece, std::size_t before, const fs::path& pat
 }
 
 std::string all_bytes(std::istream& stream, const fs::path& path) {
-  constexpr std::size_t piece = std::size_t{1} << 20U;
   constexpr std::size_t most = std::size_t{1} << 31U;
+  constexpr std::size_t least_piece = 4096;  // files below /proc say that they have no size
+  constexpr std::size_t most_piece = std::size_t{1} << 20U;
+  std::error_code unknown;
+  const std::uintmax_t size = fs::file_size(path, unknown);
+  const std::size_t piece =
+      std::clamp<std::uintmax_t>(unknown ? most : size, least_piece, most_piece);
   std::string bytes;
+  // Growing would take up to three times the memory of a large file.
+  if (!unknown) bytes.reserve(std::min<std::uintmax_t>(size, most));
   while (stream.good() && bytes.size() <= most) {
     const std::string next = next_bytes(stream, piece);
     if (!begins_gzip(bytes.empty() ? next : bytes)) expect_text(next, bytes.size(), path);

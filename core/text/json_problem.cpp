@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -66,7 +67,7 @@ std::string json_problem(const std::exception& error, std::string_view text) {
   if (const auto* type = dynamic_cast<const Json::type_error*>(&error)) {
     return type->id == wrong_type ? type_problem(what) : "a value is of the wrong type";
   }
-  return std::string(what);
+  return escape_for_terminal(what);  // a number too large is repeated there whole
 }
 
 void expect_json_depth(std::string_view text) {

@@ -258,6 +258,7 @@ std::string to_json(const GateReport& report) {
 
 GateReport gate_report_of(std::string_view text, const std::string& name) {
   try {
+    expect_json_depth(text);
     return report_of(Json::parse(text));
   } catch (const ConfigError& error) {
     throw ConfigError(

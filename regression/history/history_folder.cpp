@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -63,10 +66,24 @@ std::size_t whole_lines(std::string_view content) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
-/// Appends lines to files, all or none: unless keep() is called, the lines are removed again.
+/// Whether syncfs(2) reports that a file could not be written, which Linux does from 5.8 on.
+bool syncfs_reports_failures() {
+  struct utsname kernel = {};
+  int major = 0;
+  int minor = 0;
+  if (::uname(&kernel) != 0) return false;
+  if (std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) return false;
+  return std::pair(major, minor) >= std::pair(5, 8);
+}
+
+/// Appends lines to files, all or none: unless keep() is called, the lines are removed again. A
+/// run has a thousand series, so that all files are flushed at once and not one after the other.
 class Appending {
  public:
-  Appending() = default;
+  /// The descriptor of the folder reports all failures since it was opened.
+  explicit Appending(const fs::path& folder) : folder_(opened(folder, O_RDONLY | O_DIRECTORY)) {
+    if (!folder_) refuse(folder, errno);
+  }
   ~Appending() {
     if (!kept_) undo();
   }
@@ -74,16 +91,32 @@ class Appending {
   Appending& operator=(const Appending&) = delete;
 
   void append(const fs::path& path, std::string_view lines) {
-    make_folder(path.parent_path());
+    if (folders_.insert(path.parent_path()).second) make_folder(path.parent_path());
     const Descriptor file = opened(path, O_RDWR | O_CREAT | O_APPEND);
     if (!file) refuse(path, errno);
-    const auto before = static_cast<off_t>(whole_lines(read_whole(path, file)));
-    if (::ftruncate(file.get(), before) != 0) refuse(path, errno);
+    const std::string content = read_whole(path, file);
+    const auto before = static_cast<off_t>(whole_lines(content));
+    if (before < static_cast<off_t>(content.size()) && ::ftruncate(file.get(), before) != 0) {
+      refuse(path, errno);
+    }
     done_.push_back({path, before});
-    int error = write_all(file.get(), lines);
-    if (error == 0) error = file.sync();
-    if (error != 0) refuse(path, error);
-    if (before == 0) (void)sync_folder(path.parent_path());
+    if (const int error = write_all(file.get(), lines); error != 0) refuse(path, error);
+    unflushed_.push_back(path);
+  }
+  /// Brings the lines to the disk.
+  void flush() {
+    if (unflushed_.size() > 1 && syncfs_reports_failures() && ::syncfs(folder_.get()) == 0) {
+      unflushed_.clear();
+      return;
+    }
+    std::set<fs::path> folders;
+    for (const fs::path& path : unflushed_) {
+      const Descriptor file = opened(path, O_RDWR);
+      if (const int error = file ? file.sync() : errno; error != 0) refuse(path, error);
+      folders.insert(path.parent_path());
+    }
+    for (const fs::path& folder : folders) (void)sync_folder(folder);
+    unflushed_.clear();
   }
   void keep() { kept_ = true; }
 
@@ -101,7 +134,10 @@ class Appending {
       }
     }
   }
+  Descriptor folder_;
+  std::set<fs::path> folders_;  ///< that are there
   std::vector<Done> done_;
+  std::vector<fs::path> unflushed_;
   bool kept_ = false;
 };
 
@@ -197,8 +233,13 @@ void HistoryFolder::update(const std::function<Changes()>& plan) const {
   const Changes changes = plan();
   for (const auto& [name, content] : changes.created) create(folder_ / name, content);
   for (const auto& [name, content] : changes.whole) put(folder_ / name, content);
-  Appending appending;
+  Appending appending(folder_);
   for (const auto& [name, lines] : changes.appended) appending.append(folder_ / name, lines);
+  appending.flush();
+  if (const auto& [name, lines] = changes.last; !name.empty()) {
+    appending.append(folder_ / name, lines);
+    appending.flush();
+  }
   appending.keep();
 }
 

@@ -13,10 +13,12 @@ namespace dlscale::regression::history {
 /// Changes that one update makes. Existing lines of a history are never changed.
 struct Changes {
   std::map<std::string, std::string> created;  ///< file → content; an existing file stays as it is
-  std::map<std::string, std::string> whole;    ///< file → content that replaces the present one
-  /// File → whole lines to append, in the order in which they reach the disk.
+  /// File → content that replaces the present one. The caller of update() keeps the texts.
+  std::map<std::string, std::string_view> whole;
+  /// File → whole lines to append. They reach the disk together, after the above.
   std::vector<std::pair<std::string, std::string>> appended;
-  [[nodiscard]] bool empty() const { return created.empty() && whole.empty() && appended.empty(); }
+  /// Likewise, once all others are on the disk; or an empty name.
+  std::pair<std::string, std::string> last;
 };
 
 /// The folder that holds the files of a history; it may be a work tree of a git branch. File names
@@ -38,9 +40,9 @@ class HistoryFolder {
   /// The content up to its last whole line.
   [[nodiscard]] std::optional<std::string> read(const std::string& file) const;
   /// Calls `plan` under the lock of the history and adds what it returns: everything or, on
-  /// failure, nothing. A killed process leaves a part, in the order `created`, `whole`, `appended`;
-  /// so the lines that make the others count go last. Throws ConfigError for a full disk, a place
-  /// that cannot be written, or a file system without locks.
+  /// failure, nothing. A killed process leaves a part, in the order of the members of Changes; so
+  /// the lines that make the others count go last. Throws ConfigError for a full disk, a place that
+  /// cannot be written, or a file system without locks.
   void update(const std::function<Changes()>& plan) const;
 
  private:

@@ -125,6 +125,7 @@ Values values_of(const SeriesKey& key) {
 
 SeriesKey parse_series_key(std::string_view text) {
   try {
+    expect_json_depth(text);
     const json value = json::parse(text);
     if (!value.is_object()) throw ConfigError("the key of a series is not a JSON object");
     for (const auto& [field, unused] : value.items()) {

@@ -31,6 +31,18 @@ std::string format_text() {
   return json{{"schema", history_schema}, {"version", version}}.dump() + "\n";
 }
 
+bool is_known_format(std::string_view text) {
+  try {
+    expect_json_depth(text);
+    const json value = json::parse(text);
+    return value.at("schema") == history_schema && value.at("version") == version;
+  } catch (const json::exception&) {
+    return false;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
 /// Git keeps every file unmodified, byte by byte. Merging two branches keeps the lines of both
 /// sides, in any order.
 constexpr const char* git_attributes = "* -text\n*.jsonl merge=union\n";
@@ -200,7 +212,7 @@ class Plan {
       if (growing.is_new) ++report_.new_series;
       if (!growing.lines.empty()) changes_.appended.emplace_back(file, std::move(growing.lines));
     }
-    if (!records_.empty()) changes_.appended.emplace_back(runs_file, std::move(records_));
+    if (!records_.empty()) changes_.last = {runs_file, std::move(records_)};
     return std::move(changes_);
   }
   [[nodiscard]] const AddReport& report() const { return report_; }
@@ -271,16 +283,12 @@ bool Store::is_there() {
     }
     return false;
   }
-  expect_json_depth(*format);
-  const json value = json::parse(*format, nullptr, false);
-  if (!value.is_object() || value.value("schema", "") != history_schema ||
-      value.value("version", 0) != version) {
-    throw ConfigError(
-        fmt::format("{} of {} is {}, and this program reads version {} of {}. Use the dlscale that "
-                    "wrote it, or a later one.",
-                    format_file, folder_.name(),
-                    value.is_discarded() ? "damaged" : escape_for_terminal(value.dump()), version,
-                    history_schema));
+  if (!is_known_format(*format)) {
+    throw ConfigError(fmt::format(
+        "{} of {} is {}, and this program reads version {} of {}. Use the dlscale that "
+        "wrote it, or a later one.",
+        format_file, folder_.name(), escape_for_terminal(format->substr(0, format->find('\n'))),
+        version, history_schema));
   }
   return true;
 }
@@ -342,7 +350,7 @@ void Store::annotate(const Annotation& annotation) {
   expect_history();
   folder_.update([&] {
     Changes changes;
-    changes.appended.emplace_back(annotations_file, annotation_line(annotation));
+    changes.last = {annotations_file, annotation_line(annotation)};
     return changes;
   });
 }

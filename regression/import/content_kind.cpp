@@ -3,10 +3,8 @@
 #include <cctype>
 #include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -96,45 +94,30 @@ ContentKind kind_of_text(std::string_view text) {
   return nccl ? ContentKind::nccl_tests : ContentKind::unknown;
 }
 
-void rewind(std::istream& content) {
-  content.clear();
-  content.seekg(0);
-}
-
 /// For JSON that ends or breaks before its keys identify it: a header has the schema anywhere in
 /// its first line.
-bool names_results_in_first_line(std::istream& content) {
-  rewind(content);
-  std::string line;
-  std::getline(content, line);
-  return line.find("\"dlscale.result\"") != std::string::npos;
+bool names_results_in_first_line(std::string_view content) {
+  return content.substr(0, content.find('\n')).find("\"dlscale.result\"") != content.npos;
 }
 
 }  // namespace
 
-ContentKind kind_of_content(std::istream& content) {
-  rewind(content);
-  content >> std::ws;
-  const bool is_object = content.peek() == '{';
-  if (is_object) {
-    KeyReader keys;
-    json::sax_parse(content, &keys, json::input_format_t::json, /*strict=*/false);
-    if (keys.is_told()) return keys.kind();
-    if (names_results_in_first_line(content)) return ContentKind::result;
-    return keys.kind();
-  }
-  if (names_results_in_first_line(content)) return ContentKind::result;
-  rewind(content);
-  const std::string text{std::istreambuf_iterator<char>(content), {}};
-  return kind_of_text(text);
+ContentKind kind_of_content(std::string_view content) {
+  const std::size_t start = content.find_first_not_of(" \t\n\v\f\r");
+  const bool is_object = start != content.npos && content[start] == '{';
+  if (names_results_in_first_line(content) && !is_object) return ContentKind::result;
+  if (!is_object) return kind_of_text(content);
+  KeyReader keys;
+  json::sax_parse(content, &keys, json::input_format_t::json, /*strict=*/false);
+  if (!keys.is_told() && names_results_in_first_line(content)) return ContentKind::result;
+  return keys.kind();
 }
 
 ContentKind kind_of_file(const std::filesystem::path& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return ContentKind::unknown;
   if (!std::ifstream(path)) return ContentKind::unknown;
-  std::istringstream content(read_input(path, "Check the path."));
-  return kind_of_content(content);
+  return kind_of_content(read_input(path, "Check the path."));
 }
 
 }  // namespace dlscale::regression::history

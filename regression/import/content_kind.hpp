@@ -1,6 +1,6 @@
 #pragma once
 #include <filesystem>
-#include <iosfwd>
+#include <string_view>
 
 namespace dlscale::regression::history {
 
@@ -18,7 +18,7 @@ enum class ContentKind {
 
 /// Reads only as much JSON as identifies the kind. Damaged JSON gets the kind that its beginning
 /// suggests; the reader of that kind reports the line.
-ContentKind kind_of_content(std::istream& content);
+ContentKind kind_of_content(std::string_view content);
 
 /// `unknown` if it is not a regular file or cannot be read. Decompresses gzip; throws ConfigError
 /// if that is damaged.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -43,31 +45,33 @@ class Collector {
   }
 
   [[nodiscard]] std::vector<Samples> samples() {
-    for (Samples& median : medians_) {
-      if (find(iterations_, median.name, *median.metric) == iterations_.end()) {
-        iterations_.push_back(std::move(median));
-      }
+    for (Samples& median : medians_.all) {
+      if (!iterations_.has(median)) iterations_.all.push_back(std::move(median));
     }
-    for (Samples& samples : iterations_) keep_measured(samples);
-    std::erase_if(iterations_, [](const Samples& samples) { return samples.values.empty(); });
-    return std::move(iterations_);
+    for (Samples& samples : iterations_.all) keep_measured(samples);
+    std::erase_if(iterations_.all, [](const Samples& samples) { return samples.values.empty(); });
+    return std::move(iterations_.all);
   }
 
  private:
-  using Place = std::vector<Samples>::iterator;
-  static Place find(std::vector<Samples>& all, const std::string& name,
-                    const GoogleMetric& metric) {
-    return std::ranges::find_if(all, [&](const Samples& samples) {
-      return samples.metric == &metric && samples.name == name;
-    });
-  }
-  static void add(const GoogleRow& row, std::vector<Samples>& all) {
+  /// Samples in the order of the file, found by name and metric.
+  struct Found {
+    std::vector<Samples> all;
+    std::map<std::pair<std::string, const GoogleMetric*>, std::size_t> places;
+
+    [[nodiscard]] bool has(const Samples& samples) const {
+      return places.contains({samples.name, samples.metric});
+    }
+    Samples& of(const std::string& name, const GoogleMetric& metric) {
+      const auto [place, fresh] = places.try_emplace({name, &metric}, all.size());
+      if (fresh) all.push_back({name, &metric, {}});
+      return all[place->second];
+    }
+  };
+  static void add(const GoogleRow& row, Found& found) {
     for (const GoogleMetric& metric : google_metrics) {
       const auto value = row.values.find(metric.field);
-      if (value == row.values.end()) continue;
-      auto found = find(all, row.name, metric);
-      if (found == all.end()) found = all.insert(all.end(), {row.name, &metric, {}});
-      found->values.push_back(value->second);
+      if (value != row.values.end()) found.of(row.name, metric).values.push_back(value->second);
     }
   }
   /// Drops values that are not numbers, and negative times and rates. A processor's clock may tick
@@ -92,8 +96,8 @@ class Collector {
   }
 
   ImportedRun& run_;
-  std::vector<Samples> iterations_;
-  std::vector<Samples> medians_;
+  Found iterations_;
+  Found medians_;
 };
 
 std::string said(const Facts& context, const char* name) {
@@ -124,9 +128,10 @@ SeriesKey context_key(const Facts& context) {
 }  // namespace
 
 Origin add_google_benchmark(ImportedRun& run) {
-  const GoogleFile file = read_google_file(run.content);
+  GoogleFile file = read_google_file(run.content);
   Collector collector(run);
   for (const GoogleRow& row : file.rows) collector.read(row);
+  file.rows = {};  // no memory for both these and the points
   for (const Samples& samples : collector.samples()) {
     SeriesKey key = context_key(file.context);
     key.axes["benchmark"] = samples.name;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -80,6 +81,31 @@ GoogleRow read_row(const json& row) {
   return read;
 }
 
+/// Reads each row once it is parsed and then drops its JSON, which takes ten times the memory.
+class RowReader {
+ public:
+  explicit RowReader(std::vector<GoogleRow>& rows) : rows_(rows) {}
+
+  /// Whether the parser keeps the value (nlohmann::json::parser_callback_t).
+  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
+    constexpr int depth_of_keys = 1;
+    constexpr int depth_of_rows = 2;
+    if (depth == depth_of_keys && event == json::parse_event_t::key) {
+      is_inside_ = parsed == "benchmarks";
+    }
+    const bool ends = event == json::parse_event_t::object_end ||
+                      event == json::parse_event_t::array_end ||
+                      event == json::parse_event_t::value;
+    if (!is_inside_ || depth != depth_of_rows || !ends) return true;
+    rows_.push_back(read_row(parsed));
+    return false;
+  }
+
+ private:
+  std::vector<GoogleRow>& rows_;
+  bool is_inside_ = false;
+};
+
 }  // namespace
 
 std::string impossible(const GoogleMetric& metric, double value) {
@@ -95,14 +121,15 @@ GoogleFile read_google_file(std::string_view text) {
   const std::string strict = strict_json(text);
   expect_json_depth(strict);
   try {
-    const json document = json::parse(strict);
     GoogleFile file;
+    RowReader rows(file.rows);
+    const json document = json::parse(strict, std::ref(rows));
     if (const auto context = document.find("context"); context != document.end()) {
       for (const auto& [name, value] : context->items()) {
         file.context[name] = name == "caches" ? sizes_of(value) : value_text(value);
       }
     }
-    for (const json& row : document.at("benchmarks")) file.rows.push_back(read_row(row));
+    (void)document.at("benchmarks");
     return file;
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, strict));

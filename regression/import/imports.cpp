@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "core/base/error.hpp"
@@ -84,8 +83,7 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   ImportedRun run;
   run.file = path;
   run.content = read_input(path, "Check the path.");
-  std::istringstream content(run.content);
-  const Origin origin = read_as(kind_of_content(content), run, options);
+  const Origin origin = read_as(kind_of_content(run.content), run, options);
   std::optional<std::int64_t> time;
   if (!origin.time.empty()) time = parse_time(origin.time, "the date of " + path);
   set_origin(run, options, origin.commit, time);

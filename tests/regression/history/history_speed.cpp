@@ -1,7 +1,10 @@
-// How fast a history of a million points is read and judged, and in how much memory. No test.
+// How fast a history of a million points is read and judged, how fast large files are added to one,
+// and in how much memory. No test.
 //
 //   dlscale_history_speed write FOLDER [SERIES [COMMITS]]   makes a history, of 1000 by 1000
 //   dlscale_history_speed check FOLDER                      reads and judges it
+//   dlscale_history_speed rows FILE [ROWS [NAMES]]          makes JSON of Google Benchmark
+//   dlscale_history_speed add FOLDER FILE COMMIT            reads such a file and adds it
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -9,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -81,30 +85,102 @@ void write(Store& store, int series, int commits) {
   }
 }
 
-void look(Store& store) {
-  const auto begin = std::chrono::steady_clock::now();
-  const CheckReport report = check(store, [](const SeriesKey&) { return true; });
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double most_megabytes() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) * 1024e-6;
+}
+
+void look(Store& store) {
+  const auto begin = Clock::now();
+  const CheckReport report = check(store, [](const SeriesKey&) { return true; });
   fmt::print("{} points of {} series: {:.2f} s, at most {:.0f} MB resident, {} alerts\n",
-             report.points, report.series.size(), seconds.count(),
-             static_cast<double>(used.ru_maxrss) * 1024e-6, report.alerts.size());
+             report.points, report.series.size(), seconds_since(begin), most_megabytes(),
+             report.alerts.size());
+}
+
+/// Repetitions of each benchmark, with all the keys that Google Benchmark writes.
+void write_rows(const std::string& path, int rows, int names) {
+  std::ofstream file(path);
+  file << R"({
+  "context": {
+    "date": "2026-01-31T12:00:00+00:00",
+    "executable": "./bench",
+    "num_cpus": 8,
+    "mhz_per_cpu": 2400,
+    "cpu_scaling_enabled": false,
+    "caches": [],
+    "load_avg": [0.1,0.2,0.3],
+    "library_build_type": "release"
+  },
+  "benchmarks": [
+)";
+  std::mt19937 generator(1);
+  std::normal_distribution<double> noise(1, 0.02);
+  const int repetitions = rows / names;
+  for (int row = 0; row < rows; ++row) {
+    const int benchmark = row / repetitions;
+    const std::string name = fmt::format("BM_Copy/{}/64", benchmark);
+    file << fmt::format(R"(    {{
+      "name": "{}",
+      "family_index": {},
+      "per_family_instance_index": 0,
+      "run_name": "{}",
+      "run_type": "iteration",
+      "repetitions": {},
+      "repetition_index": {},
+      "threads": 1,
+      "iterations": 1000,
+      "real_time": {:.16e},
+      "cpu_time": {:.16e},
+      "time_unit": "ns"
+    }}{}
+)",
+                        name, benchmark, name, repetitions, row % repetitions,
+                        100 * noise(generator), 99 * noise(generator), row + 1 < rows ? "," : "");
+  }
+  file << "  ]\n}\n";
+}
+
+void add_file(const std::string& folder, const std::string& file, const std::string& commit) {
+  auto begin = Clock::now();
+  RunOptions options;
+  options.commit = commit;
+  const std::array runs{read_run(file, options)};
+  const double read = seconds_since(begin);
+  begin = Clock::now();
+  const AddReport report = Store(folder).add(runs);
+  fmt::print("{} points, {} new series: read in {:.2f} s, added in {:.2f} s, at most {:.0f} MB\n",
+             report.points, report.new_series, read, seconds_since(begin), most_megabytes());
+}
+
+int number_at(const std::vector<std::string>& words, std::size_t place, int usual) {
+  return words.size() > place ? std::stoi(words[place]) : usual;
 }
 
 int run(const std::vector<std::string>& words) {
-  if (words.size() < 2 || (words[0] != "write" && words[0] != "check")) {
-    fmt::print(stderr, "usage: dlscale_history_speed write|check FOLDER [SERIES [COMMITS]]\n");
+  constexpr int usual = 1000;
+  const std::string verb = words.size() < 2 ? "" : words[0];
+  if (verb == "check") {
+    Store store(words[1]);
+    look(store);
+  } else if (verb == "write") {
+    Store store(words[1]);
+    write(store, number_at(words, 2, usual), number_at(words, 3, usual));
+  } else if (verb == "rows") {
+    write_rows(words[1], number_at(words, 2, 300 * usual), number_at(words, 3, usual));
+  } else if (verb == "add" && words.size() == 4) {
+    add_file(words[1], words[2], words[3]);
+  } else {
+    fmt::print(stderr, "usage: dlscale_history_speed write|check|rows|add PLACE …\n");
     return static_cast<int>(ExitCode::bad_input);
   }
-  Store store(words[1]);
-  if (words[0] == "check") {
-    look(store);
-    return 0;
-  }
-  constexpr int usual = 1000;
-  write(store, words.size() > 2 ? std::stoi(words[2]) : usual,
-        words.size() > 3 ? std::stoi(words[3]) : usual);
   return 0;
 }
 
