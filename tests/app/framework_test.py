@@ -112,7 +112,7 @@ class Asked(ProgramTest):
             (["predict", "--network", "alexnt", "--cluster", "p40x16", "--ranks", 2], ['Did you mean "alexnet"?']),
             (["predict", *self.words, "--ranks", "1,,2"], ['--ranks is "1,,2"', "leave the comma out"]),
             (["predict", *self.words, "--ranks", 2, "--schedule=,merged"], ['--schedule is ",merged"']),
-            (["plan", *self.words, "--epochs", 1, "--ranks", 2, "--time-limit", "7 days"], ['Write "7 d"']),
+            (["plan", *self.words, "--epochs", 1, "--ranks", 2, "--time-limit", "7 dys"], ['Write "7 d"']),
             (["plan", *self.words, "--epochs", 90, "--ranks", 1, "--batch", 32, "--time-limit", "1 h"], ["(1 rank,", "images/s, not"]),
         ]:
             self.assert_refused(run(*words), 2, *parts)
