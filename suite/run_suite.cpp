@@ -196,6 +196,30 @@ void refuse_launcher() {
                   launch->launcher));
 }
 
+/// Suites that this process is a part of, one a line.
+constexpr const char* outer_suites_variable = "_DLSCALE_SUITES";
+
+/// Refuses a suite whose steps or cells carry out itself, which would never end. Names it in the
+/// environment for what it starts.
+void enter(const SuiteRun& options) {
+  constexpr std::ptrdiff_t deepest = 8;
+  std::error_code unknown;
+  const fs::path file = fs::canonical(find_config("suites", options.suite), unknown);
+  const char* const named = std::getenv(outer_suites_variable);
+  const std::string outer = named == nullptr ? "" : named;
+  const std::string line = file.string() + "\n";
+  if (("\n" + outer).find("\n" + line) != std::string::npos ||
+      std::ranges::count(outer, '\n') >= deepest) {
+    throw ConfigError(fmt::format(
+        "a step or cell of the suite {} carries out that suite again, which would never end. Take "
+        "it out.",
+        escape_for_terminal(file.string())));
+  }
+  // A job starts the suite anew, with the environment of the call that submits it.
+  const bool in_jobs = options.cells.submit || !options.cells.distribute.empty();
+  if (!in_jobs) ::setenv(outer_suites_variable, (outer + line).c_str(), 1);
+}
+
 }  // namespace
 
 ExitCode run_suite(const SuiteRun& options) {
@@ -234,6 +258,8 @@ ExitCode run_suite(const SuiteRun& options) {
     return ExitCode::ok;
   }
   refuse_no_folder(options.out);
+  refuse_own_files(suite.steps, options.out);
+  enter(options);
   if (!suite.cells.empty()) check_cells(cells);
   if (!suite.steps.empty()) progress.lock();  // a process that it ends might hold outputs
   protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);

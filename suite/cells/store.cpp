@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <istream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -76,6 +77,9 @@ fs::path CellStore::work_folder(const SuiteCell& cell) const {
 
 void CellStore::open() {
   EXPECT(!lock_);
+  refuse_foreign_file(out_ / "cells.jsonl", "a list of cells", [](std::istream& content) {
+    return opens_with_schema(content, "dlscale.cells");
+  });
   make_folder(work_);
   lock_ = lock_file(fs::path(work_).concat(".lock"));
   end_orphans(fs::absolute(work_).lexically_normal().string() + "/", "a cell");

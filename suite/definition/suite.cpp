@@ -306,11 +306,15 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step,
                                               std::span<const std::string> formats) {
   static constexpr std::array<std::string_view, 4> options{"-o", "--output", "--out", "--write"};
   std::vector<std::filesystem::path> result;
-  for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
-    const std::string& option = step.words[i];
+  for (std::size_t i = 0; i < step.words.size(); ++i) {
+    const std::string& word = step.words[i];
+    const std::size_t equals = word.find('=');
+    const std::string option = word.substr(0, equals);
     if (std::ranges::find(options, option) == options.end()) continue;
-    const std::string path =
-        names_format(step, option) ? path_in(step.words[i + 1], formats) : step.words[i + 1];
+    const bool is_next = equals == std::string::npos;
+    if (is_next && i + 1 == step.words.size()) continue;
+    const std::string value = is_next ? step.words[i + 1] : word.substr(equals + 1);
+    const std::string path = names_format(step, option) ? path_in(value, formats) : value;
     if (path != "-") result.emplace_back(path);
   }
   return result;

@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/base/interrupt.hpp"
-#include "core/system/input_file.hpp"
 #include "core/system/process.hpp"
 #include "core/system/this_command_line.hpp"
 #include "core/text/numbers.hpp"
@@ -68,17 +70,29 @@ std::string failure_text(const SuiteStep& step, const ChildExit& exit, const fs:
                      log.empty() ? "" : fmt::format(" Its output is in {}.", log.string()));
 }
 
+/// Bytes of a file; 0 if there is none.
+std::uintmax_t size_of(const fs::path& path) {
+  std::error_code absent;
+  const std::uintmax_t bytes = fs::file_size(path, absent);
+  return absent ? 0 : bytes;
+}
+
 /// Shows the last lines that a step wrote to its log, from byte `begin` of the log on.
-void show_last_lines(const fs::path& log, std::size_t begin) {
-  constexpr int most = 10;
-  const std::string all = content_of(log);
-  const std::string_view text = std::string_view(all).substr(std::min(begin, all.size()));
-  if (text.empty()) return;
+void show_last_lines(const fs::path& log, std::uintmax_t begin) {
+  constexpr int most_lines = 10;
+  constexpr std::uintmax_t most_bytes = 8192;
+  const std::uintmax_t end = size_of(log);
+  const std::uintmax_t first = std::max(begin, end - std::min(end, most_bytes));
+  if (first >= end) return;
+  std::ifstream file(log, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(first));
+  std::string text(end - first, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
   std::size_t from = text.size();
-  for (int line = text.ends_with('\n') ? 0 : 1; line <= most && from != 0 && from != std::string_view::npos; ++line) {
+  for (int line = text.ends_with('\n') ? 0 : 1; line <= most_lines && from != 0 && from != std::string::npos; ++line) {
     from = text.rfind('\n', from - 1);
   }
-  fmt::print(stderr, "{}{}", text.substr(from == std::string_view::npos ? 0 : from + 1),
+  fmt::print(stderr, "{}{}", text.substr(from == std::string::npos ? 0 : from + 1),
              text.ends_with('\n') ? "" : "\n");
 }
 
@@ -140,7 +154,7 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
 
 /// Runs the step and reports a failure. Throws Error for one that ends the suite.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
-  const std::size_t logged = content_of(call.log).size();
+  const std::uintmax_t logged = size_of(call.log);
   const std::optional<JobEnd> job = run_step(step, call);
   if (!job) return StepEnd::lacking;
   const std::optional<StepEnd> end = end_of(step, job->exit, call.before);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -100,6 +101,27 @@ std::vector<ResultFile> finished_results(const SuiteStep& step) {
   return finished;
 }
 
+/// What a suite keeps in its folder: lists, marks of finished steps, and folders of cells.
+constexpr std::array own_names{"cells.jsonl", "cells", "canary", ".cells", ".done"};
+
+/// The path without links, whether its target exists or not.
+fs::path without_links(fs::path path) {
+  constexpr int most = 40;  // Linux's limit
+  std::error_code error;
+  for (int i = 0; i < most && fs::is_symlink(path, error); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  const fs::path known = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path.lexically_normal() : known;
+}
+
+bool lies_in(const fs::path& path, const fs::path& own) {
+  std::error_code absent;
+  if (fs::equivalent(path, own, absent)) return true;  // two names of one file
+  const auto [rest, end] = std::ranges::mismatch(own, path);
+  return rest == own.end();
+}
+
 bool is_wrong(const Measurement& measurement) {
   return measurement.status == Status::wrong;
 }
@@ -134,6 +156,20 @@ void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& prog
     }
   }
   if (!lost.empty()) refuse_loss(lost, done);
+}
+
+void refuse_own_files(std::span<const SuiteStep> steps, const fs::path& out) {
+  for (const SuiteStep& step : steps) {
+    for (const fs::path& output : step.outputs) {
+      for (const char* name : own_names) {
+        if (!lies_in(without_links(output), without_links(out / name))) continue;
+        throw ConfigError(
+            fmt::format("step \"{}\" writes to {}, where the suite keeps {} of its own. Let the step "
+                        "write another file.",
+                        step.name, output.string(), (out / name).string()));
+      }
+    }
+  }
 }
 
 void empty_outputs(const SuiteStep& step) {

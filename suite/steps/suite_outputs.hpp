@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ enum class Fresh { no, yes };
 /// steps are repeated, it also throws if existing measurements would be discarded: those of another
 /// build or other options, and those after a step that is repeated.
 void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh);
+
+/// Throws ConfigError if a step would write over what the suite itself keeps in its folder, even
+/// through a link.
+void refuse_own_files(std::span<const SuiteStep> steps, const std::filesystem::path& out);
 
 /// Empties the result files of a benchmark that can resume but is to start anew; if interrupted, it
 /// would resume them. Throws ConfigError as protect_outputs() does for existing files.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,29 @@ TEST_F(Outputs, ThatAreNotThereAreNotInTheWay) {
   EXPECT_EQ(refusal({step("one"), step("two")}), "");
   std::ofstream(file("one")).flush();
   EXPECT_EQ(refusal({step("one")}), "") << "an empty file";
+}
+
+TEST_F(Outputs, ThatAreTheSuitesOwnFilesAreRefused) {
+  const fs::path out = folder_.path();
+  fs::create_symlink("cells.jsonl", out / "link.jsonl");
+  fs::create_symlink(out, out / "same");
+  std::ofstream(out / "canary") << "x";
+  fs::create_hard_link(out / "canary", out / "hard.jsonl");
+  for (const char* name : {"cells.jsonl", "./x/../cells.jsonl", "link.jsonl", "same/cells.jsonl",
+                           "cells/a/row.json", ".done/one", ".cells/x", "hard.jsonl"}) {
+    for (const std::string& words : {std::string("-o"), std::string("--output=")}) {
+      SuiteStep step;
+      step.name = "one";
+      step.words = {"bench", "conv"};
+      const std::string path = (out / name).string();
+      if (words == "-o") step.words.insert(step.words.end(), {words, path});
+      if (words != "-o") step.words.push_back(words + path);
+      step.outputs = outputs_of(step);
+      EXPECT_THROW(refuse_own_files(std::span(&step, 1), out), ConfigError) << name << words;
+    }
+  }
+  const SuiteStep other = step("other");
+  EXPECT_NO_THROW(refuse_own_files(std::span(&other, 1), out));
 }
 
 TEST_F(Outputs, OfNobodyKnowsWhomAreKept) {
