@@ -18,6 +18,11 @@ const ProgramEnvironment git_environment{
 
 }  // namespace
 
+std::vector<std::string> git_in(const std::filesystem::path& folder) {
+  return {"git", "-c", "core.fsmonitor=false",    "-c", "core.hooksPath=/dev/null",
+          "-c",  "log.showSignature=false", "-C", folder.string()};
+}
+
 GitCommand::GitCommand(std::filesystem::path folder) : folder_(std::move(folder)) {
   const ProgramOutput found = run({"rev-parse", "--git-dir"});
   if (found.code == 0) return;
@@ -28,7 +33,7 @@ GitCommand::GitCommand(std::filesystem::path folder) : folder_(std::move(folder)
 }
 
 ProgramOutput GitCommand::run(const std::vector<std::string>& words) const {
-  std::vector<std::string> command{"git", "-C", folder_.string()};
+  std::vector<std::string> command = git_in(folder_);
   command.insert(command.end(), words.begin(), words.end());
   ProgramOutput answer = run_program(command, git_environment);
   if (answer.code == ProgramOutput::not_started) {

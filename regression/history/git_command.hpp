@@ -7,6 +7,11 @@
 
 namespace dlscale::regression::history {
 
+/// The words that start git in a repository, which a stranger may have written: git runs none of
+/// the programs that its configuration names (hooks, a file monitor, a check of
+/// signatures).
+std::vector<std::string> git_in(const std::filesystem::path& folder);
+
 /// Runs git in a repository, without a shell, a terminal or prompts.
 class GitCommand {
  public:

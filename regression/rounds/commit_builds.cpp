@@ -118,9 +118,13 @@ std::string compiler_key() {
 void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
   const std::string stem = tree.string();
   if (!fs::exists(tree / ".git")) {
-    build_step({"git", "-C", builds.repository.string(), "worktree", "add", "--force", "--detach",
-                tree.string(), hash},
-               "the worktree of " + hash, stem + ".checkout.log");
+    std::vector<std::string> checkout = history::git_in(builds.repository);
+    for (const std::string& word : {std::string("worktree"), std::string("add"),
+                                    std::string("--force"), std::string("--detach"),
+                                    tree.string(), hash}) {
+      checkout.push_back(word);
+    }
+    build_step(checkout, "the worktree of " + hash, stem + ".checkout.log");
   }
   const fs::path folder = tree / "build" / builds.preset;
   std::vector<std::string> configure{"cmake", "-S", tree.string(), "--preset", builds.preset};

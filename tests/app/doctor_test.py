@@ -68,6 +68,20 @@ class Doctor(ProgramTest):
         self.assertEqual(launcher["state"], "warning")
         self.assertIn("not tried", launcher["found"])
 
+    def test_nothing_of_a_strangers_folder_is_run(self):
+        ran = self.folder / "ran.txt"
+        for name in ("matplotlib.py", "sitecustomize.py", "numpy.py", "json.py"):
+            (self.folder / name).write_text(f"open({str(ran)!r}, 'a').write('python')")
+        for name in ("git", "python3", "mpiexec", "cmake", "sh"):
+            (self.folder / name).write_text(f"#!/bin/sh\necho {name} >> {ran}\n")
+            (self.folder / name).chmod(0o755)
+        results = self.folder / "memory.jsonl"
+        for words in (["bench", "memory", "--operations", "copy", "--sizes", "1 MiB", "--samples", "2", "-o", results],
+                      ["doctor", "--quick"], ["report", results, "-o", "page"]):
+            done = subprocess.run([PROGRAM, *words], cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(ran.exists(), ran)
+
     def test_hello_needs_as_many_ranks_as_it_is_told(self):
         self.assertEqual(run("__hello", 1, variables=UNSET).stdout, "1 ranks by local\n")
         self.assertEqual(run("__hello", 2, variables=UNSET).returncode, 4)

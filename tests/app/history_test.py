@@ -417,6 +417,22 @@ class Branch(History):
         self.git("worktree", "add", "-q", "--detach", self.store)
         self.git("switch", "-q", "--orphan", "history", at=self.store)
 
+    def test_a_repository_of_a_stranger_runs_none_of_its_programs(self):
+        ran = self.folder / "ran.txt"
+        for key in ("core.fsmonitor", "core.pager", "gpg.program", "diff.external", "core.editor", "credential.helper"):
+            self.git("config", key, f"sh -c 'echo {key} >> {ran}' #")
+        self.git("config", "log.showSignature", "true")
+        hook = self.repository / ".git" / "hooks" / "post-checkout"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\necho hook >> {ran}\n")
+        hook.chmod(0o755)
+        file = self.folder / "a.json"
+        file.write_text('{"results": [{"command": "a", "times": [1.0, 1.1, 1.2]}]}')
+        added = run("history", "add", file, "--commit", "HEAD", "--repository", self.repository, "--store", self.folder / "h")
+        self.assertIn(added.returncode, (0, 2), added.stderr)
+        run("history", "check", "--store", self.folder / "h", "--repository", self.repository)
+        self.assertFalse(ran.exists(), ran)
+
     def git(self, *words, at=None):
         who = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
         return subprocess.run(["git", "-C", at or self.repository, *who, *words], check=True, text=True, capture_output=True).stdout
