@@ -72,6 +72,13 @@ class StepsTrouble(ProgramTest):
         self.assertEqual({name: (self.out / f"{name}.jsonl").read_bytes() for name in before}, before, "measured once")
         self.assertEqual(self.carry_out(self.suite(long(5), timeout=200), 0)[0], ["report"])
 
+    def test_a_suite_that_carries_out_itself_is_refused(self):
+        suite = self.folder / "again.yaml"
+        suite.write_text(f"suite: again\nsteps:\n  - name: again\n    doc: itself\n    command: run {suite} -o {{out}}/x\n")
+        result = run("run", suite, "-o", self.folder / "again", timeout=60)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("carries out that suite again", result.stderr)
+
     def test_a_rebuild_meanwhile_is_in_no_step_s_way(self):
         program = self.folder / "dlscale"
         shutil.copy(PROGRAM, program)
