@@ -16,7 +16,8 @@ class Plan(ProgramTest):
         super().setUp()
         text = (pathlib.Path(os.environ["DLSCALE_CONFIGS"]) / "clusters" / "v100x16_ib100.yaml").read_text(encoding="utf-8")
         self.cluster = self.folder / "quick_loader.yaml"
-        self.cluster.write_text(text.replace("decode: 2.8 ms", "decode: 100 us"), encoding="utf-8")
+        text = text.replace("decode: 2.8 ms", "decode: 100 us").replace("read_bandwidth: 600 MB/s", "read_bandwidth: 100 GB/s")
+        self.cluster.write_text(text, encoding="utf-8")
         self.words = ["plan", "--network", "alexnet", "--cluster", self.cluster, "--loader-threads", 4]
 
     def plan(self, *more):
