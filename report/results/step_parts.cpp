@@ -1,7 +1,9 @@
 #include "report/results/step_parts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,6 +68,26 @@ StepParts parts_of(const Measurement& row) {
   return run;
 }
 
+/// The rows with phases whose repeat is the lowest among rows of the same other axes. Launches may
+/// be counted from any number.
+std::vector<const Measurement*> first_repeats(const ResultFile& file) {
+  std::vector<const Measurement*> rows;
+  std::map<Axes, std::size_t> places;  // by axes without the repeat
+  for (const Measurement& row : file.measurements) {
+    if (!has_phases(row)) continue;
+    Axes axes = row.axes;
+    axes.erase("repeat");
+    const auto [place, is_new] = places.emplace(std::move(axes), rows.size());
+    if (is_new) {
+      rows.push_back(&row);
+      continue;
+    }
+    const Measurement*& first = rows[place->second];
+    if (in_order(axis_or_empty(row, "repeat"), axis_or_empty(*first, "repeat"))) first = &row;
+  }
+  return rows;
+}
+
 }  // namespace
 
 double step_total(const StepTimes& times) {
@@ -75,10 +97,7 @@ double step_total(const StepTimes& times) {
 std::vector<StepParts> step_parts(std::span<const ResultFile> results) {
   std::vector<StepParts> runs;
   for (const ResultFile& file : results) {
-    for (const Measurement& row : file.measurements) {
-      const std::string repeat = axis_or_empty(row, "repeat");
-      if (has_phases(row) && (repeat.empty() || repeat == "0")) runs.push_back(parts_of(row));
-    }
+    for (const Measurement* row : first_repeats(file)) runs.push_back(parts_of(*row));
   }
   return runs;
 }

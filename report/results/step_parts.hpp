@@ -23,7 +23,8 @@ struct StepParts {
   std::vector<StepTimes> ranks;
 };
 
-/// The first repeat of each row of "e2e" with phases, in the order of the files.
+/// Rows of "e2e" with phases, in the order of the files. Of rows of one file that differ only in
+/// the repeat, the lowest one counts, whatever its number.
 std::vector<StepParts> step_parts(std::span<const ResultFile> results);
 
 /// The same as a table with one row for each rank; at most `most` rows, and a note about the rest.

@@ -16,6 +16,7 @@
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/figures.hpp"
+#include "report/results/axes.hpp"
 #include "report/results/step_parts.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -119,6 +120,37 @@ TEST(StepParts, LeaveOutRepeatsAndRowsWithoutPhases) {
   file.measurements.push_back(file.measurements.front());
   file.measurements.back().status = Status::wrong;
   EXPECT_EQ(step_parts(std::span(&file, 1)).size(), 1U);
+}
+
+/// `--repeat` counts from 1 by default, and from any number in the hands of a script.
+TEST(StepParts, ShowTheLowestRepeatOfEveryTraining) {
+  using Repeats = std::vector<const char*>;
+  for (const Repeats& repeats : {Repeats{"1"}, Repeats{"0", "1"}, Repeats{"2", "1", "3"},
+                                 Repeats{"10", "9"}, Repeats{"morning", "evening"}, Repeats{""}}) {
+    ResultFile file = runs(1);
+    const Measurement row = file.measurements.front();
+    file.measurements.clear();
+    std::string lowest = repeats.front();
+    for (const std::string repeat : repeats) {
+      if (in_order(repeat, lowest)) lowest = repeat;
+    }
+    for (const std::string repeat : repeats) {
+      for (const char* batch : {"8", "16"}) {
+        Measurement launch = row;
+        launch.axes["repeat"] = repeat;
+        launch.axes["batch"] = batch;
+        launch.series["t_u"].samples.front().assign(1, repeat == lowest ? 1 : 2);
+        launch.series["t_f"].samples.front().assign(1, 0);
+        launch.series["t_b"].samples.front().assign(1, 0);
+        file.measurements.push_back(launch);
+      }
+    }
+    const std::vector<StepParts> all = step_parts(std::span(&file, 1));
+    ASSERT_EQ(all.size(), 2U) << repeats.front();
+    EXPECT_EQ(all[0].ranks[0][0], 1) << repeats.front();
+    EXPECT_EQ(all[1].ranks[0][0], 1) << repeats.front();
+    EXPECT_TRUE(step_stack(std::span(&file, 1))) << repeats.front();
+  }
 }
 
 TEST(StepTable, TellsOfRowsThatAreNotShown) {
