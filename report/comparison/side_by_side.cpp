@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +74,28 @@ std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
   }
   return entries;
 }
+
+/// Order of texts in which whole numbers stand by their value: ranks=2 before ranks=16.
+struct ByNumbers {
+  bool operator()(std::string_view a, std::string_view b) const {
+    const std::string_view both = a.substr(
+        0, static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin()));
+    const std::size_t before = both.find_last_not_of(digits);
+    const std::size_t from = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view here = number_at(a, from);
+    const std::string_view there = number_at(b, from);
+    if (here.empty() || there.empty() || here.size() == there.size()) return a < b;
+    return here.size() < there.size();
+  }
+
+ private:
+  static constexpr std::string_view digits = "0123456789";
+  /// The digits from there on.
+  static std::string_view number_at(std::string_view text, std::size_t from) {
+    const std::string_view rest = text.substr(from);
+    return rest.substr(0, rest.find_first_not_of(digits));
+  }
+};
 
 /// Settings that distinguish entries: those with more than one known value.
 std::set<std::string> telling_settings(const std::vector<Entry>& entries) {
@@ -201,26 +227,39 @@ Json side_by_side_object(const SideBySide& all) {
           {"environments_differ", all.differences}};
 }
 
+/// Drops the columns that no row has a time in.
+void drop_empty_columns(SideBySide& all) {
+  for (std::size_t i = all.columns.size(); i-- > 0;) {
+    const auto has_time = [i](const SideBySide::Row& row) { return row.times[i].has_value(); };
+    if (std::ranges::any_of(all.rows, has_time)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    all.columns.erase(all.columns.begin() + at);
+    for (SideBySide::Row& row : all.rows) row.times.erase(row.times.begin() + at);
+  }
+}
+
 }  // namespace
 
 SideBySide side_by_side(const std::vector<ResultSource>& sources) {
   const std::vector<Entry> entries = entries_of(sources);
   const std::set<std::string> telling = telling_settings(entries);
   // index of a column by source and name
-  std::map<std::pair<std::size_t, std::string>, std::size_t> place;
+  std::map<std::size_t, std::map<std::string, std::size_t, ByNumbers>> place;
   for (const Entry& entry : entries) {
-    place.try_emplace({entry.source, column_name(entry, sources, telling)}, 0);
+    place[entry.source].try_emplace(column_name(entry, sources, telling), 0);
   }
   SideBySide all;
-  for (auto& [column, index] : place) {
-    index = all.columns.size();
-    all.columns.push_back(column.second);
+  for (auto& [source, columns] : place) {
+    for (auto& [column, index] : columns) {
+      index = all.columns.size();
+      all.columns.push_back(column);
+    }
   }
-  std::map<std::string, std::vector<std::vector<double>>> rows;
+  std::map<std::string, std::vector<std::vector<double>>, ByNumbers> rows;
   for (const Entry& entry : entries) {
     auto& times = rows[question_name(entry)];
     times.resize(all.columns.size());
-    times[place.at({entry.source, column_name(entry, sources, telling)})].push_back(entry.seconds);
+    times[place.at(entry.source).at(column_name(entry, sources, telling))].push_back(entry.seconds);
   }
   for (const auto& [question, times] : rows) {
     SideBySide::Row row{question, {}};
@@ -235,6 +274,7 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
       ++all.alone;
     }
   }
+  drop_empty_columns(all);
   all.differences = environment_differences(sources);
   return all;
 }
@@ -276,8 +316,13 @@ std::vector<Table> side_by_side_tables(const SideBySide& all) {
 Document side_by_side_document(const SideBySide& all) {
   Document document;
   document.lead =
-      fmt::format("{} in {}", counted(static_cast<long long>(all.rows.size()), "measurement"),
-                  counted(static_cast<long long>(all.columns.size()), "column"));
+      all.rows.empty()
+          ? fmt::format("Nothing stands side by side: none of {} was made in two of these places "
+                        "or ways, at the same network, batch, data type and ranks, or at the same "
+                        "axes",
+                        counted(static_cast<long long>(all.alone), "measurement"))
+          : fmt::format("{} in {}", counted(static_cast<long long>(all.rows.size()), "measurement"),
+                        counted(static_cast<long long>(all.columns.size()), "column"));
   document.tables = side_by_side_tables(all);
   document.records = side_by_side_records(all);
   document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });

@@ -1,7 +1,9 @@
 #include "report/results/environment_rows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,6 +17,27 @@ namespace {
 /// Whether a property varies from run to run without affecting any number.
 bool is_of_the_moment(const std::string& property) {
   return property == "date" || property == "load";
+}
+
+/// The first number of a text; 0 without one.
+double first_number(const std::string& text) {
+  return std::strtod(text.c_str(), nullptr);
+}
+
+/// All values, or how far those reach that differ from run to run.
+std::string joined_values(const std::string& name, const std::set<std::string>& values) {
+  constexpr std::size_t most = 8;
+  if (name == "date" && values.size() > 1) {
+    return fmt::format("{} – {}", *values.begin(), *values.rbegin());
+  }
+  if (name == "load" && values.size() > 1) {
+    const auto [least, largest] = std::ranges::minmax_element(values, {}, first_number);
+    return fmt::format("{:.2f} – {:.2f} in a minute before {} runs", first_number(*least),
+                       first_number(*largest), values.size());
+  }
+  if (values.size() <= most) return fmt::format("{}", fmt::join(values, ", "));
+  return fmt::format("{} and {} more", fmt::join(values | std::views::take(most), ", "),
+                     values.size() - most);
 }
 
 }  // namespace
@@ -67,11 +90,7 @@ NamedTexts joined_environment(std::span<const ResultFile> files) {
     }
   }
   NamedTexts rows;
-  for (const auto& [name, set] : values) {
-    const bool range = name == "date" && set.size() > 1;
-    rows.emplace_back(name, range ? fmt::format("{} – {}", *set.begin(), *set.rbegin())
-                                  : fmt::format("{}", fmt::join(set, ", ")));
-  }
+  for (const auto& [name, set] : values) rows.emplace_back(name, joined_values(name, set));
   return rows;
 }
 

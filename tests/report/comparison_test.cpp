@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
+
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -212,6 +216,58 @@ TEST(SideBySide, LeavesOutWhatFailedAndCountsWhatStandsAlone) {
   const SideBySide all = side_by_side({a, b});
   EXPECT_TRUE(all.rows.empty());
   EXPECT_EQ(all.alone, 1U);
+}
+
+TEST(SideBySide, HasNoColumnsWhereNothingIsInCommon) {
+  ResultSource a = trained("A", 0.2);
+  ResultSource b = trained("B", 0.2);
+  Measurement other = b.results.front().measurements.front();
+  b.results.front().measurements.clear();
+  for (const char* threads : {"1", "2", "3", "4"}) {
+    other.axes["network"] = "resnet50";
+    other.axes["threads"] = threads;
+    b.results.front().measurements.push_back(other);
+  }
+  const SideBySide all = side_by_side({a, b});
+  const Document document = side_by_side_document(all);
+  // The threads of B stand side by side with each other; A is in no row.
+  EXPECT_EQ(all.columns.size(), 4U);
+  for (const std::string& column : all.columns) EXPECT_TRUE(column.starts_with("B")) << column;
+  b.results.front().measurements.resize(1);
+  const SideBySide none = side_by_side({a, b});
+  EXPECT_TRUE(none.columns.empty());
+  EXPECT_TRUE(side_by_side_document(none).lead.starts_with("Nothing stands side by side: none of 2"))
+      << side_by_side_document(none).lead;
+}
+
+TEST(SideBySide, OrdersNumbersByTheirValue) {
+  ResultSource a{"A", {samples::file("e2e", {})}, {}};
+  ResultSource b{"B", {samples::file("e2e", {})}, {}};
+  for (const int ranks : {16, 1, 2, 128}) {
+    const Measurement row = samples::e2e({"alexnet", ranks, Schedule::wait_free, 0}, {});
+    for (ResultSource* source : {&a, &b}) source->results.front().measurements.push_back(row);
+  }
+  std::vector<std::string> ranks;
+  for (const SideBySide::Row& row : side_by_side({a, b}).rows) {
+    ranks.push_back(row.question.substr(row.question.find("ranks=") + 6));
+  }
+  EXPECT_EQ(ranks, (std::vector<std::string>{"1", "2", "16", "128"}));
+}
+
+TEST(SideBySide, SaysHowFarLoadsReach) {
+  ResultSource a = trained("A", 0.2);
+  const ResultSource b = trained("B", 0.2);
+  const ResultFile file = a.results.front();
+  a.results.clear();
+  for (int i = 0; i < 120; ++i) {
+    a.results.push_back(file);
+    a.results.back().header.environment.load = fmt::format("{:.2f} 0.50 0.40 1/200 77", 0.1 * i);
+  }
+  const std::vector<std::string> all = side_by_side({a, b}).differences;
+  const auto load = std::ranges::find_if(
+      all, [](const std::string& line) { return line.starts_with("load:"); });
+  ASSERT_NE(load, all.end());
+  EXPECT_TRUE(load->starts_with("load: A: 0.00 – 11.90 in a minute before 120 runs; B: ")) << *load;
 }
 
 TEST(SideBySide, TakesPredictionsAsAColumn) {
