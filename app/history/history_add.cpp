@@ -38,6 +38,7 @@ struct AddOptions {
   std::vector<std::string> machine;
   std::vector<std::string> environment;
   std::vector<std::string> launch;
+  bool strict = false;
 };
 
 history::Facts facts_of(const std::vector<std::string>& words, const char* option) {
@@ -155,7 +156,13 @@ ExitCode add(const AddOptions& options) {
   }
   for (const std::string& file : files) {
     runs.push_back(history::read_run(file, run));
-    for (const std::string& note : runs.back().notes) fmt::print(stderr, "dlscale: {}\n", note);
+    const std::vector<std::string>& notes = runs.back().notes;
+    if (options.strict && !notes.empty()) {
+      throw ConfigError(
+          fmt::format("{}: {}, which --strict refuses. Measure again, or leave --strict out.", file,
+                      notes.front()));
+    }
+    for (const std::string& note : notes) fmt::print(stderr, "dlscale: {}\n", note);
     points += runs.back().points.size();
   }
   if (points == 0) {
@@ -213,6 +220,8 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
   for (const char* name : {"--axis", "--machine", "--environment", "--launch"}) {
     command->get_option(name)->expected(1)->take_all();
   }
+  command->add_flag("--strict", options->strict,
+                    "Refuse files with rows that would be left out or are not sure");
   command->footer(
       "Example: dlscale history add results/local/nightly --store perf-history\nA file that is "
       "there already is not added again. Exit code 5: there was nothing to add.");

@@ -84,6 +84,43 @@ bool is_passed_over(std::string_view line) {
   return content.empty() || content.front() == '#';
 }
 
+/// Refuses a header whose columns something else than a comma separates.
+void expect_commas(const std::string& cell, const std::vector<std::string>& names,
+                   const std::string& place) {
+  for (const auto& [separator, name] : {std::pair{';', "semicolons"}, std::pair{'\t', "tabs"}}) {
+    std::istringstream stream(cell);
+    int known = 0;
+    int all = 0;
+    for (std::string part; std::getline(stream, part, separator); ++all) {
+      known += std::ranges::count(names, std::string(trimmed_cell(part))) > 0 ? 1 : 0;
+    }
+    if (all < 2 || known == 0) continue;
+    throw ConfigError(fmt::format(
+        "{}: {} separate the columns, and commas are needed. Save the table as CSV with "
+        "commas, and with points in decimal numbers.",
+        place, name));
+  }
+}
+
+/// "1,234" or "12'345.6": digits with separators of thousands.
+bool has_thousands(std::string_view text) {
+  const auto is_separator = [](char letter) {
+    return letter == ',' || letter == '\'' || letter == ' ' || letter == '_';
+  };
+  std::string digits(text);
+  std::erase_if(digits, is_separator);
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return digits.size() < text.size() && error == std::errc() &&
+         end == digits.data() + digits.size();
+}
+
+/// What to write in place of a cell that is not a number.
+std::string_view advice_on(std::string_view text) {
+  return has_thousands(text) ? "Write it without separators of thousands, and with a decimal point"
+                             : "Write one";
+}
+
 std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
   std::vector<std::string> names;
   for (const CsvColumn& column : columns) names.emplace_back(column.name);
@@ -114,7 +151,8 @@ CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const 
     if (row.cells.size() != columns_.size()) {
       throw ConfigError(
           fmt::format("{}: the line has {} cells, and the header names {} columns, so that it is "
-                      "not sure which is which. Write one cell a column.",
+                      "not sure which is which. Write one cell a column, and numbers without "
+                      "separators of thousands.",
                       place, row.cells.size(), columns_.size()));
     }
     rows_.push_back(std::move(row));
@@ -130,6 +168,7 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
   const std::string place = fmt::format("{}:{}", path_, header.line);
   columns_ = std::move(header.cells);
   const std::vector<std::string> names = names_of(known);
+  if (columns_.size() == 1) expect_commas(columns_.front(), names, place);
   for (auto column = columns_.begin(); column != columns_.end(); ++column) {
     const bool is_known = std::ranges::find(names, *column) != names.end();
     if (is_known && std::find(columns_.begin(), column, *column) != column) {
@@ -181,9 +220,9 @@ double CsvTable::number(std::size_t row, std::string_view column, double most) c
   const bool is_number = error == std::errc() && end == text.data() + text.size();
   if (!is_number || !std::isfinite(value) || value < 0 || value > most) {
     throw ConfigError(
-        fmt::format("{}: the column {} is \"{}\", which is not a number from 0 to {:g}. Write one, "
+        fmt::format("{}: the column {} is \"{}\", which is not a number from 0 to {:g}. {}, "
                     "without a unit: the name of the column says it.",
-                    place(row), column, escape_for_terminal(text), most));
+                    place(row), column, escape_for_terminal(text), most, advice_on(text)));
   }
   return value;
 }

@@ -40,8 +40,13 @@ class KeyReader : public nlohmann::json_sax<json> {
     return tell(ContentKind::unknown);
   }
   bool key(string_t& name) override {
+    if (is_in_first_result()) {
+      // hyperfine calls each result by its command; other programs have lists of results, too.
+      return name != "command" || tell(ContentKind::hyperfine);
+    }
     if (depth_ != 1) return true;
     key_ = name;
+    if (name == "nccl_version") return tell(ContentKind::nccl_tests);  // option -J
     has_context_ = has_context_ || name == "context";
     has_benchmarks_ = has_benchmarks_ || name == "benchmarks";
     has_results_ = has_results_ || name == "results";
@@ -54,23 +59,25 @@ class KeyReader : public nlohmann::json_sax<json> {
   }
   bool start_array(std::size_t) override {
     if (depth_ == 0) return tell(ContentKind::unknown);
-    if (depth_ == 1 && key_ == "results") return tell(ContentKind::hyperfine);
     ++depth_;
     return true;
   }
   bool end_object() override {
+    if (is_in_first_result()) return tell(ContentKind::unknown);
     --depth_;
     return depth_ > 0 || tell(ContentKind::unknown);  // complete, without a known key
   }
   bool end_array() override {
     --depth_;
-    return true;
+    return depth_ != 1 || key_ != "results" || tell(ContentKind::hyperfine);  // an empty list
   }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override {
     return false;
   }
 
  private:
+  /// Inside the object that is the first of a list "results".
+  [[nodiscard]] bool is_in_first_result() const { return depth_ == 3 && key_ == "results"; }
   bool value() { return depth_ > 0 || tell(ContentKind::unknown); }
   /// Stops reading.
   bool tell(ContentKind kind) {

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/import/google_file.hpp"
@@ -36,18 +37,24 @@ class Collector {
       case GoogleRow::Outcome::skipped:
         run_.notes.push_back(fmt::format("left out: {} was skipped", row.name));
         return;
+      case GoogleRow::Outcome::ambiguous:
+        run_.notes.push_back(
+            fmt::format("left out: {}: {}", escape_for_terminal(row.name), row.message));
+        return;
       case GoogleRow::Outcome::measured:
         break;
     }
     if (row.aggregate.empty()) return add(row, iterations_);
     // A file with --benchmark_report_aggregates_only has only the median.
     if (row.aggregate == "median") add(row, medians_);
+    aggregated_.insert(row.name);
   }
 
   [[nodiscard]] std::vector<Samples> samples() {
     for (Samples& median : medians_.all) {
       if (!iterations_.has(median)) iterations_.all.push_back(std::move(median));
     }
+    note_aggregates_alone();
     for (Samples& samples : iterations_.all) keep_measured(samples);
     std::erase_if(iterations_.all, [](const Samples& samples) { return samples.values.empty(); });
     return std::move(iterations_.all);
@@ -74,16 +81,20 @@ class Collector {
       if (value != row.values.end()) found.of(row.name, metric).values.push_back(value->second);
     }
   }
+  /// Names benchmarks that have neither repetitions nor a median.
+  void note_aggregates_alone() {
+    for (const Samples& samples : iterations_.all) aggregated_.erase(samples.name);
+    for (const std::string& name : aggregated_) {
+      run_.notes.push_back(fmt::format("left out: {} has neither repetitions nor a median",
+                                       escape_for_terminal(name)));
+    }
+  }
   /// Drops values that are not numbers, and negative times and rates. A processor's clock may tick
   /// too seldom, and counters may have counted nothing.
   void keep_measured(Samples& samples) {
     std::vector<double> kept;
     for (const double value : samples.values) {
       const std::string problem = impossible(*samples.metric, value);
-      if (!problem.empty() && !std::isnan(value)) {
-        throw ConfigError(fmt::format("{} of {} {}", samples.metric->field,
-                                      escape_for_terminal(samples.name), problem));
-      }
       if (problem.empty() && value > 0) {
         kept.push_back(value);
         continue;
@@ -98,6 +109,7 @@ class Collector {
   ImportedRun& run_;
   Found iterations_;
   Found medians_;
+  std::set<std::string> aggregated_;
 };
 
 std::string said(const Facts& context, const char* name) {

@@ -64,12 +64,24 @@ bool is_true(const json& row, const char* key) {
 
 GoogleRow read_row(const json& row) {
   GoogleRow read;
+  if (!row.is_object() || !row.contains("name")) {
+    throw ConfigError(
+        "a row of its benchmarks has no name, so another program than Google Benchmark wrote it");
+  }
   const std::string type = text_of(row, "run_type", "iteration");
   read.name = text_of(row, "run_name", row.at("name").get<std::string>());
+  read.states_type = row.contains("run_type");
+  if (const auto index = row.find("repetition_index");
+      index != row.end() && index->is_number_integer()) {
+    read.repetition = index->get<int>();
+  }
   if (type != "iteration" && type != "aggregate") {
     throw ConfigError(fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
   }
   if (type == "aggregate") read.aggregate = text_of(row, "aggregate_name", "aggregate");
+  for (const auto& [key, aggregate] : {std::pair{"big_o", "BigO"}, std::pair{"rms", "RMS"}}) {
+    if (row.contains(key) && !row.contains("real_time")) read.aggregate = aggregate;
+  }
   if (is_true(row, "error_occurred")) {
     read.outcome = GoogleRow::Outcome::failed;
     read.message = text_of(row, "error_message", "no message");
@@ -130,6 +142,7 @@ GoogleFile read_google_file(std::string_view text) {
       }
     }
     (void)document.at("benchmarks");
+    settle_names(file.rows);
     return file;
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, strict));

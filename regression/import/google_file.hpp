@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,17 +26,19 @@ inline constexpr std::array google_metrics{
 
 /// One element of "benchmarks".
 struct GoogleRow {
-  enum class Outcome { measured, failed, skipped };
+  enum class Outcome { measured, failed, skipped, ambiguous };
   std::string name;       ///< name of the benchmark, without the aggregate
   std::string aggregate;  ///< "median", "cv", …; empty: a repetition
   Outcome outcome = Outcome::measured;
-  std::string message;  ///< error message of a failed benchmark
+  std::string message;            ///< error message of a failed benchmark, or why it is ambiguous
+  bool states_type = false;       ///< as since version 1.5; else names tell aggregates
+  std::optional<int> repetition;  ///< index from 0, as since version 1.5
   /// Measured values by the field of their metric, in its unit. Values that the file gives as
   /// infinite or not a number are NaN.
   std::map<std::string, double, std::less<>> values;
 };
 
-/// A file of Google Benchmark (--benchmark_format=json, version 1.5 or later).
+/// A file of Google Benchmark (--benchmark_format=json).
 struct GoogleFile {
   Facts context;                ///< as text; for "caches" the levels and sizes
   std::vector<GoogleRow> rows;  ///< in the order of the file
@@ -44,6 +47,11 @@ struct GoogleFile {
 /// Throws ConfigError without the name of the file for invalid JSON (with the line) and a missing
 /// or mistyped key. Likewise for an unknown time unit or type of row.
 GoogleFile read_google_file(std::string_view text);
+
+/// Recognises aggregates of versions before 1.5 by their names, where the rows beside them agree;
+/// drops fits of complexity, which have no times; and makes one ambiguous row of benchmarks that
+/// share a name, so that nothing is merged.
+void settle_names(std::vector<GoogleRow>& rows);
 
 /// Why a metric cannot have this value, or why the value cannot be compared: "is -5, which nothing
 /// measured can be". Empty if it is valid.

@@ -2,13 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/system/input_file.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/result_run.hpp"
@@ -22,9 +29,33 @@ constexpr const char* known_formats =
     "benchmarks, logs of MLPerf "
     "(:::MLLOG)";
 
-[[noreturn]] void refuse_unknown(const std::string& path) {
-  throw ConfigError(
-      fmt::format("{} is not in a format that a history reads; it reads {}.", path, known_formats));
+/// Words that only one other program's files have.
+struct OtherProgram {
+  std::string_view word;
+  std::string_view name;
+};
+constexpr std::array other_programs{OtherProgram{"\"machine_info\"", "pytest-benchmark"},
+                                    OtherProgram{"\"primaryMetric\"", "JMH"},
+                                    OtherProgram{"\"benchmark-complete\"", "Criterion.rs"},
+                                    OtherProgram{"\"median(elapsed)\"", "nanobench"},
+                                    OtherProgram{"\"fio version\"", "fio"},
+                                    OtherProgram{"\"sum_received\"", "iperf3"},
+                                    OtherProgram{"\"session_info\"", "ReFrame"},
+                                    OtherProgram{"\"HostEnvironmentInfo\"", "BenchmarkDotNet"},
+                                    OtherProgram{"\"env_vars\"", "asv"},
+                                    OtherProgram{":::MLPv0.", "MLPerf before version 0.7"},
+                                    OtherProgram{":::MLL ", "MLPerf before version 0.7"}};
+
+[[noreturn]] void refuse_unknown(const ImportedRun& run) {
+  for (const OtherProgram& program : other_programs) {
+    if (run.content.find(program.word) == std::string::npos) continue;
+    throw ConfigError(
+        fmt::format("{} looks like a file of {}, which is not in a format that a history reads; it "
+                    "reads {}.",
+                    run.file, program.name, known_formats));
+  }
+  throw ConfigError(fmt::format("{} is not in a format that a history reads; it reads {}.",
+                                run.file, known_formats));
 }
 
 /// Adds the file to the errors of the readers of other programs' files.
@@ -70,7 +101,36 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
     case ContentKind::unknown:
       break;
   }
-  refuse_unknown(run.file);
+  refuse_unknown(run);
+}
+
+/// Seconds since 1970 of a time without zone, in that of this machine: "2018-03-01 11:02:03", or
+/// "2015/03/17-18:40:25" as old versions of Google Benchmark write it.
+std::optional<std::int64_t> local_time(std::string text) {
+  constexpr std::size_t date_length = 10;
+  constexpr std::size_t length = 19;
+  if (text.size() != length) return std::nullopt;
+  std::replace(text.begin(), text.begin() + date_length, '/', '-');
+  text[date_length] = 'T';
+  std::int64_t seconds = 0;
+  if (!read_time(text + 'Z', seconds)) return std::nullopt;
+  const std::time_t as_utc = seconds;
+  std::tm calendar{};
+  gmtime_r(&as_utc, &calendar);
+  calendar.tm_isdst = -1;
+  seconds = std::mktime(&calendar);
+  return seconds < 0 ? std::nullopt : std::optional(seconds);
+}
+
+/// When a file says that it was made; nothing if it does not say.
+std::optional<std::int64_t> time_of(const Origin& origin, ImportedRun& run) {
+  if (origin.time.empty()) return std::nullopt;
+  const std::optional<std::int64_t> local = local_time(origin.time);
+  if (!local) return parse_time(origin.time, "the date of " + run.file);
+  run.notes.push_back(
+      fmt::format("the date of {}, {}, has no zone and counts as local time: {}", run.file,
+                  escape_for_terminal(origin.time), time_text(*local)));
+  return local;
 }
 
 }  // namespace
@@ -84,9 +144,7 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   run.file = path;
   run.content = read_input(path, "Check the path.");
   const Origin origin = read_as(kind_of_content(run.content), run, options);
-  std::optional<std::int64_t> time;
-  if (!origin.time.empty()) time = parse_time(origin.time, "the date of " + path);
-  set_origin(run, options, origin.commit, time);
+  set_origin(run, options, origin.commit, options.time ? options.time : time_of(origin, run));
   add_facts(run, options);
   number_parts(run);
   return run;

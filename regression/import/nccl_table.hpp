@@ -37,7 +37,7 @@ class NcclTable {
   /// a missing one by the places of the words.
   [[nodiscard]] NcclRow row(std::string_view line) const;
 
-  /// Name of the times: "cputime" with -C, which is no latency.
+  /// Name of the times: "cputime" with -C, the processor's time of the calls.
   [[nodiscard]] const std::string& time_name() const { return time_name_; }
   /// Seconds of 1 in the column of times.
   [[nodiscard]] double time_unit() const { return time_unit_; }

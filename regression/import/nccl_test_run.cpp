@@ -53,7 +53,9 @@ std::string NcclTest::name() const {
 
 void NcclTest::read_versions(const std::vector<std::string>& words) {
   part_ = Part::version;
-  if (words.size() > 2) key_.environment[words[0]] = words[2];
+  if (words.size() > 2 && words[2].find('=') == std::string::npos) {
+    key_.environment[words[0]] = words[2];
+  }
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos) {

@@ -14,6 +14,7 @@
 #include "core/text/launcher_lines.hpp"
 #include "regression/import/imports.hpp"
 #include "regression/import/nccl_test_run.hpp"
+#include "regression/import/nccl_text.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -163,7 +164,9 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
 
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   std::map<std::string, NcclLog> logs;
-  LauncherLines lines(run.content);
+  const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
+  const std::string text = is_json ? nccl_text(run.content) : run.content;
+  LauncherLines lines(text);
   for (LauncherLine line; lines.next(line);) {
     try {
       logs.try_emplace(line.source, options).first->second.read(line);

@@ -244,6 +244,10 @@ void add_google(const history::GoogleRow& row, RunOutcome& outcome, GoogleTimes&
     outcome.without_times.push_back(row.name + ": skipped");
     return;
   }
+  if (row.outcome == history::GoogleRow::Outcome::ambiguous) {
+    outcome.without_times.push_back(row.name + ": " + row.message);
+    return;
+  }
   if (!row.aggregate.empty()) times.aggregated.insert(row.name);
   if (!row.aggregate.empty() && row.aggregate != "median") return;
   const auto time = row.values.find("real_time");

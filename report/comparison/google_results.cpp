@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -42,6 +41,8 @@ void take(Benchmark& benchmark, const GoogleRow& row) {
   } else if (row.outcome == GoogleRow::Outcome::skipped && benchmark.status == Status::ok) {
     benchmark.status = Status::unsupported;
     benchmark.reason = "skipped";
+  } else if (row.outcome == GoogleRow::Outcome::ambiguous) {
+    benchmark.reason = row.message;
   }
   const auto found = row.values.find(real_time.field);
   if (found == row.values.end()) return;
@@ -59,19 +60,13 @@ Measurement measured(Benchmark benchmark) {
     measurement.reason = "neither repetitions nor a median";
   }
   if (benchmark.status != Status::ok || times.empty()) return measurement;
-  bool all_numbers = true;
   for (const double time : times) {
     const std::string problem = regression::history::impossible(real_time, time);
-    if (std::isnan(time)) {
-      all_numbers = false;
-    } else if (!problem.empty()) {
-      throw ConfigError(fmt::format("{} of {} {}", real_time.field,
-                                    escape_for_terminal(benchmark.name), problem));
-    }
+    if (problem.empty()) continue;
+    measurement.reason = fmt::format("{} {}", real_time.field, problem);
+    return measurement;
   }
-  if (all_numbers) {
-    measurement.series[real_time.field] = make_series(real_time.unit, {std::move(times)});
-  }
+  measurement.series[real_time.field] = make_series(real_time.unit, {std::move(times)});
   return measurement;
 }
 

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/config/csv_table.hpp"
@@ -77,6 +79,9 @@ TEST(TimedLayersTest, OfAnotherFormAreRefusedWithPlaceAndReason) {
   for (const Damage& damage :
        {Damage{"0.001", "-0.001", "net.csv:3: the column forward_s is \"-0.001\""},
         Damage{"0.001", "1 ms", "which is not a number from 0 to 1e+06"},
+        Damage{"0.001", "\"1,234.5\"", "without separators of thousands"},
+        Damage{"0.001", "1'234.5", "without separators of thousands"},
+        Damage{"0.001", "1,234", "numbers without separators of thousands"},
         Damage{"0.001", "nan", "not a number"}, Damage{"0.001", "inf", "not a number"},
         Damage{"0.001", "1e999", "not a number"}, Damage{"0.001", "2e6", "not a number"},
         Damage{"0.001", "", "forward_s is \"\""}, Damage{"first", "", "the column layer is empty"},

@@ -392,11 +392,24 @@ TEST(GoogleResults, WithoutATimeInCommonHaveNothingToCompareAndSayWhy) {
   }
 }
 
-TEST(GoogleResults, RefuseTimesThatNothingTakes) {
+TEST(GoogleResults, HaveNoTimesThatNothingTakes) {
   for (const char* time : {"0", "-1", "1e300"}) {
-    const std::string row = std::string(R"({"name": "A", "real_time": )") + time + "}";
-    EXPECT_THROW((void)results_of(row), ConfigError) << time;
+    const ResultFile file = results_of(std::string(R"({"name": "A", "real_time": )") + time +
+                                       R"(}, {"name": "B", "real_time": 2})");
+    ASSERT_EQ(file.measurements.size(), 2U) << time;
+    EXPECT_TRUE(file.measurements[0].series.empty());
+    EXPECT_TRUE(file.measurements[0].reason.starts_with("real_time is "));
+    EXPECT_EQ(file.measurements[1].series.size(), 1U);
   }
+}
+
+TEST(GoogleResults, OfVersionsBefore15HaveTheirRepetitionsAlone) {
+  const ResultFile file = results_of(
+      R"({"name": "A", "real_time": 2}, {"name": "A", "real_time": 3},
+         {"name": "A_mean", "real_time": 2.5}, {"name": "A_median", "real_time": 2.5},
+         {"name": "A_stddev", "real_time": 0.7})");
+  ASSERT_EQ(file.measurements.size(), 1U);
+  EXPECT_EQ(file.measurements[0].at("real_time").samples[0].size(), 2U);
 }
 
 TEST(GoogleResults, AreNotTakenForOthers) {

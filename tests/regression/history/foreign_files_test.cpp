@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -72,6 +73,65 @@ TEST(Hyperfine, KeepsTheCommandBesideParametersOfAnyName) {
   EXPECT_EQ(run.points[0].key.axes.at("parameter command"), "x");
   EXPECT_EQ(run.points[1].key.axes.at("suite"), "z");
   EXPECT_NE(notes_of(run).find("is there twice"), std::string::npos);
+}
+
+/// Files of programs that a history does not read, by their name.
+TEST(ForeignFiles, AreRefusedByTheNameOfTheirProgram) {
+  for (const auto& [text, name] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"machine_info": {}, "benchmarks": [{"name": "x", "stats": {}}]})",
+            "pytest-benchmark"},
+           {R"([{"benchmark": "x", "primaryMetric": {"score": 1}}])", "JMH"},
+           {R"x({"results": [{"title": "x", "median(elapsed)": 1e-9}]})x", "nanobench"},
+           {R"({"reason": "benchmark-complete", "id": "x"})", "Criterion.rs"},
+           {R"({"fio version": "fio-3.36", "jobs": []})", "fio"},
+           {":::MLPv0.5.0 resnet 1541711345.4 (f.py:1) run_start\n",
+            "MLPerf before version 0.7"}}) {
+    EXPECT_NE(problem_of(text).find("looks like a file of " + name), std::string::npos)
+        << problem_of(text);
+  }
+}
+
+/// JSON of option -J of nccl-tests 2.18.
+TEST(NcclTests, TakesItsJson) {
+  const std::string text = R"({"version":1,"start_time":"2026-08-01 10:00:00",
+ "args":["./build/all_reduce_perf","-J","x.json"],"env":["A=b"],"nccl_version":22902,
+ "config":{"nthreads":1,"ngpus":1,"aggregated_iterations":1,"graph":0,"blocking_collectives":"false",
+ "devices":[{"rank":0,"group":0,"pid":1,"hostname":"a","device":0,"device_hex":"0000:01:00","device_info":"H100"}]},
+ "results":[{"size":8,"count":2,"type":"float","redop":"sum","root":"    -1","out_of_place":null,
+ "in_place":{"time":12.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":0.000000}},
+ {"size":16,"count":4,"type":"float","redop":"sum","root":"    -1",
+ "out_of_place":{"time":13.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":3.000000},
+ "in_place":{"time":14.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":null}}],
+ "out_of_bounds":{"count":1,"okay":"false"}})";
+  const ImportedRun run = read_file(text);
+  EXPECT_EQ(run.points.size(), 6U);
+  EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 12.5e-6);
+  EXPECT_EQ(run.points[0].key.axes.at("collective"), "all_reduce");
+  EXPECT_EQ(run.points[0].key.axes.at("root"), "-1");
+  EXPECT_EQ(run.points[0].key.machine.at("GPU"), "H100");
+  EXPECT_NE(notes_of(run).find("wrong in 3 places"), std::string::npos);
+}
+
+TEST(ReadRun, TakesATimeWithoutAZoneAsLocalOrAsSaid) {
+  const auto google = [](std::string_view date) {
+    return R"({"context": {"date": ")" + std::string(date) +
+           R"("}, "benchmarks": [{"name": "A", "real_time": 3}]})";
+  };
+  const samples::TemporaryFolder folder;
+  const std::string path = (folder / "run").string();
+  RunOptions options;
+  options.commit = "c1";
+  for (const std::string_view date :
+       {"2018-03-01 11:02:03", "2018-03-01T11:02:03", "2018/03/01-11:02:03"}) {
+    samples::write_text(folder / "run", google(date));
+    const ImportedRun run = read_run(path, options);
+    EXPECT_NEAR(static_cast<double>(run.time), 1'519'902'123.0, 14 * 3600.0) << date;
+    EXPECT_NE(notes_of(run).find("counts as local time"), std::string::npos);
+    EXPECT_TRUE(read_file(google(date)).notes.empty()) << "--time needs no date of the file";
+  }
+  samples::write_text(folder / "run", google("some day"));
+  EXPECT_THROW((void)read_run(path, options), ConfigError);
+  EXPECT_EQ(read_file(google("some day")).time, 1'700'000'000);
 }
 
 std::string event(std::string_view key, long long time_ms, std::string_view status = "") {

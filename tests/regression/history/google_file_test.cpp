@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -59,6 +60,81 @@ TEST(GoogleFile, LeavesOutOfAHistoryWhatIsNoNumberByItsName) {
                                               "BM_B cpu_time", "BM_C real_time", "BM_C cpu_time"}));
   EXPECT_EQ(run.notes, (std::vector<std::string>{"left out: real_time of BM_B is not a number",
                                                  "left out: real_time of BM_C is not a number"}));
+}
+
+/// "name aggregate" of the rows that remain.
+std::vector<std::string> names_in(const std::string& rows) {
+  std::vector<std::string> names;
+  for (const GoogleRow& row :
+       read_google_file(R"({"context": {}, "benchmarks": [)" + rows + "]}").rows) {
+    names.push_back(row.name + (row.aggregate.empty() ? "" : " " + row.aggregate));
+    if (row.outcome == GoogleRow::Outcome::ambiguous) names.back() += ": " + row.message;
+  }
+  return names;
+}
+
+/// Rows of these names, without types, as before version 1.5.
+std::string old_rows(const std::vector<std::string>& names) {
+  std::string rows;
+  for (const std::string& name : names) {
+    rows += std::string(rows.empty() ? "" : ",") + R"({"name": ")" + name + R"(", "real_time": 3})";
+  }
+  return rows;
+}
+
+TEST(GoogleFile, TellsAggregatesOfOldVersionsFromBenchmarksCalledSo) {
+  using Names = std::vector<std::string>;
+  const std::vector<std::pair<Names, Names>> cases{
+      {{"A", "A", "A_mean", "A_stddev"}, {"A", "A", "A mean", "A stddev"}},
+      {{"A/8", "A/8", "A/8_mean", "A/8_median", "A/8_stddev"},
+       {"A/8", "A/8", "A/8 mean", "A/8 median", "A/8 stddev"}},
+      {{"A_mean", "A_median", "A_stddev"}, {"A mean", "A median", "A stddev"}},
+      {{"A", "A", "A_mean", "A_stddev", "A_max", "B"},
+       {"A", "A", "A mean", "A stddev", "A max", "B"}},
+      {{"A_mean", "A_stddev", "A_b_mean", "A_b_stddev"},
+       {"A mean", "A stddev", "A_b mean", "A_b stddev"}},
+      {{"A", "A_mean"}, {"A", "A_mean"}},  // two benchmarks
+      {{"A_mean"}, {"A_mean"}},            // a benchmark of that name
+      {{"A", "A", "A_mean", "A_mean"}, {"A", "A", "A_mean", "A_mean"}}};
+  for (const auto& [names, expected] : cases) EXPECT_EQ(names_in(old_rows(names)), expected);
+  EXPECT_EQ(names_in(R"({"name": "A/8", "real_time": 3}, {"name": "A_BigO", "cpu_coefficient": 1,
+      "real_coefficient": 1, "big_o": "N", "time_unit": "ns"}, {"name": "A_RMS", "rms": 0.1})"),
+            Names{"A/8"});
+}
+
+TEST(GoogleFile, MergesNoBenchmarksOfOneName) {
+  const auto row = [](const char* name, int repetition) {
+    return std::string(R"({"name": ")") + name + R"(", "run_name": ")" + name +
+           R"(", "run_type": "iteration", "repetition_index": )" + std::to_string(repetition) +
+           R"(, "real_time": 3})";
+  };
+  EXPECT_EQ(names_in(row("A", 0) + "," + row("B", 0) + "," + row("A", 1)),
+            (std::vector<std::string>{"A", "B", "A"}));
+  EXPECT_EQ(names_in(row("A", 0) + "," + row("B", 0) + "," + row("A", 0)),
+            (std::vector<std::string>{
+                "A: two rows are repetition 0, so several benchmarks have this name", "B"}));
+  EXPECT_EQ(
+      names_in(old_rows({"A", "B", "A"})),
+      (std::vector<std::string>{
+          "A: its rows do not follow each other, so several benchmarks have this name", "B"}));
+  const ImportedRun run = imported(R"({"context": {}, "benchmarks": [)" + row("A", 0) + "," +
+                                   row("A", 0) + "," + row("B", 0) + "]}");
+  EXPECT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.notes.size(), 1U);
+}
+
+TEST(GoogleFile, NamesBenchmarksThatHaveOnlyOtherAggregates) {
+  const ImportedRun run =
+      imported(R"({"context": {}, "benchmarks": [)" + old_rows({"A_mean", "A_stddev", "B"}) + "]}");
+  EXPECT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.notes,
+            std::vector<std::string>{"left out: A has neither repetitions nor a median"});
+}
+
+TEST(GoogleFile, IsNotTheJsonOfAnotherProgram) {
+  for (const char* mitata : {R"({"alias": "x", "runs": []})", "3", "[]"}) {
+    EXPECT_THROW((void)names_in(mitata), ConfigError) << mitata;
+  }
 }
 
 TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {
