@@ -5,17 +5,19 @@
 #include <cstdint>
 #include <iterator>
 
+#include "core/base/printable.hpp"
+
 namespace dlscale {
 namespace {
 
-struct Range {
+struct CodeRange {
   std::uint32_t first;
   std::uint32_t last;
 };
 
 /// Combining marks, joiners and other formatting characters (Unicode 15: Mn, Me, Cf), and the
 /// vowels and final consonants of Hangul, which join the syllable before them.
-constexpr std::array<Range, 204> of_no_width{{
+constexpr std::array<CodeRange, 204> of_no_width{{
     {0x300, 0x36F},   {0x483, 0x489},     {0x591, 0x5BD},     {0x5BF, 0x5BF},     {0x5C1, 0x5C2},
     {0x5C4, 0x5C5},   {0x5C7, 0x5C7},     {0x610, 0x61A},     {0x61C, 0x61C},     {0x64B, 0x65F},
     {0x670, 0x670},   {0x6D6, 0x6DC},     {0x6DF, 0x6E4},     {0x6E7, 0x6E8},     {0x6EA, 0x6ED},
@@ -60,7 +62,7 @@ constexpr std::array<Range, 204> of_no_width{{
 }};
 
 /// Wide and full-width characters (Unicode 15, annex 11: W and F).
-constexpr std::array<Range, 84> of_two_columns{{
+constexpr std::array<CodeRange, 84> of_two_columns{{
     {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},
     {0x23F0, 0x23F0},   {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},
     {0x2648, 0x2653},   {0x267F, 0x267F},   {0x2693, 0x2693},   {0x26A1, 0x26A1},
@@ -85,8 +87,8 @@ constexpr std::array<Range, 84> of_two_columns{{
 }};
 
 template <std::size_t n>
-bool contains(const std::array<Range, n>& ranges, std::uint32_t code) {
-  const auto after = std::ranges::upper_bound(ranges, code, {}, &Range::first);
+bool contains(const std::array<CodeRange, n>& ranges, std::uint32_t code) {
+  const auto after = std::ranges::upper_bound(ranges, code, {}, &CodeRange::first);
   return after != ranges.begin() && code <= std::prev(after)->last;
 }
 
@@ -101,26 +103,6 @@ bool is_skin_tone(std::uint32_t code) {
 bool may_be_emoji(std::uint32_t code) {
   return (code >= 0x203C && code <= 0x3299) || (code >= 0x1F000 && code <= 0x1FAFF) ||
          code == 0xA9 || code == 0xAE;
-}
-
-/// A character, and its size in bytes; an invalid byte stands for itself.
-struct Character {
-  std::uint32_t code;
-  std::size_t size;
-};
-
-Character first_of(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t first = byte(0);
-  if (first < 0xC2 || first > 0xF4) return {first, 1};
-  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (text.size() < size) return {first, 1};
-  std::uint32_t code = first & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {first, 1};
-    code = (code << 6U) | (byte(i) & 0x3FU);
-  }
-  return {code, size};
 }
 
 /// Columns of the characters one after another.
@@ -138,7 +120,7 @@ class Columns {
   [[nodiscard]] std::size_t width_of(const Character& character) const {
     const std::uint32_t code = character.code;
     if (code < 0x20 || code == 0x7F) return 0;
-    if (character.size == 1) return 1;
+    if (character.bytes == 1) return 1;
     if (code == shown_as_emoji) return base_width_ == 1 && may_be_emoji(before_) ? 1 : 0;
     if (contains(of_no_width, code)) return 0;
     if (before_ == zero_width_joiner && may_be_emoji(code)) return 0;
@@ -156,9 +138,9 @@ std::size_t display_width(std::string_view text) {
   Columns columns;
   std::size_t width = 0;
   while (!text.empty()) {
-    const Character next = first_of(text);
+    const Character next = first_character(text);
     width += columns.add(next);
-    text.remove_prefix(next.size);
+    text.remove_prefix(next.bytes);
   }
   return width;
 }
@@ -170,10 +152,10 @@ std::string cut_to_width(std::string_view text, std::size_t most) {
   std::size_t width = 0;
   std::size_t end = 0;
   while (end < text.size()) {
-    const Character next = first_of(text.substr(end));
+    const Character next = first_character(text.substr(end));
     width += columns.add(next);
     if (width > most - 1) break;
-    end += next.size;
+    end += next.bytes;
   }
   return std::string(text.substr(0, end)) + "…";
 }

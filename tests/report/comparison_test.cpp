@@ -19,6 +19,7 @@
 
 #include "core/base/error.hpp"
 #include "report/comparison/compare.hpp"
+#include "report/comparison/comparison_table.hpp"
 #include "report/comparison/google_results.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/comparison/side_by_side.hpp"

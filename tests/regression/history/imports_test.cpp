@@ -17,6 +17,7 @@
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google_file.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/printed_json.hpp"
 #include "regression/import/result_run.hpp"
 
 namespace dlscale::regression::history {
