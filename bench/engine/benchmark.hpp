@@ -132,6 +132,9 @@ struct Benchmark {
   /// Source of the number of samples: the stopping criterion or axes of the benchmark. The command
   /// line offers the criterion's options only if it applies.
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;
+  /// Order of the cells: shuffled, so that a drift of the machine does not look like an effect of an
+  /// axis, or as made, where some cells take a hundred times as long as others.
+  enum class Order { shuffled, as_made } order = Order::shuffled;
   /// Whether configs/suites has suites <name>_<suite>.yaml for the option --suite.
   enum class Suites { none, named_after_it } suites = Suites::none;
   /// Kind of rows: times of kernels, which have a share of peak and roofline, or of messages, which
@@ -151,7 +154,8 @@ std::string option_name(std::string_view axis);
 Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
                      backend::Communicator& communicator);
 
-/// Runs all cells under Google Benchmark, in an order shuffled by `seed`, equal on all ranks.
+/// Runs all cells under Google Benchmark, in the benchmark's order, shuffled by `seed` equally on
+/// all ranks unless it is as made.
 /// `flags` are Google Benchmark's (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …).
 /// Passes each measurement to `sink` on rank 0 as soon as it is done. Returns the number measured.
 /// Throws Error (nothing_measured) if there are no cells, or none that pass the filter.

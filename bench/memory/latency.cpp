@@ -66,8 +66,8 @@ void expect_two_places(std::size_t bytes, std::size_t stride) {
 }
 
 void add_chases(Cells& cells, const std::string& operation, const Selection& selection) {
-  for (const auto& [pages, stride, bytes] :
-       combinations(selection.pages, selection.strides, selection.chase_bytes)) {
+  for (const auto& [bytes, stride, pages] :
+       combinations(selection.chase_bytes, selection.strides, selection.pages)) {
     expect_two_places(bytes, stride);
     const HostChaseSpec spec{.bytes = bytes, .stride = stride, .pages = pages};
     cells.add(operation, pages,
@@ -114,7 +114,7 @@ constexpr std::array latency_operations{
 std::vector<Cell> make_latency_cells(Context& context) {
   refuse_axes_without_effect(context,
                              {{"chase_sizes", {"chase"}}, {"strides", {"chase", "levels"}}});
-  const std::size_t beyond = beyond_caches(backend::last_level_cache());
+  const std::size_t beyond = chased_beyond_caches(backend::last_level_cache());
   Selection selection{
       .chase_bytes = sizes_of(context, "chase_sizes", {.unit = 64, .beyond = beyond}),
       .strides = sizes_of(context, "strides", {.unit = 8, .beyond = beyond}),
@@ -148,12 +148,13 @@ const Benchmark latency{
               "of a cache line; page_reach: memory reached without asking where its pages are",
               "chase,levels,line,page_reach"},
              {"chase_sizes",
-              "chase: bytes of the working set; beyond_caches: four times the last-level cache; "
-              "sweep: 4 KiB to that by doublings",
+              "chase: bytes of the working set; beyond_caches: four times the last-level cache, at most "
+              "1 GiB; sweep: 4 KiB to that by doublings",
               "16 KiB,256 KiB,4 MiB,beyond_caches"},
              {"strides", "chase, levels: bytes between two places", "64 B"},
              {"pages", "small: of the system, mostly 4 KiB; huge: transparent huge ones",
               "small,huge"}},
-    .cells = make_latency_cells};
+    .cells = make_latency_cells,
+    .order = Benchmark::Order::as_made};
 
 }  // namespace dlscale::bench

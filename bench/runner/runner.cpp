@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/comm/same_settings.hpp"
 #include "backend/comm/together.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "bench/engine/speed_samples.hpp"
@@ -339,6 +340,8 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
     cells = name_cells(benchmark.name, std::move(made));
     expect_matches(benchmark.name, cells, flags);
   });
+  backend::expect_same_settings(*context.communicator,
+                                {{"the number of cells", std::to_string(cells.size())}});
   if (rank != 0) flags.out.clear();
   if (!flags.listing()) {
     on_first_rank(*context.communicator, [&] { check_writable(flags.out); });
@@ -346,7 +349,8 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   }
   leave_out_done(cells, options.is_done, *context.communicator);
   if (cells.empty()) return 0;
-  if (!flags.listing()) shuffle(cells, options.seed);
+  const bool shuffles = benchmark.order == Benchmark::Order::shuffled;
+  if (shuffles && !flags.listing()) shuffle(cells, options.seed);
   GoogleBenchmarkRun library;
   Progress progress(rank == 0 ? Progress::Output::standard_error : Progress::Output::none);
   Runner runner(benchmark, *context.communicator, options, flags.repetitions, sink);

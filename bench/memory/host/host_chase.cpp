@@ -76,34 +76,38 @@ HostChase::HostChase(std::span<const std::size_t> places, std::size_t together,
     std::memcpy(memory_.data() + order[i], &after, sizeof(after));
   }
   at_ = memory_.data() + order.front();
-  wrong_ = count_wrong();
-  spread_walkers();
-}
-
-/// Counts unvisited places: a walk that returns to its start after `count_` steps, not before, has
-/// visited all.
-std::size_t HostChase::count_wrong() const {
-  std::size_t steps = 0;
-  void* at = at_;
-  do {
-    at = next(at);
-    ++steps;
-  } while (at != at_ && steps < count_);
-  return at == at_ ? count_ - steps : count_;
-}
-
-void HostChase::spread_walkers() {
-  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
-  void* at = at_;
-  for (void*& walker : walkers_) {
-    walker = at;
-    for (std::size_t step = 0; step < apart; ++step) at = next(at);
+  for (std::size_t i = 0; i < walkers_.size(); ++i) {
+    walkers_[i] = memory_.data() + order[i * steps_of_walker() % count_];
   }
+  wrong_ = count_wrong(order);
+}
+
+std::size_t HostChase::steps_of_walker() const {
+  return (count_ + walkers_.size() - 1) / walkers_.size();
+}
+
+/// Follows every link of the cycle, in parallel as refresh() does: a single walk through a large
+/// set takes seconds. A link is wrong if it leads elsewhere than the order says, or to the start
+/// before the end.
+std::size_t HostChase::count_wrong(std::span<const std::size_t> order) {
+  std::size_t wrong = 0;
+  std::array<void*, 32> walkers = walkers_;
+  for (std::size_t step = 0; step < steps_of_walker(); ++step) {
+    for (std::size_t i = 0; i < walkers.size(); ++i) {
+      const std::size_t after = i * steps_of_walker() + step + 1;
+      if (after > count_) continue;
+      void* expected = memory_.data() + order[after == count_ ? 0 : after];
+      const bool too_early = after < count_ && expected == at_;
+      if (next(walkers[i]) != expected || too_early) ++wrong;
+      walkers[i] = expected;
+    }
+  }
+  return wrong;
 }
 
 void HostChase::refresh() {
   constexpr std::size_t enough = 131072;
-  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
+  const std::size_t apart = steps_of_walker();
   const std::size_t rounds = (enough + count_ - 1) / count_;
   for (std::size_t round = 0; round < rounds; ++round) {
     at_ = walkers_.front();

@@ -37,7 +37,7 @@ class HostChase {
   HostChase(std::span<const std::size_t> places, std::size_t together, backend::PageSize pages,
             std::uint64_t seed);
 
-  /// Number of places that the cycle does not visit exactly once.
+  /// Number of links of the cycle that lead to a wrong place; 0 if it visits each exactly once.
   [[nodiscard]] std::size_t wrong_elements() const { return wrong_; }
   [[nodiscard]] std::size_t places() const { return count_; }
 
@@ -51,8 +51,8 @@ class HostChase {
   Seconds run(int accesses);
 
  private:
-  [[nodiscard]] std::size_t count_wrong() const;
-  void spread_walkers();
+  [[nodiscard]] std::size_t steps_of_walker() const;
+  [[nodiscard]] std::size_t count_wrong(std::span<const std::size_t> order);
 
   backend::PagedMemory memory_;
   std::size_t count_;

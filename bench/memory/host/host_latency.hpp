@@ -27,7 +27,7 @@ Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler
 inline constexpr std::size_t fewest_places_of_levels = 16;
 
 /// Chases over working sets from 4 KiB to four times the last-level cache (256 MiB if it is
-/// unknown; at most an eighth of the memory, divided among the ranks of a node). There are sixteen
+/// unknown; at most 1 GiB and an eighth of the memory, divided among the ranks of a node). There are sixteen
 /// sizes per doubling where a level ends, else four. Series by size: "working_set" (B) and
 /// "latency" (s, median of nine runs). Series by level of the slowest rank: "level_…"
 /// (cache_levels.hpp). Others: "level_cycles", "core_clock", and "told_capacity" (B), the caches

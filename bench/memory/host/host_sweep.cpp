@@ -95,7 +95,7 @@ Measurement wrong_chase(double places) {
 
 std::size_t largest_set(backend::Communicator& communicator) {
   constexpr std::size_t where_unknown = std::size_t{256} << 20;
-  const std::size_t beyond = beyond_caches(backend::last_level_cache());
+  const std::size_t beyond = chased_beyond_caches(backend::last_level_cache());
   std::size_t largest = std::min(beyond > 0 ? beyond : where_unknown, memory_share(communicator));
   communicator.broadcast(std::as_writable_bytes(std::span(&largest, 1)), 0);
   return largest;

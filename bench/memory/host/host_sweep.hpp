@@ -56,7 +56,7 @@ class HostSweep {
 Measurement wrong_chase(double places);
 
 /// Largest working set of a sweep: four times the last-level cache (256 MiB if it is unknown), at
-/// most memory_share(). It is rank 0's, as all ranks make the same sweep. Collective.
+/// most `most_chased` and memory_share(). It is rank 0's, as all ranks make the same sweep. Collective.
 std::size_t largest_set(backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

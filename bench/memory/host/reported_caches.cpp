@@ -88,6 +88,10 @@ std::size_t beyond_caches(Bytes last_level_cache) {
   return static_cast<std::size_t>(4 * last_level_cache.si()) / 64 * 64;
 }
 
+std::size_t chased_beyond_caches(Bytes last_level_cache) {
+  return std::min(beyond_caches(last_level_cache), most_chased);
+}
+
 void expect_room(std::string_view what, double bytes, const backend::Communicator& communicator) {
   const Bytes all(bytes * communicator.node_size());
   const Bytes memory = physical_memory();

@@ -42,6 +42,14 @@ std::optional<std::string> last_is_smaller(std::span<const ReportedCache> caches
 /// in the caches [McCalpin, STREAM run rules]. 0 for an unknown cache.
 std::size_t beyond_caches(Bytes last_level_cache);
 
+/// The largest working set that a benchmark of latency chooses by itself: at least twice the last
+/// level of processors made so far. A guest may be given the caches of its whole host (480 MiB and
+/// more), and a pointer chase through four times as much takes minutes for each size.
+inline constexpr std::size_t most_chased = std::size_t{1} << 30;
+
+/// beyond_caches(), but at most `most_chased`.
+std::size_t chased_beyond_caches(Bytes last_level_cache);
+
 /// Throws ConfigError if `bytes` of every rank exceed half of the memory of their shared node, as
 /// it would measure swapping. `what` names their use.
 void expect_room(std::string_view what, double bytes, const backend::Communicator& communicator);

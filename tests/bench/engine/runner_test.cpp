@@ -272,6 +272,26 @@ TEST_F(RunnerTest, ShufflesTheCellsByTheSeedAlone) {
   EXPECT_TRUE(!is_rank_0() || orders.size() > 1);
 }
 
+TEST_F(RunnerTest, KeepsTheOrderInWhichABenchmarkMadeItsCells) {
+  const Benchmark benchmark{.name = "fake",
+                            .doc = "",
+                            .axes = {},
+                            .cells = eight_cells,
+                            .order = Benchmark::Order::as_made};
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    Context context{{}, &world()};
+    Outcome outcome;
+    testing::internal::CaptureStdout();
+    run_benchmark(benchmark, context, {{}, six_samples, seed}, [&](const Measurement& measurement) {
+      outcome.sunk.push_back(measurement);
+    });
+    testing::internal::GetCapturedStdout();
+    const auto batches = order(outcome);
+    EXPECT_EQ(batches.size(), is_rank_0() ? 8U : 0U);
+    EXPECT_TRUE(std::ranges::is_sorted(batches));
+  }
+}
+
 TEST_F(RunnerTest, PrintsATableWithRatesErrorAndImplementation) {
   const Outcome outcome = run(eight_cells, {"--benchmark_filter=batch:2"});
   if (!is_rank_0()) {

@@ -1,12 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <regex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bench/engine/benchmark.hpp"
 #include "bench/memory/host/host_latency.hpp"
+#include "bench/memory/host/reported_caches.hpp"
+#include "core/base/units.hpp"
 #include "tests/train/data/message.hpp"
 
 /// The benchmark of the host's latencies.
@@ -38,6 +43,35 @@ TEST(BenchLatency, HasACellForEveryCombinationThatConcernsAnOperation) {
       2U * 2 * 2);
   EXPECT_EQ(cells({{"operations", "levels"}, {"pages", "small"}}).size(), 1U);
   EXPECT_EQ(cells({{"operations", "line,page_reach"}}).size(), 4U);
+}
+
+/// The first rows come at once, whatever a machine says of its caches.
+TEST(BenchLatency, BeginsWithTheSmallestSets) {
+  EXPECT_EQ(family<Benchmark>().find("latency")->order, Benchmark::Order::as_made);
+  const auto found = cells({{"chase_sizes", "4 MiB,16 KiB,256 KiB"}});
+  std::vector<std::string> sizes;
+  for (const Cell& cell : found) {
+    if (cell.axes.at("operation") == "chase") sizes.push_back(cell.axes.at("bytes"));
+  }
+  EXPECT_EQ(sizes, (std::vector<std::string>{"16384", "16384", "262144", "262144", "4194304",
+                                             "4194304"}));
+  EXPECT_EQ(found.front().axes.at("operation"), "chase");
+}
+
+TEST(BenchLatency, BoundsWhatItChasesWhereAHypervisorClaimsAHugeCache) {
+  struct Claim {
+    Bytes cache;
+    std::size_t chased;
+  };
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  for (const Claim& claim : std::initializer_list<Claim>{{Bytes(0), 0},
+                                                         {32_MiB, 128 * mebibyte},
+                                                         {256_MiB, 1024 * mebibyte},
+                                                         {480_MiB, 1024 * mebibyte},
+                                                         {504_MiB, 1024 * mebibyte},
+                                                         {16384_MiB, 1024 * mebibyte}}) {
+    EXPECT_EQ(chased_beyond_caches(claim.cache), claim.chased) << claim.cache.si();
+  }
 }
 
 TEST(BenchLatency, NamesWhatACellIs) {
