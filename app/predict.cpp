@@ -234,6 +234,7 @@ void resolve_values(const Network& network, PredictOptions& options) {
         {.switches_add = options.what_if.sharp, .usual_schedules = *usual_values().schedules});
   }
   options.told = framework.notes;
+  for (const std::string& note : options.stragglers.notes()) options.told.push_back(note);
   options.values = overlay(overlay(usual_values(), framework.values), options.values);
 }
 

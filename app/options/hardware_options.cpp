@@ -194,6 +194,9 @@ void WhatIfOptions::check(const Run& run) const {
 
 namespace {
 
+constexpr std::string_view assumed_spread_word = "auto";
+constexpr double assumed_spread = 0.015;
+
 /// Reads "5%" or "5 %" as 0.05.
 std::optional<double> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
@@ -211,7 +214,10 @@ void StragglerOptions::declare(CLI::App& command) {
   command
       .add_option("--straggler-spread", deviation,
                   "Add the wait for the slowest rank; the value is the standard deviation of "
-                  "a rank's compute time over its mean, such as 5%")
+                  "a rank's compute time over its mean, such as 5%; auto, or no value: an "
+                  "assumption for GPUs, which a note states")
+      ->expected(0, 1)
+      ->default_str(std::string(assumed_spread_word))
       ->type_name("PERCENT");
 }
 
@@ -226,15 +232,25 @@ void StragglerOptions::refuse_beside(const std::string& option) const {
 model::RankSpread StragglerOptions::spread() const {
   model::RankSpread spread;
   if (deviation.empty()) return spread;
-  const std::optional<double> value = parse_percent(deviation);
+  const bool assumed = deviation == assumed_spread_word;
+  const std::optional<double> value = assumed ? assumed_spread : parse_percent(deviation);
   if (!value || !(*value >= 0 && *value <= model::most_deviation)) {
     throw ConfigError(
         fmt::format("--straggler-spread: {} is not a standard deviation over the mean from 0 % to "
-                    "{:g} %. Write, for example, 5%.",
+                    "{:g} %. Write, for example, 5%, or auto for an assumption.",
                     deviation, 100 * model::most_deviation));
   }
   spread.deviation = *value;
   return spread;
+}
+
+std::vector<std::string> StragglerOptions::notes() const {
+  if (deviation != assumed_spread_word) return {};
+  return {fmt::format(
+      "stragglers: a spread of {:g} % is assumed, not measured: GPUs of one model in large systems "
+      "differ by 8 % between the whiskers of a box plot, which are 5.4 standard deviations apart "
+      "(P. Sinha et al., \"Not all GPUs are created equal\", SC 2022)",
+      100 * assumed_spread)};
 }
 
 }  // namespace dlscale::app

@@ -68,6 +68,8 @@ struct StragglerOptions {
   void refuse_beside(const std::string& option) const;
   /// The spread of ranks; no deviation if none was given. Throws ConfigError.
   [[nodiscard]] model::RankSpread spread() const;
+  /// The source of an assumed spread; empty if it was stated.
+  [[nodiscard]] std::vector<std::string> notes() const;
 };
 
 }  // namespace dlscale::app
