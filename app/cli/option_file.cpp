@@ -115,14 +115,19 @@ std::shared_ptr<CLI::Config> option_file(CLI::App& program, std::function<void()
   return std::make_shared<OptionFile>(program, std::move(declare_all));
 }
 
-std::string set_elsewhere(const CLI::App& command) {
-  const std::vector<CLI::Option*>& typed = command.parse_order();
-  std::string text;
+std::map<std::string, std::string> settings_of(const CLI::App& command,
+                                               const std::set<std::string>& places) {
+  std::map<std::string, std::string> settings{{"the command", command.get_name()}};
   for (const CLI::Option* option : command.get_options({})) {
-    if (option->count() == 0 || std::ranges::find(typed, option) != typed.end()) continue;
-    text += fmt::format("{}={}\n", option->get_name(), fmt::join(option->results(), ","));
+    const std::string name = option->get_name();
+    if (option == command.get_help_ptr() || name == "--cores-per-rank") continue;
+    std::string& value = settings[name];
+    value = option->count() == 0 ? option->get_default_str()
+                                 : fmt::format("{}", fmt::join(option->results(), ","));
+    if (places.contains(name)) value = value.empty() ? "not given" : "given";
   }
-  return text;
+  settings["flags of Google Benchmark"] = fmt::format("{}", fmt::join(command.remaining(), " "));
+  return settings;
 }
 
 }  // namespace dlscale::app

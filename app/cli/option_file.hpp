@@ -1,6 +1,8 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace CLI {
@@ -19,8 +21,10 @@ namespace dlscale::app {
 /// (CLI::ConfigError). `declare_all` adds the options of all verbs to `program`.
 std::shared_ptr<CLI::Config> option_file(CLI::App& program, std::function<void()> declare_all);
 
-/// The options of a command that come from the file of --config or from an environment variable,
-/// not from its command line: "--samples=50", one per line.
-std::string set_elsewhere(const CLI::App& command);
+/// The settings of a command on which its ranks must agree: "--samples" → "50", from its command
+/// line, the file of --config, an environment variable or by default. Nodes may have other cores,
+/// and other names for the `places` of files, of which only "given" counts.
+std::map<std::string, std::string> settings_of(const CLI::App& command,
+                                               const std::set<std::string>& places);
 
 }  // namespace dlscale::app

@@ -11,8 +11,10 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
+#include "backend/comm/together.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/printable.hpp"
@@ -95,6 +97,14 @@ void print_on_rank0(std::string_view sentence) {
 std::optional<ExitCode> refusal(const std::function<void()>& work) {
   try {
     work();
+  } catch (const backend::FoundByAll& error) {
+    // A rank that leaves first would let the launcher end rank 0 before it prints.
+    if (is_first_rank()) {
+      print_on_rank0(sentence_of(error));
+    } else {
+      std::ignore = is_ended();
+    }
+    return error.code();
   } catch (const Error& error) {
     print_on_rank0(sentence_of(error));
     return error.code();

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "backend/comm/connect.hpp"
 #include "backend/comm/launch.hpp"
+#include "backend/comm/same_settings.hpp"
 #include "backend/comm/watchdog/rank_table.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
-#include "core/base/fnv1a.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -78,22 +80,14 @@ bool bound_by_launcher(backend::Communicator& communicator, const backend::RankT
   return false;
 }
 
-/// Throws ConfigError if ranks have different options, as the file of --config may differ among
-/// nodes. Such ranks would wait for messages that others never send.
-void expect_same_options(const std::string& set_elsewhere, backend::Communicator& communicator,
-                         const backend::RankTable& rank_table) {
-  const std::uint64_t hash = fnv1a(set_elsewhere);
-  std::vector<std::uint64_t> hashes(rank_table.size());
-  communicator.all_gather(std::as_bytes(std::span(&hash, 1)),
-                          std::as_writable_bytes(std::span(hashes)));
-  const auto other = std::ranges::find_if(hashes, [&](auto it) { return it != hashes.front(); });
-  if (other == hashes.end()) return;
-  const auto rank = static_cast<Rank>(other - hashes.begin());
-  throw ConfigError(
-      fmt::format("{} has other options from the file of --config than rank 0, and each would "
-                  "measure something else. Keep the file where all nodes read it, or write the "
-                  "options on the command line.",
-                  backend::describe(rank_table, rank)));
+/// The ranks of the launcher, which all have the same settings; null without a launcher of several.
+/// They are asked before anything that settings decide, such as the communicator.
+std::unique_ptr<backend::Communicator> agreed_ranks(const SessionOptions& options) {
+  const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
+  if (options.comm == "local" || !launch || launch->size <= 1) return nullptr;
+  auto ranks = backend::connect_launched(options.ranks);
+  backend::expect_same_settings(*ranks, options.settings);
+  return ranks;
 }
 
 /// Sets the watchdog so that several heartbeats are due before a rank counts as dead.
@@ -106,12 +100,12 @@ backend::WatchdogOptions watching(const SessionOptions& options) {
 
 }  // namespace
 
-Session::Session(const SessionOptions& options) : connection_(connect(options)) {
+Session::Session(const SessionOptions& options)
+    : launched_(agreed_ranks(options)), connection_(connect(options)) {
   announce(connection_);
   backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
   const backend::RankTable rank_table = backend::exchange_rank_info(ranks);
-  expect_same_options(options.set_elsewhere, ranks, rank_table);
   ranks_by_host_ = backend::ranks_by_host(rank_table);
   const bool bound = bound_by_launcher(ranks, rank_table, cores);
   const int sharers = bound ? 1 : ranks.node_size();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/comm/same_settings.hpp"
 #include "backend/comm/watchdog/watchdog.hpp"
 #include "core/base/interrupt.hpp"
 
@@ -15,7 +16,7 @@ struct SessionOptions {
   int ranks = 0;              ///< number of ranks that the user expects; 0 = as launched
   int cores_per_rank = 0;     ///< 0 = an even share of the node
   std::string results;        ///< path that is named if a rank dies
-  std::string set_elsewhere;  ///< options that do not come from the command line
+  backend::Settings settings;  ///< in which all ranks must agree
   double patience_s = backend::WatchdogOptions{}.patience.si();  ///< see WatchdogOptions
 };
 
@@ -39,6 +40,7 @@ class Session {
 
  private:
   SignalThread signals_;  ///< first: libraries that join ranks start threads
+  std::unique_ptr<backend::Communicator> launched_;  ///< joined while the connection is
   backend::Connection connection_;
   std::unique_ptr<backend::Watchdog> watchdog_;
   int cores_per_rank_ = 1;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend/comm/same_settings.hpp"
 #include "bench/e2e/profile_file.hpp"
 #include "bench/e2e/rank_agreement.hpp"
 #include "bench/e2e/training_watch.hpp"
@@ -18,6 +19,7 @@
 #include "bench/workbench/finding.hpp"
 #include "bench/workbench/workbench.hpp"
 #include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
 #include "core/network/merge.hpp"
 #include "core/network/network.hpp"
 #include "core/network/relu_fusion.hpp"
@@ -99,22 +101,38 @@ std::unique_ptr<backend::ComputeDevice> open_for(const TrainingSettings& setting
   return device;
 }
 
+/// Number and digest of the pictures, wherever their folder is.
+std::string content_of(const train::DataSet& set) {
+  std::string text;
+  for (const train::DataSet::Picture& picture : set.pictures) {
+    text += fmt::format("{} {} {}\n", picture.path.lexically_relative(set.root).string(),
+                        picture.label, picture.bytes);
+  }
+  return fmt::format("{} pictures of {} classes ({:016x})", set.pictures.size(),
+                     set.classes.size(), fnv1a(text));
+}
+
 /// Objects of the training on one rank, up to the first collective step.
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
+      : Worker(settings, communicator, available, train::open_data_set(settings.data)) {}
+
+  Worker(const TrainingSettings& settings, const Communicator& communicator,
+         std::optional<Bytes> available, train::DataSet set)
       : device(open_for(settings, communicator)),
         program(as_run(*settings.network, settings.run), *device, settings.run.batch,
                 settings.run.dtype, available),
-        data(train::open_data_set(settings.data), {.shape = settings.network->input(),
-                                                   .batch = settings.run.batch,
-                                                   .threads = settings.run.loader_threads,
-                                                   .prefetch = settings.run.prefetch,
-                                                   .seed = settings.seed,
-                                                   .rank = communicator.rank(),
-                                                   .ranks = communicator.size(),
-                                                   .normalisation = settings.run.normalisation,
-                                                   .allocate = batch_memory(*device)}) {
+        pictures(content_of(set)),
+        data(std::move(set), {.shape = settings.network->input(),
+                              .batch = settings.run.batch,
+                              .threads = settings.run.loader_threads,
+                              .prefetch = settings.run.prefetch,
+                              .seed = settings.seed,
+                              .rank = communicator.rank(),
+                              .ranks = communicator.size(),
+                              .normalisation = settings.run.normalisation,
+                              .allocate = batch_memory(*device)}) {
     program.initialise(settings.seed);
     // An unwritable file should fail before the training, not after it.
     if (!settings.trace.empty()) {
@@ -124,6 +142,7 @@ struct Worker {
 
   std::unique_ptr<backend::ComputeDevice> device;
   train::Program program;
+  std::string pictures;  ///< content_of() the data set
   train::DataPipeline data;
 };
 
@@ -408,6 +427,10 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   const JointEnd ready =
       run_jointly(communicator, [&] { worker.emplace(settings, communicator, available); });
   EXPECT(ready.answer == JointEnd::Answer::right);
+  backend::expect_same_settings(
+      communicator,
+      {{"the content of " + option_name("network"), fingerprint(*settings.network)},
+       {"the content of " + option_name("data"), worker->pictures}});
   open_profile(communicator, settings, *worker);
   Measurement measurement;
   measurement.implementation = describe(communicator, *worker);

@@ -170,8 +170,60 @@ class Refusals(Config):
         command = [MPIEXEC, "-n", "1", *first, ":", "-n", "1", *second]
         done = subprocess.run(command, env=environment(), text=True, capture_output=True, timeout=120)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("rank 1 (process", done.stderr)
-        self.assertIn("--config", done.stderr)
+        self.assertIn("--samples is 6 on rank 0, but 7 on rank 1. ", done.stderr)
+
+    @unittest.skipUnless(MPIEXEC, "this build has no MPI")
+    def test_ranks_that_were_started_differently_end_together(self):
+        e2e = ["bench", "e2e", "--network", "alexnet", "--data", "nowhere"]
+        for own, said in [([["--rate", "0.01"], ["--rate", "0.1"]], "--rate is 0.01 on rank 0, but 0.1 on rank 1. "),
+                          ([["--dtype", "f32"], ["--dtype", "bf16"]], "--dtype is f32 on rank 0, but bf16 on rank 1. "),
+                          ([[], ["--seed", "2", "--batch", "4"]], "--batch is 8 on rank 0, but 4 on rank 1 (--seed differs too). "),
+                          ([["-o", str(self.folder / "a.jsonl")], []], "--output is given on rank 0, but not given on rank 1. ")]:
+            with self.subTest(said=said):
+                first, second = ([PROGRAM, *e2e, *words] for words in own)
+                command = [MPIEXEC, "-n", "1", *first, ":", "-n", "1", *second]
+                done = subprocess.run(command, env=environment(), text=True, capture_output=True, timeout=120)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count(said), 1, done.stderr)
+
+
+class Clusters(ProgramTest):
+    def test_every_one_states_its_input(self):
+        files = sorted((SOURCE / "configs" / "clusters").glob("*.yaml"))
+        self.assertGreater(len(files), 8)
+        for file in files:
+            with self.subTest(cluster=file.stem):
+                text = file.read_text(encoding="utf-8")
+                self.assertRegex(text, r"(?m)^  decode: \S")
+                self.assertRegex(text, r"(?m)^storage:\n  read_bandwidth: \S")
+                self.assertRegex(text, r"storage:\n(  [^ ].*\n)*  source: ")
+
+    def test_a_disk_that_four_gpus_share_bounds_alexnet(self):
+        done = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--batch", "1024", "--format", "json")
+        four = json.loads(done.stdout)["predictions"][1]
+        self.assertEqual(four["bound"], "input")
+        self.assertLess(four["speedup"], 3)
+
+
+class Assumptions(ProgramTest):
+    def test_an_assumed_spread_of_stragglers_says_where_it_is_from(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", "8", "--format", "json"]
+        stated = json.loads(run(*words, "--straggler-spread", "1.5%").stdout)["predictions"][0]
+        for assumed in (["--straggler-spread", "auto"], ["--straggler-spread"]):
+            said = json.loads(run(*words, *assumed).stdout)["predictions"][0]
+            self.assertEqual(said["time"], stated["time"])
+            self.assertIn("stragglers: a spread of 1.5 % is assumed, not measured", json.dumps(said["notes"], ensure_ascii=False))
+            self.assertNotIn("is assumed", json.dumps(stated["notes"]))
+
+    def test_switches_that_add_and_are_slower_say_why(self):
+        for words, slower in [(["dgx_h100", "--framework", "cntk"], True), (["dgx_a100", "--framework", "horovod"], False),
+                              (["dgx_a100"], True), (["p40x16", "--framework", "pytorch_ddp"], False)]:
+            asked = ["predict", "--network", "resnet50", "--ranks", "16", "--format", "json", "--cluster", *words]
+            without, with_switches = (json.loads(run(*asked, *more).stdout)["predictions"][0] for more in ([], ["--sharp"]))
+            longer = with_switches["time"]["t_iter_s"] > 1.00001 * without["time"]["t_iter_s"]
+            self.assertEqual(longer, slower, words)
+            said = "make the iteration longer here" in json.dumps(with_switches["notes"])
+            self.assertEqual(said, slower, words)
 
 
 class Variables(ProgramTest):

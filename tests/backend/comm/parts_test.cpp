@@ -11,6 +11,7 @@
 #include <map>
 #include <new>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "backend/comm/elements.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/mpi/chunks.hpp"
+#include "backend/comm/same_settings.hpp"
 #include "backend/comm/together.hpp"
 #include "core/base/error.hpp"
 
@@ -37,6 +39,59 @@ double combined(ElementType type, Reduction op, double a, double b) {
   std::vector<std::byte> accumulated = made_of(type, {a});
   combine(type, op, made_of(type, {b}), accumulated);
   return read_element(type, accumulated.data());
+}
+
+/// What ranks that were started apart may differ in, and the words that name it.
+struct Difference {
+  std::vector<Settings> ranks;
+  std::string said;
+};
+
+const std::vector<Difference> differences{
+    {{{{"--rate", "0.01"}}, {{"--rate", "0.1"}}},
+     "--rate is 0.01 on rank 0, but 0.1 on rank 1. The ranks"},
+    {{{{"--dtype", "f32"}}, {{"--dtype", "f32"}}, {{"--dtype", "bf16"}}, {{"--dtype", "f32"}}},
+     "--dtype is f32 on ranks 0-1, 3, but bf16 on rank 2. "},
+    {{{{"--batch", "8"}, {"--network", "alexnet"}}, {{"--batch", "16"}, {"--network", "resnet50"}}},
+     "--batch is 8 on rank 0, but 16 on rank 1 (--network differs too). "},
+    {{{{"--seed", "1"}, {"--rate", "1"}, {"--batch", "1"}},
+      {{"--seed", "2"}, {"--rate", "2"}, {"--batch", "2"}}},
+     "--batch is 1 on rank 0, but 2 on rank 1 (--rate, --seed differ too). "},
+    {{{{"the command", "e2e"}, {"--rate", "0.01"}}, {{"the command", "comm"}}},
+     "--rate is 0.01 on rank 0, but not set on rank 1 (the command differs too). "},
+    {{{{"--trace", ""}}, {{"--trace", "t"}}}, "--trace is empty on rank 0, but t on rank 1. "},
+    {{{{"--seed", "0"}}, {{"--seed", "1"}}, {{"--seed", "2"}}, {{"--seed", "3"}}},
+     "--seed is 0 on rank 0, but 1 on rank 1, 2 on rank 2, and has 1 more values. "},
+    {{{{"--network", std::string(90, 'x') + "a"}}, {{"--network", std::string(90, 'x') + "b"}}},
+     "--network is xxx"}};
+
+TEST(SameSettings, NameTheSettingAndTheRanksThatDiffer) {
+  for (const auto& [ranks, said] : differences) {
+    EXPECT_THAT(difference_of_settings(ranks), testing::StartsWith(said));
+  }
+  EXPECT_EQ(difference_of_settings(std::vector<Settings>(3, {{"--rate", "1"}})), "");
+}
+
+TEST(SameSettings, EndAllRanksWithTheSameSentence) {
+  for (const auto& [ranks, said] : differences) {
+    std::vector<std::string> ends(ranks.size());
+    auto group = local_group(static_cast<int>(ranks.size()));
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        threads.emplace_back([&, rank] {
+          try {
+            expect_same_settings(*group[rank], ranks.front());
+            expect_same_settings(*group[rank], ranks[rank]);
+          } catch (const FoundByAll& error) {
+            EXPECT_EQ(error.code(), ExitCode::bad_input);
+            ends[rank] = error.what();
+          }
+        });
+      }
+    }
+    EXPECT_THAT(ends, testing::Each(difference_of_settings(ranks)));
+  }
 }
 
 constexpr std::array floats{ElementType::f32, ElementType::f64, ElementType::bf16,
