@@ -14,8 +14,9 @@ struct Target {
   std::string_view extension;  ///< ".yaml"
   /// Whole files, which are read and used as they are.
   std::vector<std::string> (*seeds)();
-  /// Reads a file and uses what it says, as the program would. Throws ConfigError if the file is
-  /// refused, std::logic_error if what comes of it is no finite time ≥ 0.
+  /// Reads a file and uses what it says, as the program would. Throws an Error if the file is
+  /// refused, std::logic_error if what comes of it is no finite time ≥ 0, or is another once it was
+  /// written and read again.
   void (*use)(const std::filesystem::path& file);
   /// Of the inputs asked for, one in so many is tried: more where each takes long.
   std::size_t one_in = 1;
@@ -28,9 +29,30 @@ std::vector<std::string> result_seeds();
 /// Reads results and does with them what compare, report and calibrate do.
 void use_results(const std::filesystem::path& file);
 
-/// A file of each format that a history takes.
-std::vector<std::string> history_seeds();
-/// Reads one and writes and reads its keys and points as a history would.
+/// Files of the formats that a history takes, a tool each.
+std::vector<std::string> google_seeds();
+std::vector<std::string> nccl_seeds();
+std::vector<std::string> hyperfine_seeds();
+std::vector<std::string> mllog_seeds();
+std::vector<std::string> validation_seeds();
+/// Reads one as a history and as a gate would, and writes and reads its keys and points.
 void use_history(const std::filesystem::path& file);
+
+/// The files of a history, in turn after lines "%% NAME"; a run is added to it.
+std::vector<std::string> store_seeds();
+void use_store(const std::filesystem::path& file);
+
+/// Results of gates and files of rounds, which are written and read again.
+std::vector<std::string> gate_seeds();
+void use_gate(const std::filesystem::path& file);
+std::vector<std::string> round_seeds();
+void use_rounds(const std::filesystem::path& file);
+
+/// Words of a command line: quantities, times, durations and expressions.
+std::vector<std::string> word_seeds();
+void use_words(const std::filesystem::path& file);
+
+/// The lines of a result file, which are written and read again.
+void use_result_lines(const std::filesystem::path& file);
 
 }  // namespace dlscale::fuzz

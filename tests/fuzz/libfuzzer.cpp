@@ -1,0 +1,79 @@
+// The entry of libFuzzer, which `scripts/fuzz` builds and runs:
+//   dlscale_fuzz --targets                 prints the names of all targets
+//   dlscale_fuzz --target=NAME --seeds=FOLDER   writes the seeds of a target, and stops
+//   dlscale_fuzz --target=NAME [option of libFuzzer]… [FOLDER of inputs]…
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/fuzz/input.hpp"
+
+namespace dlscale::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Target* chosen = nullptr;
+fs::path file;
+
+void print_names() {
+  for (const Target& target : targets()) fmt::print("{}\n", target.name);
+}
+
+void write_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  std::vector<std::string> texts = chosen->seeds();
+  for (std::string& text : kept_inputs(*chosen)) texts.push_back(std::move(text));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::ofstream(folder / fmt::format("seed_{:03}", i), std::ios::binary) << texts[i];
+  }
+}
+
+void start(int count, char** words) {
+  std::string seeds;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    constexpr std::string_view target = "--target=";
+    constexpr std::string_view folder = "--seeds=";
+    if (word == "--targets") {
+      print_names();
+      std::exit(0);
+    }
+    if (word.starts_with(target)) chosen = find_target(word.substr(target.size()));
+    if (word.starts_with(folder)) seeds = word.substr(folder.size());
+  }
+  if (chosen == nullptr) {
+    fmt::print(stderr, "dlscale_fuzz: name one of the targets (--targets) with --target=NAME.\n");
+    std::exit(2);
+  }
+  if (!seeds.empty()) {
+    write_seeds(seeds);
+    std::exit(0);
+  }
+  file = make_folder() / fmt::format("input{}", chosen->extension);
+  std::atexit([] { fs::remove_all(file.parent_path()); });
+}
+
+}  // namespace
+}  // namespace dlscale::fuzz
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
+  dlscale::fuzz::start(*count, *words);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace dlscale::fuzz;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Outcome outcome = try_input(*chosen, file, text);
+  if (outcome.fault.empty()) return 0;
+  fmt::print(stderr, "{}: {}\n", chosen->name, outcome.fault);
+  std::abort();
+}
