@@ -402,8 +402,6 @@ void group_bench_options(CLI::App& command, const bench::Benchmark& benchmark) {
   }
 }
 
-const std::set<std::string> places_of_files{"--output", "--data", "--trace", "--profile"};
-
 void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCode& result) {
   CLI::App* command = verb.add_subcommand(std::string(benchmark.name), std::string(benchmark.doc));
   auto options = std::make_shared<BenchOptions>();
@@ -469,7 +467,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     for (const bench::Axis& axis : options->benchmark->axes) {
       if (command->count(bench::option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
-    options->session.settings = settings_of(*command, places_of_files);
+    options->session.settings = settings_of(*command);
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     const std::optional<ExitCode> refused = refusal([&] {

@@ -115,8 +115,8 @@ std::shared_ptr<CLI::Config> option_file(CLI::App& program, std::function<void()
   return std::make_shared<OptionFile>(program, std::move(declare_all));
 }
 
-std::map<std::string, std::string> settings_of(const CLI::App& command,
-                                               const std::set<std::string>& places) {
+std::map<std::string, std::string> settings_of(const CLI::App& command) {
+  static const std::set<std::string> places{"--output", "--data", "--trace", "--profile"};
   std::map<std::string, std::string> settings{{"the command", command.get_name()}};
   for (const CLI::Option* option : command.get_options({})) {
     const std::string name = option->get_name();

@@ -2,7 +2,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace CLI {
@@ -23,8 +22,7 @@ std::shared_ptr<CLI::Config> option_file(CLI::App& program, std::function<void()
 
 /// The settings of a command on which its ranks must agree: "--samples" → "50", from its command
 /// line, the file of --config, an environment variable or by default. Nodes may have other cores,
-/// and other names for the `places` of files, of which only "given" counts.
-std::map<std::string, std::string> settings_of(const CLI::App& command,
-                                               const std::set<std::string>& places);
+/// and other names for files and folders, of which only "given" counts.
+std::map<std::string, std::string> settings_of(const CLI::App& command);
 
 }  // namespace dlscale::app
