@@ -145,7 +145,7 @@ PlanCache::Answer PlanCache::find(const std::string& key) const {
     const Json json = Json::parse(stream);
     if (json.at("schema").get<std::string>() != schema)
       return {.note = "what is kept is not a choice of dlscale"};
-    if (json.at("version").get<int>() != version)
+    if (json.at("version") != version)
       return {.note = "the kept choice is of another format"};
     if (json.at("key").get<std::string>() != key)
       return {.note = "the kept choice is for other work"};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 #include "core/text/json_problem.hpp"
 
 namespace dlscale {
@@ -320,7 +321,7 @@ Measurement parse_measurement(std::string_view line) {
 
 std::size_t parse_end(std::string_view line) {
   return with_errors(
-      line, [&] { return parse_json(line).at("end").at("measurements").get<std::size_t>(); });
+      line, [&] { return json_count<std::size_t>(parse_json(line).at("end").at("measurements"), "measurements"); });
 }
 
 }  // namespace dlscale

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
@@ -109,16 +110,8 @@ double probability(const Json& json, const char* key) {
   return value;
 }
 
-int count_in(const Json& json, const char* key) {
-  const double value = finite(json, key);
-  if (value < 0 || value > 1e9 || value != std::floor(value)) {
-    throw ConfigError(fmt::format("\"{}\" is {}, no count", key, value));
-  }
-  return static_cast<int>(value);
-}
-
 GatePair pair_of(const Json& json) {
-  return {.round = count_in(json, "round"),
+  return {.round = json_count<int>(json.at("round"), "round"),
           .first = named(json, "first", side_name,
                          std::array{GateSideName::base, GateSideName::changed}),
           .base = positive(json, "base"),
@@ -150,7 +143,7 @@ GateMetric metric_of(const Json& json) {
   metric.p = probability(json, "p");
   metric.p_sequential = probability(json, "p_sequential");
   metric.p_adjusted = probability(json, "p_adjusted");
-  metric.rounds = count_in(json, "rounds");
+  metric.rounds = json_count<int>(json.at("rounds"), "rounds");
   metric.method = named(json, "method", gate_method_name,
                         std::array{GateMethod::signed_rank, GateMethod::sign_test});
   metric.verdict = verdict_of(json);
@@ -175,7 +168,7 @@ GateReport report_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
   }
-  if (const int found = count_in(json, "version"); found != version) {
+  if (const int found = json_count<int>(json.at("version"), "version"); found != version) {
     throw ConfigError(
         fmt::format("its version is {}, and this program reads version {}", found, version));
   }
@@ -183,11 +176,11 @@ GateReport report_of(const Json& json) {
   report.margin = finite(json, "margin");
   report.margin_of_noise = json.value("margin_of_noise", false);
   for (const Json& look : json.at("looks")) {
-    report.looks.push_back({count_in(look, "rounds"), probability(look, "alpha")});
+    report.looks.push_back({json_count<int>(look.at("rounds"), "rounds"), probability(look, "alpha")});
   }
   report.q = probability(json, "q");
-  report.seed = json.at("seed").get<std::uint64_t>();
-  report.rounds = count_in(json, "rounds");
+  report.seed = json_count<std::uint64_t>(json.at("seed"), "seed");
+  report.rounds = json_count<int>(json.at("rounds"), "rounds");
   report.base = side_of(json.at("base"));
   report.changed = side_of(json.at("new"));
   report.machine = json.at("machine").get<std::string>();
@@ -207,7 +200,7 @@ GateReport report_of(const Json& json) {
   }
   report.invalid = json.at("invalid").get<bool>();
   report.unsteady = json.at("unsteady").get<bool>();
-  report.set_aside = count_in(json, "set_aside");
+  report.set_aside = json_count<int>(json.at("set_aside"), "set_aside");
   const Json& load = json.at("load");
   if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
   report.notes = json.at("notes").get<std::vector<std::string>>();

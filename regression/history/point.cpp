@@ -17,7 +17,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/text/escape_for_terminal.hpp"
+#include "core/results/json_count.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/time_text.hpp"
 
@@ -115,14 +115,6 @@ bool scan_point(std::string_view line, Point& point) {
   return is_possible(point);
 }
 
-template <class Number>
-Number whole(const json& value, const char* field) {
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most) return value.get<Number>();
-  throw ConfigError(
-      fmt::format("\"{}\" is {}, which is not a count", field, escape_for_terminal(value.dump())));
-}
-
 double finite(const json& value) {
   const auto number = value.get<double>();
   if (!std::isfinite(number)) throw ConfigError("a number of the point is not finite");
@@ -134,16 +126,16 @@ Point read_point(const json& value) {
   point.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
   point.commit = value.at("commit");
   point.run = value.at("run");
-  point.part = whole<int>(value.at("part"), "part");
+  point.part = json_count<int>(value.at("part"), "part");
   point.summary.median = finite(value.at("median"));
   point.summary.mad = finite(value.at("mad"));
   point.summary.ci95_low = finite(value.at("low"));
   point.summary.ci95_high = finite(value.at("high"));
   point.summary.min = finite(value.at("min"));
   point.summary.max = finite(value.at("max"));
-  point.summary.n = whole<std::size_t>(value.at("n"), "n");
+  point.summary.n = json_count<std::size_t>(value.at("n"), "n");
   if (value.contains("ancestors")) {
-    point.ancestors = whole<std::uint64_t>(value.at("ancestors"), "ancestors");
+    point.ancestors = json_count<std::uint64_t>(value.at("ancestors"), "ancestors");
   }
   if (value.contains("rounding")) point.rounding = finite(value.at("rounding"));
   if (value.contains("extras")) point.extras = value.at("extras").dump();

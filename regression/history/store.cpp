@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/time_text.hpp"
@@ -61,12 +62,6 @@ std::string record_line(const RunRecord& record) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::size_t number_of_points(const json& value) {
-  if (value.is_number_unsigned()) return value.get<std::size_t>();
-  throw ConfigError(
-      fmt::format("\"points\" is {}, which is not a count", escape_for_terminal(value.dump())));
-}
-
 RunRecord parse_record(std::string_view line) {
   try {
     expect_json_depth(line);
@@ -77,7 +72,7 @@ RunRecord parse_record(std::string_view line) {
     record.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
     record.format = value.at("format");
     record.file = value.at("file");
-    record.points = number_of_points(value.at("points"));
+    record.points = json_count<std::size_t>(value.at("points"), "points");
     record.facts = value.at("facts").get<Facts>();
     return record;
   } catch (const json::exception& error) {

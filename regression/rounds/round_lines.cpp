@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 #include "core/text/json_problem.hpp"
 
 namespace dlscale::regression {
@@ -79,7 +80,7 @@ RunValue parsed_value(const Json& json) {
       named(json, "statistic", run_statistic_name,
             std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
   value.value = json.at("value").get<double>();
-  value.samples = json.at("samples").get<int>();
+  value.samples = json_count<int>(json.at("samples"), "samples");
   value.spread = json.at("spread").get<double>();
   if (!std::isfinite(value.value) || !(value.value > 0)) {
     throw ConfigError("\"value\" is not a finite number above 0");
@@ -122,7 +123,7 @@ RunOutcome parsed_outcome(const Json& json) {
 
 Round round_of(const Json& json, int number) {
   Round round;
-  round.number = json.at("round").get<int>();
+  round.number = json_count<int>(json.at("round"), "round");
   if (round.number != number) {
     throw ConfigError(fmt::format("round {} is where round {} should be", round.number, number));
   }
@@ -140,7 +141,7 @@ std::string question_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
   }
-  if (json.value("version", 0) != 1) throw ConfigError("its version is not 1");
+  if (json.value("version", Json()) != 1) throw ConfigError("its version is not 1");
   return json.at("question").dump();
 }
 

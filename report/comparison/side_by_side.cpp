@@ -291,7 +291,7 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
         one.axes[key] = run.at(key).get<std::string>();
       }
       for (const char* key : {"batch", "ranks"})
-        one.axes[key] = std::to_string(run.at(key).get<int>());
+        one.axes[key] = run.at(key).dump();
       one.time = Seconds(each.at("time").at("t_iter_s").get<double>());
       all.push_back(std::move(one));
     }

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/results/json_count.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::report {
@@ -41,8 +43,8 @@ const json& rows_of(const json& answer) {
 
 std::vector<Cell> question_of(const json& row) {
   const json& run = row.at("run");
-  return {{std::to_string(run.at("ranks").get<int>())},
-          {std::to_string(run.at("batch").get<int>())},
+  return {{run.at("ranks").dump()},
+          {run.at("batch").dump()},
           {run.at("schedule").get<std::string>()}};
 }
 
@@ -94,7 +96,7 @@ Items notes_of(const json& rows) {
   std::vector<std::pair<std::string, std::set<int>>> notes;
   std::set<int> all;
   for (const json& row : rows) {
-    const int ranks = row.at("run").at("ranks").get<int>();
+    const int ranks = json_count<int>(row.at("run").at("ranks"), "ranks");
     all.insert(ranks);
     for (const json& note : row.at("notes")) {
       const std::string text = note.at("text").get<std::string>();
@@ -163,7 +165,7 @@ PredictionPage page_of(const json& answer, const std::string& text) {
 PredictionPage prediction_page(const std::string& text, const std::string& file) {
   try {
     return page_of(json::parse(text), text);
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {  // of the parser, or ConfigError
     throw ConfigError(
         fmt::format("{} holds no predictions that can be read ({}). Predict again, in the format "
                     "json.",

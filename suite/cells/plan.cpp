@@ -56,12 +56,12 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
   try {
     std::getline(stream, line);
     const auto head = ordered_json::parse(line);
-    if (head.at("version").get<int>() != plan_version) refuse_damaged(path, "of another version");
+    if (head.at("version") != plan_version) refuse_damaged(path, "of another version");
     plan.head = {head.at("suite"), head.at("build"), head.at("system"), head.at("seed")};
     while (std::getline(stream, line)) {
       plan.cells.emplace(ordered_json::parse(line).at("cell").get<std::string>(), line + "\n");
     }
-    if (head.at("cells").get<std::size_t>() != plan.cells.size()) {
+    if (head.at("cells") != plan.cells.size()) {
       refuse_damaged(path, "it lacks cells");
     }
   } catch (const ordered_json::exception&) {

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 
 namespace dlscale {
 namespace {
@@ -65,6 +67,19 @@ TEST(JsonDepth, RefusesWhatWouldExhaustTheStackWhereverItStands) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(), "line 2 nests more than 500 levels deep, as no results do");
+  }
+}
+
+TEST(JsonCount, IsAWholeNumberInAnyForm) {
+  EXPECT_EQ(json_count<int>(nlohmann::json::parse("3"), "rounds"), 3);
+  EXPECT_EQ(json_count<int>(nlohmann::json::parse("3.0"), "rounds"), 3);
+  EXPECT_EQ(json_count<std::uint64_t>(nlohmann::json::parse("18446744073709551615"), "seed"), ~0ULL);
+}
+
+TEST(JsonCount, RefusesNumbersThatAnIntegerCannotHold) {
+  for (const char* text : {"1e21", "-1", "2147483648", "2147483648.0", "0.5", "-1e300", "null",
+                           "\"3\"", "[3]", "9223372036854775808"}) {
+    EXPECT_THROW((void)json_count<int>(nlohmann::json::parse(text), "rounds"), ConfigError) << text;
   }
 }
 

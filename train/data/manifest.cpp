@@ -84,7 +84,7 @@ void check_entries(const fs::path& path, const Manifest& manifest) {
 }
 
 Manifest manifest_from(const fs::path& path, const json& document) {
-  if (document.value("schema", "") != schema || document.value("version", 0) != version) {
+  if (document.value("schema", "") != schema || document.value("version", json()) != version) {
     refuse_manifest(path, fmt::format("this is not \"{}\" version {}", schema, version));
   }
   Manifest manifest;

@@ -129,7 +129,7 @@ TEST(GateReport, SaysWhatIsWrongWithAFile) {
   EXPECT_NE(problem("\"p\": 0.001", "\"p\": 7").find("no probability"), std::string::npos);
   EXPECT_NE(problem("signed rank", "guess").find("\"method\" is \"guess\""), std::string::npos);
   EXPECT_NE(problem("\"unit\"", "\"size\"").find("the key \"unit\" is missing"), std::string::npos);
-  EXPECT_NE(problem("\"rounds\": 20", "\"rounds\": -1").find("no count"), std::string::npos);
+  EXPECT_NE(problem("\"rounds\": 20", "\"rounds\": -1").find("is not a count"), std::string::npos);
   EXPECT_THROW(gate_report_of("", "x"), ConfigError);
   EXPECT_THROW(gate_report_of("[1, 2", "x"), ConfigError);
   EXPECT_THROW(gate_report_of("7", "x"), ConfigError);
