@@ -53,19 +53,27 @@ fs::path beside_program() {
   return {};
 }
 
+/// Whether a folder is there and may be read. A program may have been built where its user may not
+/// look.
+bool is_open_folder(const fs::path& folder) {
+  std::error_code closed;
+  const fs::directory_iterator entries(folder, closed);
+  return !closed;
+}
+
 }  // namespace
 
 fs::path config_root() {
   if (const char* chosen = std::getenv("DLSCALE_CONFIGS"); chosen != nullptr) {
-    if (fs::is_directory(chosen)) return chosen;
+    if (is_open_folder(chosen)) return chosen;
     throw ConfigError(fmt::format(
-        "DLSCALE_CONFIGS is \"{}\", which is not a folder. Set it to the folder that holds "
+        "DLSCALE_CONFIGS is \"{}\", which is not a folder that can be read. Set it to the folder that holds "
         "networks/ and clusters/, or unset it.",
         chosen));
   }
   static const fs::path beside = beside_program();
   for (const fs::path& root : {beside, fs::path(DLSCALE_CONFIGS_AT_BUILD)}) {
-    if (!root.empty() && fs::is_directory(root)) return root;
+    if (!root.empty() && is_open_folder(root)) return root;
   }
   throw ConfigError(fmt::format(
       "the folder configs was found neither beside the program nor at {}. Set DLSCALE_CONFIGS to "
@@ -98,7 +106,7 @@ fs::path find_config(std::string_view group, std::string_view name) {
 std::vector<std::string> config_names(std::string_view group) {
   std::vector<std::string> names;
   const fs::path folder = config_root() / group;
-  if (!fs::is_directory(folder)) return names;
+  if (!is_open_folder(folder)) return names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
