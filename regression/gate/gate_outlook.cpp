@@ -45,6 +45,8 @@ Decidable decidable_in(const GateReport& report, const std::vector<GateLook>& lo
 }
 
 std::string change_text(const Decidable& change) {
+  constexpr double shown = 0.001;
+  if (change.most < shown) return fmt::format("below {}", percent(shown));
   const std::string most = percent(change.most);
   const std::string least = percent(change.least);
   return least == most ? most : fmt::format("{} to {}, by metric,", least, most);

@@ -40,13 +40,13 @@ std::string shortened(std::string_view text, std::size_t most) {
   return most == 0 ? "" : result + "…";
 }
 
-std::string percent(double ratio) {
+std::string percent_change(double ratio) {
   return fmt::format("{:+.1f}", (ratio - 1) * 100);
 }
 
 std::string interval(const GateMetric& metric) {
   if (!metric.ratio_low || !metric.ratio_high) return "";
-  return fmt::format(" [{}, {}]", percent(*metric.ratio_low), percent(*metric.ratio_high));
+  return fmt::format(" [{}, {}]", percent_change(*metric.ratio_low), percent_change(*metric.ratio_high));
 }
 
 const GateMetric* worst(const GateReport& report) {
@@ -113,7 +113,7 @@ std::string gate_headline(const GateReport& report) {
   if (metric == nullptr) return head + tail_of(report, most_of_machine);
   head += " · worst ";
   const std::string name = escape_for_terminal(metric->key) + " " + metric->series;
-  const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
+  const std::string effect = fmt::format(" {} %{}", percent_change(metric->ratio), interval(*metric));
   const std::size_t used = characters(head + effect + tail_of(report, 0) + " · ");
   const std::size_t wanted = used + std::min(characters(name), least_of_name);
   const std::size_t room_of_machine = wanted < longest_headline ? longest_headline - wanted : 0;
