@@ -38,9 +38,10 @@ constexpr double ns_per_s = 1e9;
 constexpr std::array<std::string_view, 4> answers{"time_s", "b_s", "new", "value"};
 /// Numbers of the other side of a comparison, since a report covers one version, and numbers that
 /// explain the verdict.
-constexpr std::array<std::string_view, 14> beside_the_answer{
+constexpr std::array<std::string_view, 15> beside_the_answer{
     "a_s",    "base",    "before_value", "after_value", "level", "p",    "p_adjusted",
-    "rounds", "repeats", "runs",         "windows",     "fits",  "rank", "within_limits"};
+    "rounds", "repeats", "runs",         "windows",     "fits",  "rank", "within_limits",
+    "margin"};
 /// Keys whose value names a row; for other keys the name is added.
 constexpr std::array<std::string_view, 4> name_headings{"benchmark", "key", "name", "measurement"};
 /// States without an answer, whatever number the row has: the time until a crash is not a latency.

@@ -97,7 +97,7 @@ class Cli(ProgramTest):
             self.assertIn("fully_connected", run(*words, "--format", name).stdout)
 
     def test_predict_copies_input_ahead_on_gpus(self):
-        words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--dtype", "bf16"]
+        words = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", "1"]
         times = {}
         for more in [[], ["--input-copy", "ahead"], ["--input-copy", "on_path"]]:
             result = run(*words, *more, "--format", "json")

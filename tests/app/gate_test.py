@@ -499,7 +499,7 @@ class ExtraWork(GateTest):
         row = json.loads(more.read_text().splitlines()[1])
         self.assertEqual(row["axes"]["extra_work"], "50%")
         compared = run("compare", base, base)
-        self.assertEqual(compared.returncode, 3)
+        self.assertEqual(compared.returncode, 5)
         self.assertIn("measured with extra work", compared.stdout)
 
     def test_no_other_amount_is_taken(self):

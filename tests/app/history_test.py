@@ -84,7 +84,7 @@ class Check(History):
     def test_exit_codes_tell_what_was_found(self):
         result = self.history("check")
         self.assert_refused(result, 2, "is empty", "Add results first")
-        self.add_level(range(0, 12), 1.0)
+        self.add_level(range(0, 20), 1.0)
         result, report = self.check()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(report["alerts"], [])
@@ -98,17 +98,17 @@ class Check(History):
                 self.assert_refused(self.history(verb, option, pattern), 2, f"{option}: ", "not a regular expression")
             self.assert_refused(self.history(verb, option, "("), 2, f"{option}: ", "missing )", "not a regular expression")
         self.assertEqual(self.history("list", "--name", "BM_.{1,30}: real_t{1}ime").returncode, 0)
-        self.add(12, 1.3)
+        self.add(20, 1.3)
         result, report = self.check("--name", "real_time")
         self.assertEqual(result.returncode, 3, result.stdout)
-        self.assertEqual(report["reruns"][0]["commit"], commit(12))
+        self.assertEqual(report["reruns"][0]["commit"], commit(20))
         self.assertEqual(report["reruns"][0]["runs"], 2)
-        self.add(12, 1.31, again=1)
-        self.add(12, 1.02, again=2)
+        self.add(20, 1.31, again=1)
+        self.add(20, 1.02, again=2)
         result, report = self.check()
         self.assertEqual(result.returncode, 1, result.stdout)
         [alert] = report["alerts"]
-        self.assertEqual((alert["commit"], alert["before"], alert["state"]), (commit(12), commit(11), "new"))
+        self.assertEqual((alert["commit"], alert["before"], alert["state"]), (commit(20), commit(19), "new"))
         self.assertEqual({metric["movement"] for metric in alert["metrics"]}, {"regressed"})
         self.assertEqual(len(alert["metrics"]), 2)  # real_time and cpu_time: one alert
         table = self.history("check")
@@ -335,11 +335,11 @@ class Add(History):
         git = ["git", "-C", repository, "-c", "user.name=T", "-c", "user.email=t@example.org"]
         subprocess.run(["git", "init", "-q", repository], check=True)
         stamp = os.environ | {"GIT_COMMITTER_DATE": "2026-01-31T12:00:00Z"}
-        for i in range(14):
+        for i in range(15):
             subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", str(i)], check=True, env=stamp)
         commits = subprocess.run([*git, "log", "--reverse", "--format=%H"], check=True, capture_output=True, text=True).stdout.split()
         answers = []
-        for order in (range(14), reversed(range(14))):
+        for order in (range(15), reversed(range(15))):
             store = self.folder / f"store{len(answers)}"
             for i in order:
                 file = self.write(f"{i}.json", google((1.0 if i < 12 else 1.2) + i % 3 / 1000))

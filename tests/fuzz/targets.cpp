@@ -16,6 +16,7 @@
 #include "app/cli/command_tree.hpp"
 #include "app/measure/bench_suite.hpp"
 #include "core/base/fnv1a.hpp"
+#include "core/base/printable.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/cluster/link_kind.hpp"
@@ -265,7 +266,7 @@ void use_options(const fs::path& file) {
   } catch (const CLI::RequiredError&) {
     return;  // the verb is missing, as the file cannot name it
   } catch (const CLI::ParseError& error) {
-    throw ConfigError(error.what());
+    throw ConfigError(escape_unprintable(error.what()));  // as the program prints it
   }
   throw std::logic_error("a file of options called a verb");
 }

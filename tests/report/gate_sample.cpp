@@ -17,6 +17,7 @@ GateMetric metric(const std::string& key, double ratio, Verdict verdict) {
   one.base = 1e-3;
   one.changed = 1e-3 * ratio;
   one.ratio = ratio;
+  one.margin = 0.01;
   one.ratio_low = 0.99 * ratio;
   one.ratio_high = 1.01 * ratio;
   one.p = one.p_sequential = one.p_adjusted = verdict == Verdict::regressed ? 0.001 : 0.7;

@@ -69,6 +69,7 @@ std::optional<Cluster> cluster_of(const DeviceSheet& sheet, DType dtype) {
   cluster.device = nominal_device(sheet, cluster.device.launch);
   cluster.device.memory = {};
   cluster.host.decode = {};
+  cluster.storage = {};
   if (!cluster.device.peak.contains(dtype)) return std::nullopt;
   if (dtype == DType::f32 && cluster.device.peak.contains(DType::tf32)) return std::nullopt;
   return cluster;

@@ -26,6 +26,7 @@ GateReport sample() {
   metric.base = 1e-3;
   metric.changed = 1.06e-3;
   metric.ratio = 1.061;
+  metric.margin = 0.01;
   metric.ratio_low = 1.04;
   metric.ratio_high = 1.083;
   metric.p = 0.001;

@@ -195,7 +195,7 @@ TEST(TimeText, TakesHowLongAgo) {
 TEST(TimeText, RefusesWhatIsNeitherATimeNorSoLongAgo) {
   for (const char* text :
        {"", "weeks", "2", "2 ", "-2 weeks", "2.5 weeks", "2  weeks", "2 fortnights", "10000 days",
-        "2 weeks ago", "2 dayss", "2 s", " 2 weeks", "2\nweeks"}) {
+        "2 dayss", "2 s", " 2 weeks", "2\nweeks"}) {
     try {
       (void)parse_since(text, "--since", 0);
       FAIL() << text;
