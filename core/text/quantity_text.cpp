@@ -174,6 +174,8 @@ std::vector<std::string_view> units_but_for_capitals(std::string_view word,
   for (const Unit& unit : wanted.units) {
     if (lower(unit.name) == lower(our_name(word))) found.push_back(unit.name);
   }
+  // A small b counts bits more often than bytes.
+  if (word.find('b') != std::string_view::npos) std::ranges::reverse(found);
   return found;
 }
 
@@ -195,7 +197,29 @@ std::vector<std::string_view> possible_units(std::string_view word, const Dimens
     }
     return found;
   }
+  const bool has_binary_prefix = stem.size() == 2 && stem == word && word.back() == 'i';
+  if (is_size && has_binary_prefix) {  // "64Ki", as Kubernetes writes it
+    for (const Unit& unit : wanted.units) {
+      if (unit.name.starts_with(word)) found.push_back(unit.name);
+    }
+    return found;
+  }
+  const bool is_rate = wanted.what == bandwidth_dimension.what;
+  if (is_rate && is_prefix && (word.ends_with("bit") || word.ends_with("bE"))) {  // "100GbE"
+    for (const Unit& unit : wanted.units) {
+      if (unit.name == fmt::format("{}b/s", stem)) found.push_back(unit.name);
+    }
+    return found;
+  }
   return units_but_for_capitals(word, wanted);
+}
+
+/// Whether a number without a unit is a count of bytes, as other tools take it.
+bool is_of_bytes(std::string_view number, const Dimension& wanted) {
+  constexpr double least = 1000;
+  double value = 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return wanted.what == size_dimension.what && value >= least;
 }
 
 std::string why_not(std::string_view unit, const Dimension& wanted) {
@@ -214,7 +238,12 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
 [[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
                          std::string_view number, const Dimension& wanted,
                          std::string_view unit = {}) {
-  const std::vector<std::string_view> possible = possible_units(unit, wanted);
+  std::vector<std::string_view> possible = possible_units(unit, wanted);
+  if (unit.empty() && is_of_bytes(number, wanted)) possible = {"B"};
+  if (possible.size() == 1) {
+    throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\".", where,
+                                  escape_for_terminal(text), why, number, possible.front()));
+  }
   const std::string_view first = possible.empty() ? meant_unit(unit, wanted) : possible[0];
   const std::string_view other = wanted.examples[first == wanted.examples[1] ? 0 : 1];
   const std::string_view second = possible.size() > 1 ? possible[1] : other;
@@ -330,10 +359,11 @@ std::int64_t parse_whole_elements(std::string_view text, std::string_view where,
   }
   const auto unit = static_cast<double>(element);
   if (bytes >= unit && std::fmod(bytes, unit) == 0) return static_cast<std::int64_t>(bytes);
-  throw ConfigError(fmt::format("{} is {} ({} {} of {} B each). Write \"{} B\" or \"1 MiB\".",
-                                where, escape_for_terminal(text),
-                                bytes < unit ? "less than one" : "not a whole number of", what,
-                                element, element));
+  const std::string why =
+      bytes < unit ? fmt::format("less than {} B", element)
+                   : fmt::format("not a whole number of {} of {} B each", what, element);
+  throw ConfigError(fmt::format("{} is {} ({}). Write \"{} B\" or \"1 MiB\".", where,
+                                escape_for_terminal(text), why, element));
 }
 
 std::string to_text(Seconds value) {

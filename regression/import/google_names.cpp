@@ -24,12 +24,10 @@ int count_of(const NameCounts& counts, std::string_view name) {
 }
 
 /// Whether aggregates of a benchmark with this name may stand in the file: beside its repetitions,
-/// or several without them (--benchmark_report_aggregates_only).
+/// or several without them (--benchmark_report_aggregates_only) or beside those that were kept.
 bool has_aggregates(const NameCounts& counts, const std::string& base) {
-  const int rows = count_of(counts, base);
-  if (rows >= 2) return true;
-  return rows == 0 && count_of(counts, base + "_mean") == 1 &&
-         count_of(counts, base + "_stddev") == 1;
+  if (count_of(counts, base) >= 2) return true;
+  return count_of(counts, base + "_mean") == 1 && count_of(counts, base + "_stddev") == 1;
 }
 
 /// Names an aggregate by its suffix; returns whether the row is one.

@@ -179,7 +179,7 @@ std::string_view event_in(std::string_view line) {
 
 /// Whether damaged JSON may be an event that the time to train depends on.
 bool may_count(std::string_view text) {
-  constexpr std::array<std::string_view, 3> names{"run_st", "\"submission_", "global_batch_size"};
+  constexpr std::array<std::string_view, 3> names{"\"run_st", "\"submission_", "\"global_batch_size"};
   return std::ranges::any_of(names, [text](std::string_view name) {
     return text.find(name) != std::string_view::npos;
   });

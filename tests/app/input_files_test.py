@@ -92,7 +92,7 @@ class InputFiles(ProgramTest):
         self.assertEqual(told.returncode, 3, told.stderr)
         self.assertIn("B is without times", told.stdout)
         bad.write_text(bad.read_text()[:-10])
-        self.assert_refused(run("compare", bad, good), 2, f"{bad}: it ends within line 2")
+        self.assert_refused(run("compare", bad, good), 2, f"{bad}: it ends within line 12")
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class LayerTimes(ProgramTest):
 
     def test_files_that_are_none(self):
         for text, part in [("", "holds no times of layers"), (LAYERS.replace("0.004", "4 ms"), "net.csv:3"),
-                           (LAYERS.replace("a,", "a,a,"), "8 cells"), ("\0" * 100, "lacks the column")]:
+                           (LAYERS.replace("a,", "a,a,"), "8 cells"), ("\0" * 100, "zero bytes")]:
             self.layers.write_text(text)
             self.assert_refused(run(*self.words, "--ranks", 2, "--message-times", self.times), 2, part)
         self.layers.write_text(LAYERS)

@@ -160,9 +160,15 @@ TEST(ParseQuantity, NamesEveryUnitThatAWordMayMean) {
     expect_contains(quantity_text_refusal<Bytes>(text), said);
   }
   expect_contains(quantity_text_refusal<BytesPerSecond>("10 gb/s"),
-                  "Write \"10 GB/s\" or \"10 Gb/s\"");
+                  "Write \"10 Gb/s\" or \"10 GB/s\"");
   expect_contains(quantity_text_refusal<BytesPerSecond>("100 gbps"),
-                  "Write \"100 GB/s\" or \"100 Gb/s\"");
+                  "Write \"100 Gb/s\" or \"100 GB/s\"");
+  for (const std::string_view text : {"100GbE", "100 Gbit"}) {
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), "Write \"100 Gb/s\".");
+  }
+  // A large number without a unit counts bytes in other tools.
+  expect_contains(quantity_text_refusal<Bytes>("26214400"), "Write \"26214400 B\".");
+  expect_contains(quantity_text_refusal<Bytes>("64Ki"), "Write \"64 KiB\".");
 }
 
 TEST(ParseQuantity, SaysWhyANumberIsNone) {
@@ -175,8 +181,8 @@ TEST(ParseQuantity, SaysWhyANumberIsNone) {
   EXPECT_EQ(parse_whole_elements("64 KiB", "--sizes", 4, "f32"), 65536);
   expect_contains(whole("9999TiB"), "(more than any memory holds)");
   expect_contains(whole("6 B"), "(not a whole number of f32 of 4 B each)");
-  expect_contains(whole("2 B"), "(less than one f32 of 4 B each)");
-  expect_contains(whole("0 B"), "(less than one f32");
+  expect_contains(whole("2 B"), "(less than 4 B)");
+  expect_contains(whole("0 B"), "(less than 4 B)");
   expect_contains(whole("-4 B"), "(negative)");
 }
 
