@@ -262,10 +262,11 @@ std::string lead(const ComparisonReport& report) {
                        verdict_name(report.verdict), left_out(report));
   }
   const auto rows = std::ranges::count_if(report.rows, is_counted);
-  return fmt::format("{}{}: {} of {} of several launches{}{}{}", verdict_name(report.verdict),
-                     rests_on_one_launch(report) ? ", if one launch is enough" : "",
-                     counts_of(report, is_counted), counted(rows, "row"), left_out(report),
-                     held_back(report), of_one_launch(report));
+  const std::string counts =
+      rows == 0 ? "no row" : counts_of(report, is_counted) + " of " + counted(rows, "row");
+  return fmt::format("{}{}: {} of several launches{}{}{}", verdict_name(report.verdict),
+                     rests_on_one_launch(report) ? ", if one launch is enough" : "", counts,
+                     left_out(report), held_back(report), of_one_launch(report));
 }
 
 /// A record of a key without times to compare.

@@ -49,6 +49,9 @@ double mean(std::span<const double> samples) {
 std::string name_of(const Measurement& row) {
   std::string name = axis_or_empty(row, "network") + " · " + axis_or_empty(row, "schedule") +
                      " · batch " + axis_or_empty(row, "batch");
+  if (const std::string ranks = axis_or_empty(row, "ranks"); !ranks.empty()) {
+    name += fmt::format(" · {} rank{}", ranks, ranks == "1" ? "" : "s");
+  }
   for (const char* axis : {"dtype", "backend"}) {
     if (const std::string value = axis_or_empty(row, axis); !value.empty()) name += " · " + value;
   }
