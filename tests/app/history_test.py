@@ -342,8 +342,9 @@ class Add(History):
         for order in (range(15), reversed(range(15))):
             store = self.folder / f"store{len(answers)}"
             for i in order:
-                file = self.write(f"{i}.json", google((1.0 if i < 12 else 1.2) + i % 3 / 1000))
-                run("history", "add", file, "--commit", commits[i], "--repository", repository, "--store", store)
+                file = self.write(f"{i}.json", google((1.0 if i < 12 else 1.2) + i % 3 / 1000 + i / 1e6))
+                added = run("history", "add", file, "--commit", commits[i], "--repository", repository, "--store", store)
+                self.assertEqual(added.returncode, 0, added.stderr)
             checked = run("history", "check", "--store", store, "--format", "json")
             answers.append((checked.returncode, json.loads(checked.stdout)["alerts"][0]["commit"]))
         self.assertEqual(answers, [(1, commits[12])] * 2)
