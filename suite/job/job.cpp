@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/interrupt.hpp"
@@ -37,17 +38,34 @@ bool names_place(std::string_view environment, std::string_view places) {
   return false;
 }
 
-/// Processes with such a variable. The environments of other users' processes cannot be read.
-std::vector<pid_t> orphans(const std::string& places) {
+std::vector<pid_t> other_processes() {
   std::vector<pid_t> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
     pid_t process = 0;
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (problem != std::errc() || end != name.data() + name.size()) continue;
-    if (process == ::getpid()) continue;
-    if (names_place(content_of(entry.path() / "environ"), places)) found.push_back(process);
+    const bool is_process = problem == std::errc() && end == name.data() + name.size();
+    if (is_process && process != ::getpid()) found.push_back(process);
+  }
+  return found;
+}
+
+/// Processes with such a variable. The environments of other users' processes cannot be read. While
+/// a process starts another program it has no environment, so it is looked at again.
+std::vector<pid_t> orphans(const std::string& places) {
+  constexpr int looks = 3;
+  std::vector<pid_t> found;
+  std::vector<pid_t> processes = other_processes();
+  for (int look = 0; look < looks && !processes.empty(); ++look) {
+    if (look > 0) std::this_thread::sleep_for(milliseconds(10));
+    std::vector<pid_t> without_environment;
+    for (const pid_t process : processes) {
+      const std::string environment = content_of(fmt::format("/proc/{}/environ", process));
+      if (environment.empty()) without_environment.push_back(process);
+      if (names_place(environment, places)) found.push_back(process);
+    }
+    processes = std::move(without_environment);
   }
   return found;
 }
