@@ -48,7 +48,9 @@ void terminal_gone(int stream) {
 }
 
 void size_limit(int stream) {
-  const int file = ::open("/tmp", O_TMPFILE | O_WRONLY, 0600);
+  std::string path = ::testing::TempDir() + "dlscale_XXXXXX";
+  const int file = ::mkstemp(path.data());
+  (void)::unlink(path.c_str());
   const rlimit none{0, 0};
   if (::setrlimit(RLIMIT_FSIZE, &none) != 0) std::_Exit(99);
   redirect(file, stream);
