@@ -239,20 +239,17 @@ class GateTask final : public RoundsTask {
   [[nodiscard]] std::string news() override {
     const regression::GateReport& verdict = gate_.verdict();
     if (was_said_ || !verdict.margin_of_noise) return "";
-    const regression::GatePower power = regression::gate_power(verdict);
-    was_said_ = !power.now.empty();
+    const std::string decidable = regression::decidable_changes(verdict);
+    was_said_ = !decidable.empty();
     if (!was_said_) return "";
     return fmt::format("by the noise of {}, {}; the margin is {}", counted(verdict.rounds, "round"),
-                       power.now, percent(verdict.margin));
+                       decidable, percent(verdict.margin));
   }
   [[nodiscard]] regression::GateReport verdict() const {
     regression::GateReport verdict = gate_.verdict();
-    const regression::GatePower power = regression::gate_power(verdict);
-    if (!power.now.empty()) verdict.notes.push_back(power.now);
-    const bool is_open = verdict.verdict == regression::Verdict::inconclusive;
-    if (is_open && !power.more.empty()) verdict.notes.push_back(power.more);
-    if (is_open && !verdict.margin_of_noise && !power.now.empty()) {
-      verdict.notes.push_back("--margin auto takes a margin that this machine can decide");
+    if (const std::string now = regression::decidable_changes(verdict); !now.empty()) {
+      verdict.notes.push_back(now);
+      if (verdict.verdict == regression::Verdict::inconclusive) note_ways_to_decide(verdict);
     }
     if (gate_.wants_more()) {
       verdict.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
@@ -262,6 +259,12 @@ class GateTask final : public RoundsTask {
   }
 
  private:
+  static void note_ways_to_decide(regression::GateReport& verdict) {
+    const std::string more = regression::decidable_by_more_rounds(verdict);
+    if (!more.empty()) verdict.notes.push_back(more);
+    if (verdict.margin_of_noise) return;
+    verdict.notes.push_back("--margin auto takes a margin that this machine can decide");
+  }
   [[nodiscard]] double spent_s() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
   }

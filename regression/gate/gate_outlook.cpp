@@ -52,22 +52,31 @@ std::string change_text(const Decidable& change) {
   return least == most ? most : fmt::format("{} to {}, by metric,", least, most);
 }
 
+bool has_first_look(const GateReport& report) {
+  return !report.looks.empty() && !report.metrics.empty() &&
+         report.rounds >= rounds_of_noise(report.looks);
+}
+
+std::string changes_decided_in(int rounds, const GateReport& report) {
+  return change_text(decidable_in(report, looks_up_to(rounds)));
+}
+
 }  // namespace
 
-GatePower gate_power(const GateReport& report) {
-  if (report.looks.empty() || report.metrics.empty()) return {};
-  if (report.rounds < rounds_of_noise(report.looks)) return {};
+std::string decidable_changes(const GateReport& report) {
+  if (!has_first_look(report)) return "";
   const int rounds = report.looks.back().rounds;
-  const auto sentence = [&report](int count, const char* form) {
-    return fmt::format(fmt::runtime(form), change_text(decidable_in(report, looks_up_to(count))),
-                       count);
-  };
-  GatePower power{sentence(rounds, "this machine can decide changes of {} in {} rounds"), ""};
+  return fmt::format("this machine can decide changes of {} in {} rounds",
+                     changes_decided_in(rounds, report), rounds);
+}
+
+std::string decidable_by_more_rounds(const GateReport& report) {
   constexpr int most_rounds = 400;
-  if (4 * rounds <= most_rounds) {
-    power.more = sentence(4 * rounds, "changes of {} would take {} rounds");
-  }
-  return power;
+  if (!has_first_look(report)) return "";
+  const int rounds = 4 * report.looks.back().rounds;
+  if (rounds > most_rounds) return "";
+  return fmt::format("changes of {} would take {} rounds", changes_decided_in(rounds, report),
+                     rounds);
 }
 
 double robust_deviation(std::span<const double> values) {

@@ -34,12 +34,12 @@ std::optional<int> more_rounds(const GateMetric& metric, double margin);
 /// measures this value. Absent below 3 rounds.
 std::optional<double> smallest_seen(const GateMetric& metric, double margin, const GateLook& last);
 
-/// Sentences on what the machine can decide, and on what more rounds would give. Both are empty
-/// before the first look and where nothing was compared.
-struct GatePower {
-  std::string now;   ///< "this machine can decide changes of 2.5 % in 40 rounds"
-  std::string more;  ///< "160 rounds would decide 1.3 %"
-};
-GatePower gate_power(const GateReport& report);
+/// "this machine can decide changes of 2.5 % in 40 rounds": the rounds of the last look. Empty before
+/// the first look and where nothing was compared. Draws 200 gates of each metric.
+std::string decidable_changes(const GateReport& report);
+
+/// "changes of 1.3 % would take 160 rounds": four times the rounds. Empty as above, and beyond 400
+/// rounds.
+std::string decidable_by_more_rounds(const GateReport& report);
 
 }  // namespace dlscale::regression

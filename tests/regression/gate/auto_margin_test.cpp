@@ -99,16 +99,16 @@ TEST(GateWithMarginOfNoise, SaysItFromTheFirstLookOnAndKeepsIt) {
   for (const Round& round : rounds_with(draw_rounds(RoundNoise::normal_3, rounds, draws))) {
     gate.add(round);
     const GateReport& report = gate.verdict();
-    const GatePower power = gate_power(report);
-    EXPECT_EQ(power.now.empty(), report.rounds < 10);
+    const std::string decidable = decidable_changes(report);
+    EXPECT_EQ(decidable.empty(), report.rounds < 10);
     if (report.rounds == 10) margin = report.margin;
     if (report.rounds >= 10) EXPECT_EQ(report.metrics.at(0).margin, margin);
   }
   EXPECT_GT(margin, 0.015);
   const GateReport& report = gate.verdict();
-  EXPECT_THAT(gate_power(report).now,
+  EXPECT_THAT(decidable_changes(report),
               MatchesRegex("this machine can decide changes of [1-9]\\.[0-9] % in 40 rounds"));
-  EXPECT_THAT(gate_power(report).more, HasSubstr("would take 160 rounds"));
+  EXPECT_THAT(decidable_by_more_rounds(report), HasSubstr("would take 160 rounds"));
   EXPECT_THAT(gate_headline(report), HasSubstr(" · margin "));
   const GateReport read = gate_report_of(to_json(report), "x");
   EXPECT_TRUE(read.margin_of_noise);
