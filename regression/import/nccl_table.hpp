@@ -33,8 +33,8 @@ class NcclTable {
   /// Throws ConfigError for headings that lack a column.
   explicit NcclTable(std::string_view line);
 
-  /// Throws ConfigError if the words of a row do not fit the headings. A blank column is told from
-  /// a missing one by the places of the words.
+  /// Throws ConfigError if the words of a row do not fit the headings. The places of the words
+  /// distinguish a blank column from a missing one.
   [[nodiscard]] NcclRow row(std::string_view line) const;
 
   /// Name of the times: "cputime" with -C, the processor's time of the calls.

@@ -13,8 +13,8 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/launcher_lines.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/nccl_json.hpp"
 #include "regression/import/nccl_test_run.hpp"
-#include "regression/import/nccl_text.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -95,7 +95,7 @@ class NcclLog {
   std::vector<NcclTest> tests_;
 };
 
-/// What a log adds to a run.
+/// Points and notes that a log adds to a run.
 ImportedRun added_by(NcclLog& log) {
   ImportedRun run;
   for (NcclTest& test : log.tests()) test.add_to(run);
@@ -165,7 +165,7 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   std::map<std::string, NcclLog> logs;
   const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
-  const std::string text = is_json ? nccl_text(run.content) : run.content;
+  const std::string text = is_json ? text_of_nccl_json(run.content) : run.content;
   LauncherLines lines(text);
   for (LauncherLine line; lines.next(line);) {
     try {

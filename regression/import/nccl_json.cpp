@@ -1,4 +1,4 @@
-#include "regression/import/nccl_text.hpp"
+#include "regression/import/nccl_json.hpp"
 
 #include <fmt/format.h>
 
@@ -58,7 +58,7 @@ std::string config_text(const json& config) {
 
 }  // namespace
 
-std::string nccl_text(std::string_view content) {
+std::string text_of_nccl_json(std::string_view content) {
   try {
     const json document = json::parse(content);
     std::string text =
