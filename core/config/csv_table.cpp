@@ -115,7 +115,7 @@ bool has_thousands(std::string_view text) {
          end == digits.data() + digits.size();
 }
 
-/// What to write in place of a cell that is not a number.
+/// Advice for a cell that is not a number.
 std::string_view advice_on(std::string_view text) {
   return has_thousands(text) ? "Write it without separators of thousands, and with a decimal point"
                              : "Write one";

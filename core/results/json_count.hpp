@@ -26,8 +26,9 @@ Number json_count(const Json& value, const char* name) {
     const bool is_whole = count >= 0 && count <= most_exact && count == std::floor(count);
     if (is_whole && static_cast<std::uint64_t>(count) <= most) return static_cast<Number>(count);
   }
+  const auto text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   throw ConfigError(
-      fmt::format("\"{}\" is {}, which is not a count", name, escape_for_terminal(value.dump(-1, ' ', false, Json::error_handler_t::replace))));
+      fmt::format("\"{}\" is {}, which is not a count", name, escape_for_terminal(text)));
 }
 
 }  // namespace dlscale

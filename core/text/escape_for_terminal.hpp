@@ -10,7 +10,8 @@ namespace dlscale {
 /// characters.
 std::string escape_for_terminal(std::string_view text);
 
-/// Whether the text has no control characters, including line breaks.
+/// Whether the text may be shown as it is: one line without control characters, marks of direction
+/// and characters without width.
 bool is_plain_line(std::string_view text);
 
 }  // namespace dlscale

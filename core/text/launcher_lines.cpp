@@ -11,7 +11,7 @@ namespace {
 // Each pattern stands at the start of a line, after other prefixes. Blanks that align the
 // program's own columns remain.
 
-/// What no such program prints first, and what says nothing about the process.
+/// Prefixes that no such program prints itself, and that say nothing about the process.
 constexpr const char* times_and_quotes =
     // ISO 8601, with what GitLab ("00O+") and CRI ("stdout F") put behind it.
     R"(\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:?)"

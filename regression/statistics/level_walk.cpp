@@ -20,7 +20,7 @@ constexpr double threshold = 4.8;         // T of a change of level
 constexpr double newest_threshold = 3.5;  // T of the smallest distance of the latest points
 constexpr double chance_of_spikes = 5e-5;
 constexpr double spike = 5;  // standard deviations
-/// What counts as one point farther out where there were no spikes.
+/// Number of points farther out that is assumed where there were no spikes.
 constexpr double unseen_spikes = 0.14;
 constexpr double rounding = 1e-12;  // differences of logarithms below are rounding errors
 /// Correlation of neighbours, and number of pairs that it counts for, before anything is known.
@@ -192,7 +192,7 @@ FoundChange LevelWalk::place_between(std::size_t first, std::size_t least, std::
   return found;
 }
 
-/// What rounding may make of two equal levels: the largest of either side.
+/// Difference that rounding may make between two equal levels: the largest of either side.
 double LevelWalk::rounding_at(std::size_t first, std::size_t place, std::size_t end,
                               bool upward) const {
   double before = 0;

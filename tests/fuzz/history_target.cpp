@@ -125,7 +125,7 @@ void use_history(const fs::path& file) {
   for (const history::KeyedPoint& keyed : run.points) expect_same_again(keyed);
   for (const std::string& note : run.notes) {
     if (note.empty() || !is_plain_line(note)) {
-      throw std::logic_error("a note is no plain line: " + escape_for_terminal(note));
+      throw std::logic_error("a note is not one plain line: " + escape_for_terminal(note));
     }
   }
 }

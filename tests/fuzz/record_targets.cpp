@@ -263,7 +263,7 @@ void use_rounds(const fs::path& file) {
   expect_equal("a file of rounds", text,
                written(regression::parse_round_lines(text, "rounds.jsonl")));
   for (const std::string& note : regression::steady_rounds(lines.rounds).notes) {
-    if (!is_plain_line(note)) throw std::logic_error("a note is no plain line");
+    if (!is_plain_line(note)) throw std::logic_error("a note is not one plain line");
   }
 }
 

@@ -15,7 +15,7 @@ struct Target {
   /// Whole files, which are read and used as they are.
   std::vector<std::string> (*seeds)();
   /// Reads a file and uses what it says, as the program would. Throws an Error if the file is
-  /// refused, std::logic_error if what comes of it is no finite time ≥ 0, or is another once it was
+  /// refused, std::logic_error if what comes of it is not a finite time ≥ 0, or is another once it was
   /// written and read again.
   void (*use)(const std::filesystem::path& file);
   /// Of the inputs asked for, one in so many is tried: more where each takes long.

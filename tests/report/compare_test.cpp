@@ -462,7 +462,7 @@ TEST(ComparisonTable, SaysHowFarItsVerdictCanBeTrusted) {
   EXPECT_TRUE(contains(once, "79 rows rest on one launch")) << once;
 }
 
-// One launch of a side cannot show how launches differ: its changes are told apart from those that
+// One launch of a side cannot show how launches differ: its changes are listed apart from those that
 // the headline counts.
 TEST(ComparisonTable, CountsInItsHeadlineWhatItTrusts) {
   for (const double time : {0.5, 1.0, 2.0}) {

@@ -143,7 +143,7 @@ std::vector<std::string> own_addresses() {
   return outer;
 }
 
-/// Those of our addresses that the launcher itself uses between nodes, as its variables for ranks
+/// Addresses of this node that the launcher itself uses between nodes, as its variables for ranks
 /// say: of Open MPI, of Hydra (MPICH, Intel MPI), and of Slurm.
 std::vector<std::string> used_by_launcher(const std::vector<std::string>& own) {
   std::string said;

@@ -159,7 +159,7 @@ noise
   EXPECT_NE(problem_of(":::MLLOG {\"key\": \"x\"}\n").find("no run_start"), std::string::npos);
 }
 
-/// Trainings that one file has, and what is told of them.
+/// Trainings that one file has, and the notes on them.
 TEST(Mllog, TakesEachTrainingOfAFile) {
   const std::string good = event("run_start", hour) + event("run_stop", hour + 600'000, "success");
   const std::string later =
