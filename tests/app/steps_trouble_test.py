@@ -20,7 +20,8 @@ DATA = "data make --pictures 4 --classes 2 --width 64 --height 64 --picture-size
 
 
 def long(seconds):
-    return GEMM + f" --sizes 64x64x64 --precision 1e-9 --max-time {seconds} -o {{out}}/long.jsonl"
+    """A step of about `seconds`: its products are so large that 1,000 samples, where sampling ends, take longer."""
+    return GEMM + f" --sizes 256x256x256 --precision 1e-9 --max-time {seconds} -o {{out}}/long.jsonl"
 
 
 class StepsTrouble(ProgramTest):
