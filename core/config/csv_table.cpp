@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -169,6 +170,9 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
   columns_ = std::move(header.cells);
   const std::vector<std::string> names = names_of(known);
   if (columns_.size() == 1) expect_commas(columns_.front(), names, place);
+  std::vector<std::string> missing;
+  std::ranges::copy_if(names, std::back_inserter(missing),
+                       [this](const std::string& name) { return !has(name); });
   for (auto column = columns_.begin(); column != columns_.end(); ++column) {
     const bool is_known = std::ranges::find(names, *column) != names.end();
     if (is_known && std::find(columns_.begin(), column, *column) != column) {
@@ -176,8 +180,8 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
           fmt::format("{}: the column {} is there twice. Leave one of them.", place, *column));
     }
     if (is_known) continue;
-    for (const std::string& name : names) {
-      if (has(name) || edit_distance(*column, name) > 2) continue;
+    for (const std::string& name : missing) {
+      if (edit_distance(*column, name) > 2) continue;
       throw ConfigError(fmt::format("{}: \"{}\" is not a column of {}. {}", place,
                                     escape_for_terminal(*column), what,
                                     suggestion(*column, names)));

@@ -64,10 +64,9 @@ void drop_escapes(std::string& text) {
 }
 
 void drop_controls(std::string& text) {
-  constexpr std::string_view no_break_space = "\xC2\xA0";
-  for (std::size_t at = text.find(no_break_space); at != std::string::npos;
-       at = text.find(no_break_space, at + 1)) {
-    text.replace(at, no_break_space.size(), " ");
+  static const re2::RE2 no_break_space(R"(\x{A0})");
+  if (text.find('\xC2') != std::string::npos) {
+    re2::RE2::GlobalReplace(&text, no_break_space, " ");
   }
   std::erase_if(
       text, [](char letter) { return static_cast<unsigned char>(letter) < ' ' && letter != '\t'; });

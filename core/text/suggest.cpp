@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <map>
 
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
@@ -73,6 +74,11 @@ std::vector<std::string> shown(std::span<const std::string> words) {
 }  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
+  constexpr std::size_t longest = 256;  // the work is the product of the sizes
+  if (a.size() > longest || b.size() > longest) {
+    const std::size_t most = std::max(a.size(), b.size());
+    return static_cast<int>(std::min<std::size_t>(most, std::numeric_limits<int>::max()));
+  }
   const std::size_t columns = b.size() + 1;
   std::vector<int> cost((a.size() + 1) * columns);
   const auto at = [&](std::size_t i, std::size_t j) -> int& { return cost[i * columns + j]; };
@@ -91,10 +97,10 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> nearest_first(std::string_view word, std::span<const std::string> words) {
-  std::vector<std::string> ordered(words.begin(), words.end());
-  std::stable_sort(ordered.begin(), ordered.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
+  std::multimap<int, std::string> by_distance;  // equal ones in their order
+  for (const std::string& each : words) by_distance.emplace(edit_distance(word, each), each);
+  std::vector<std::string> ordered;
+  for (const auto& [distance, each] : by_distance) ordered.push_back(each);
   return ordered;
 }
 

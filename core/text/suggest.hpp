@@ -9,7 +9,7 @@ namespace dlscale {
 /// Suggestions for a word that is not allowed.
 
 /// Edit distance: the fewest letters to insert, remove, replace or swap with a neighbour that turn
-/// `a` into `b`, ignoring case.
+/// `a` into `b`, ignoring case. Words longer than 256 bytes count as different in all letters.
 int edit_distance(std::string_view a, std::string_view b);
 
 /// `words` ordered by similarity to `word`.

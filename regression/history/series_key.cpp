@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/base/error.hpp"
+#include "core/base/printable.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 
@@ -24,15 +25,33 @@ constexpr std::array key_fields{"axes",    "better", "environment", "launch",
 constexpr std::size_t id_digits = 16;
 constexpr std::size_t short_digits = 8;
 
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    valid += next.valid ? text.substr(0, next.bytes) : "\xEF\xBF\xBD";
+    text.remove_prefix(next.bytes);
+  }
+  return valid;
+}
+
+/// Invalid bytes of a name become U+FFFD before the names are sorted: they are sorted again when the
+/// key is read. Of names that become the same, the first counts.
+json facts_json(const Facts& facts) {
+  json object = json::object();
+  for (const auto& [name, value] : facts) object.emplace(valid_utf8(name), value);
+  return object;
+}
+
 json key_json(const SeriesKey& key) {
   return {{"suite", key.suite},
-          {"axes", key.axes},
+          {"axes", facts_json(key.axes)},
           {"metric", key.metric},
           {"unit", key.unit},
           {"better", better_name(key.direction)},
-          {"machine", key.machine},
-          {"environment", key.environment},
-          {"launch", key.launch}};
+          {"machine", facts_json(key.machine)},
+          {"environment", facts_json(key.environment)},
+          {"launch", facts_json(key.launch)}};
 }
 
 /// Invalid UTF-8 becomes U+FFFD, so the text is valid JSON whatever a variable holds.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,8 @@ Facts axes_of(const json& result, const std::string& command) {
   return axes;
 }
 
-void add_result(ImportedRun& run, const json& result) {
+/// `there`: the axes of the results so far.
+void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
   const std::string command = result.at("command");
   const auto leave_out = [&](std::string_view why) {
     run.notes.push_back(fmt::format("left out: {} {}", escape_for_terminal(command), why));
@@ -56,9 +58,7 @@ void add_result(ImportedRun& run, const json& result) {
   point.key.unit = "s";
   point.key.direction = Direction::smaller_is_better;
   point.point.summary = summarize(times);
-  const bool is_there = std::ranges::any_of(
-      run.points, [&point](const KeyedPoint& other) { return other.key.axes == point.key.axes; });
-  if (is_there) {
+  if (!there.insert(point.key.axes).second) {
     return leave_out("is there twice with the same parameters, and its first times count");
   }
   run.points.push_back(std::move(point));
@@ -70,7 +70,8 @@ Origin add_hyperfine(ImportedRun& run) {
   try {
     expect_json_depth(run.content);
     const json document = json::parse(run.content);
-    for (const json& result : document.at("results")) add_result(run, result);
+    std::set<Facts> there;
+    for (const json& result : document.at("results")) add_result(run, there, result);
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, run.content));
   }

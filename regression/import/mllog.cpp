@@ -112,13 +112,14 @@ bool are_one(const Training& a, const Training& b) {
 /// each other, and so do their stops.
 std::vector<Training> without_twins(const std::vector<Training>& all) {
   std::vector<Training> kept;
-  for (auto training = all.begin(); training != all.end(); ++training) {
-    const auto whole = std::find_if(training, all.end(),
-                                    [](const Training& later) { return later.stop.has_value(); });
-    const bool is_twin = whole != training && whole != all.end() &&
+  const Training* whole = nullptr;  // the next one that has a stop
+  for (auto training = all.rbegin(); training != all.rend(); ++training) {
+    if (training->stop) whole = &*training;
+    const bool is_twin = whole != nullptr && whole != &*training &&
                          whole->start - training->start <= 0.01 * (*whole->stop - whole->start);
     if (!is_twin) kept.push_back(*training);
   }
+  std::ranges::reverse(kept);
   return kept;
 }
 

@@ -60,6 +60,7 @@ std::string config_text(const json& config) {
 
 std::string text_of_nccl_json(std::string_view content) {
   try {
+    expect_json_depth(content);
     const json document = json::parse(content);
     std::string text =
         fmt::format("# nccl-tests version nccl-library={}\n", cell_text(document, "nccl_version"));

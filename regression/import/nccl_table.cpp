@@ -92,6 +92,13 @@ NcclTable::NcclTable(std::string_view line) : headings_(words_of(line)) {
         "the headings are not those of nccl-tests: one or two columns of times are needed");
   }
   parameters_ = times.front();
+  constexpr std::size_t most_parameters = 10;  // each doubles the sets of blank columns
+  if (parameters_ > most_parameters) {
+    throw ConfigError(
+        fmt::format("the headings are not those of nccl-tests: {} columns come before the times, "
+                    "and no version has more than {}",
+                    parameters_, most_parameters));
+  }
   time_name_ = headings_[parameters_].text;
   const bool has_timestamp = headings_.back().text == "timestamp";
   const std::size_t end = headings_.size() - (has_timestamp ? 1 : 0);
@@ -103,6 +110,7 @@ NcclTable::NcclTable(std::string_view line) : headings_(words_of(line)) {
   if (wrong == "res" || wrong == "delta") time_unit_ = 1e-3;  // before 2019
   // A timestamp is a date and a clock.
   if (has_timestamp) headings_.push_back({"clock", headings_.back().end + 9});
+  blanks_ = blank_columns();
 }
 
 NcclTable::SideColumns NcclTable::side_from(std::size_t time, std::size_t end) const {
@@ -123,7 +131,6 @@ NcclTable::SideColumns NcclTable::side_from(std::size_t time, std::size_t end) c
   return side;
 }
 
-/// Sets of columns that versions and options leave blank: parameters in words, and a whole side.
 std::vector<std::vector<bool>> NcclTable::blank_columns() const {
   std::vector<std::vector<bool>> sets{std::vector<bool>(headings_.size(), false)};
   for (const SideColumns& side : sides_) {
@@ -151,7 +158,7 @@ std::vector<std::string> NcclTable::cells_of(const std::vector<Word>& words) con
   }
   constexpr std::size_t most_shift = 4;
   std::size_t least = most_shift + 1;
-  for (const std::vector<bool>& blank : blank_columns()) {
+  for (const std::vector<bool>& blank : blanks_) {
     if (words.size() + static_cast<std::size_t>(std::ranges::count(blank, true)) !=
         headings_.size()) {
       continue;

@@ -59,11 +59,13 @@ class NcclTable {
   static std::vector<Word> words_of(std::string_view line);
   [[nodiscard]] SideColumns side_from(std::size_t time, std::size_t end) const;
   [[nodiscard]] std::vector<std::string> cells_of(const std::vector<Word>& words) const;
+  /// Sets of columns that versions and options leave blank: parameters in words, and a whole side.
   [[nodiscard]] std::vector<std::vector<bool>> blank_columns() const;
 
   std::vector<Word> headings_;
   std::size_t parameters_ = 0;  ///< number of columns before the first side
   std::vector<SideColumns> sides_;
+  std::vector<std::vector<bool>> blanks_;  ///< blank_columns()
   std::string time_name_;
   double time_unit_ = 1e-6;
   bool counts_wrong_ = true;

@@ -141,11 +141,12 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
   if (logs.size() == 1) return first;
   std::vector<std::string> names;
   bool all_same = true;
+  NcclLog first_copy = first;
+  const ImportedRun reference = added_by(first_copy);
   for (auto& [source, log] : logs) {
     names.push_back(source.empty() ? "without a label" : source);
     NcclLog copy = log;
-    NcclLog reference = first;
-    all_same = all_same && are_same(added_by(reference), added_by(copy));
+    all_same = all_same && are_same(reference, added_by(copy));
   }
   const std::string sources = escape_for_terminal(fmt::format("{}", fmt::join(names, ", ")));
   if (!all_same) {

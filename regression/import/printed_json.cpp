@@ -6,8 +6,8 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <unordered_set>
 #include <utility>
-#include <vector>
 
 namespace dlscale::regression::history {
 namespace {
@@ -120,9 +120,7 @@ class Rewriter {
     if (depth_ != depth_of_row) return false;
     const std::size_t next = text_.find_first_not_of(" \t\r\n", at_ + 1);
     if (next == std::string_view::npos || text_[next] != ':') return false;
-    if (std::ranges::find(keys_, name) != keys_.end()) return true;
-    keys_.push_back(name);
-    return false;
+    return !keys_.insert(name).second;
   }
 
   [[nodiscard]] bool lacks_comma() const {
@@ -134,7 +132,7 @@ class Rewriter {
   std::size_t at_ = 0;
   std::string out_;
   int depth_ = 0;
-  std::vector<std::string_view> keys_;  ///< of the row so far
+  std::unordered_set<std::string_view> keys_;  ///< of the row so far
 };
 
 }  // namespace

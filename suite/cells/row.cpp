@@ -12,7 +12,9 @@
 #include <system_error>
 
 #include "core/base/error.hpp"
+#include "core/results/json_count.hpp"
 #include "core/results/measurement.hpp"
+#include "core/text/json_problem.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/words.hpp"
 
@@ -171,7 +173,7 @@ ordered_json conditions_json(const Conditions& conditions) {
 Conditions parse_conditions(const ordered_json& value) {
   Conditions conditions{value.at("load"), value.at("runnable_threads"), value.at("clocks"), {}};
   if (!value.at("throttled").is_null())
-    conditions.throttled = value.at("throttled").get<std::int64_t>();
+    conditions.throttled = json_count<std::int64_t>(value.at("throttled"), "throttled");
   return conditions;
 }
 
@@ -238,26 +240,27 @@ std::string to_line(const CellRow& row) {
 
 CellRow parse_row(std::string_view line) {
   try {
+    expect_json_depth(line);
     const auto value = ordered_json::parse(line);
     if (value.at("schema") != schema || value.at("version") != version) {
       throw ConfigError("this is not a row of a cell that this dlscale can read");
     }
+    const auto count = [&value](const char* key) { return json_count<int>(value.at(key), key); };
     CellRow row;
     row.cell = value.at("cell");
     row.status = value_of("status of a cell", value.at("status").get<std::string>(), status_words);
     row.reason = value.at("reason");
-    row.exit_code = value.at("exit_code");
+    row.exit_code = count("exit_code");
     row.seconds = value.at("seconds");
     row.started = value.at("started");
     row.command = value.at("command").get<std::vector<std::string>>();
-    row.shape = {value.at("nodes"), value.at("ranks_per_node"), value.at("gpus_per_rank"),
-                 value.at("threads")};
+    row.shape = {count("nodes"), count("ranks_per_node"), count("gpus_per_rank"), count("threads")};
     row.job = value.at("job");
     row.nodes = value.at("node_names");
     row.job_options = value.value("job_options", std::vector<std::string>());
-    row.measurements = value.at("measurements");
-    row.unstable = value.at("unstable");
-    row.wrong = value.at("wrong");
+    row.measurements = count("measurements");
+    row.unstable = count("unstable");
+    row.wrong = count("wrong");
     row.before = parse_conditions(value.at("before"));
     row.after = parse_conditions(value.at("after"));
     return row;

@@ -88,6 +88,7 @@ TEST(Suggestion, DistanceCountsEditsAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("rigth", "right"), 1);
   EXPECT_EQ(edit_distance("ReLU", "relu"), 0);
+  EXPECT_EQ(edit_distance("relu", std::string(1'000'000, 'u')), 1'000'000);  // of a damaged file
 }
 
 TEST(Suggestion, IsMadeOnlyForANearWord) {

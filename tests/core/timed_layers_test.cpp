@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,14 @@ TEST(TimedLayersTest, AreNoMoreThanAnybodyTrains) {
   expect_contains(config_error([&] { (void)layers_of(text); }), "has 10001 layers");
   const std::string wide(70'000, 'a');
   expect_contains(config_error([&] { (void)layers_of(wide); }), "lines of 65536 bytes");
+}
+
+/// Each unknown column was looked for among all others.
+TEST(TimedLayersTest, WithManyColumnsAreRefusedAtOnce) {
+  const std::clock_t start = std::clock();
+  expect_contains(config_error([] { (void)layers_of(std::string(60'000, ',') + "\n"); }),
+                  "lacks the column layer");
+  EXPECT_LT(std::clock() - start, 6 * CLOCKS_PER_SEC);
 }
 
 TEST(TimedMessagesTest, AreReadAsTheyStand) {

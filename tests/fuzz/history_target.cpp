@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/fnv1a.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/history/run.hpp"
 #include "regression/rounds/run_values.hpp"
@@ -31,6 +37,84 @@ void expect_same_again(const history::KeyedPoint& keyed) {
   if (!same(again.summary, keyed.point.summary) || again.time != keyed.point.time ||
       again.part != keyed.point.part || !std::isfinite(again.summary.median)) {
     throw std::logic_error("a point is another once it was written");
+  }
+}
+
+/// A point that a history can read again.
+void expect_measured(const history::KeyedPoint& keyed) {
+  const Summary& summary = keyed.point.summary;
+  for (const double value : {summary.median, summary.min, summary.max}) {
+    const history::Values values = history::values_of(keyed.key);
+    const bool is_possible = values == history::Values::any || value > 0 ||
+                             (values == history::Values::from_0 && value == 0);
+    if (std::isfinite(value) && is_possible) continue;
+    throw std::logic_error(fmt::format("{} is {}", escape_for_terminal(keyed.key.metric), value));
+  }
+}
+
+/// All that a history takes of a run.
+std::string written(const history::ImportedRun& run) {
+  std::string text = fmt::format("{} {}\n", run.commit, run.time);
+  for (const history::KeyedPoint& keyed : run.points) {
+    text += keyed.key.text() + '\n' + history::point_line(keyed.point);
+  }
+  for (const std::string& note : run.notes) text += note + '\n';
+  return text;
+}
+
+bool is_whole(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Lines of a table that must give a point each: undamaged ones without a launcher's prefix.
+std::size_t rows_of_table(const std::string& content, std::string_view format) {
+  const std::size_t least_words = format == "OSU" ? 2 : 12;
+  std::istringstream lines(content);
+  std::size_t rows = 0;
+  bool has_headings = false;
+  for (std::string line; std::getline(lines, line);) {
+    has_headings = has_headings || line.find(format == "OSU" ? "# Size" : "busbw") != line.npos;
+    std::istringstream words(line);
+    std::vector<std::string> all;
+    for (std::string word; words >> word;) all.push_back(word);
+    const bool is_row = has_headings && all.size() >= least_words && is_whole(all[0]) &&
+                        is_whole(all[1]) && line.find("N/A") == line.npos;
+    rows += is_row ? 1 : 0;
+  }
+  return rows;
+}
+
+/// Elements of a list of a JSON object that must give a point each.
+std::size_t rows_of_json(const std::string& content, const char* list) {
+  const nlohmann::json document = nlohmann::json::parse(content, nullptr, false);
+  if (!document.is_object() || !document.contains(list)) return 0;
+  const nlohmann::json& rows = document.at(list);
+  if (std::string_view(list) != "benchmarks") return rows.size();
+  return static_cast<std::size_t>(std::ranges::count_if(rows, [](const nlohmann::json& row) {
+    return row.is_object() && row.value("run_type", nlohmann::json()) == "iteration" &&
+           row.contains("real_time");
+  }));
+}
+
+/// What was left out without a word. A note says that something was.
+void expect_none_lost(const history::ImportedRun& run) {
+  if (!run.notes.empty()) return;
+  std::size_t rows = 0;
+  std::size_t counted = run.points.size();
+  if (run.format == "hyperfine") rows = rows_of_json(run.content, "results");
+  if (run.format == "dlscale.validation") rows = rows_of_json(run.content, "runs");
+  if (run.format == "nccl-tests" || run.format == "OSU") {
+    rows = rows_of_table(run.content, run.format);
+  }
+  if (run.format == "Google Benchmark") {
+    rows = rows_of_json(run.content, "benchmarks");
+    counted = 0;
+    for (const history::KeyedPoint& keyed : run.points) {
+      if (keyed.key.metric == "real_time") counted += keyed.point.summary.n;
+    }
+  }
+  if (counted < rows) {
+    throw std::logic_error(fmt::format("{} rows became {} points without a note", rows, counted));
   }
 }
 
@@ -84,7 +168,25 @@ std::vector<std::string> nccl_seeds() {
       "(GB/s)  (GB/s)\n"
       "0:            8             2   float     sum    12.12    0.00    0.00  0e+00    12.34    "
       "0.00    0.00  0e+00\n"
-      "0: # Out of bounds values : 0 OK\n0: # Avg bus bandwidth    : 0.5\n"};
+      "0: # Out of bounds values : 0 OK\n0: # Avg bus bandwidth    : 0.5\n",
+      R"({"version":1,"nccl_version":"2.27.3","args":["./all_reduce_perf","-J","a.json"],
+"config":{"nthreads":1,"ngpus":2,"minimum_bytes":8,"maximum_bytes":1024,"aggregated_iterations":1,
+"graph":0,"blocking_collectives":false,"devices":[{"rank":0,"pid":7,"hostname":"a","device":0,
+"device_hex":"0x06","device_info":"NVIDIA H100"}]},"results":[{"size":1024,"count":256,"type":"float",
+"redop":"sum","root":"-1","out_of_place":{"time":45.8,"alg_bw":10.0,"bus_bw":20.0,"nwrong":0},
+"in_place":{"time":43.8,"alg_bw":10.1,"bus_bw":20.1,"nwrong":7}}],
+"out_of_bounds":{"count":0,"okay":true}})"};
+}
+
+std::vector<std::string> osu_seeds() {
+  return {
+      "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
+      "1                       1.66\n2                       1.62\n1048576    812.35\n",
+      "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1   2.51\n2   5.02\n",
+      "\n# OSU MPI Allgather Latency Test v7.5\n# Datatype: MPI_CHAR.\n"
+      "# Size   Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations  Validation\n"
+      "[1,0]<stdout>: 1   9.16   8.60   9.85   1000   Pass\n"
+      "[1,0]<stdout>: 2   9.20   8.61   9.90   1000   Fail\n"};
 }
 
 std::vector<std::string> hyperfine_seeds() {
@@ -122,7 +224,15 @@ void use_history(const fs::path& file) {
   options.time = 0;
   options.axes = {{"collective", "all_reduce"}};
   const history::ImportedRun run = history::read_run(file.string(), options);
-  for (const history::KeyedPoint& keyed : run.points) expect_same_again(keyed);
+  for (const history::KeyedPoint& keyed : run.points) {
+    expect_same_again(keyed);
+    expect_measured(keyed);
+  }
+  expect_none_lost(run);
+  const bool is_repeated = fnv1a(run.content) % 8 == 0;  // as it takes as long as the rest
+  if (is_repeated && written(run) != written(history::read_run(file.string(), options))) {
+    throw std::logic_error("the same file gives another answer");
+  }
   for (const std::string& note : run.notes) {
     if (note.empty() || !is_plain_line(note)) {
       throw std::logic_error("a note is not one plain line: " + escape_for_terminal(note));

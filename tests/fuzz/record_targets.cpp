@@ -24,6 +24,7 @@
 #include "regression/gate/gate_report.hpp"
 #include "regression/history/store.hpp"
 #include "regression/rounds/round_lines.hpp"
+#include "suite/cells/row.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace dlscale::fuzz {
@@ -267,6 +268,28 @@ void use_rounds(const fs::path& file) {
   }
 }
 
+std::vector<std::string> cell_seeds() {
+  suite::CellRow row;
+  row.cell = "gemm-1";
+  row.status = suite::CellStatus::throttled;
+  row.reason = "heat";
+  row.seconds = 1.5;
+  row.started = "2026-01-31T12:00:00Z";
+  row.command = {"srun", "dlscale", "bench"};
+  row.job_options = {"--time=10"};
+  row.measurements = 2;
+  row.before.throttled = 3;
+  return {suite::to_line(row)};
+}
+
+void use_cells(const fs::path& file) {
+  const std::string text = text_of(file);
+  for (const std::string_view line : lines_of(text)) {
+    const std::string written = suite::to_line(suite::parse_row(line));
+    expect_equal("a cell", written, suite::to_line(suite::parse_row(written)));
+  }
+}
+
 std::vector<std::string> word_seeds() {
   return {"25 GB/s",    "1.5 us",  "110 KiB",  "11.76 TFLOP/s", "2026-01-31T12:00:00+01:00",
           "2026-02-28", "10 days", "3 months", "1e3 s"};
@@ -284,7 +307,8 @@ void use_words(const fs::path& file) {
                          takes(word, [](std::string_view said) {
                            (void)parse_since(said, "--since", 1'800'000'000);
                          })};
-  if (std::ranges::count(taken, true) == 0) throw ConfigError("the word is neither a quantity nor a time");
+  if (std::ranges::count(taken, true) == 0)
+    throw ConfigError("the word is neither a quantity nor a time");
 }
 
 std::vector<std::string> result_seeds() {

@@ -32,6 +32,7 @@ void use_results(const std::filesystem::path& file);
 /// Files of the formats that a history takes, a tool each.
 std::vector<std::string> google_seeds();
 std::vector<std::string> nccl_seeds();
+std::vector<std::string> osu_seeds();
 std::vector<std::string> hyperfine_seeds();
 std::vector<std::string> mllog_seeds();
 std::vector<std::string> validation_seeds();
@@ -47,6 +48,10 @@ std::vector<std::string> gate_seeds();
 void use_gate(const std::filesystem::path& file);
 std::vector<std::string> round_seeds();
 void use_rounds(const std::filesystem::path& file);
+
+/// Records of finished cells, a line each.
+std::vector<std::string> cell_seeds();
+void use_cells(const std::filesystem::path& file);
 
 /// Words of a command line: quantities, times, durations and expressions.
 std::vector<std::string> word_seeds();
