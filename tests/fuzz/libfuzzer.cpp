@@ -1,14 +1,18 @@
 // The entry of libFuzzer, which `scripts/fuzz` builds and runs:
 //   dlscale_fuzz --targets                 prints the names of all targets
-//   dlscale_fuzz --target=NAME --seeds=FOLDER   writes the seeds of a target, and stops
+//   dlscale_fuzz --target=NAME --seeds=FOLDER   writes the seeds of a target and, as FOLDER.dict,
+//   the
+//                                          words in them, and stops
 //   dlscale_fuzz --target=NAME [option of libFuzzer]… [FOLDER of inputs]…
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,13 +31,37 @@ void print_names() {
   for (const Target& target : targets()) fmt::print("{}\n", target.name);
 }
 
+/// Words that begin with a letter or a mark, as a dictionary of libFuzzer.
+std::set<std::string> words_of(std::string_view text) {
+  constexpr std::size_t least = 3;
+  constexpr std::size_t most = 32;
+  std::set<std::string> words;
+  const auto is_inside = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-:#/.").find(letter) != std::string_view::npos;
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_inside(text[at])) ++at;
+    const std::string_view word = text.substr(begin, at - begin);
+    const bool is_number =
+        std::isdigit(static_cast<unsigned char>(word.empty() ? '0' : word.front())) != 0;
+    if (!is_number && word.size() >= least && word.size() <= most) words.emplace(word);
+  }
+  return words;
+}
+
 void write_seeds(const fs::path& folder) {
   fs::create_directories(folder);
   std::vector<std::string> texts = chosen->seeds();
   for (std::string& text : kept_inputs(*chosen)) texts.push_back(std::move(text));
+  std::set<std::string> words;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::ofstream(folder / fmt::format("seed_{:03}", i), std::ios::binary) << texts[i];
+    words.merge(words_of(texts[i]));
   }
+  std::ofstream dictionary(folder.string() + ".dict");
+  for (const std::string& word : words) dictionary << '"' << word << "\"\n";
 }
 
 void start(int count, char** words) {
