@@ -35,7 +35,7 @@ std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
-/// Invalid bytes of a name become U+FFFD before the names are sorted: they are sorted again when the
+/// Invalid bytes of a name become U+FFFD before the names are sorted, as they are again when the
 /// key is read. Of names that become the same, the first counts.
 json facts_json(const Facts& facts) {
   json object = json::object();

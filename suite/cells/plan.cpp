@@ -57,7 +57,8 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
     std::getline(stream, line);
     const auto head = ordered_json::parse(line);
     if (head.at("version") != plan_version) refuse_damaged(path, "of another version");
-    if (!head.at("seed").is_number_unsigned()) refuse_damaged(path, "its seed is no whole number");
+    if (!head.at("seed").is_number_unsigned())
+      refuse_damaged(path, "its seed is not a whole number");
     plan.head = {head.at("suite"), head.at("build"), head.at("system"), head.at("seed")};
     while (std::getline(stream, line)) {
       plan.cells.emplace(ordered_json::parse(line).at("cell").get<std::string>(), line + "\n");
