@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/base/printable.hpp"
 #include "core/results/measurement.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
@@ -147,6 +148,8 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   set_origin(run, options, origin.commit, options.time ? options.time : time_of(origin, run));
   add_facts(run, options);
   number_parts(run);
+  // Names in files may hold anything.
+  for (std::string& note : run.notes) note = escape_unprintable(note);
   return run;
 }
 

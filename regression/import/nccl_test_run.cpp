@@ -140,12 +140,14 @@ void NcclTest::add_side(const SeriesKey& key, const NcclSide& side) {
   SeriesKey own = key;
   own.axes["in_place"] = side.in_place ? "yes" : "no";
   judge(added, side.wrong, value_of(key.axes, "type"));
+  added.is_wrong = !added.fault.empty();
   const std::string& time_name = table_->time_name();
   const double time = table_->time_unit() * printed_number(side.time, time_name);
   const double algorithm = 1e9 * printed_number(side.algorithm_bandwidth, "algbw");
   const double bus = 1e9 * printed_number(side.bus_bandwidth, "busbw");
-  if (added.fault.empty() && time == 0) added.fault = fmt::format("has a {} of 0", time_name);
-  // The text may round the rate of a short message to 0.00.
+  // No verdict clears a time of 0. The text may round the rate of a short message to 0.00.
+  if (time <= 0 || algorithm < 0 || bus < 0) added.by_limit = false;
+  if (!added.is_wrong && time == 0) added.fault = fmt::format("has a {} of 0", time_name);
   if (added.fault.empty() && (time < 0 || algorithm < 0 || bus < 0)) {
     added.fault = fmt::format(
         "has a {} of {}, algbw of {} and busbw of {}, none of which can be "
@@ -223,10 +225,10 @@ void NcclTest::add_to(ImportedRun& run) {
     // The verdict applies the same limit to the true error.
     if (side.by_limit && verdict_ == Verdict::ok) side.fault.clear();
   }
-  const bool none_at_fault =
-      std::ranges::all_of(sides_, [](const Side& side) { return side.fault.empty(); });
+  const bool none_is_wrong =
+      std::ranges::none_of(sides_, [](const Side& side) { return side.is_wrong; });
   run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
-  if (verdict_ == Verdict::failed && none_at_fault) {
+  if (verdict_ == Verdict::failed && none_is_wrong) {
     run.notes.push_back(fmt::format(
         "left out: all rows of {}, since it ends with \"Out of bounds values : {}\" and no row "
         "says which results are wrong",

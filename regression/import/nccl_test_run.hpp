@@ -56,8 +56,9 @@ class NcclTest {
   struct Side {
     std::string name;  ///< "1024 B in place"
     std::vector<KeyedPoint> points;
-    std::string fault;      ///< why its answer is wrong or doubtful; empty: it is right
-    bool by_limit = false;  ///< the fault is an error above a limit
+    std::string fault;      ///< why it is left out; empty: it is not
+    bool is_wrong = false;  ///< its answer is wrong or doubtful
+    bool by_limit = false;  ///< the fault is an error above a limit, and no other
   };
   void add_side(const SeriesKey& key, const NcclSide& side);
   void judge(Side& side, const std::string& wrong, const std::string& type) const;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "histories.hpp"
 #include "regression/history/run.hpp"
 
@@ -40,6 +41,29 @@ std::vector<double> medians_of(const ImportedRun& run) {
   std::vector<double> medians;
   for (const KeyedPoint& point : run.points) medians.push_back(point.point.summary.median);
   return medians;
+}
+
+/// Names may hold line breaks, bytes that are not UTF-8, and marks that deceive.
+TEST(Notes, ArePlainLinesWhateverNamesHold) {
+  const std::string table =
+      "\n# nThread 1\n# size count type redop root time algbw busbw #wrong time algbw busbw "
+      "#wrong\n"
+      "1024 256 float sum -1 45.80 10.00 20.00 0 43.80 10.10 20.10 7\n";
+  for (const std::string& text :
+       {"# Collective test starting: all_re\x8b"
+        "ce_perf" +
+            table,
+        "# Collective test starting: all\u202Eecuder_perf" + table,
+        std::string(R"({"context":{},"benchmarks":[{"name":"a\nb","error_occurred":true},
+            {"name":"c","real_time":1,"time_unit":"ns"}]})"),
+        std::string(R"({"context":{},"benchmarks":[{"name":"a\u001b[2J","skipped":true},
+            {"name":"c","real_time":1,"time_unit":"ns"}]})"),
+        std::string(
+            R"({"results":[{"command":"a\nb","times":[]},{"command":"c","times":[1]}]})")}) {
+    const ImportedRun run = read_file(text);
+    EXPECT_EQ(run.notes.size(), 1U);
+    for (const std::string& note : run.notes) EXPECT_TRUE(is_plain_line(note)) << note;
+  }
 }
 
 TEST(Hyperfine, TakesTheTimesOfACommand) {

@@ -244,6 +244,12 @@ TEST(NcclTests, JudgesTheOlderColumnOfErrorsByItsLimitAndVerdict) {
     EXPECT_EQ(points(doubtful, ok), 3U) << doubtful;
   }
   EXPECT_EQ(points("N/A", ok), 6U);
+  const std::string no_time = replaced(before_2_13, "51.20", " 0.00");
+  EXPECT_EQ(read_log(no_time, options).points.size(), 3U);
+  EXPECT_EQ(read_log(replaced(no_time, "1e-06    50", "9e+00    50"), options).points.size(), 3U)
+      << "no verdict clears a time of 0";
+  EXPECT_EQ(read_log(replaced(no_time, "0 OK", "1 FAILED"), options).points.size(), 0U)
+      << "a time of 0 says not which results are wrong";
 }
 
 /// The file's own verdict.
