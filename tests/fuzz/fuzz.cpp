@@ -1,5 +1,6 @@
-// dlscale_fuzz [--inputs N] [--seed S] [TARGET…]: damages files that users write, at random and the
-// same for every seed, and does with each what the program would. Every one must be used, or
+// dlscale_fuzz [--inputs N] [--seconds S] [--seed S] [TARGET…]: damages files that users write, at
+// random and the same for every seed, and does with each what the program would. After S seconds
+// in all, of which each target has an equal share, it draws no more. Every one must be used, or
 // refused by one sentence; none may crash, hang, or lead to a time that is negative
 // or not finite. What fails is kept, and its path is printed.
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ constexpr std::size_t with_large_ones = 1000;
 
 struct Options {
   std::size_t inputs = 1000;  ///< of each target
+  double seconds = 1e9;       ///< of all targets
   std::uint32_t seed = 20261123;
   std::vector<std::string_view> names = {};  ///< empty: all
 };
@@ -50,7 +52,7 @@ class Fuzzer {
         mutated_(seed),
         seeds_(target.seeds()) {}
 
-  Tally run(std::size_t inputs) {
+  Tally run(std::size_t inputs, Clock::time_point end) {
     for (const std::string& seed : seeds_) try_one(seed, true);
     for (const std::string& kept : kept_inputs(target_)) try_one(kept, false);
     if (inputs >= with_large_ones) {
@@ -58,7 +60,7 @@ class Fuzzer {
         try_one(large, false);
       }
     }
-    for (std::size_t i = 0; i < inputs / target_.one_in; ++i) {
+    for (std::size_t i = 0; i < inputs / target_.one_in && Clock::now() < end; ++i) {
       try_one(mutated_(seeds_[i % seeds_.size()]), false);
     }
     return tally_;
@@ -109,6 +111,8 @@ Options parse(std::span<const std::string_view> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--inputs") {
       options.inputs = number_after<std::size_t>(words, i++);
+    } else if (words[i] == "--seconds") {
+      options.seconds = number_after<double>(words, i++);
     } else if (words[i] == "--seed") {
       options.seed = number_after<std::uint32_t>(words, i++);
     } else {
@@ -125,17 +129,25 @@ Options parse(std::span<const std::string_view> words) {
 std::size_t fuzz(const Options& options) {
   const fs::path folder = make_folder();
   std::size_t failed = 0;
+  std::vector<const Target*> asked;
   for (const Target& target : targets()) {
-    const bool asked = options.names.empty() ||
-                       std::ranges::find(options.names, target.name) != options.names.end();
-    if (!asked) continue;
+    const bool is_asked = options.names.empty() ||
+                          std::ranges::find(options.names, target.name) != options.names.end();
+    if (is_asked) asked.push_back(&target);
+  }
+  double left = options.seconds;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Target& target = *asked[i];
     const auto start = Clock::now();
-    const Tally tally = Fuzzer(target, folder, options.seed).run(options.inputs);
+    const std::chrono::duration<double> share(left / static_cast<double>(asked.size() - i));
+    const auto end = start + std::chrono::duration_cast<Clock::duration>(share);
+    const Tally tally = Fuzzer(target, folder, options.seed).run(options.inputs, end);
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
     fmt::print("{:12} {:8} used {:8} refused {:6} failed  {:.1f} s\n", target.name, tally.used,
                tally.refused, tally.failed, took);
     std::fflush(stdout);
     failed += tally.failed;
+    left = std::max(0.0, left - took);
     // A mutator that damages nothing, or everything, tests nothing.
     const std::size_t tried = tally.used + tally.refused;
     if (tried >= 60 && (tally.used == 0 || tally.refused < tried / 50)) {

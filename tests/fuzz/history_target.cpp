@@ -183,10 +183,11 @@ std::vector<std::string> osu_seeds() {
       "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
       "1                       1.66\n2                       1.62\n1048576    812.35\n",
       "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1   2.51\n2   5.02\n",
-      "\n# OSU MPI Allgather Latency Test v7.5\n# Datatype: MPI_CHAR.\n"
-      "# Size   Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations  Validation\n"
-      "[1,0]<stdout>: 1   9.16   8.60   9.85   1000   Pass\n"
-      "[1,0]<stdout>: 2   9.20   8.61   9.90   1000   Fail\n"};
+      "[1,0]<stdout>: # OSU MPI Allgather Latency Test v7.5\n"
+      "[1,0]<stdout>: # Datatype: MPI_CHAR.\n"
+      "[1,0]<stdout>: # Size   Avg Latency(us)   Min Latency(us)   Max Latency(us)  Validation\n"
+      "[1,0]<stdout>: 1   9.16   8.60   9.85   Pass\n"
+      "[1,0]<stdout>: 2   9.20   8.61   9.90   Fail\n"};
 }
 
 std::vector<std::string> hyperfine_seeds() {
