@@ -141,6 +141,7 @@ SeriesKey context_key(const Facts& context) {
 
 Origin add_google_benchmark(ImportedRun& run) {
   GoogleFile file = read_google_file(run.content);
+  run.notes = std::move(file.notes);
   Collector collector(run);
   for (const GoogleRow& row : file.rows) collector.read(row);
   file.rows = {};  // no memory for both these and the points

@@ -64,6 +64,10 @@ bool is_true(const json& row, const char* key) {
 
 GoogleRow read_row(const json& row) {
   GoogleRow read;
+  if (row.is_object() && row.contains("context") && row.contains("benchmarks")) {
+    throw ConfigError(
+        "its benchmarks break off where another document begins, so a part of the run is missing");
+  }
   if (!row.is_object() || !row.contains("name")) {
     throw ConfigError(
         "a row of its benchmarks has no name, so another program than Google Benchmark wrote it");
@@ -74,6 +78,9 @@ GoogleRow read_row(const json& row) {
   if (const auto index = row.find("repetition_index");
       index != row.end() && index->is_number_integer()) {
     read.repetition = index->get<int>();
+  }
+  if (const auto count = row.find("iterations"); count != row.end() && count->is_number()) {
+    read.iterations = count->get<double>();
   }
   if (type != "iteration" && type != "aggregate") {
     throw ConfigError(fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
@@ -130,12 +137,13 @@ std::string impossible(const GoogleMetric& metric, double value) {
 }
 
 GoogleFile read_google_file(std::string_view text) {
-  const std::string strict = strict_json(text);
-  expect_json_depth(strict);
+  PrintedJson printed = printed_json(text);
+  expect_json_depth(printed.text);
   try {
     GoogleFile file;
+    file.notes = std::move(printed.notes);
     RowReader rows(file.rows);
-    const json document = json::parse(strict, std::ref(rows));
+    const json document = json::parse(printed.text, std::ref(rows));
     if (const auto context = document.find("context"); context != document.end()) {
       for (const auto& [name, value] : context->items()) {
         file.context[name] = name == "caches" ? sizes_of(value) : value_text(value);
@@ -145,7 +153,7 @@ GoogleFile read_google_file(std::string_view text) {
     settle_names(file.rows);
     return file;
   } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, strict));
+    throw ConfigError(printed_problem(error, printed));
   }
 }
 

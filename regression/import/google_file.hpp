@@ -30,8 +30,9 @@ struct GoogleRow {
   std::string name;       ///< name of the benchmark, without the aggregate
   std::string aggregate;  ///< "median", "cv", …; empty: a repetition
   Outcome outcome = Outcome::measured;
-  std::string message;            ///< error message of a failed benchmark, or why it is ambiguous
-  bool states_type = false;       ///< as since version 1.5; else names tell aggregates
+  std::string message;       ///< error message of a failed benchmark, or why it is ambiguous
+  bool states_type = false;  ///< as since version 1.5; else names tell aggregates
+  std::optional<double> iterations;
   std::optional<int> repetition;  ///< index from 0, as since version 1.5
   /// Measured values by the field of their metric, in its unit. Values that the file gives as
   /// infinite or not a number are NaN.
@@ -40,17 +41,18 @@ struct GoogleRow {
 
 /// A file of Google Benchmark (--benchmark_format=json).
 struct GoogleFile {
-  Facts context;                ///< as text; for "caches" the levels and sizes
-  std::vector<GoogleRow> rows;  ///< in the order of the file
+  Facts context;                   ///< as text; for "caches" the levels and sizes
+  std::vector<GoogleRow> rows;     ///< in the order of the file
+  std::vector<std::string> notes;  ///< on the text around the JSON, and its letters
 };
 
 /// Throws ConfigError without the name of the file for invalid JSON (with the line) and a missing
 /// or mistyped key. Likewise for an unknown time unit or type of row.
 GoogleFile read_google_file(std::string_view text);
 
-/// Recognises aggregates of versions before 1.5 by their names, where the rows beside them agree;
-/// drops fits of complexity, which have no times; and makes one ambiguous row of benchmarks that
-/// share a name, so that nothing is merged.
+/// Recognises aggregates of versions before 1.5 by their names and iterations: histories, gates and
+/// comparisons all take this decision. Drops fits of complexity, which have no times, and makes one
+/// ambiguous row of benchmarks that share a name, so that nothing is merged.
 void settle_names(std::vector<GoogleRow>& rows);
 
 /// Why a metric cannot have this value, or why the value cannot be compared: "is -5, which nothing

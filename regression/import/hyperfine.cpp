@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -20,8 +23,9 @@ namespace {
 using nlohmann::json;
 
 bool any_failed(const json& result) {
-  if (!result.contains("exit_codes")) return false;
-  for (const json& code : result.at("exit_codes")) {
+  const auto codes = result.find("exit_codes");
+  if (codes == result.end() || !codes->is_array()) return false;
+  for (const json& code : *codes) {
     if (code != 0) return true;
   }
   return false;
@@ -30,26 +34,43 @@ bool any_failed(const json& result) {
 /// Parameters by name. One that is called as the command itself is gets another name.
 Facts axes_of(const json& result, const std::string& command) {
   Facts axes{{"command", command}};
-  if (!result.contains("parameters")) return axes;
+  if (!result.contains("parameters") || !result.at("parameters").is_object()) return axes;
   for (const auto& [name, value] : result.at("parameters").items()) {
     axes[name == "command" ? "parameter command" : name] = value_text(value);
   }
   return axes;
 }
 
+/// NaN for what is not a number; empty if there are none.
+std::vector<double> times_of(const json& result) {
+  std::vector<double> times;
+  const auto found = result.find("times");
+  if (found == result.end() || !found->is_array()) return times;
+  for (const json& time : *found) {
+    times.push_back(time.is_number() ? time.get<double>()
+                                     : std::numeric_limits<double>::quiet_NaN());
+  }
+  return times;
+}
+
 /// `there`: the axes of the results so far.
 void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
-  const std::string command = result.at("command");
+  if (!result.is_object() || !result.contains("command")) {
+    run.notes.push_back("left out: a result without a command");
+    return;
+  }
+  const std::string command = value_text(result.at("command"));
   const auto leave_out = [&](std::string_view why) {
     run.notes.push_back(fmt::format("left out: {} {}", escape_for_terminal(command), why));
   };
   if (any_failed(result)) return leave_out("failed");
-  std::vector<double> times;
-  if (result.contains("times")) times = result.at("times").get<std::vector<double>>();
+  const std::vector<double> times = times_of(result);
   if (times.empty()) return leave_out("has no times");
   const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
   if (wrong != times.end()) {
-    return leave_out(fmt::format("has a time of {:g} s, which no run takes", *wrong));
+    return leave_out(std::isnan(*wrong)
+                         ? "has a time that is not a number"
+                         : fmt::format("has a time of {:g} s, which no run takes", *wrong));
   }
   KeyedPoint point;
   point.key.suite = "hyperfine";
@@ -67,13 +88,15 @@ void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
 }  // namespace
 
 Origin add_hyperfine(ImportedRun& run) {
+  const PrintedJson printed = printed_json(run.content);
+  expect_json_depth(printed.text);
+  run.notes = printed.notes;
   try {
-    expect_json_depth(run.content);
-    const json document = json::parse(run.content);
+    const json document = json::parse(printed.text);
     std::set<Facts> there;
     for (const json& result : document.at("results")) add_result(run, there, result);
   } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, run.content));
+    throw ConfigError(printed_problem(error, printed));
   }
   return {};
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -30,33 +29,12 @@ constexpr const char* known_formats =
     "benchmarks, logs of MLPerf "
     "(:::MLLOG)";
 
-/// Words that only one other program's files have.
-struct OtherProgram {
-  std::string_view word;
-  std::string_view name;
-};
-constexpr std::array other_programs{OtherProgram{"\"machine_info\"", "pytest-benchmark"},
-                                    OtherProgram{"\"primaryMetric\"", "JMH"},
-                                    OtherProgram{"\"benchmark-complete\"", "Criterion.rs"},
-                                    OtherProgram{"\"median(elapsed)\"", "nanobench"},
-                                    OtherProgram{"\"fio version\"", "fio"},
-                                    OtherProgram{"\"sum_received\"", "iperf3"},
-                                    OtherProgram{"\"session_info\"", "ReFrame"},
-                                    OtherProgram{"\"HostEnvironmentInfo\"", "BenchmarkDotNet"},
-                                    OtherProgram{"\"env_vars\"", "asv"},
-                                    OtherProgram{":::MLPv0.", "MLPerf before version 0.7"},
-                                    OtherProgram{":::MLL ", "MLPerf before version 0.7"}};
-
 [[noreturn]] void refuse_unknown(const ImportedRun& run) {
-  for (const OtherProgram& program : other_programs) {
-    if (run.content.find(program.word) == std::string::npos) continue;
-    throw ConfigError(
-        fmt::format("{} looks like a file of {}, which is not in a format that a history reads; it "
-                    "reads {}.",
-                    run.file, program.name, known_formats));
-  }
-  throw ConfigError(fmt::format("{} is not in a format that a history reads; it reads {}.",
-                                run.file, known_formats));
+  const std::string_view program = program_that_wrote(run.content);
+  throw ConfigError(fmt::format(
+      "{} {} not in a format that a history reads; it reads {}.", run.file,
+      program.empty() ? "is" : fmt::format("looks like a file of {}, which is", program),
+      known_formats));
 }
 
 /// Adds the file to the errors of the readers of other programs' files.
@@ -128,9 +106,8 @@ std::optional<std::int64_t> time_of(const Origin& origin, ImportedRun& run) {
   if (origin.time.empty()) return std::nullopt;
   const std::optional<std::int64_t> local = local_time(origin.time);
   if (!local) return parse_time(origin.time, "the date of " + run.file);
-  run.notes.push_back(
-      fmt::format("the date of {}, {}, has no zone and counts as local time: {}", run.file,
-                  escape_for_terminal(origin.time), time_text(*local)));
+  run.notes.push_back(fmt::format("the date of {}, {}, has no zone and counts as local time: {}",
+                                  run.file, escape_for_terminal(origin.time), time_text(*local)));
   return local;
 }
 

@@ -5,9 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
+#include <nlohmann/json.hpp>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "core/text/json_problem.hpp"
+#include "regression/import/content_kind.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -22,9 +30,8 @@ bool is_control(char letter) {
 
 /// Length of the leading number if JSON lacks it; else 0.
 std::size_t bare_number(std::string_view text) {
-  constexpr std::array<std::string_view, 9> words{"NaN",       "Infinity", "nan(ind)",
-                                                  "nan(snan)", "nan",      "inf",
-                                                  "1.#INF",    "1.#QNAN",  "1.#IND"};
+  constexpr std::array<std::string_view, 9> words{"NaN", "Infinity", "nan(ind)", "nan(snan)", "nan",
+                                                  "inf", "1.#INF",   "1.#QNAN",  "1.#IND"};
   const std::size_t sign = text.starts_with('-') ? 1 : 0;
   for (const std::string_view word : words) {
     if (!text.substr(sign).starts_with(word)) continue;
@@ -46,23 +53,83 @@ bool is_escape(std::string_view text) {
          std::ranges::all_of(text.substr(2, digits), is_digit);
 }
 
+/// Length of the UTF-8 character that the text begins with; 0 if it is damaged.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < least || byte(1) > most) return 0;
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return length;
+}
+
+bool is_digit(char letter) {
+  return std::isdigit(static_cast<unsigned char>(letter)) != 0;
+}
+
+/// Whether a digit follows one of the separators that locales have within numbers.
+bool has_separator(std::string_view behind_number, bool in_object) {
+  for (const std::string_view separator : {",", "'", "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x99"}) {
+    if (separator == "," && !in_object) continue;
+    const bool is_there = behind_number.starts_with(separator);
+    if (is_there && behind_number.size() > separator.size()) {
+      return is_digit(behind_number[separator.size()]);
+    }
+  }
+  return false;
+}
+
+/// Whether the number is too large for a double.
+bool is_beyond_range(std::string_view number) {
+  double value = 0;
+  const std::errc error = std::from_chars(number.data(), number.data() + number.size(), value).ec;
+  const bool is_small =
+      number.find("e-") != std::string_view::npos || number.find("E-") != std::string_view::npos;
+  return error == std::errc::result_out_of_range && !is_small;
+}
+
+std::size_t line_at(std::string_view text, std::size_t place) {
+  return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, place), '\n'));
+}
+
 class Rewriter {
  public:
-  explicit Rewriter(std::string_view text) : text_(text) { out_.reserve(text.size()); }
+  /// Rewrites the value that begins at `begin`.
+  Rewriter(std::string_view text, std::size_t begin) : text_(text), at_(begin) {
+    out_.reserve(text.size());
+    const std::string_view before = text.substr(0, begin);
+    const std::size_t line = before.rfind('\n') + 1;  // 0 without one
+    out_.append(line_at(text, begin) - 1, '\n').append(begin - line, ' ');
+  }
 
-  [[nodiscard]] std::string rewritten() && {
-    while (at_ < text_.size()) {
+  void rewrite() {
+    while (at_ < text_.size() && !is_whole_) {
       if (text_[at_] == '"') {
         take_string();
       } else {
         take_other();
       }
     }
-    return std::move(out_);
+    const std::size_t end = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    out_ += text_.substr(at_, end - at_);
+    at_ = end;
   }
+  [[nodiscard]] std::string take_text() { return std::move(out_); }
+  /// Behind the value.
+  [[nodiscard]] std::size_t end() const { return at_; }
+  /// First line with bytes that are not UTF-8; 0: none.
+  [[nodiscard]] std::size_t damaged_line() const { return damaged_line_; }
 
  private:
-  static constexpr int depth_of_row = 3;
+  static constexpr std::size_t depth_of_row = 3;
 
   void take_other() {
     const bool may_begin = out_.empty() || !is_of_a_word(out_.back());
@@ -72,12 +139,49 @@ class Rewriter {
       at_ += number;
       return;
     }
+    if (may_begin && is_digit(text_[at_])) return take_number();
     const char letter = text_[at_++];
     const bool is_percentage = letter == '%' && !out_.empty() && is_of_a_word(out_.back());
     if (!is_percentage) out_ += letter;
-    if (letter == '}' || letter == ']') --depth_;
+    if ((letter == '}' || letter == ']') && !open_.empty()) {
+      open_.pop_back();
+      is_whole_ = open_.empty();
+    }
     if (letter != '{' && letter != '[') return;
-    if (++depth_ == depth_of_row) keys_.clear();
+    open_ += letter;
+    if (open_.size() == depth_of_row) keys_.clear();
+  }
+
+  /// Called behind the sign of a number.
+  void take_number() {
+    const std::size_t end = std::min(text_.find_first_not_of("0123456789.eE+-", at_), text_.size());
+    const std::string_view number = text_.substr(at_, end - at_);
+    const bool has_separators = std::ranges::count(number, '.') > 1 ||
+                                has_separator(text_.substr(end), open_.ends_with('{'));
+    if (has_separators && begins_value()) refuse_number();
+    if (is_beyond_range(number)) {
+      if (out_.ends_with('-')) out_.pop_back();
+      out_ += "null";
+    } else {
+      out_ += number;
+    }
+    at_ = end;
+  }
+
+  [[nodiscard]] bool begins_value() const {
+    const std::size_t last = out_.find_last_not_of(" \t\r\n-");
+    return !open_.empty() && last != std::string::npos &&
+           std::string_view(":,[").find(out_[last]) != std::string_view::npos;
+  }
+
+  [[noreturn]] void refuse_number() const {
+    const std::size_t end = std::min(text_.find_first_of(" \t\r\n}]:\"", at_), text_.size());
+    std::string_view number = text_.substr(at_, end - at_);
+    if (number.ends_with(',')) number.remove_suffix(1);
+    throw ConfigError(fmt::format(
+        "line {}: {} is a number with separators of a locale, which JSON lacks; LC_ALL=C "
+        "in the environment of the program avoids them",
+        line_at(text_, at_), escape_for_terminal(number)));
   }
 
   void take_string() {
@@ -106,6 +210,7 @@ class Rewriter {
       at_ += 2;
       return;
     }
+    if (static_cast<unsigned char>(letter) >= 0x80) return take_character();
     ++at_;
     if (is_control(letter) && letter != '\n') {
       out_ += fmt::format("\\u{:04x}", static_cast<unsigned char>(letter));
@@ -115,9 +220,21 @@ class Rewriter {
     out_ += letter;
   }
 
+  /// Takes a character beyond ASCII.
+  void take_character() {
+    const std::size_t length = utf8_length(text_.substr(at_));
+    if (length > 0) {
+      out_ += text_.substr(at_, length);
+      at_ += length;
+      return;
+    }
+    if (damaged_line_ == 0) damaged_line_ = line_at(text_, at_);
+    out_ += fmt::format("\\\\x{:02x}", static_cast<unsigned char>(text_[at_++]));
+  }
+
   /// Called at the quote that ends a string.
   bool repeats_key(std::string_view name) {
-    if (depth_ != depth_of_row) return false;
+    if (open_.size() != depth_of_row) return false;
     const std::size_t next = text_.find_first_not_of(" \t\r\n", at_ + 1);
     if (next == std::string_view::npos || text_[next] != ':') return false;
     return !keys_.insert(name).second;
@@ -129,16 +246,85 @@ class Rewriter {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_;
   std::string out_;
-  int depth_ = 0;
+  std::string open_;       ///< brackets that are not closed yet
+  bool is_whole_ = false;  ///< all are closed
+  std::size_t damaged_line_ = 0;
   std::unordered_set<std::string_view> keys_;  ///< of the row so far
 };
+
+/// Notes what follows a document, or throws if that may be measurements.
+void judge_rest(std::string_view text, std::size_t end, std::vector<std::string>& notes) {
+  constexpr std::string_view blank(" \t\r\n\v\f\0", 7);
+  const std::size_t next = text.find_first_not_of(blank, end);
+  if (next == std::string_view::npos) return;
+  const Content other = find_content(text.substr(next));
+  const ContentKind kind = other.is_labelled ? ContentKind::unknown : other.kind;
+  if (kind == ContentKind::google_benchmark || kind == ContentKind::hyperfine) {
+    throw ConfigError(
+        fmt::format("another document begins in line {}, so it is not sure which counts: give each "
+                    "its own file",
+                    line_at(text, next + other.begin)));
+  }
+  if (std::string_view("}],:\"").find(text[next]) != std::string_view::npos) {
+    throw ConfigError(fmt::format(
+        "line {} goes on behind the end of the JSON, as if two programs had written the "
+        "file",
+        line_at(text, next)));
+  }
+  notes.push_back(
+      fmt::format("the text behind the JSON, from line {}, is left aside", line_at(text, next)));
+}
+
+PrintedJson document_at(std::size_t begin, std::string_view text) {
+  PrintedJson json;
+  const std::size_t first = text.find_first_not_of(" \t\r\n\v\f");
+  if (first < begin) {
+    json.notes.push_back(fmt::format(
+        "the text before the JSON, which begins in line {}, is left aside", line_at(text, begin)));
+  }
+  Rewriter rewriter(text, begin);
+  rewriter.rewrite();
+  judge_rest(text, rewriter.end(), json.notes);
+  if (rewriter.damaged_line() > 0) {
+    json.notes.push_back(fmt::format(
+        "line {} has bytes that are not UTF-8, which are shown as \\xe9", rewriter.damaged_line()));
+  }
+  json.text = rewriter.take_text();
+  return json;
+}
 
 }  // namespace
 
 std::string strict_json(std::string_view text) {
-  return Rewriter(text).rewritten();
+  Rewriter rewriter(text, 0);
+  rewriter.rewrite();
+  return rewriter.take_text();
+}
+
+PrintedJson printed_json(std::string_view content) {
+  const Content found = find_content(content);
+  if (found.is_labelled) return document_at(found.begin, unlabelled(content));
+  return document_at(found.begin, content);
+}
+
+std::string printed_problem(const std::exception& error, const PrintedJson& json) {
+  const std::string problem = json_problem(error, json.text);
+  const auto* parsing = dynamic_cast<const nlohmann::json::parse_error*>(&error);
+  if (parsing == nullptr || parsing->byte == 0 || parsing->byte > json.text.size()) return problem;
+  const std::string_view text = json.text;
+  const std::size_t line = text.rfind('\n', parsing->byte - 1) + 1;  // 0 for the first
+  const std::size_t start = text.find_first_not_of(" \t", line);
+  const std::string_view of_json = "{}[]\",-0123456789tfn";
+  const bool is_json =
+      start == std::string_view::npos || of_json.find(text[start]) != std::string_view::npos;
+  if (is_json || text.find('{') >= start) return problem;
+  const std::string_view other = text.substr(start, text.find('\n', start) - start);
+  return fmt::format(
+      "line {} is text within the JSON, \"{}\": let the program write its JSON to a "
+      "file of its own",
+      line_at(text, start), escape_for_terminal(other));
 }
 
 }  // namespace dlscale::regression::history
