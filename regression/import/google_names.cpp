@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,27 +16,44 @@
 namespace dlscale::regression::history {
 namespace {
 
-/// How often the names of rows without a type occur.
-using NameCounts = std::map<std::string, int, std::less<>>;
+/// Rows without a type that have one name.
+struct Namesakes {
+  int count = 0;
+  std::optional<double> iterations;  ///< of the last
+};
+using ByName = std::map<std::string, Namesakes, std::less<>>;
 
-int count_of(const NameCounts& counts, std::string_view name) {
-  const auto found = counts.find(name);
-  return found == counts.end() ? 0 : found->second;
+Namesakes rows_of(const ByName& rows, std::string_view name) {
+  const auto found = rows.find(name);
+  return found == rows.end() ? Namesakes{} : found->second;
 }
 
-/// Whether aggregates of a benchmark with this name may stand in the file: beside its repetitions,
-/// or several without them (--benchmark_report_aggregates_only) or beside those that were kept.
-bool has_aggregates(const NameCounts& counts, const std::string& base) {
-  if (count_of(counts, base) >= 2) return true;
-  return count_of(counts, base + "_mean") == 1 && count_of(counts, base + "_stddev") == 1;
+/// Whether two rows may be statistics of the same repetitions, which all run equally often. Before
+/// version 1.3 a standard deviation has 0 iterations.
+bool may_agree(const Namesakes& a, const Namesakes& b) {
+  return !a.iterations || !b.iterations || *a.iterations == *b.iterations || *b.iterations == 0;
+}
+
+/// Whether aggregates of a benchmark with this name stand in the file: beside its repetitions, or
+/// several without them (--benchmark_report_aggregates_only) or beside the only one that was kept.
+/// Before version 1.3 there are two, and 0 iterations tell them from two benchmarks called so;
+/// since then a median is among them.
+bool has_aggregates(const ByName& rows, const std::string& base) {
+  const Namesakes itself = rows_of(rows, base);
+  if (itself.count >= 2) return true;
+  const Namesakes mean = rows_of(rows, base + "_mean");
+  const Namesakes deviation = rows_of(rows, base + "_stddev");
+  if (mean.count != 1 || deviation.count != 1 || !may_agree(mean, deviation)) return false;
+  if (itself.count == 1) return may_agree(itself, mean);
+  return deviation.iterations == 0 || rows_of(rows, base + "_median").count == 1;
 }
 
 /// Names an aggregate by its suffix; returns whether the row is one.
-bool split_aggregate(GoogleRow& row, const NameCounts& counts) {
+bool split_aggregate(GoogleRow& row, const ByName& rows) {
   for (const std::string_view suffix : {"_mean", "_median", "_stddev", "_cv"}) {
-    if (!row.name.ends_with(suffix) || count_of(counts, row.name) != 1) continue;
+    if (!row.name.ends_with(suffix) || rows_of(rows, row.name).count != 1) continue;
     const std::string base = row.name.substr(0, row.name.size() - suffix.size());
-    if (!has_aggregates(counts, base)) continue;
+    if (!has_aggregates(rows, base)) continue;
     row.name = base;
     row.aggregate = suffix.substr(1);
     return true;
@@ -44,17 +62,20 @@ bool split_aggregate(GoogleRow& row, const NameCounts& counts) {
 }
 
 void name_aggregates(std::vector<GoogleRow>& rows) {
-  NameCounts counts;
+  ByName by_name;
   for (const GoogleRow& row : rows) {
-    if (!row.states_type && row.aggregate.empty()) ++counts[row.name];
+    if (row.states_type || !row.aggregate.empty()) continue;
+    Namesakes& namesakes = by_name[row.name];
+    ++namesakes.count;
+    namesakes.iterations = row.iterations;
   }
   const GoogleRow* aggregate = nullptr;  // the last row, if it is one
   for (GoogleRow& row : rows) {
     const bool is_open = !row.states_type && row.aggregate.empty();
-    if (is_open && !split_aggregate(row, counts) && aggregate != nullptr) {
+    if (is_open && !split_aggregate(row, by_name) && aggregate != nullptr) {
       // Statistics of the user's own follow the others.
       const std::string start = aggregate->name + "_";
-      if (row.name.starts_with(start) && count_of(counts, row.name) == 1) {
+      if (row.name.starts_with(start) && rows_of(by_name, row.name).count == 1) {
         row.aggregate = row.name.substr(start.size());
         row.name = aggregate->name;
       }

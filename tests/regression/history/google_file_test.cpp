@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -73,11 +74,14 @@ std::vector<std::string> names_in(const std::string& rows) {
   return names;
 }
 
-/// Rows of these names, without types, as before version 1.5.
+/// Rows of these names, without types, as before version 1.5. Iterations follow a blank.
 std::string old_rows(const std::vector<std::string>& names) {
   std::string rows;
   for (const std::string& name : names) {
-    rows += std::string(rows.empty() ? "" : ",") + R"({"name": ")" + name + R"(", "real_time": 3})";
+    const std::size_t blank = name.find(' ');
+    rows += std::string(rows.empty() ? "" : ",") + R"({"name": ")" + name.substr(0, blank) + '"';
+    if (blank != std::string::npos) rows += R"(, "iterations": )" + name.substr(blank);
+    rows += R"(, "real_time": 3})";
   }
   return rows;
 }
@@ -91,8 +95,18 @@ TEST(GoogleFile, TellsAggregatesOfOldVersionsFromBenchmarksCalledSo) {
       {{"A_mean", "A_median", "A_stddev"}, {"A mean", "A median", "A stddev"}},
       {{"A", "A", "A_mean", "A_stddev", "A_max", "B"},
        {"A", "A", "A mean", "A stddev", "A max", "B"}},
-      {{"A_mean", "A_stddev", "A_b_mean", "A_b_stddev"},
+      // Versions 1.1 and 1.2 print a standard deviation of 0 iterations, and no median.
+      {{"A_mean 9", "A_stddev 0", "A_b_mean 7", "A_b_stddev 0"},
        {"A mean", "A stddev", "A_b mean", "A_b stddev"}},
+      {{"A_mean 9", "A_stddev 9"}, {"A_mean", "A_stddev"}},  // two benchmarks
+      {{"A_mean", "A_stddev"}, {"A_mean", "A_stddev"}},
+      {{"A_mean 9", "A_median 9", "A_stddev 9"}, {"A mean", "A median", "A stddev"}},
+      {{"A_mean 9", "A_median 5", "A_stddev 7"}, {"A_mean", "A_median", "A_stddev"}},
+      // One repetition that was kept, or three benchmarks.
+      {{"A 9", "A_mean 9", "A_stddev 9"}, {"A", "A mean", "A stddev"}},
+      {{"A/repeats:3 9", "A/repeats:3_mean 9", "A/repeats:3_stddev 0"},
+       {"A/repeats:3", "A/repeats:3 mean", "A/repeats:3 stddev"}},
+      {{"A 9", "A_mean 8", "A_stddev 7"}, {"A", "A_mean", "A_stddev"}},
       {{"A", "A_mean"}, {"A", "A_mean"}},  // two benchmarks
       {{"A_mean"}, {"A_mean"}},            // a benchmark of that name
       {{"A", "A", "A_mean", "A_mean"}, {"A", "A", "A_mean", "A_mean"}}};
@@ -124,8 +138,8 @@ TEST(GoogleFile, MergesNoBenchmarksOfOneName) {
 }
 
 TEST(GoogleFile, NamesBenchmarksThatHaveOnlyOtherAggregates) {
-  const ImportedRun run =
-      imported(R"({"context": {}, "benchmarks": [)" + old_rows({"A_mean", "A_stddev", "B"}) + "]}");
+  const ImportedRun run = imported(R"({"context": {}, "benchmarks": [)" +
+                                   old_rows({"A_mean 3", "A_stddev 0", "B"}) + "]}");
   EXPECT_EQ(run.points.size(), 1U);
   EXPECT_EQ(run.notes,
             std::vector<std::string>{"left out: A has neither repetitions nor a median"});
@@ -155,7 +169,8 @@ TEST(GoogleFile, StillNamesTheLineOfWhatIsNoJson) {
 std::string file_with(const std::string& first, const std::string& context = "") {
   return "{\n  \"context\": {\n    \"num_cpus\": 2" + context +
          "\n  },\n  \"benchmarks\": [\n    {\n      \"name\": " + first +
-         "\n    },\n    {\n      \"name\": \"BM_B\",\n      \"real_time\": 5.0,\n      \"cpu_time\": "
+         "\n    },\n    {\n      \"name\": \"BM_B\",\n      \"real_time\": 5.0,\n      "
+         "\"cpu_time\": "
          "5.0,\n      \"time_unit\": \"us\"\n    }\n  ]\n}\n";
 }
 
@@ -173,16 +188,18 @@ TEST(GoogleFile, IsReadAsItsVersionsPrintIt) {
       {"issue 745: a backslash in a message",
        file_with(R"("BM_A", "error_occurred": true, "error_message": "no c:\hello.txt.")"), "BM_A",
        R"(no c:\hello.txt.)", false},
-      {"issue 745: a path", file_with("\"BM_A<C:\\users>\", " + times), "BM_A<C:\\users>", "", true},
-      {"issue 745: quotes in a name", file_with("\"BM_A<\"x\">/8\",\n" + times), "BM_A<\"x\">/8", "",
+      {"issue 745: a path", file_with("\"BM_A<C:\\users>\", " + times), "BM_A<C:\\users>", "",
        true},
+      {"issue 745: quotes in a name", file_with("\"BM_A<\"x\">/8\",\n" + times), "BM_A<\"x\">/8",
+       "", true},
       {"issue 2299: colours in a message",
        file_with("\"BM_A\", \"error_occurred\": true, \"error_message\": \"\x1b[31mbad\x1b[0m\""),
        "BM_A", "\x1b[31mbad\x1b[0m", false},
       {"issue 300: a percentage", file_with("\"BM_A\",\n" + times + ",\n\"rms\": 12%"), "BM_A", "",
        true},
       {"issue 1181: no comma before the first custom context",
-       file_with("\"BM_A\",\n" + times, ",\n\"library_build_type\": \"debug\"\n    \"gpu\": \"H100\""),
+       file_with("\"BM_A\",\n" + times,
+                 ",\n\"library_build_type\": \"debug\"\n    \"gpu\": \"H100\""),
        "BM_A", "", true},
       {"a counter called real_time", file_with("\"BM_A\",\n" + times + ",\n\"real_time\": 7.0e+00"),
        "BM_A", "", true},
@@ -191,12 +208,13 @@ TEST(GoogleFile, IsReadAsItsVersionsPrintIt) {
                  ",\n\"name\": 1.0e+00,\n\"time_unit\": 2.0e+00,\n\"cpu_time\": 9.0e+00"),
        "BM_A", "", true},
       {"counters called like keys that other rows have",
-       file_with("\"BM_A\",\n" + times +
-                 ",\n\"error_occurred\": 1.0,\n\"skipped\": 0.0,\n\"run_type\": 3.0,\n\"run_name\": 4.0"),
+       file_with(
+           "\"BM_A\",\n" + times +
+           ",\n\"error_occurred\": 1.0,\n\"skipped\": 0.0,\n\"run_type\": 3.0,\n\"run_name\": 4.0"),
        "BM_A", "", true},
       {"numbers of C++ streams",
-       file_with("\"BM_A\",\n" + times + ",\n\"a\": nan, \"b\": -nan, \"c\": inf, \"d\": -inf"), "BM_A",
-       "", true},
+       file_with("\"BM_A\",\n" + times + ",\n\"a\": nan, \"b\": -nan, \"c\": inf, \"d\": -inf"),
+       "BM_A", "", true},
       {"numbers of Visual C++",
        file_with("\"BM_A\",\n" + times +
                  ",\n\"a\": -nan(ind), \"b\": 1.#INF, \"c\": -1.#IND, \"d\": 1.#QNAN"),
