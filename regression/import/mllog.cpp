@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view mllog_mark = ":::MLLOG ";
+constexpr std::string_view mllog_mark = ":::MLLOG";
 constexpr double most_time_ms = 1e14;  // year 5138
 
 /// A training between its run_start and its run_stop.
@@ -151,9 +151,21 @@ std::vector<Training> counting_trainings(const std::map<std::string, TrainingLog
 /// Why a training has no time; empty if it has one.
 std::string objection_to(const Training& training) {
   if (!training.stop) return "has no run_stop";
-  if (!(*training.stop > training.start)) return "has no run_stop after its run_start";
+  if (*training.stop < training.start) {
+    return fmt::format(
+        "ended {:g} s before that: its run_stop is earlier than its run_start, so a clock was set "
+        "or another process wrote it",
+        (training.start - *training.stop) * 1e-3);
+  }
+  if (*training.stop == training.start) return "ended at the same time";
   if (training.status == "success") return "";
   return fmt::format("ended with status \"{}\"", escape_for_terminal(training.status));
+}
+
+std::string reason_against(const Training& training, std::string_view place = "") {
+  return fmt::format("the training {}that began at {} {}", place,
+                     time_text(static_cast<std::int64_t>(training.start / 1000)),
+                     objection_to(training));
 }
 
 void add_training(const Training& training, ImportedRun& run) {
@@ -173,17 +185,33 @@ void add_training(const Training& training, ImportedRun& run) {
 std::string_view event_in(std::string_view line) {
   const std::size_t at = line.find(mllog_mark);
   if (at == std::string_view::npos) return {};
-  const std::string_view text = line.substr(at + mllog_mark.size());
+  const std::size_t begin = line.find_first_not_of(" \t", at + mllog_mark.size());
+  if (begin == std::string_view::npos || line[begin] != '{') return {};
+  const std::string_view text = line.substr(begin);
   const std::size_t end = text.rfind('}');
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
-/// Whether damaged JSON may be an event that the time to train depends on.
+/// The time to train, its axes and its machine depend on these events alone.
+constexpr std::array<std::string_view, 5> needed_keys{
+    "run_start", "run_stop", "submission_benchmark", "global_batch_size", "submission_platform"};
+
+/// Whether damaged JSON may be an event that is needed: by its key, which may be cut.
 bool may_count(std::string_view text) {
-  constexpr std::array<std::string_view, 3> names{"\"run_st", "\"submission_", "\"global_batch_size"};
-  return std::ranges::any_of(names, [text](std::string_view name) {
-    return text.find(name) != std::string_view::npos;
-  });
+  constexpr std::string_view name = "\"key\"";
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    const std::size_t begin = text.find_first_not_of(" \t:\"", at + name.size());
+    if (begin == std::string_view::npos) continue;
+    const std::size_t end = text.find_first_of("\"}", begin);
+    const std::string_view key = text.substr(begin, end - begin);
+    const bool is_cut = end == std::string_view::npos;
+    const bool is_needed = std::ranges::any_of(needed_keys, [&](std::string_view needed) {
+      return key == needed || (is_cut && needed.starts_with(key));
+    });
+    if (is_needed) return true;
+  }
+  return false;
 }
 
 /// Damaged lines of events that nothing depends on.
@@ -194,10 +222,10 @@ struct PassedOver {
 
 void note(const PassedOver& passed, ImportedRun& run) {
   if (passed.lines == 0) return;
-  run.notes.push_back(
-      fmt::format("passed over: {} lines of :::MLLOG that are not JSON, of which line {} is the "
-                  "first",
-                  passed.lines, passed.first));
+  run.notes.push_back(fmt::format(
+      "passed over: {} lines of :::MLLOG that are not JSON of an event, of which line {} "
+      "is the first",
+      passed.lines, passed.first));
 }
 
 }  // namespace
@@ -211,24 +239,24 @@ Origin add_mllog(ImportedRun& run) {
     if (text.empty()) continue;
     try {
       logs[line.source].read(text);
-    } catch (const json::parse_error& error) {
+    } catch (const json::exception& error) {
       if (may_count(text)) {
         throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
       }
       if (passed.lines++ == 0) passed.first = line.number;
-    } catch (const json::exception& error) {
-      throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
   }
   note(passed, run);
   const std::vector<Training> trainings = counting_trainings(logs, run);
+  if (trainings.empty()) throw ConfigError("it has no run_start, so no time to train");
   const bool any_ended = std::ranges::any_of(trainings, [](const Training& training) {
     return training.stop && *training.stop > training.start;
   });
   if (!any_ended) {
-    throw ConfigError("it has no run_start with a run_stop after it, so no time to train");
+    throw ConfigError(
+        fmt::format("it has no time to train: {}", reason_against(trainings.front())));
   }
   for (std::size_t i = 0; i < trainings.size(); ++i) {
     const Training& training = trainings[i];
@@ -236,10 +264,9 @@ Origin add_mllog(ImportedRun& run) {
     if (objection.empty()) {
       add_training(training, run);
     } else {
-      run.notes.push_back(fmt::format(
-          "left out: the training {}that began at {} {}",
-          trainings.size() == 1 ? "" : fmt::format("{} of {} ", i + 1, trainings.size()),
-          time_text(static_cast<std::int64_t>(training.start / 1000)), objection));
+      const std::string place =
+          trainings.size() == 1 ? "" : fmt::format("{} of {} ", i + 1, trainings.size());
+      run.notes.push_back(fmt::format("left out: {}", reason_against(training, place)));
     }
   }
   if (run.points.size() > 1) {

@@ -215,16 +215,21 @@ TEST(Mllog, TakesEachTrainingOfAFile) {
 TEST(Mllog, PassesOverDamagedEventsThatNothingDependsOn) {
   const std::string start = event("run_start", hour);
   const std::string stop = event("run_stop", hour + 600'000, "success");
-  for (const std::string_view damaged :
-       {R"(:::MLLOG {"time_ms": 16, "key": "eval_accuracy", "value": {0}, "metadata": {}})",
-        R"(:::MLLOG {"time_ms": 16, "key": "train_loss", "value": NaN})",
-        R"(:::MLLOG {"namespace": "", "time_m:::MLLOG {"time_ms": 1, "key": "epoch_start"})",
-        R"(:::MLLOG {"namespace": "", "time)", R"(:::MLLOG )"}) {
+  for (
+      const std::string_view damaged :
+      {R"(:::MLLOG {"time_ms": 16, "key": "eval_accuracy", "value": {0}, "metadata": {}})",
+       R"(:::MLLOG {"time_ms": 16, "key": "train_loss", "value": NaN})",
+       R"(:::MLLOG {"namespace": "", "time_m:::MLLOG {"time_ms": 1, "key": "epoch_start"})",
+       R"(:::MLLOG {"time_ms": 16, "key": "x", "value": {0}, "metadata": {"file": "check_run_stop.py"}})",
+       R"(:::MLLOG {"time_ms": 16, "key": "x", "value": "run_start" "run_stop"})",
+       R"(:::MLLOG {"time_ms": 16, "key": "eval_loss", "value": 1e999})",
+       R"(:::MLLOG {"time_ms": 16, "value": "no key"})", R"(:::MLLOG {"key": 3})",
+       R"(:::MLLOG {"namespace": "", "time)", R"(:::MLLOG )"}) {
     const ImportedRun run = read_file(start + std::string(damaged) + "\n" + stop);
     EXPECT_EQ(medians_of(run), std::vector<double>{600.0}) << damaged;
     const bool is_event = damaged.size() > 9;
-    EXPECT_EQ(notes_of(run).find("passed over: 1 lines of :::MLLOG that are not JSON, of which "
-                                 "line 2") != std::string::npos,
+    EXPECT_EQ(notes_of(run).find("passed over: 1 lines of :::MLLOG that are not JSON of an event, "
+                                 "of which line 2") != std::string::npos,
               is_event)
         << notes_of(run);
   }
@@ -233,9 +238,32 @@ TEST(Mllog, PassesOverDamagedEventsThatNothingDependsOn) {
   for (const std::string& needed :
        {std::string(R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": {0}})"),
         std::string(R"(:::MLLOG {"time_ms": 1, "key": "submission_benchmark", "value": res})"),
+        std::string(R"(:::MLLOG {"time_ms": 1e999, "key" : "run_start"})"),
+        std::string(R"(:::MLLOG {"key": "run_stop"})"), std::string(R"(:::MLLOG{"key": "run_s)"),
         ":::MLLOG {\"namespace\": " + stop}) {
     EXPECT_NE(problem_of(start + needed + "\n" + stop).find("line 2"), std::string::npos) << needed;
   }
+}
+
+TEST(Mllog, SaysThatATrainingEndsBeforeItBegins) {
+  const std::string backwards =
+      event("run_start", hour + 600'000) + event("run_stop", hour + 1000, "success");
+  EXPECT_NE(problem_of(backwards).find(
+                "the training that began at 1970-01-01T01:10:00Z ended 599 s before that"),
+            std::string::npos)
+      << problem_of(backwards);
+  const std::string good =
+      event("run_start", 2 * hour) + event("run_stop", 2 * hour + 60'000, "success");
+  const ImportedRun run = read_file(backwards + good);
+  EXPECT_EQ(medians_of(run), std::vector<double>{60.0});
+  EXPECT_NE(notes_of(run).find("so a clock was set"), std::string::npos) << notes_of(run);
+  EXPECT_NE(problem_of(event("run_start", hour) + event("run_stop", hour, "success"))
+                .find("ended at the same time"),
+            std::string::npos);
+  EXPECT_NE(problem_of(event("run_stop", hour, "success") + event("run_start", hour + 1000))
+                .find("has no run_stop"),
+            std::string::npos);
+  EXPECT_NE(problem_of(event("run_stop", hour, "success")).find("no run_start"), std::string::npos);
 }
 
 TEST(Mllog, CountsATrainingThatEveryProcessLoggedOnce) {
