@@ -90,18 +90,31 @@ def is_hidden(character):
 GAP = "\u200b"
 ACTING = [re.compile(pattern) for pattern in (
     r"&(?:amp|lt|gt);",
-    r"[\[\]]|[@#!~%$^](?=[^\s|])",  # mentions, references, links and their definitions, pictures, footnotes
-    r"(?i::(?=\\*/)|(?:www|mailto|xmpp)(?=\\*[.:]))",  # addresses that become links by themselves
+    r"[\[\]]|[@＠﹫#＃﹟!！﹗~～%％﹪$＄﹩^＾](?=[^\s|])",  # mentions, in other widths, too, references, links and their definitions, pictures, footnotes
+    r"(?i::(?=\\*/)|(?:www|mailto|xmpp|iteration)(?=\\*[.:]))",  # addresses that become links by themselves
+    r"`(?=`)|(?i:javascript|data|vbscript)(?=:)",  # fences, which hide what follows, and scripts
     r"(?<![A-Za-z0-9])(?:(?i:gh)|[A-Z][A-Z0-9_]+)\\*-(?=\\*\d)",  # GH-9, and keys of other trackers
 )]
-COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")
-COMMAND = re.compile(r"(?m)^([^\w/\n]*/)")  # of GitLab, and of robots that read comments
+COMMIT = re.compile(r"(?i)(?<![0-9a-z])(?:(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,19}|[0-9a-f]{20,64})(?![0-9a-z])")
+COMMAND = re.compile(r"(?m)^((?:\d+[.)])?[^\w/／\n]*[/／])")  # of GitLab, and of robots that read comments
 TAGS = re.compile(r"(</?(?:details|summary)>)")
 
 
 def disarmed(text):
-    """The same to read, without effects, except the tags that fold tables."""
-    return "".join(part if TAGS.fullmatch(part) else without_effects(part) for part in TAGS.split(text))
+    """The same to read, without effects, except the tags that fold tables, if each is closed."""
+    folds = are_closed(TAGS.findall(text))
+    return "".join(part if folds and TAGS.fullmatch(part) else without_effects(part) for part in TAGS.split(text))
+
+
+def are_closed(tags):
+    """Whether each tag is closed before the one around it; otherwise a fold would hide what follows."""
+    open_tags = []
+    for tag in tags:
+        if not tag.startswith("</"):
+            open_tags.append(tag)
+        elif not open_tags or open_tags.pop() != tag.replace("/", ""):
+            return False
+    return not open_tags
 
 
 def without_effects(text):
@@ -110,7 +123,7 @@ def without_effects(text):
     for pattern in ACTING:
         text = pattern.sub(lambda found: found[0] + GAP, text)
     text = COMMIT.sub(lambda found: GAP.join(re.findall(".{1,6}", found[0])), text)
-    return COMMAND.sub(lambda found: found[1][:-1] + GAP + "/" + GAP, text)
+    return COMMAND.sub(lambda found: found[1][:-1] + GAP + found[1][-1] + GAP, text)
 
 
 def within(text, room):

@@ -275,14 +275,17 @@ class Text(unittest.TestCase):
     # ("GitLab-specific references", "Quick actions") and CommonMark with GitHub's extensions.
     ACTS = [re.compile(pattern) for pattern in (
         r"@[\w-]", r"#\w", r"!\d", r"&\d", r"~[\w\"]", r"%[\w\"]", r"\$\d", r"\^\w", r"\bGH-\d", r"(?i)\bgh-\d", r"\w+://", r"www\.", r"mailto:",
-        r"!\[", r"\]\(", r"\]\[", r"\]:", r"\[\^", r"\[\[", r"\[\w+:", r"(?m)^[^\w<]*/\w", r"\b[A-Z]{2,}-\d", r"\b(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7,40}\b")]
+        r"!\[", r"\]\(", r"\]\[", r"\]:", r"\[\^", r"\[\[", r"\[\w+:", r"(?m)^[^\w<]*/\w", r"\b[A-Z]{2,}-\d", r"(?i)(?<![0-9a-z])(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7,64}(?![0-9a-z])", r"[＠﹫＃！～]\w", r"``", r"(?i)javascript:", r"(?m)^\d+[.)] */\w",
+        r"(?m)^[^\w<]*／\w", r"iteration:", r"<details>(?!.*</details>)")]
     ACTING = [
         "@everyone", "@org/team", "a&#64;b", "&commat;octocat", "\\@octocat", "closes #12", "closes &#35;12", "owner/repo#7", "GH-9", "gh-9", "GH\\-9",
         "GH&#45;9", "_GH-9_", "https://github.com/owner/repo/issues/7", "https\\://a.b", "HTTP:\\//a.b", "www.a.org", "www\\.a.org",
         "mailto:a@b.org", "ftp://a.b", "[a](https://b)", "[a][b]", "[a]: https://b", "![x](https://a/b.png)", "[^1]", "[[page]]",
         "[vulnerability:1]", "/close", "  /assign @octocat", "> /merge", "- /label ~bug", "| /close |", "text\n/close", "</summary>/close", "!12",
         "~bug", '~"a b"', "&3", "&amp;3", "%9.1", '%"a"', "$4", "^alert#1", "ABC-12", "9ba12248", "0123456789abcdef0123456789abcdef01234567",
-        "user@9ba1224"]
+        "user@9ba1224", "＠octocat", "a﹫b", "＃12", "／close", "1. /close", "2)/label ~x", "_9ba12248_", "9BA12248", "1" * 40, "0123456789abcdef" * 4,
+        "```\nmermaid", "> ```sh", "JavaScript:alert(1)", "*iteration:\"a\"", "<details>", "<details><summary>a</details>", "@\u200boctocat",
+        "> /close\n> /label ~bug", "&#x40;octocat", "&num;8", "org/repo#9", "| /close | a |", "<!-- x", "![](https://a/b.png)"]
 
     def test_nothing_that_a_reader_sees_acts(self):
         for written in self.ACTING:
@@ -292,7 +295,10 @@ class Text(unittest.TestCase):
     def test_html_is_text_but_for_the_tags_that_fold(self):
         for written in ("<img src=x>", "<script>", "<!-- dlscale -->", "<details open>", "<DETAILS>", "<https://a.b>", "< details>"):
             self.assertNotIn("<", COMMENT.disarmed(written))
-        self.assertEqual(COMMENT.disarmed("<details>\n<summary>a</summary>"), "<details>\n<summary>a</summary>")
+        folded = "<details>\n<summary>a</summary>\nb\n</details>\n"
+        self.assertEqual(COMMENT.disarmed(2 * folded), 2 * folded)
+        for hiding in ("<details>\n<summary>a</summary>", "<summary>a", "</details>" + folded, "<details><summary></details></summary>"):
+            self.assertNotIn("<", COMMENT.disarmed(hiding))
 
     def test_what_dlscale_writes_reads_the_same(self):
         text = TEXT.partition("\n")[2] + "a &lt; b, c &amp; d and \\| \\[1.2, 3.4\\] · 4×8 H100 # 5\n## heading\n5 % and 1/2\n"
