@@ -87,6 +87,14 @@ class BadInput(ProgramTest):
             self.assertFalse((self.folder / "data").exists())
         self.assert_refused(self.train("--seed=-1"), 2, "--seed", "-1")
 
+    def test_variables_of_openmp_that_end_its_library(self):
+        if BACKEND != "onednn":
+            self.skipTest("needs oneDNN")
+        for name, value in (("OMP_NUM_THREADS", "-1"), ("OMP_STACKSIZE", "99999G")):
+            self.assert_refused(run("bench", "gemm", "--backend", BACKEND, variables={name: value}), 2, f'{name} is "{value}"', "unset it")
+        limited = run("bench", "gemm", "--backend", BACKEND, "--threads", "2", variables={"OMP_THREAD_LIMIT": "1"})
+        self.assert_refused(limited, 2, "lets OpenMP start 1 thread")
+
     def test_sizes_of_nothing(self):
         for benchmark in ["comm", "memory"]:
             for size in ["0", "-3"]:

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <unordered_map>
 
@@ -11,6 +13,8 @@
 #include "backend/compute/onednn/layout.hpp"
 #include "backend/compute/onednn/pass_plan.hpp"
 #include "core/base/error.hpp"
+#include "core/system/openmp_settings.hpp"
+#include "core/text/numbers.hpp"
 
 namespace dlscale::backend {
 
@@ -236,6 +240,13 @@ class OneDnnDevice final : public HostDevice {
           fmt::format("This oneDNN was built for {} threads, and dlscale sets the "
                       "number of OpenMP threads. Install an OpenMP build of oneDNN.",
                       threading_runtime()));
+    }
+    check_openmp_settings(std::getenv);
+    if (const int most = omp_get_thread_limit(); most < options.threads) {
+      throw ConfigError(fmt::format(
+          "OMP_THREAD_LIMIT or its like lets OpenMP start {}, and {} are asked for. Unset it, or "
+          "ask for fewer.",
+          counted(most, "thread"), options.threads));
     }
     const ThreadScope scope(options.threads);
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);

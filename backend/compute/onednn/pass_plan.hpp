@@ -26,6 +26,7 @@ struct Context {
 class ThreadScope {
  public:
   explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    omp_set_dynamic(0);  // OMP_DYNAMIC would let the library start fewer
     omp_set_num_threads(threads);
   }
   ~ThreadScope() { omp_set_num_threads(before_); }
