@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#include <ext/stdio_sync_filebuf.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
+#include <iostream>
+#include <memory>
 #include <string_view>
 
 #include "core/system/output_file.hpp"
@@ -41,11 +44,33 @@ void drop_what_errors_do_not_take() {
   stderr = errors;
 }
 
+ssize_t write_or_fail(void*, const char* text, std::size_t bytes) {
+  errno = write_all(STDOUT_FILENO, std::string_view(text, bytes));
+  return errno == 0 ? static_cast<ssize_t>(bytes) : 0;
+}
+
+/// Lets answers wait where the C library would lose them: at a full pipe that another process has
+/// set to non-blocking.
+void wait_for_readers_of_output() {
+  cookie_io_functions_t functions{};
+  functions.write = write_or_fail;
+  std::FILE* const output = ::fopencookie(nullptr, "w", functions);
+  if (output == nullptr) return;
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  (void)std::setvbuf(output, nullptr, is_terminal ? _IOLBF : _IOFBF, BUFSIZ);
+  stdout = output;
+  using SharedBuffer = __gnu_cxx::stdio_sync_filebuf<char>;
+  // The library flushes std::cout when the program ends, so its buffer is never freed.
+  static SharedBuffer& shared = *std::make_unique<SharedBuffer>(output).release();
+  std::cout.rdbuf(&shared);
+}
+
 }  // namespace
 
 void keep_standard_streams() {
   open_closed_streams();
   drop_what_errors_do_not_take();
+  wait_for_readers_of_output();
   (void)std::signal(SIGPIPE, SIG_IGN);
   (void)std::signal(SIGXFSZ, SIG_IGN);
 }

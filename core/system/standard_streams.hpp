@@ -10,7 +10,8 @@ namespace dlscale {
 ///   measurement.
 /// - A write beyond a file size limit or to a pipe without a reader fails instead of ending the
 ///   program (SIGXFSZ, SIGPIPE). Children get the default actions back.
-/// Standard output still reports what is lost (check_standard_output()).
+/// - Standard output waits for a slow reader, even if its pipe is set to non-blocking.
+/// It still reports what is lost (check_standard_output()).
 void keep_standard_streams();
 
 /// Whether standard output is a pipe whose reader wants no more, as "| head" does.

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -103,6 +105,50 @@ INSTANTIATE_TEST_SUITE_P(All, LostStream,
                                            Lost{"size_limit", size_limit},
                                            Lost{"opened_for_reading", opened_for_reading}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+constexpr std::size_t long_answer = 400'000;  // several times what a pipe holds
+
+/// Prints into a non-blocking pipe, in a process of its own. Returns what a slow reader gets.
+std::string read_slowly(void (*print)()) {
+  Pipe ends{};
+  if (::pipe(ends.data()) != 0) return "no pipe";
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    redirect(ends[1], STDOUT_FILENO);
+    (void)::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
+    (void)::close(ends[0]);
+    (void)::close(ends[1]);
+    keep_standard_streams();
+    print();
+    check_standard_output();
+    std::_Exit(0);
+  }
+  (void)::close(ends[1]);
+  (void)::usleep(20'000);
+  std::string got;
+  std::array<char, 65536> part{};
+  for (ssize_t bytes = 1; (bytes = ::read(ends[0], part.data(), part.size())) > 0;) {
+    got.append(part.data(), static_cast<std::size_t>(bytes));
+  }
+  (void)::close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(writer, &status, 0), writer);
+  EXPECT_EQ(status, 0);
+  return got;
+}
+
+TEST(NonBlockingOutput, LosesNothing) {
+  const std::string wanted(long_answer, 'x');
+  EXPECT_TRUE(read_slowly([] { std::cout << std::string(long_answer, 'x'); }) == wanted);
+  EXPECT_TRUE(read_slowly([] { fmt::print("{}", std::string(long_answer, 'x')); }) == wanted);
+  EXPECT_TRUE(read_slowly([] { write_output("-", std::string(long_answer, 'x')); }) == wanted);
+  EXPECT_TRUE(read_slowly([] {
+                for (std::size_t i = 0; i < long_answer; i += 2) {
+                  std::cout << 'x';
+                  fmt::print("x");
+                }
+              }) == wanted);
+}
 
 [[noreturn]] void open_a_file_without_streams() {
   for (int stream = 0; stream < 3; ++stream) (void)::close(stream);
