@@ -1,33 +1,44 @@
 #include "core/system/temporary_folder.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
-#include <system_error>
 
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
+namespace {
+
+/// Why no file can be made in a folder; 0 if one can.
+int problem_of(const std::string& folder) {
+  // The slash lets a file of that name fail.
+  return ::access((folder + "/").c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
 
 std::filesystem::path temporary_folder() {
-  std::error_code problem;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(problem);
-  if (!problem) return folder;
-  // The library takes the first of these that is set, and does not say which.
   for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr) continue;
+    const char* const value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') continue;
+    const int problem = problem_of(value);
+    if (problem == 0) return value;
     throw ConfigError(fmt::format(
         "{0} is \"{1}\", where temporary files belong, and that folder cannot be used ({2}). "
         "Make the folder, or set {0} to another.",
-        variable, escape_for_terminal(value), problem.message()));
+        variable, escape_for_terminal(value), std::strerror(problem)));
   }
+  const int problem = problem_of("/tmp");
+  if (problem == 0) return "/tmp";
   throw ConfigError(
       fmt::format("/tmp, where temporary files belong, cannot be used ({}). Set TMPDIR to a folder "
                   "that can.",
-                  problem.message()));
+                  std::strerror(problem)));
 }
 
 }  // namespace dlscale

@@ -284,7 +284,7 @@ TEST(OutputWord, ReachesTheCommandAsItIs) {
 TEST(TemporaryFolder, ThatIsNotThereIsNamedWithItsVariable) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
-  for (const char* folder : {"/nowhere", "/dev/null", "/no where/else", ""}) {
+  for (const char* folder : {"/nowhere", "/dev/null", "/no where/else", "/etc/passwd", " "}) {
     setenv("TMPDIR", folder, 1);
     try {
       static_cast<void>(temporary_folder());
@@ -293,6 +293,8 @@ TEST(TemporaryFolder, ThatIsNotThereIsNamedWithItsVariable) {
       EXPECT_THAT(error.what(), HasSubstr("TMPDIR is \"" + std::string(folder) + "\""));
     }
   }
+  setenv("TMPDIR", "", 1);
+  EXPECT_TRUE(fs::is_directory(temporary_folder()));
   if (before == nullptr) {
     unsetenv("TMPDIR");
   } else {
