@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,10 +210,57 @@ void end_group(pid_t group, Clock::time_point until) {
   }
 }
 
+/// Keeps the end of a log that has grown beyond what anybody reads, with a line about the rest. The
+/// child appends to it meanwhile.
+void cut_log(const std::filesystem::path& path) {
+  constexpr off_t most = 1024 * 1024 * 1024;
+  constexpr off_t kept = 64 * 1024 * 1024;
+  const Descriptor log(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  struct stat file = {};
+  if (!log || ::fstat(log.get(), &file) != 0) return;
+  if (!S_ISREG(file.st_mode) || file.st_size <= most) return;
+  std::string end(static_cast<std::size_t>(kept), '\0');
+  const ssize_t got = ::pread(log.get(), end.data(), end.size(), file.st_size - kept);
+  if (got <= 0 || ::ftruncate(log.get(), 0) != 0) return;
+  end.resize(static_cast<std::size_t>(got));
+  (void)write_all(log.get(),
+                  fmt::format("... {} bytes are left out here ...\n{}", file.st_size - got, end));
+}
+
+/// Looks at the logs of a child now and then, so that one that prints without end fills no disk.
+class LogWatch {
+ public:
+  explicit LogWatch(const ChildOptions& options) : options_(options) {}
+  [[nodiscard]] std::optional<Clock::time_point> next() const {
+    return options_.log.empty() ? std::nullopt : std::optional(next_);
+  }
+  void look() {
+    if (options_.log.empty() || Clock::now() < next_) return;
+    next_ = Clock::now() + pause;
+    cut();
+  }
+  void cut() const {
+    for (const auto& log : {options_.log, options_.error_log}) {
+      if (!log.empty()) cut_log(log);
+    }
+  }
+
+ private:
+  static constexpr std::chrono::seconds pause{2};
+  const ChildOptions& options_;
+  Clock::time_point next_ = Clock::now() + pause;
+};
+
+std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a,
+                                         std::optional<Clock::time_point> b) {
+  return a && b ? std::min(*a, *b) : (a ? a : b);
+}
+
 ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& options) {
   const bool all = options.signals == ChildOptions::Signals::to_group;
   Messenger messenger(all ? -child : child);
   Deadline deadline(child, options);
+  LogWatch logs(options);
   const auto pass_on = [&](int signal) {
     if (messenger.pass_on(signal)) deadline.note_signal();
   };
@@ -220,10 +268,12 @@ ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& op
   for (;;) {
     if (const auto code = ended_with(child, WNOHANG)) {
       if (deadline.passed() || deadline.signalled()) end_group(child, deadline.end_of_group());
+      logs.cut();
       return {.code = *code, .timed_out = deadline.passed()};
     }
-    const int signal = queue.wait(deadline.next());
+    const int signal = queue.wait(earlier(deadline.next(), logs.next()));
     deadline.look();
+    logs.look();
     if (signal == 0 || signal == SIGCHLD) continue;
     remember_signal(signal);
     pass_on(signal);

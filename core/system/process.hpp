@@ -19,7 +19,9 @@ struct ChildExit {
 /// Options of a child process besides its command.
 struct ChildOptions {
   std::map<std::string, std::string> variables;  ///< override the user's variables of the same name
-  std::filesystem::path log;  ///< file for its output and errors; empty: this process's streams
+  /// File for its output and errors; empty: this process's streams. Of more than 1 GiB the last
+  /// 64 MiB stay.
+  std::filesystem::path log;
   std::filesystem::path error_log = {};  ///< file for its errors; empty: with its output
   std::optional<double> timeout_s;       ///< time until it and its process group are asked to end
   double time_to_end_s = 5;              ///< grace time until the rest of them is killed

@@ -17,6 +17,7 @@
 #include "core/base/error.hpp"
 #include "core/base/interrupt.hpp"
 #include "core/system/standard_streams.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale {
 namespace {
@@ -164,6 +165,19 @@ TEST(ChildProcess, LeavesNothingBehindWhoseTimeIsOver) {
   const ChildExit ended = run_child({"sh", "-c", "sh -c \"" + deaf + "\" & wait"}, {}, options);
   EXPECT_TRUE(ended.timed_out);
   EXPECT_FALSE(goes_on(number_in(file)));
+}
+
+TEST(ChildProcess, ThatPrintsWithoutEndLeavesTheEndOfItsLog) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path log = folder.path() / "log";
+  const std::vector<std::string> command{"sh", "-c",
+                                         "truncate -s 1100M /proc/self/fd/1 && echo the end"};
+  EXPECT_EQ(run_child(command, {}, {.log = log}).code, 0);
+  EXPECT_LT(std::filesystem::file_size(log), 65U * 1024 * 1024);
+  const std::string text = test::read_file(log);
+  EXPECT_TRUE(text.starts_with("... 1086324744 bytes are left out here ...\n"))
+      << text.substr(0, 80);
+  EXPECT_TRUE(text.ends_with("the end\n"));
 }
 
 TEST(ChildProcess, IsNotInTheGroupThatATerminalSignals) {
