@@ -82,6 +82,7 @@ void show_last_lines(const fs::path& log, std::uintmax_t begin) {
   constexpr int most_lines = 10;
   constexpr std::uintmax_t most_bytes = 8192;
   const std::uintmax_t end = size_of(log);
+  if (begin > end) begin = 0;  // it was cut
   const std::uintmax_t first = std::max(begin, end - std::min(end, most_bytes));
   if (first >= end) return;
   std::ifstream file(log, std::ios::binary);
@@ -122,6 +123,7 @@ std::optional<StepEnd> end_of(const SuiteStep& step, const ChildExit& exit, Befo
 /// The conditions of one run of a step.
 struct StepCall {
   std::string place;  ///< mark by which its processes are found
+  fs::path out;       ///< folder of the suite's results
   fs::path log;       ///< file for its output; empty: the streams of this process
   Job::Leftovers leftovers = Job::Leftovers::stay;
   Begun begun = Begun::no;
@@ -152,10 +154,24 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
   }
 }
 
+/// Runs the step, after which the results of cells are what they were, however it ends.
+std::optional<JobEnd> run_beside(const CellResults& cells, const SuiteStep& step,
+                                 const StepCall& call) {
+  try {
+    std::optional<JobEnd> end = run_step(step, call);
+    cells.check(step);
+    return end;
+  } catch (const Interrupted&) {
+    (void)cells.restore();
+    throw;
+  }
+}
+
 /// Runs the step and reports a failure. Throws Error for one that ends the suite.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
   const std::uintmax_t logged = size_of(call.log);
-  const std::optional<JobEnd> job = run_step(step, call);
+  const CellResults cells(call.out);
+  const std::optional<JobEnd> job = run_beside(cells, step, call);
   if (!job) return StepEnd::lacking;
   const std::optional<StepEnd> end = end_of(step, job->exit, call.before);
   if (job->exit.timed_out && call.cuts(step)) {
@@ -271,6 +287,7 @@ const Steps::Missing* Steps::what_it_lacks(const SuiteStep& step) const {
 StepEnd Steps::carry_out_next(std::size_t index, double room) {
   const SuiteStep& step = steps_[index];
   StepCall call{.place = progress_.place(step),
+                .out = progress_.out(),
                 .begun = progress_.begun(step) ? Begun::yes : Begun::no,
                 .before = missing_.empty() ? Before::whole : Before::in_part,
                 .most_s = room};

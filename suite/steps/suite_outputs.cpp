@@ -9,11 +9,14 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "core/results/locked_results.hpp"
 #include "core/results/measurement.hpp"
+#include "core/system/input_file.hpp"
+#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "suite/steps/remaining_steps.hpp"
 
@@ -169,6 +172,48 @@ void refuse_own_files(std::span<const SuiteStep> steps, const fs::path& out) {
                         step.name, output.string(), (out / name).string()));
       }
     }
+  }
+}
+
+CellResults::CellResults(fs::path out)
+    : out_(std::move(out)), list_(content_of(out_ / "cells.jsonl")), files_(files_of_cells()) {}
+
+CellResults::Identities CellResults::files_of_cells() const {
+  Identities files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(out_ / "cells", error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code unknown;
+    if (!entry->is_regular_file(unknown)) continue;
+    files[entry->path()] = {entry->file_size(unknown), entry->last_write_time(unknown)};
+  }
+  return files;
+}
+
+bool CellResults::restore() const {
+  const fs::path list = out_ / "cells.jsonl";
+  if (list_.empty() || content_of(list) == list_) return false;
+  std::error_code absent;
+  if (fs::is_symlink(list, absent)) fs::remove(list, absent);
+  write_for_good(list, list_);
+  return true;
+}
+
+void CellResults::check(const SuiteStep& step) const {
+  if (restore()) {
+    throw ConfigError(
+        fmt::format("step \"{}\" wrote over {}, where the suite lists its cells. The list is put "
+                    "back. Let the step write another file.",
+                    step.name, (out_ / "cells.jsonl").string()));
+  }
+  const Identities now = files_of_cells();
+  for (const auto& [path, identity] : files_) {
+    const auto found = now.find(path);
+    if (found != now.end() && found->second == identity) continue;
+    throw ConfigError(
+        fmt::format("step \"{}\" wrote over {} or removed it, which is a result of a cell. Let the "
+                    "step write another file, and measure that cell again (--name, --restart).",
+                    step.name, path.string()));
   }
 }
 

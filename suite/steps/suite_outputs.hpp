@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +24,31 @@ void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& prog
 /// Throws ConfigError if a step would write over what the suite itself keeps in its folder, even
 /// through a link.
 void refuse_own_files(std::span<const SuiteStep> steps, const std::filesystem::path& out);
+
+/// Results of the cells of a suite as they were before a step, which may write over them without
+/// naming them as its output, as a shell does.
+class CellResults {
+ public:
+  explicit CellResults(std::filesystem::path out);
+  /// Writes the list of cells as it was if it has changed. Returns whether it had to.
+  [[nodiscard]] bool restore() const;
+  /// Restores the list, and throws ConfigError if it or a file of a cell has changed.
+  void check(const SuiteStep& step) const;
+
+ private:
+  /// A file of a cell: what changes if it is written anew.
+  struct Identity {
+    std::uintmax_t bytes = 0;
+    std::filesystem::file_time_type written;
+    bool operator==(const Identity&) const = default;
+  };
+  using Identities = std::map<std::filesystem::path, Identity>;
+  [[nodiscard]] Identities files_of_cells() const;
+
+  std::filesystem::path out_;
+  std::string list_;
+  Identities files_;
+};
 
 /// Empties the result files of a benchmark that can resume but is to start anew; if interrupted, it
 /// would resume them. Throws ConfigError as protect_outputs() does for existing files.

@@ -17,6 +17,8 @@ class SuiteProgress {
  public:
   /// `build` describes the program that measures, in one line.
   SuiteProgress(const std::filesystem::path& out, std::string build);
+  /// The folder of the suite's results.
+  [[nodiscard]] std::filesystem::path out() const { return folder_.parent_path(); }
   /// Whether this build completed the step as it is now written and its -o output still exists.
   /// Never true for a step that always runs.
   [[nodiscard]] bool done(const SuiteStep& step) const;

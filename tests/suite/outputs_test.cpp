@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -95,6 +96,43 @@ TEST_F(Outputs, ThatAreTheSuitesOwnFilesAreRefused) {
   }
   const SuiteStep other = step("other");
   EXPECT_NO_THROW(refuse_own_files(std::span(&other, 1), out));
+}
+
+TEST_F(Outputs, ThatAStepTakesFromCellsAreMissed) {
+  const fs::path out = folder_.path();
+  const fs::path list = out / "cells.jsonl";
+  const auto write = [](const fs::path& path, const char* text) { std::ofstream(path) << text; };
+  fs::create_directories(out / "cells" / "a");
+  write(out / "cells" / "a" / "row.json", "a");
+  write(list, "a\n");
+  const std::map<std::string, std::function<void()>> ways{
+      {"written", [&] { write(list, "mine"); }},
+      {"of the same size", [&] { write(list, "b\n"); }},
+      {"emptied", [&] { write(list, ""); }},
+      {"appended", [&] { std::ofstream(list, std::ios::app) << "b\n"; }},
+      {"removed", [&] { fs::remove(list); }},
+      {"linked",
+       [&] {
+         fs::remove(list);
+         fs::create_symlink("/dev/null", list);
+       }},
+      {"moved over", [&] {
+         write(out / "other", "mine");
+         fs::rename(out / "other", list);
+       }}};
+  for (const auto& [name, way] : ways) {
+    const CellResults results(out);
+    EXPECT_NO_THROW(results.check(step("one"))) << name;
+    way();
+    EXPECT_THAT(test::config_error([&] { results.check(step("one")); }),
+                AllOf(HasSubstr("step \"one\" wrote over"), HasSubstr("put back")))
+        << name;
+    EXPECT_EQ(test::read_file(list), "a\n") << name;
+  }
+  const CellResults results(out);
+  write(out / "cells" / "a" / "row.json", "other");
+  EXPECT_THAT(test::config_error([&] { results.check(step("one")); }),
+              HasSubstr("result of a cell"));
 }
 
 TEST_F(Outputs, OfNobodyKnowsWhomAreKept) {
