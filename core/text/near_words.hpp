@@ -6,9 +6,14 @@
 
 namespace dlscale {
 
-/// The words that may be meant by `word`, in their order: all that begin with it, as "h100_pcie" and
-/// "h100_sxm" begin with "H100"; else those nearest by edit distance, if they are near. Words with
-/// other numbers are never near: H200 is not a misspelt H100. Ignores case.
+/// The words that say the same as `word` in another way, in their order: "dgx_a100" for "A100-DGX",
+/// else those that other tools call so, "f16" for "half".
+std::vector<std::string> same_words(std::string_view word, std::span<const std::string> words);
+
+/// The words that may be meant by `word`, in their order: those that say the same; else all that
+/// begin with it, as "h100_pcie" and "h100_sxm" begin with "H100"; else those nearest by edit
+/// distance, if they are near. Words with other numbers are never near: H200 is not a misspelt
+/// H100. Ignores case.
 std::vector<std::string> near_words(std::string_view word, std::span<const std::string> words);
 
 /// "Did you mean "a" or "b"? "; empty without words.

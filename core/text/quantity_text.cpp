@@ -74,6 +74,8 @@ struct Dimension {
 
 /// Counts of bytes must fit into signed 64-bit integers.
 constexpr double byte_limit = 0x1p63;
+/// More bytes than any memory holds. Whole numbers of a double are exact below.
+constexpr double most_bytes = 9e15;
 
 constexpr Dimension time_dimension{
     "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible, 1e-15, max_plausible_time_s};
@@ -277,6 +279,48 @@ std::string_view advised(std::string_view number, double value, const Dimension&
                   one_comma ? fmt::format(" or \"{}\"", escape_for_terminal(point)) : ""));
 }
 
+/// Refuses "64KiB:1MiB" and "8-1024", where `behind` follows the first number, and names doubles.
+void refuse_range(std::string_view text, std::string_view where, std::string_view number,
+                  std::string_view behind, const Dimension& wanted) {
+  for (const std::string_view mark : {":", "-", "–", "..", "~", " to "}) {
+    const std::size_t at = behind.find(mark);
+    if (at == std::string_view::npos) continue;
+    const std::string_view last = trimmed_quantity(behind.substr(at + mark.size()));
+    const std::size_t digits = std::min(last.find_first_not_of("0123456789."), last.size());
+    std::string unit = our_name(trimmed_quantity(behind.substr(0, at)));
+    if (unit.empty()) unit = our_name(trimmed_quantity(last.substr(digits)));
+    const bool counts_bytes =
+        trimmed_quantity(behind.substr(0, at)).empty() && wanted.what == size_dimension.what;
+    if (counts_bytes && find_unit(wanted, unit) == nullptr) unit = "B";
+    if (digits == 0 || find_unit(wanted, unit) == nullptr) continue;
+    double first = 0;
+    std::from_chars(number.data(), number.data() + number.size(), first);
+    throw ConfigError(fmt::format(
+        "{0} is {1} (a range). Write the values themselves, such as \"{2}{5},{3}{5},{4}{5}\".",
+        where, escape_for_terminal(text), first, 2 * first, 4 * first, unit));
+  }
+}
+
+/// Refuses a generation of InfiniBand, with the rate of a link of four lanes.
+void refuse_generation(std::string_view text, std::string_view where, const Dimension& wanted) {
+  struct Generation {
+    std::string_view name;
+    int gigabits;
+  };
+  constexpr std::array generations{Generation{"SDR", 10},  Generation{"DDR", 20},
+                                   Generation{"QDR", 40},  Generation{"FDR", 56},
+                                   Generation{"EDR", 100}, Generation{"HDR", 200},
+                                   Generation{"NDR", 400}, Generation{"XDR", 800}};
+  std::string name(text);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  for (const Generation& known : generations) {
+    if (wanted.what != bandwidth_dimension.what || known.name != name) continue;
+    throw ConfigError(fmt::format(
+        "{} is {} (a generation of InfiniBand, no rate). Write \"{} Gb/s\", for four lanes.", where,
+        text, known.gigabits));
+  }
+}
+
 double parse(std::string_view whole, std::string_view where, const Dimension& wanted) {
   const std::string_view text = trimmed_quantity(whole);
   double value = 0;
@@ -287,7 +331,10 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
         number.find("e-") != std::string_view::npos || number.find("E-") != std::string_view::npos;
     refuse(text, where, is_tiny ? "too small" : "too large", "25", wanted);
   }
-  if (error != std::errc{}) refuse(text, where, "no number", "25", wanted);
+  if (error != std::errc{}) {
+    refuse_generation(text, where, wanted);
+    refuse(text, where, "no number", "25", wanted);
+  }
   if (!std::isfinite(value)) refuse(text, where, "not finite", "25", wanted);
   const std::string_view name = trimmed_quantity(text.substr(number.size()));
   if (name.size() > 1 && name.front() == ',' && name[1] >= '0' && name[1] <= '9') {
@@ -295,6 +342,7 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   }
   const Unit* unit = find_unit(wanted, our_name(name));
   if (unit == nullptr) {
+    refuse_range(text, where, number, name, wanted);
     const Unit* const meant = find_unit(wanted, meant_unit(name, wanted));
     const bool countable = meant != nullptr && value * meant->si < wanted.below;
     refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted,
@@ -303,6 +351,9 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   const double si = value * unit->si;
   if (si < 0) refuse(text, where, "negative", "25", wanted);
   if (!std::isfinite(si) || si >= wanted.below) refuse(text, where, "too large", "25", wanted);
+  if (wanted.what == size_dimension.what && si >= most_bytes) {
+    refuse(text, where, "more than any memory holds", "25", wanted);
+  }
   if (si != 0 && si < wanted.least) refuse(text, where, "too small", "25", wanted);
   return si;
 }
@@ -349,14 +400,7 @@ FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text, std::string
 
 std::int64_t parse_whole_elements(std::string_view text, std::string_view where,
                                   std::int64_t element, std::string_view what) {
-  constexpr double most_in_memory = 9e15;  // whole numbers of a double are exact below
   const double bytes = parse_quantity<Bytes>(text, where).si();
-  if (bytes >= most_in_memory) {
-    throw ConfigError(
-        fmt::format("{} is {} (more than any memory holds). Write a smaller size, such as "
-                    "\"64 MiB\".",
-                    where, escape_for_terminal(text)));
-  }
   const auto unit = static_cast<double>(element);
   if (bytes >= unit && std::fmod(bytes, unit) == 0) return static_cast<std::int64_t>(bytes);
   const std::string why =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <iterator>
@@ -64,6 +65,100 @@ int most_errors(std::string_view word, std::string_view candidate) {
   return std::max(1, static_cast<int>(std::max(word.size(), candidate.size())) / 3);
 }
 
+/// Letters in lower case, and digits: "DGX-A100" is "dgxa100".
+std::string squeezed(std::string_view word) {
+  std::string text;
+  for (const char c : word) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) text += lower(c);
+  }
+  return text;
+}
+
+/// Runs of letters and of digits in alphabetical order: those of "a100-dgx" are "100", "a", "dgx".
+std::vector<std::string> parts_of(std::string_view word) {
+  std::vector<std::string> parts;
+  const std::string text = plain(word);
+  char before = '_';
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      const bool goes_on =
+          std::isalnum(static_cast<unsigned char>(before)) != 0 && is_digit(before) == is_digit(c);
+      if (!goes_on) parts.emplace_back();
+      parts.back() += c;
+    }
+    before = c;
+  }
+  std::ranges::sort(parts);
+  return parts;
+}
+
+/// Whether a word differs from a name in capitals, marks or the order of its parts alone.
+bool is_written_otherwise(std::string_view word, std::string_view name) {
+  if (squeezed(word).empty()) return false;
+  return squeezed(word) == squeezed(name) || parts_of(word) == parts_of(name);
+}
+
+/// Whether a name has all parts of a word with a number, and more: "dgx_a100" those of "A100".
+bool is_part_of(std::string_view word, std::string_view name) {
+  const std::vector<std::string> few = parts_of(word);
+  const bool has_number = few.size() > 1 && std::ranges::any_of(few, [](const auto& part) {
+                            return is_digit(part[0]);
+                          });
+  return has_number && std::ranges::includes(parts_of(name), few);
+}
+
+/// Words of other tools for one of ours, squeezed and with blanks between them.
+struct OtherWords {
+  std::string_view ours;
+  std::string_view others;
+};
+
+constexpr std::array all_other_words{
+    OtherWords{"f32", "fp32 float32 float single"},
+    OtherWords{"tf32", "tensorfloat32 tensorfloat"},
+    OtherWords{"bf16", "bfloat16 bfloat brainfloat16"},
+    OtherWords{"f16", "fp16 float16 half"},
+    OtherWords{"f64", "fp64 float64 double"},
+    OtherWords{"markdown", "md mdown gfm github"},
+    OtherWords{"json", "jsonl ndjson yaml yml"},
+    OtherWords{"csv", "tsv excel xls xlsx spreadsheet"},
+    OtherWords{"table", "text txt plain pretty ascii console terminal human"},
+    OtherWords{"junit", "xml xunit"},
+    OtherWords{"openmetrics", "prometheus prom"},
+    OtherWords{"comment", "pullrequest mergerequest pr mr"},
+    OtherWords{"pytorch_ddp", "ddp pytorch torch torchddp distributeddataparallel lightning"},
+    OtherWords{"tensorflow_2_mirrored", "tf tf2 tensorflow keras mirroredstrategy"},
+    OtherWords{"googlenet", "inception inceptionv1"},
+    OtherWords{"all_reduce", "ddp ring nccl horovod"},
+    OtherWords{"parameter_server", "ps pserver paramserver kvstore"},
+    OtherWords{"bucketed", "ddp bucket buckets bucketing pytorch"},
+    OtherWords{"wait_free", "wfbp overlap overlapped waitfreebackpropagation"},
+    OtherWords{"sequential", "none serial nooverlap"},
+    OtherWords{"priority", "bytescheduler p3 byteps"},
+    OtherWords{"merged", "mgwfbp"},
+    OtherWords{"cuda", "gpu nvidia cudnn cublas"},
+    OtherWords{"onednn", "mkl mkldnn dnnl cpu intel"},
+    OtherWords{"mpi", "gloo openmpi mpich intelmpi ucc"},
+    OtherWords{"nccl", "rccl"},
+    OtherWords{"pinned", "pinnedmemory pagelocked"}};
+
+bool is_among(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+/// Whether other tools call the same thing so.
+bool is_called(std::string_view ours, std::string_view word) {
+  const std::string other = squeezed(word);
+  return std::ranges::any_of(all_other_words, [&](const OtherWords& known) {
+    return known.ours == ours && is_among(known.others, other);
+  });
+}
+
 /// Escapes words of a file, which may contain characters that would break a message.
 std::vector<std::string> shown(std::span<const std::string> words) {
   std::vector<std::string> each;
@@ -104,9 +199,20 @@ std::vector<std::string> nearest_first(std::string_view word, std::span<const st
   return ordered;
 }
 
+std::vector<std::string> same_words(std::string_view word, std::span<const std::string> words) {
+  std::vector<std::string> same;
+  std::ranges::copy_if(words, std::back_inserter(same),
+                       [&](const std::string& ours) { return is_written_otherwise(word, ours); });
+  if (!same.empty()) return same;
+  std::ranges::copy_if(words, std::back_inserter(same),
+                       [&](const std::string& ours) { return is_called(ours, word); });
+  return same;
+}
+
 std::vector<std::string> near_words(std::string_view word, std::span<const std::string> words) {
+  std::vector<std::string> near = same_words(word, words);
+  if (!near.empty()) return near;
   const std::string wanted = plain(word);
-  std::vector<std::string> near;
   bool is_slip = false;
   for (const std::string& candidate : words) {
     if (begins_with(plain(candidate), wanted)) near.push_back(candidate);
@@ -118,11 +224,16 @@ std::vector<std::string> near_words(std::string_view word, std::span<const std::
   for (const std::string& candidate : words) {
     const int errors = edit_distance(wanted, plain(candidate));
     if (errors > most_errors(wanted, candidate) || errors > least) continue;
+    // Typing errors seldom begin a word: a mobilenet is not a misspelt googlenet.
+    if (errors > 1 && !same_letter(wanted.front(), candidate.front())) continue;
     if (have_other_numbers(wanted, candidate)) continue;
     if (errors < least) near.clear();
     least = errors;
     near.push_back(candidate);
   }
+  if (!near.empty()) return near;
+  std::ranges::copy_if(words, std::back_inserter(near),
+                       [&](const std::string& candidate) { return is_part_of(word, candidate); });
   return near;
 }
 

@@ -7,12 +7,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/interrupt.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/environment.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 #include "tests/core/support.hpp"
 
@@ -96,6 +98,39 @@ TEST(Suggestion, IsMadeOnlyForANearWord) {
   EXPECT_EQ(suggestion("strid", words), "Did you mean \"stride\"? Allowed: stride, pad, kernel.");
   EXPECT_EQ(suggestion("colour", words), "Allowed: stride, pad, kernel.");
   EXPECT_EQ(suggestion("x", std::vector<std::string>{}), "None is allowed here.");
+}
+
+TEST(Suggestion, KnowsAWordWrittenOtherwise) {
+  const std::vector<std::string> words{"p40x16",    "dgx_a100", "dgx_h100",      "p3_16xlarge",
+                                       "piz_daint", "resnet50", "resnet50_v1.5", "h200x8"};
+  for (const auto& [word, meant] :
+       {std::pair("P40-x16", "p40x16"), std::pair("x16-p40", "p40x16"),
+        std::pair("DGX-A100", "dgx_a100"), std::pair("a100_dgx", "dgx_a100"),
+        std::pair("dgxh100", "dgx_h100"), std::pair("p3.16xlarge", "p3_16xlarge"),
+        std::pair("PizDaint", "piz_daint"), std::pair("ResNet-50", "resnet50"),
+        std::pair("resnet50v1.5", "resnet50_v1.5")}) {
+    EXPECT_EQ(near_words(word, words), std::vector<std::string>{meant}) << word;
+  }
+  EXPECT_EQ(near_words("A100", words), std::vector<std::string>{"dgx_a100"});
+  for (const char* other : {"resnet101", "h100x8", "V100", "100"}) {
+    EXPECT_EQ(near_words(other, words), std::vector<std::string>{}) << other;
+  }
+  EXPECT_EQ(near_words("mobilenet", std::vector<std::string>{"googlenet"}),
+            std::vector<std::string>{});
+}
+
+TEST(Suggestion, KnowsTheWordsOfOtherTools) {
+  const std::vector<std::string> words{"f16",    "bf16",      "f32",      "table", "markdown",
+                                       "json",   "csv",       "cuda",     "mpi",   "pytorch_ddp",
+                                       "onednn", "wait_free", "googlenet"};
+  for (const auto& [word, meant] :
+       {std::pair("half", "f16"), std::pair("FP16", "f16"), std::pair("bfloat16", "bf16"),
+        std::pair("float", "f32"), std::pair("md", "markdown"), std::pair("yaml", "json"),
+        std::pair("txt", "table"), std::pair("gpu", "cuda"), std::pair("gloo", "mpi"),
+        std::pair("ddp", "pytorch_ddp"), std::pair("mkl-dnn", "onednn"),
+        std::pair("WFBP", "wait_free"), std::pair("inception-v1", "googlenet")}) {
+    EXPECT_EQ(near_words(word, words), std::vector<std::string>{meant}) << word;
+  }
 }
 
 /// Sets a variable of the environment while it lives.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/display_width.hpp"
@@ -112,6 +113,26 @@ TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
   EXPECT_EQ(
       quantity_text_refusal<Seconds>("7 moons"),
       "file: /key is 7 moons (\"moons\" is not a unit of a time). Write \"7 ms\" or \"7 us\".");
+}
+
+TEST(ParseQuantity, ARangeIsAnsweredWithValues) {
+  expect_contains(quantity_text_refusal<Bytes>("64KiB:1MiB"),
+                  "(a range). Write the values themselves, such as \"64KiB,128KiB,256KiB\".");
+  expect_contains(quantity_text_refusal<Bytes>("8-1024"), "such as \"8B,16B,32B\"");
+  expect_contains(quantity_text_refusal<Bytes>("8:128M"), "such as \"8B,16B,32B\"");
+  expect_contains(quantity_text_refusal<Bytes>("1 MB to 8 MB"), "such as \"1MB,2MB,4MB\"");
+  expect_contains(quantity_text_refusal<Bytes>("4B..4096B"), "such as \"4B,8B,16B\"");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("10-100Gbps"),
+                  "such as \"10Gb/s,20Gb/s,40Gb/s\"");
+  expect_contains(quantity_text_refusal<Seconds>("1-5 ms"), "such as \"1ms,2ms,4ms\"");
+}
+
+TEST(ParseQuantity, AGenerationOfInfiniBandIsAnsweredWithItsRate) {
+  for (const auto& [text, rate] : {std::pair("HDR", "200 Gb/s"), std::pair("edr", "100 Gb/s"),
+                                   std::pair("NDR", "400 Gb/s"), std::pair("QDR", "40 Gb/s")}) {
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), rate);
+  }
+  expect_contains(quantity_text_refusal<Bytes>("HDR"), "(no number)");
 }
 
 TEST(ParseQuantity, OtherDimensionsAreRefused) {
@@ -257,7 +278,10 @@ TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
 }
 
 TEST(QuantityText, DataAreFewerThanAWholeNumberCanCount) {
-  EXPECT_EQ(quantity_text_parsed<Bytes>("9e18 B"), 9e18);
+  EXPECT_EQ(quantity_text_parsed<Bytes>("8.9e15 B"), 8.9e15);
+  for (const char* text : {"9999TiB", "10 PB", "9e15 B", "9e18 B", "8 PiB"}) {
+    expect_contains(quantity_text_refusal<Bytes>(text), "more than any memory holds");
+  }
   for (const char* text :
        {"9223372036854775808 B", "9999999999999 TB", "1e300 TiB", "1e999 B", "9999 PiB"}) {
     expect_contains(quantity_text_refusal<Bytes>(text), "too large");
