@@ -59,17 +59,28 @@ std::string next_bytes(std::istream& stream, std::size_t most) {
   return bytes;
 }
 
-/// Refuses what is not text before all of it is read: after a crash of the machine, files may hold
-/// zeros in place of what was written.
-void expect_text(std::string_view piece, std::size_t before, const fs::path& path) {
-  constexpr std::size_t run = 64;  // UTF-32 has three zeros in a row
-  static const std::string zeros(run, '\0');
-  const std::size_t found = piece.find(zeros);
-  if (found == std::string_view::npos) return;
+[[noreturn]] void refuse_zeros(std::size_t from, const fs::path& path) {
   throw ConfigError(fmt::format(
       "{} is not text: it holds zero bytes from byte {} on, as files do after a crash or a full "
       "disk. Get the file again.",
-      path.string(), before + found));
+      path.string(), from));
+}
+
+/// Refuses what is not text before all of it is read: after a crash of the machine, files may hold
+/// pages of zeros in place of what was written. Programs that share a log leave shorter runs.
+void expect_text(std::string_view piece, std::size_t before, const fs::path& path) {
+  constexpr std::size_t page = 4096;
+  static const std::string zeros(page, '\0');
+  const std::size_t found = piece.find(zeros);
+  if (found != std::string_view::npos) refuse_zeros(before + found, path);
+}
+
+/// Refuses zeros alone, and JSON that ends in zeros. A log may be padded with them.
+void expect_end_of_text(std::string_view bytes, const fs::path& path) {
+  constexpr std::size_t run = 64;  // UTF-32 has three zeros in a row
+  const std::size_t end = bytes.find_last_not_of('\0') + 1;
+  const bool may_be_padded = end > 0 && bytes.front() != '{' && bytes.front() != '[';
+  if (bytes.size() - end >= run && !may_be_padded) refuse_zeros(end, path);
 }
 
 std::string all_bytes(std::istream& stream, const fs::path& path) {
@@ -93,6 +104,7 @@ std::string all_bytes(std::istream& stream, const fs::path& path) {
         fmt::format("{} is larger than {} bytes, which is the most that is read. Check what it is.",
                     path.string(), most));
   }
+  if (!begins_gzip(bytes)) expect_end_of_text(bytes, path);
   if (!stream.bad()) return bytes;
   throw ConfigError(
       fmt::format("{} could be read only up to byte {}. Check the disk, or get the file again.",

@@ -4,39 +4,47 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace dlscale {
 namespace {
 
 // Each pattern stands at the start of a line, after other prefixes. Blanks that align the
-// program's own columns remain.
+// program's own columns remain. A comment may follow without a blank.
 
 /// Prefixes that no such program prints itself, and that say nothing about the process.
 constexpr const char* times_and_quotes =
     // ISO 8601, with what GitLab ("00O+") and CRI ("stdout F") put behind it.
     R"(\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:?)"
-    R"((?: \d\d[OE]\b\+?| (?:stdout|stderr) [FP])?(?: |$))"
+    R"((?: \d\d[OE]\b\+?| (?:stdout|stderr) [FP])?(?:[ \t]|$|#))"
     // ctime, whole or without weekday and year.
     R"(|\[?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?)"
     R"((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
     R"((?: \d{4})?\]?:? ?)"
-    R"(|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?:?(?: |$))"     // the clock
-    R"(|\[?\d{9,10}\.\d+\]?:?(?: |$)|\[ *\d+\.\d+\] )"  // seconds since 1970, or since the start
-    R"(|<std(?:out|err|diag)>: ?)"                      // Open MPI, after a time alone
-    R"(|(?:> ?)+)";                                     // a quotation
+    R"(|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?:?(?:[ \t]|$|#))"   // the clock
+    R"(|\[?\d{9,10}\.\d+\]?:?(?:[ \t]|$)|\[ *\d+\.\d+\] )"  // seconds since 1970, or the start
+    R"(|<std(?:out|err|diag)>: ?)"                          // Open MPI, after a time alone
+    R"(|(?:> ?)+)";                                         // a quotation
 
 /// Labels of processes. Each alternative has one group, which names the process.
 constexpr std::array labels{
-    R"( *((?:P\d+ +)?\d+):(?: |$))",                                   // srun, flux
+    R"( *((?:P\d+ +)?\d+)[:-](?:[ \t]|$|#))",                          // srun, flux, grep -n
     R"(\[([^\[\]<>]*)\](?:\[[^\[\]<>]*\])?<std(?:out|err|diag)>: ?)",  // Open MPI
     R"((\d+)<std(?:out|err|diag)>: ?)",                                // PRRTE
-    R"(\[([A-Za-z_]*\d+)\](?::? ?))",                                  // MPICH, torchrun
-    R"(\[([^\[\]\s]+)\]:?(?: |$))",                                    // kubectl
+    R"(\[([A-Za-z_ ]*\d+)\](?::? ?))",                                 // MPICH, torchrun, aprun
+    R"(\[([^\[\]\s]+)\]:?(?: |$|#))",                                  // kubectl
     R"(\(([^()]*pid=\d+[^()]*)\) ?)",                                  // Ray
-    R"(([A-Za-z][\w.-]* [\w./@-]+\[\d+\]):(?: |$))",                   // syslog
-    R"(([\w./@-]+) +\|(?: |$))",                                       // docker compose
-    // pdsh and PALS; a host has a digit, a dash or a dot, unlike "Copy:" of STREAM.
-    R"(([A-Za-z][\w.-]*[\d.-][\w.-]*(?: +\d+)?|[Rr]ank +\d+|\d+\.\d+\.\d+\.\d+):(?: |$))"};
+    R"(([A-Za-z][\w.-]* [\w./@-]+\[\d+\]):(?: |$|#))",                 // syslog
+    R"(([\w./@-]+) +\|(?: |$|#))",                                     // docker compose
+    // pdsh, clush and PALS; a host has a digit, a dash or a dot, unlike "Copy:" of STREAM.
+    R"(([A-Za-z][\w.-]*[\d.-][\w.-]*(?: +\d+)?|[Rr]ank +\d+|\d+\.\d+\.\d+\.\d+)"
+    R"(|[A-Za-z][\w.,-]*\[[\d,-]+\][\w.,\[\]-]*):(?: |$|#))",
+    // grep: a file, the number of a line, and a dash where the line is beside a match.
+    R"(([\w./~+=%@-]+[./][\w+=%@-]+):(?:\d+:)?(?:[ \t]|$|#))",
+    R"(([\w./~+=%@-]+\.[\w+=%@]+)-(?:\d+-)?(?:[ \t]|$|#))"};
 
 /// Patterns are compiled once; their use is thread-safe.
 const re2::RE2& unlabelled_prefix() {
@@ -45,9 +53,9 @@ const re2::RE2& unlabelled_prefix() {
 }
 const std::array<re2::RE2, labels.size()>& label_prefixes() {
   static const std::array<re2::RE2, labels.size()> patterns{
-      re2::RE2(labels[0]), re2::RE2(labels[1]), re2::RE2(labels[2]),
-      re2::RE2(labels[3]), re2::RE2(labels[4]), re2::RE2(labels[5]),
-      re2::RE2(labels[6]), re2::RE2(labels[7]), re2::RE2(labels[8])};
+      re2::RE2(labels[0]), re2::RE2(labels[1]), re2::RE2(labels[2]), re2::RE2(labels[3]),
+      re2::RE2(labels[4]), re2::RE2(labels[5]), re2::RE2(labels[6]), re2::RE2(labels[7]),
+      re2::RE2(labels[8]), re2::RE2(labels[9]), re2::RE2(labels[10])};
   return patterns;
 }
 
@@ -75,25 +83,165 @@ void drop_controls(std::string& text) {
 /// Whether a line may have a prefix. Most lines of tables begin with '#'.
 bool may_have_prefix(std::string_view text) {
   return !text.empty() && text.front() != '#' &&
-         text.find_first_of(".:]>|)") != std::string_view::npos;
+         text.find_first_of(".:-]>|)") != std::string_view::npos;
+}
+
+bool consume(re2::StringPiece& text, const re2::RE2& pattern, std::string* label) {
+  const bool is_there = label == nullptr ? re2::RE2::Consume(&text, pattern)
+                                         : re2::RE2::Consume(&text, pattern, label);
+  // The mark of a comment is the program's own.
+  if (is_there && text.data()[-1] == '#') text.set(text.data() - 1, text.size() + 1);
+  return is_there;
+}
+
+void add_label(std::string_view label, std::string& source) {
+  if (!source.empty()) source += ' ';
+  source += label;
 }
 
 /// Drops one prefix; adds its label to the source.
 bool drop_prefix(re2::StringPiece& text, std::string& source) {
-  if (re2::RE2::Consume(&text, unlabelled_prefix())) return true;
+  const char* begin = text.data();
+  if (consume(text, unlabelled_prefix(), nullptr)) return text.data() > begin;
   for (const re2::RE2& pattern : label_prefixes()) {
     std::string label;
-    if (!re2::RE2::Consume(&text, pattern, &label)) continue;
-    if (!source.empty()) source += ' ';
-    source += label;
+    if (!consume(text, pattern, &label)) continue;
+    add_label(label, source);
     return true;
   }
   return false;
 }
 
+/// The place of the label's last word if that is a number; else npos.
+std::size_t place_of_number(std::string_view source) {
+  const std::size_t last = source.find_last_not_of("0123456789") + 1;
+  const bool is_word = last < source.size() && (last == 0 || source[last - 1] == ' ');
+  return is_word ? last : std::string_view::npos;
+}
+
+/// Finds logs whose lines are numbered: no number of a source comes again or goes down.
+class NumberedLines {
+ public:
+  void read(const LauncherLine& line) {
+    const std::size_t place = place_of_number(line.source);
+    if (place == std::string::npos) return;
+    const std::string_view digits = std::string_view(line.source).substr(place);
+    long long number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const auto [last, is_new] = last_.try_emplace(line.source.substr(0, place), number);
+    if (is_new) return;
+    ++later_;
+    rises_ = rises_ && number > last->second;
+    last->second = number;
+  }
+
+  [[nodiscard]] bool are_there() const { return rises_ && later_ > 1; }
+
+ private:
+  std::map<std::string, long long> last_;
+  std::size_t later_ = 0;
+  bool rises_ = true;
+};
+
+/// A pattern for a prefix with any numbers in place of its own.
+std::string pattern_of(std::string_view prefix) {
+  const auto run = [&prefix](std::string_view letters) {
+    const std::size_t length = std::min(prefix.find_first_not_of(letters), prefix.size());
+    prefix.remove_prefix(length);
+    return length;
+  };
+  run(" ");
+  std::string pattern = " *";
+  while (!prefix.empty()) {
+    if (const std::size_t blanks = run(" "); blanks > 0) {
+      pattern += prefix.empty() ? " {" + std::to_string(blanks) + "}" : " +";
+    } else if (run("0123456789") > 0) {
+      pattern += "\\d+";
+    } else {
+      pattern += re2::RE2::QuoteMeta(re2::StringPiece(prefix.data(), 1));
+      prefix.remove_prefix(1);
+    }
+  }
+  return pattern;
+}
+
+/// What stands before the comments of a log.
+class CommentPrefixes {
+ public:
+  void read(std::string_view text) {
+    const std::size_t mark = place_of_comment(text);
+    if (mark == std::string_view::npos || is_mixed_) return;
+    const std::string_view prefix = text.substr(0, mark);
+    constexpr std::size_t longest = 120;
+    if (prefix.size() > longest || prefix.find_first_not_of(" \t") == std::string_view::npos ||
+        prefix.find_first_of("{\"") != std::string_view::npos) {
+      is_mixed_ = true;
+      return;
+    }
+    std::string pattern = pattern_of(prefix);
+    if (count_ > 0 && pattern != pattern_) is_mixed_ = true;
+    pattern_ = std::move(pattern);
+    ++count_;
+    different_.emplace(prefix);
+  }
+
+  /// The pattern that all have; empty if there is none.
+  [[nodiscard]] std::string common() const {
+    constexpr std::size_t least = 3;
+    return is_mixed_ || count_ < least ? "" : pattern_;
+  }
+  /// Whether the prefixes come again, as labels do, unlike times and numbers of lines.
+  [[nodiscard]] bool are_labels() const { return 2 * different_.size() <= count_; }
+
+ private:
+  /// A mark that a blank or the end follows.
+  static std::size_t place_of_comment(std::string_view text) {
+    std::size_t mark = text.find('#');
+    while (mark != std::string_view::npos && mark + 1 < text.size() && text[mark + 1] != ' ') {
+      mark = text.find('#', mark + 1);
+    }
+    return mark;
+  }
+
+  bool is_mixed_ = false;
+  std::size_t count_ = 0;
+  std::string pattern_;
+  std::set<std::string> different_;
+};
+
 }  // namespace
 
+LauncherLines::LauncherLines(std::string_view log) : rest_(log) {
+  LauncherLines copy(*this);
+  NumberedLines numbers;
+  CommentPrefixes comments;
+  for (LauncherLine line; copy.next_of_known(line);) {
+    numbers.read(line);
+    comments.read(line.text);
+  }
+  lines_are_numbered_ = numbers.are_there();
+  if (comments.common().empty()) return;
+  // Latin 1 stands for any bytes.
+  const re2::RE2::CannedOptions bytes = re2::RE2::Latin1;
+  own_prefix_ = std::make_shared<const re2::RE2>("(" + comments.common() + ")", bytes);
+  own_prefix_is_label_ = comments.are_labels();
+}
+
 bool LauncherLines::next(LauncherLine& line) {
+  if (!next_of_known(line)) return false;
+  if (lines_are_numbered_) {
+    line.source.erase(std::min(place_of_number(line.source), line.source.size()));
+  }
+  if (!own_prefix_) return true;
+  re2::StringPiece text(line.text);
+  std::string label;
+  if (!re2::RE2::Consume(&text, *own_prefix_, &label)) return true;
+  if (own_prefix_is_label_) add_label(label, line.source);
+  line.text.erase(0, line.text.size() - text.size());
+  return true;
+}
+
+bool LauncherLines::next_of_known(LauncherLine& line) {
   if (rest_.empty()) return false;
   if (!continues_) ++number_;
   const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());

@@ -138,11 +138,16 @@ TEST(ReadInput, IsNotFilledByABomb) {
 TEST(ReadInput, RefusesZerosInPlaceOfText) {
   const TemporaryFolder folder;
   const std::string zeros(4096, '\0');
-  for (const auto& [content, byte] : {std::pair(zeros, "byte 0"), std::pair("{}\n" + zeros, "byte 3"),
-                                      std::pair("{}\n" + zeros + "{}\n", "byte 3")}) {
+  for (const auto& [content, byte] :
+       {std::pair(zeros, "byte 0"), std::pair("{}\n" + zeros, "byte 3"),
+        std::pair("{}\n" + zeros + "{}\n", "byte 3")}) {
     const std::string said = refusal_of(folder.write("zeros.json", content));
     expect_contains(said, fmt::format("zero bytes from {} on", byte));
   }
+  const std::string few(500, '\0');
+  EXPECT_EQ(read_input(folder.write("two.log", "a\n" + few + "b\n"), advice).size(), 504U);
+  expect_contains(refusal_of(folder.write("cut.log", "{}\n" + few)), "zero bytes from byte 3 on");
+  EXPECT_EQ(read_input(folder.write("padded.log", "a\n" + few), advice).size(), 502U);
   // A file of which most is a hole is refused before all of it is read.
   const std::filesystem::path hole = folder.write("hole.json", "");
   std::filesystem::resize_file(hole, std::uintmax_t{1} << 40U);

@@ -51,6 +51,12 @@ TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
            Prefix{"nccl-1  | ", "nccl-1"},  // docker compose
            Prefix{"node-17: ", "node-17"},  // pdsh
            Prefix{"10.0.0.7: ", "10.0.0.7"},
+           Prefix{"node[1-2]: ", "node[1-2]"},  // clush
+           Prefix{"node[1-2,7],gpu[01-04]: ", "node[1-2,7],gpu[01-04]"},
+           Prefix{"[NID 00012] 2026-08-01 10:00:00 ", "NID 00012"},  // aprun
+           Prefix{"slurm-1.out: ", "slurm-1.out"},
+           Prefix{"logs/a.out:12: ", "logs/a.out"},  // grep -n
+           Prefix{"logs/a.out-12- ", "logs/a.out"},
            Prefix{"(train pid=77, ip=10.0.0.1) ", "train pid=77, ip=10.0.0.1"},
            Prefix{"Aug  1 10:00:00 ", ""},  // ts
            Prefix{"Aug  1 10:00:00 host run.sh[77]: ", "host run.sh[77]"},
@@ -75,6 +81,35 @@ TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
       EXPECT_LE(text.size() - own.size(), 1U) << line;
       EXPECT_EQ(found[0].source, prefix.source) << line;
     }
+  }
+}
+
+/// Sources and texts of a log, as "source|text".
+std::vector<std::string> sources_and_texts(std::string_view log) {
+  std::vector<std::string> found;
+  for (const LauncherLine& line : lines_of(log)) found.push_back(line.source + "|" + line.text);
+  return found;
+}
+
+TEST(LauncherLines, TellLabelsFromNumbersOfLines) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(sources_and_texts("0:# a\n0:# b\n1:# a\n0:  8 2\n"),
+            (Lines{"0|# a", "0|# b", "1|# a", "0| 8 2"}));
+  EXPECT_EQ(sources_and_texts("9:# a\n10:# b\n12-  8 2\n"), (Lines{"|# a", "|# b", "| 8 2"}));
+  EXPECT_EQ(sources_and_texts("a.out:1:# a\na.out:2:# b\nb.out:1:# a\n"),
+            (Lines{"a.out|# a", "a.out|# b", "b.out|# a"}));
+}
+
+TEST(LauncherLines, DropWhatStandsBeforeAllComments) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(sources_and_texts("     1\t# a\n     2\t#\n     3\t# b\n    10\t  8 2\n"),
+            (Lines{"|# a", "|#", "|# b", "|  8 2"}));
+  EXPECT_EQ(sources_and_texts("w0 main # a\nw0 main #\nw1 main # a\nw1 main #\nw0 main   8\n"),
+            (Lines{"w0 main |# a", "w0 main |#", "w1 main |# a", "w1 main |#", "w0 main |  8"}));
+  // Two comments may be chance, and one without a prefix shows that there is none.
+  for (const std::string_view log : {"a # b\na # c\n", "a # b\na # c\na # d\n# e\n",
+                                     "a # b\nc # d\ne # f\n", "{\"a\": \"# b\"}\n"}) {
+    EXPECT_EQ(lines_of(log).front().text, log.substr(0, log.find('\n'))) << log;
   }
 }
 
