@@ -37,14 +37,17 @@ constexpr const char* known_formats =
       known_formats));
 }
 
-/// Adds the file to the errors of the readers of other programs' files.
+/// Adds the file to the errors of the readers of other programs' files, and advice to those that
+/// are not whole sentences.
 template <class Read>
 Origin read_foreign(const std::string& path, Read read) {
   try {
     return read();
   } catch (const ConfigError& error) {
-    throw ConfigError(
-        fmt::format("{}: {}. Measure again, or leave the file out.", path, error.what()));
+    const std::string_view what = error.what();
+    const bool advises = what.ends_with('.');
+    throw ConfigError(fmt::format("{}: {}{}", path, what,
+                                  advises ? "" : ". Measure again, or leave the file out."));
   }
 }
 

@@ -8,7 +8,8 @@
 namespace dlscale::regression::history {
 
 // Importers of other programs' results. Each function parses `run.content` and adds points to the
-// run. It throws ConfigError without the name of the file, with the line where there is one.
+// run. It throws ConfigError without the name of the file, with the line where there is one. A text
+// that ends with a full stop says what to do.
 // RunOptions must supply the machine, environment and launch that a format lacks.
 
 /// A value as text: a string without its quotation marks, anything else as JSON.

@@ -3,90 +3,200 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/text/json_problem.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 namespace {
 
 using nlohmann::json;
 
-/// A word for one cell; values that are missing are as those that were not measured.
-std::string cell_text(const json& parent, const char* name) {
-  const auto found = parent.find(name);
-  return found == parent.end() || found->is_null() ? "N/A" : value_text(*found);
+const json& member(const json& parent, const char* name) {
+  static const json none;
+  const auto found = parent.is_object() ? parent.find(name) : parent.end();
+  return parent.is_object() && found != parent.end() ? *found : none;
 }
 
-std::string side_text(const json& row, const char* name) {
-  const auto side = row.find(name);
-  if (side == row.end() || side->is_null()) return " N/A N/A N/A N/A";
-  const char* time = side->contains("cpu_time") ? "cpu_time" : "time";
-  return fmt::format(" {} {} {} {}", cell_text(*side, time), cell_text(*side, "alg_bw"),
-                     cell_text(*side, "bus_bw"), cell_text(*side, "nwrong"));
+/// A value as one word; empty if it is missing. Numbers have all digits of the JSON, which are six
+/// decimals.
+std::string word_of(const json& value) {
+  if (value.is_null()) return "";
+  if (value.is_number_float()) return fmt::format("{:.6f}", value.get<double>());
+  const std::string text = value_text(value);
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
-bool times_are_of_processor(const json& results) {
-  for (const json& row : results) {
-    for (const char* side : {"out_of_place", "in_place"}) {
-      if (row.contains(side) && row.at(side).is_object() && row.at(side).contains("cpu_time")) {
-        return true;
+bool is_true(const json& value) {
+  return value.is_boolean() ? value.get<bool>() : value == "true";
+}
+
+/// A cell of a column that is as wide as any of its values.
+std::string cell(const std::string& word) {
+  return fmt::format(" {:>31}", word);
+}
+
+/// The time, or the processor's time, of a side.
+const char* time_key(const json& side) {
+  return side.contains("cpu_time") ? "cpu_time" : "time";
+}
+
+/// A missing side was not measured, and a missing number of wrong elements not counted.
+std::string side_text(const json& side) {
+  const auto number = [&side](const char* name, const char* missing) {
+    const std::string word = word_of(member(side, name));
+    return cell(word.empty() ? missing : word);
+  };
+  if (!side.is_object()) return cell("N/A") + cell("N/A") + cell("N/A") + cell("N/A");
+  return number(time_key(side), "null") + number("alg_bw", "null") + number("bus_bw", "null") +
+         number("nwrong", "N/A");
+}
+
+/// The value of an option among the arguments, as getopt_long() takes it; empty without it.
+std::string option_of(const json& arguments, char letter, std::string_view name) {
+  std::string value;
+  const std::string short_name{'-', letter};
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string word = value_text(arguments[i]);
+    const std::string next = i + 1 < arguments.size() ? value_text(arguments[i + 1]) : "";
+    const std::string key = word.substr(0, word.find('='));
+    constexpr std::size_t shortest = 4;  // two dashes and two letters
+    const bool is_long = key.size() >= shortest && key.starts_with("--") &&
+                         name.starts_with(std::string_view(key).substr(2));
+    if (is_long) {
+      value = key.size() < word.size() ? word.substr(key.size() + 1) : next;
+    } else if (word.starts_with(short_name)) {
+      value = word.size() > short_name.size() ? word.substr(short_name.size()) : next;
+    }
+  }
+  return value;
+}
+
+/// JSON only says that there is a way to wait; the arguments say which.
+std::string blocking_text(const json& arguments) {
+  const std::string way = option_of(arguments, 'z', "blocking");
+  if (way == "1") return "wait and barrier after each inner iteration (-m)";
+  if (way == "2") return "wait after each inner iteration (-m), no barrier";
+  if (way == "3") return "wait and barrier after each outer iteration (-n)";
+  return "an unknown way";
+}
+
+std::string settings_text(const json& config, const json& arguments) {
+  std::string text = "#";
+  for (const auto& [words, name] :
+       {std::pair("nThread", "nthreads"), std::pair("nGpus", "ngpus"),
+        std::pair("agg iters:", "aggregated_iterations"), std::pair("graph:", "graph")}) {
+    const std::string value = word_of(member(config, name));
+    if (!value.empty()) text += fmt::format(" {} {}", words, value);
+  }
+  const std::string unalign = option_of(arguments, 'u', "unalign");
+  return unalign.empty() ? text : text + " unalign: " + unalign;
+}
+
+std::size_t count_of(const json& value) {
+  return value.is_number_unsigned() ? value.get<std::size_t>() : 1;
+}
+
+/// Of each process, nccl-tests writes the first rank alone.
+std::size_t ranks_for_each(const json& config) {
+  constexpr std::size_t most = 1024;
+  const json& devices = member(config, "devices");
+  std::set<std::string> processes;
+  for (const json& device : devices) {
+    processes.insert(word_of(member(device, "hostname")) + " " + word_of(member(device, "pid")));
+  }
+  if (processes.size() != devices.size()) return 1;
+  const std::size_t threads = std::min(count_of(member(config, "nthreads")), most);
+  return std::min(threads * std::min(count_of(member(config, "ngpus")), most), most);
+}
+
+class Lines {
+ public:
+  std::vector<LauncherLine> of(const json& document) && {
+    const json& arguments = member(document, "args");
+    const json& config = member(document, "config");
+    add("# nccl-tests version nccl-library=" + word_of(member(document, "nccl_version")));
+    if (arguments.is_array() && !arguments.empty()) {
+      add("# Collective test starting: " + word_of(arguments[0]));
+    }
+    if (config.is_object()) add(settings_text(config, arguments));
+    if (is_true(member(config, "blocking_collectives"))) {
+      add("# Blocking Enabled: " + blocking_text(arguments));
+    }
+    add_ranks(config);
+    add_results(document.at("results"));
+    number_ = 0;
+    if (const json& bounds = member(document, "out_of_bounds"); bounds.is_object()) {
+      add(fmt::format("# Out of bounds values : {} {}", word_of(member(bounds, "count")),
+                      is_true(member(bounds, "okay")) ? "OK" : "FAILED"));
+    }
+    for (const json& error : member(document, "errors")) {
+      if (!word_of(error).empty()) add("# error: " + word_of(error));
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  void add(std::string text) { lines_.push_back({number_, "", std::move(text)}); }
+
+  void add_ranks(const json& config) {
+    const std::size_t for_each = ranks_for_each(config);
+    std::size_t rank = 0;
+    for (const json& device : member(config, "devices")) {
+      for (std::size_t i = 0; i < for_each; ++i, ++rank) {
+        const std::string number =
+            for_each == 1 ? word_of(member(device, "rank")) : std::to_string(rank);
+        add(fmt::format("# Rank {} Group {} Pid {} on {} device {} [{}] {}", number,
+                        word_of(member(device, "group")), word_of(member(device, "pid")),
+                        word_of(member(device, "hostname")), word_of(member(device, "device")),
+                        word_of(member(device, "device_hex")),
+                        word_of(member(device, "device_info"))));
       }
     }
   }
-  return false;
-}
 
-std::string config_text(const json& config) {
-  std::string text =
-      fmt::format("# nThread {} nGpus {} agg iters: {} graph: {}\n", cell_text(config, "nthreads"),
-                  cell_text(config, "ngpus"), cell_text(config, "aggregated_iterations"),
-                  cell_text(config, "graph"));
-  if (cell_text(config, "blocking_collectives") == "true") text += "# Blocking Enabled\n";
-  if (!config.contains("devices")) return text;
-  for (const json& device : config.at("devices")) {
-    text += fmt::format("# Rank {} Pid {} on {} device {} [{}] {}\n", cell_text(device, "rank"),
-                        cell_text(device, "pid"), cell_text(device, "hostname"),
-                        cell_text(device, "device"), cell_text(device, "device_hex"),
-                        cell_text(device, "device_info"));
+  void add_results(const json& results) {
+    const bool is_of_processor = std::ranges::any_of(results, [](const json& row) {
+      return member(row, "out_of_place").contains("cpu_time") ||
+             member(row, "in_place").contains("cpu_time");
+    });
+    const std::string side =
+        cell(is_of_processor ? "cputime" : "time") + cell("algbw") + cell("busbw") + cell("#wrong");
+    std::string headings = "#";
+    for (const char* name : parameters) headings += cell(name);
+    add(headings + side + side);
+    for (const json& row : results) {
+      ++number_;
+      std::string text = " ";
+      for (const char* name : parameters) text += cell(word_of(member(row, name)));
+      add(text + side_text(member(row, "out_of_place")) + side_text(member(row, "in_place")));
+    }
   }
-  return text;
-}
+
+  static constexpr std::array parameters{"size", "count", "type", "redop", "root"};
+  std::size_t number_ = 0;
+  std::vector<LauncherLine> lines_;
+};
 
 }  // namespace
 
-std::string text_of_nccl_json(std::string_view content) {
+std::vector<LauncherLine> lines_of_nccl_json(std::string_view content) {
+  const std::string strict = strict_json(content);
+  expect_json_depth(strict);
   try {
-    expect_json_depth(content);
-    const json document = json::parse(content);
-    std::string text =
-        fmt::format("# nccl-tests version nccl-library={}\n", cell_text(document, "nccl_version"));
-    if (document.contains("args") && !document.at("args").empty()) {
-      text += fmt::format("# Collective test starting: {}\n", value_text(document["args"][0]));
-    }
-    text += config_text(document.at("config"));
-    const json& results = document.at("results");
-    const char* time = times_are_of_processor(results) ? "cputime" : "time";
-    text += fmt::format(
-        "# size count type redop root {0} algbw busbw #wrong {0} algbw busbw #wrong\n", time);
-    for (const json& row : results) {
-      const std::string root = cell_text(row, "root");
-      text += fmt::format("{} {} {} {} {}{}{}\n", cell_text(row, "size"), cell_text(row, "count"),
-                          cell_text(row, "type"), cell_text(row, "redop"),
-                          root.substr(std::min(root.find_first_not_of(' '), root.size())),
-                          side_text(row, "out_of_place"), side_text(row, "in_place"));
-    }
-    if (document.contains("out_of_bounds")) {
-      const json& bounds = document.at("out_of_bounds");
-      text += fmt::format("# Out of bounds values : {} {}\n", cell_text(bounds, "count"),
-                          cell_text(bounds, "okay") == "true" ? "OK" : "FAILED");
-    }
-    return text;
+    return Lines().of(json::parse(strict));
   } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, content));
+    throw ConfigError(json_problem(error, strict));
   }
 }
 

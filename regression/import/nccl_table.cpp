@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/text/escape_for_terminal.hpp"
-#include "regression/import/printed_number.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -32,28 +28,6 @@ bool is_blank(char letter) {
 
 }  // namespace
 
-double printed_number(std::string_view word, std::string_view column) {
-  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value)) {
-    throw ConfigError(
-        fmt::format("\"{}\" in column {} is not a number", escape_for_terminal(word), column));
-  }
-  return value;
-}
-
-double printed_rounding(std::string_view word) {
-  const std::size_t mark = std::min(word.find_first_of("eE"), word.size());
-  const std::size_t point = word.substr(0, mark).find('.');
-  const int decimals = point == std::string_view::npos ? 0 : static_cast<int>(mark - point) - 1;
-  std::string_view digits = word.substr(std::min(mark + 1, word.size()));
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  int exponent = 0;
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  return 0.5 * std::pow(10.0, exponent - decimals);
-}
-
 std::vector<NcclTable::Word> NcclTable::words_of(std::string_view line) {
   std::vector<Word> words;
   for (std::size_t at = 0; at < line.size();) {
@@ -70,6 +44,9 @@ std::vector<NcclTable::Word> NcclTable::words_of(std::string_view line) {
 
 bool NcclTable::has_headings(std::string_view line) {
   const std::vector<Word> words = words_of(line);
+  if (words.empty()) return false;
+  const std::string& first = words.front().text;
+  if (first.front() != '#' && first != "size" && first != "bytes") return false;
   const auto has = [&words](std::string_view heading) {
     return std::ranges::find(words, heading, &Word::text) != words.end();
   };

@@ -28,7 +28,7 @@ struct NcclRow {
 /// columns (-I, -S), or rename the time (-C).
 class NcclTable {
  public:
-  /// Whether a comment has the headings.
+  /// Whether a line is the comment with the headings.
   static bool has_headings(std::string_view line);
   /// Throws ConfigError for headings that lack a column.
   explicit NcclTable(std::string_view line);
@@ -41,6 +41,8 @@ class NcclTable {
   [[nodiscard]] const std::string& time_name() const { return time_name_; }
   /// Seconds of 1 in the column of times.
   [[nodiscard]] double time_unit() const { return time_unit_; }
+  /// Whether NCCL 1 printed the table, before its tests were a program of their own.
+  [[nodiscard]] bool is_of_nccl_1() const { return time_unit_ > 1e-6; }
   /// Whether the last column of a side has a number of wrong elements; else the largest error.
   [[nodiscard]] bool counts_wrong() const { return counts_wrong_; }
 

@@ -9,6 +9,7 @@
 
 #include "regression/history/run.hpp"
 #include "regression/import/nccl_table.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 
@@ -34,15 +35,20 @@ class NcclTest {
   /// "nThread 1 nGpus 1 minBytes 8 … agg iters: 1 validation: 1 graph: 0". The range of sizes is
   /// skipped, since each size is judged by itself.
   void read_settings(const std::vector<std::string>& words);
-  void read_blocking() { key_.axes["blocking"] = "yes"; }
+  /// "Blocking Enabled: wait and barrier after each inner iteration (-m)".
+  void read_blocking(std::string_view line);
   /// "Rank 0 Group 0 Pid 653 on host device 0 [0000:06:00] NVIDIA H100 80GB HBM3". Throws
   /// ConfigError for a rank that is there already.
   void read_rank(std::string_view line, const std::vector<std::string>& words);
+  /// The list of ranks was cut ("..."), as one process prints 2047 letters at most.
+  void cut_ranks() { ranks_are_cut_ = true; }
   void read_headings(std::string_view line);
   /// Throws ConfigError if neither the text nor the options name the collective.
   void expect_name(const RunOptions& options) const;
   /// Adds the values of a row. Throws ConfigError for a row that is not of this table.
   void read_row(std::string_view line);
+  /// A line within the table that is neither a row nor a comment.
+  void read_other(const LauncherLine& line) { others_.read(line); }
   /// "Out of bounds values : 4 FAILED".
   void read_verdict(const std::vector<std::string>& words);
   /// A row that was left out.
@@ -56,9 +62,9 @@ class NcclTest {
   struct Side {
     std::string name;  ///< "1024 B in place"
     std::vector<KeyedPoint> points;
-    std::string fault;      ///< why it is left out; empty: it is not
-    bool is_wrong = false;  ///< its answer is wrong or doubtful
-    bool by_limit = false;  ///< the fault is an error above a limit, and no other
+    std::string fault;         ///< why it is left out; empty: it is not
+    bool is_wrong = false;     ///< its answer is wrong or doubtful
+    bool is_at_limit = false;  ///< the fault is an error that only its rounding puts above a limit
   };
   void add_side(const SeriesKey& key, const NcclSide& side);
   void judge(Side& side, const std::string& wrong, const std::string& type) const;
@@ -67,13 +73,17 @@ class NcclTest {
     double value = 0;
     double rounding = 0;
   };
+  void add_ranks();
+  void add_rows(ImportedRun& run);
   void add_point(Side& side, const char* metric, const char* unit, Direction direction,
                  Printed printed, SeriesKey key) const;
 
   SeriesKey key_;
   Part part_ = Part::nothing;
   std::optional<NcclTable> table_;
-  std::set<std::string> ranks_;
+  std::set<int> ranks_;
+  std::set<std::string> groups_;
+  bool ranks_are_cut_ = false;
   std::set<std::string> hosts_;
   std::set<std::string> devices_;
   std::size_t rows_ = 0;
@@ -81,6 +91,7 @@ class NcclTest {
   enum class Verdict { missing, ok, failed } verdict_ = Verdict::missing;
   std::string verdict_text_;
   std::vector<std::string> notes_;
+  OtherLines others_;
 };
 
 }  // namespace dlscale::regression::history

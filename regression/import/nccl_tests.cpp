@@ -15,13 +15,10 @@
 #include "regression/import/imports.hpp"
 #include "regression/import/nccl_json.hpp"
 #include "regression/import/nccl_test_run.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 namespace {
-
-bool is_whole_number(const std::string& word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 /// The words of a line, without the mark of a comment.
 std::vector<std::string> words_of(std::string_view line) {
@@ -33,10 +30,28 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
+bool is_comment(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first != std::string_view::npos && text[first] == '#';
+}
+
+/// Whether a line within a table may hold a row: it begins with a number, or has many.
+bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
+  constexpr std::string_view digits = "0123456789";
+  if (digits.find(words.front().front()) != std::string_view::npos) return true;
+  if (text.find(" NCCL ") != std::string_view::npos) return false;
+  const auto is_number = [digits](const std::string& word) {
+    return digits.find(word.front()) != std::string_view::npos && word.find('.') != word.npos;
+  };
+  constexpr int times_and_rates = 3;
+  return std::ranges::count_if(words, is_number) >= times_and_rates;
+}
+
 /// The tests that one process printed, one after the other.
 class NcclLog {
  public:
-  explicit NcclLog(const RunOptions& options) : options_(&options) {}
+  /// `place` names what a row was read from: "line".
+  NcclLog(const RunOptions& options, std::string_view place) : options_(&options), place_(place) {}
 
   void read(const LauncherLine& line) {
     using Part = NcclTest::Part;
@@ -47,19 +62,20 @@ class NcclLog {
       if (words.size() > 1 && words[1] == "version") test_at(Part::version).read_versions(words);
     } else if (line.text.find("Collective test starting: ") != std::string::npos) {
       test_at(Part::name).read_name(words.back());
-    } else if (first == "nThread") {
+    } else if (first == "nThread" || first == "nGpus") {
       test_at(Part::settings).read_settings(words);
     } else if (line.text.find("Blocking Enabled") != std::string::npos) {
-      if (!tests_.empty()) tests_.back().read_blocking();
+      if (!tests_.empty()) tests_.back().read_blocking(line.text);
     } else if (first == "Rank" && words.size() > 1 && is_whole_number(words[1])) {
-      const bool lists_ranks = !tests_.empty() && tests_.back().part() == Part::ranks;
-      (lists_ranks ? tests_.back() : test_at(Part::ranks)).read_rank(line.text, words);
+      (lists_ranks() ? tests_.back() : test_at(Part::ranks)).read_rank(line.text, words);
+    } else if (is_comment(line.text) && words.back().ends_with("...") && lists_ranks()) {
+      tests_.back().cut_ranks();
     } else if (NcclTable::has_headings(line.text)) {
       test_at(Part::headings).read_headings(line.text);
     } else if (line.text.find("Out of bounds values") != std::string::npos) {
       if (!tests_.empty()) tests_.back().read_verdict(words);
-    } else if (words.size() > 1 && is_whole_number(first) && is_whole_number(words[1])) {
-      read_row(line);
+    } else if (!is_comment(line.text) && !tests_.empty() && tests_.back().has_headings()) {
+      read_in_table(line, words);
     }
   }
 
@@ -69,29 +85,42 @@ class NcclLog {
   }
 
  private:
+  [[nodiscard]] bool lists_ranks() const {
+    return !tests_.empty() && tests_.back().part() == NcclTest::Part::ranks;
+  }
+
   /// The test that the part belongs to: the last one, or a new one if that is past this part.
   NcclTest& test_at(NcclTest::Part part) {
     if (tests_.empty() || tests_.back().part() >= part) tests_.emplace_back();
     return tests_.back();
   }
 
-  /// A row that launchers or other programs garbled is left out.
-  void read_row(const LauncherLine& line) {
-    if (tests_.empty() || !tests_.back().has_headings()) return;
+  void read_in_table(const LauncherLine& line, const std::vector<std::string>& words) {
     NcclTest& test = tests_.back();
     if (test.part() == NcclTest::Part::verdict) {
-      return test.note(fmt::format("left out: line {}, which comes after the end of {}",
+      if (words.size() < 2 || !is_whole_number(words[0]) || !is_whole_number(words[1])) return;
+      return test.note(fmt::format("left out: {} {}, which comes after the end of {}", place_,
                                    line.number, test.name()));
     }
+    if (may_be_row(line.text, words)) return read_row(line);
+    const bool is_of_nccl = line.text.find(" NCCL INFO ") != std::string::npos ||
+                            line.text.find(" NCCL TRACE ") != std::string::npos;
+    if (!is_of_nccl) test.read_other(line);
+  }
+
+  /// A row that launchers or other programs garbled is left out.
+  void read_row(const LauncherLine& line) {
+    NcclTest& test = tests_.back();
     test.expect_name(*options_);
     try {
       test.read_row(line.text);
     } catch (const ConfigError& error) {
-      test.note(fmt::format("left out: line {}: {}", line.number, error.what()));
+      test.note(fmt::format("left out: {} {}: {}", place_, line.number, error.what()));
     }
   }
 
   const RunOptions* options_;
+  std::string_view place_;
   std::vector<NcclTest> tests_;
 };
 
@@ -107,7 +136,7 @@ bool are_same(const ImportedRun& a, const ImportedRun& b) {
     return left.key.text() == right.key.text() &&
            left.point.summary.median == right.point.summary.median;
   };
-  return std::ranges::equal(a.points, b.points, same) && a.notes == b.notes;
+  return std::ranges::equal(a.points, b.points, same);
 }
 
 /// Refuses tests that only one axis could tell apart.
@@ -117,7 +146,7 @@ void expect_names(const std::vector<NcclTest>& tests) {
   if (unnamed < 2) return;
   throw ConfigError(
       fmt::format("it has {} tests that do not name their collective. Cut it into a file for each, "
-                  "and add each with its axis collective=all_reduce",
+                  "and add each with its axis collective=all_reduce.",
                   unnamed));
 }
 
@@ -132,11 +161,26 @@ void note_repetitions(const std::vector<NcclTest>& tests, ImportedRun& run) {
   }
 }
 
+/// Why a file that looks like one of nccl-tests has no headings.
+std::string missing_headings(std::string_view content) {
+  LauncherLines lines(content);
+  for (LauncherLine line; lines.next(line);) {
+    const std::size_t mark = line.text.find('#');
+    if (mark == std::string::npos || mark == 0) continue;
+    if (!NcclTable::has_headings(std::string_view(line.text).substr(mark))) continue;
+    return fmt::format(
+        "the headings in line {} come after {}, which launchers are not known to print. Cut it off "
+        "each line.",
+        line.number, quoted_line(std::string_view(line.text).substr(0, mark)));
+  }
+  return "it has no headings of nccl-tests";
+}
+
 /// The log that counts. Every process of a launch may have printed the same table; different ones
 /// are no collective.
 NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
   std::erase_if(logs, [](const auto& log) { return !log.second.has_headings(); });
-  if (logs.empty()) throw ConfigError("it has no headings of nccl-tests");
+  if (logs.empty()) throw ConfigError(missing_headings(run.content));
   NcclLog& first = logs.begin()->second;
   if (logs.size() == 1) return first;
   std::vector<std::string> names;
@@ -144,20 +188,20 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
   NcclLog first_copy = first;
   const ImportedRun reference = added_by(first_copy);
   for (auto& [source, log] : logs) {
-    names.push_back(source.empty() ? "without a label" : source);
+    names.push_back(source.empty() ? "no label" : source);
     NcclLog copy = log;
     all_same = all_same && are_same(reference, added_by(copy));
   }
   const std::string sources = escape_for_terminal(fmt::format("{}", fmt::join(names, ", ")));
   if (!all_same) {
     throw ConfigError(fmt::format(
-        "the processes {} printed a table each, and these differ, so processes ran by themselves "
-        "that should have been one collective. Build nccl-tests with MPI=1 and run it again, or "
-        "keep the lines of one process",
+        "the lines of {} have a table each, and these differ. If one launch printed them, its "
+        "processes ran by themselves, so build nccl-tests with MPI=1; if several did, cut the file "
+        "into one for each.",
         sources));
   }
   run.notes.push_back(
-      fmt::format("the processes {} printed the same table, which counts once", sources));
+      fmt::format("the lines of {} have the same table, which counts once", sources));
   return first;
 }
 
@@ -165,15 +209,22 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
 
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   std::map<std::string, NcclLog> logs;
-  const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
-  const std::string text = is_json ? text_of_nccl_json(run.content) : run.content;
-  LauncherLines lines(text);
-  for (LauncherLine line; lines.next(line);) {
+  JobErrors errors;
+  const auto read = [&](const LauncherLine& line, std::string_view place) {
     try {
-      logs.try_emplace(line.source, options).first->second.read(line);
+      errors.read(line);
+      logs.try_emplace(line.source, options, place).first->second.read(line);
     } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
+      if (line.number == 0) throw;
+      throw ConfigError(fmt::format("{} {}: {}", place, line.number, error.what()));
     }
+  };
+  const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
+  if (is_json) {
+    for (const LauncherLine& line : lines_of_nccl_json(run.content)) read(line, "result");
+  } else {
+    LauncherLines lines(run.content);
+    for (LauncherLine line; lines.next(line);) read(line, "line");
   }
   NcclLog& log = counting(logs, run);
   std::size_t rows = 0;
@@ -184,6 +235,7 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   run.points = std::move(added.points);
   run.facts.merge(added.facts);
   run.notes.insert(run.notes.end(), added.notes.begin(), added.notes.end());
+  errors.add_to(run);
   note_repetitions(log.tests(), run);
   return {};
 }

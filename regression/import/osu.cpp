@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <sstream>
 #include <string>
@@ -11,9 +12,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/launcher_lines.hpp"
 #include "regression/import/imports.hpp"
-#include "regression/import/printed_number.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -49,20 +51,70 @@ constexpr std::array osu_quantities{
     OsuQuantity{"Avg Latency(us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Latency (us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Overall(us)", "time", "s", Direction::smaller_is_better, 1e-6},
-    OsuQuantity{"Bandwidth (MB/s)", "bandwidth", "B/s", Direction::larger_is_better, 1e6}};
+    OsuQuantity{"Bandwidth (MB/s)", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
+    OsuQuantity{"MB/s", "bandwidth", "B/s", Direction::larger_is_better, 1e6}};
 
-bool is_size(std::string_view word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+/// A comment below the title that says what was measured.
+struct OsuSetting {
+  std::string_view begin;
+  const char* axis;
+};
+constexpr std::array osu_settings{OsuSetting{"# Datatype: ", "datatype"},
+                                  OsuSetting{"# Window creation: ", "window"},
+                                  OsuSetting{"# Synchronization: ", "synchronization"},
+                                  OsuSetting{"# Send Buffer on ", "buffers"},
+                                  OsuSetting{"# Number of Sender threads: ", "senders"},
+                                  OsuSetting{"# Number of Receiver threads: ", "receivers"},
+                                  OsuSetting{"# Number of Sender processes: ", "senders"},
+                                  OsuSetting{"# Number of Receiver processes: ", "receivers"},
+                                  OsuSetting{"# [ pairs: ", "pairs"}};
+
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+}
+
+std::string lower(std::string_view text) {
+  std::string low(text);
+  std::ranges::transform(low, low.begin(), [](unsigned char c) { return std::tolower(c); });
+  return low;
 }
 
 /// The tests that one process printed, one after the other.
 class OsuReader {
  public:
-  void read(std::string_view line) {
-    if (line.starts_with(osu_title)) return read_title(line.substr(osu_title.size()));
-    if (line.starts_with("# Size")) return read_headings(line);
-    if (line.starts_with('#') || key_.suite.empty()) return;
-    read_row(line);
+  void read(const LauncherLine& line) {
+    const std::string_view text = line.text;
+    if (text.starts_with(osu_title)) return read_title(text.substr(osu_title.size()));
+    if (key_.suite.empty()) return;
+    if (text.starts_with("# Size") || text.starts_with("# Avg Lat")) return read_headings(text);
+    if (text.starts_with('#')) return read_setting(text);
+    std::istringstream stream{line.text};
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    if (words.empty()) return;
+    if (!may_be_row(words)) {
+      if (quantity_ != nullptr) others_.read(line);
+      return;
+    }
+    if (quantity_ == nullptr) throw ConfigError("a row comes before its headings");
+    ++rows_;
+    others_.settle();
+    try {
+      read_row(std::move(words));
+    } catch (const ConfigError& error) {
+      leave_out(fmt::format("line {}: {}", line.number, error.what()));
+    }
+  }
+
+  /// The log ends without a line break, so its last number may lack digits.
+  void end_within_line() {
+    constexpr double of_two_decimals = 0.0051;
+    if (!last_value_.empty() && printed_rounding(last_value_) > of_two_decimals) {
+      points_.pop_back();
+      leave_out(
+          fmt::format("{}, which ends in \"{}\" where the log is cut", last_row_, last_value_));
+    }
   }
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
@@ -70,22 +122,39 @@ class OsuReader {
   void add_to(ImportedRun& run) const {
     run.points.insert(run.points.end(), points_.begin(), points_.end());
     run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
+    others_.add_to(run, "OSU's benchmarks");
+    std::map<std::string, int> rows;
+    for (const KeyedPoint& point : points_) ++rows[point.key.text()];
+    if (std::ranges::any_of(rows, [](const auto& row) { return row.second > 1; })) {
+      run.notes.push_back(
+          "the file has tests that are alike; equal rows of theirs are repetitions of a run");
+    }
   }
 
  private:
+  /// Whether the words may be a row: it begins with a number.
+  [[nodiscard]] bool may_be_row(const std::vector<std::string>& words) const {
+    constexpr std::string_view digits = "0123456789";
+    const bool is_number = digits.find(words.front().front()) != std::string_view::npos;
+    return is_number && (words.size() > 1 || quantity_ != nullptr);
+  }
+
+  void leave_out(const std::string& what) { notes_.push_back("left out: " + what); }
+
   /// "MPI-CUDA Allreduce Latency Test v7.3".
   void read_title(std::string_view title) {
     const std::size_t test = title.find(" Test");
     std::string_view version = test == std::string_view::npos ? "" : title.substr(test + 5);
     version.remove_prefix(std::min(version.find_first_not_of(" v"), version.size()));
-    version = version.substr(0, version.find_last_not_of(" \r") + 1);
     title = title.substr(0, test);
     const std::size_t space = title.find(' ');
     key_ = {};
     quantity_ = nullptr;
     key_.suite = "OSU";
     key_.axes["library"] = std::string(title.substr(0, space));
-    if (!version.empty()) key_.environment["OSU Micro-Benchmarks"] = std::string(version);
+    if (!trimmed(version).empty()) {
+      key_.environment["OSU Micro-Benchmarks"] = std::string(trimmed(version));
+    }
     const std::string_view name = space == std::string_view::npos ? "" : title.substr(space + 1);
     key_.axes["test"] = std::string(name);
     for (const OsuCollective& known : osu_collectives) {
@@ -96,8 +165,20 @@ class OsuReader {
     }
   }
 
+  void read_setting(std::string_view text) {
+    for (const OsuSetting& known : osu_settings) {
+      if (!text.starts_with(known.begin)) continue;
+      std::string value(trimmed(text.substr(known.begin.size())));
+      if (value.ends_with('.')) value.pop_back();
+      std::erase_if(value, [](char letter) { return letter == '[' || letter == ']'; });
+      key_.axes[known.axis] = value;
+    }
+  }
+
   void read_headings(std::string_view line) {
     quantity_ = nullptr;
+    has_sizes_ = line.starts_with("# Size");
+    is_validated_ = line.find("Validation") != std::string_view::npos;
     std::size_t first = std::string_view::npos;
     for (const OsuQuantity& known : osu_quantities) {
       const std::size_t at = line.find(known.heading);
@@ -111,33 +192,44 @@ class OsuReader {
     }
   }
 
-  /// "1048576   812.35", with further columns in full listings, and "Pass" or "Fail" at the end
-  /// with validation.
-  void read_row(std::string_view line) {
-    std::istringstream stream{std::string(line)};
-    std::string size;
-    std::string value;
-    stream >> size >> value;
-    if (!is_size(size) || value.empty()) return;  // words of a launcher or a job
-    if (quantity_ == nullptr) throw ConfigError("a row comes before its headings");
-    ++rows_;
-    for (std::string word; stream >> word;) {
-      if (word != "Fail" && word != "FAIL" && word != "fail") continue;
-      notes_.push_back(fmt::format("left out: {} B failed the validation", size));
-      return;
+  /// Throws ConfigError unless the column of validations lets the row count. Sizes may be skipped.
+  void expect_validity(const std::vector<std::string>& words, const std::string& row) const {
+    bool passed = !is_validated_;
+    for (const std::string& word : words) {
+      const std::string verdict = lower(word);
+      if (verdict.starts_with("fail")) throw ConfigError(row + " failed the validation");
+      passed = passed || verdict == "pass" || verdict == "skipped";
     }
+    if (!passed) throw ConfigError(row + " lacks the result of its validation");
+  }
+
+  /// "1048576   812.35", with further columns in full listings, and "Pass" or "Fail" with
+  /// validation. A barrier has no size.
+  void read_row(std::vector<std::string> words) {
+    last_value_.clear();
+    const std::string size = has_sizes_ ? words.front() : "";
+    if (has_sizes_) words.erase(words.begin());
+    if (has_sizes_ && !is_whole_number(size)) {
+      throw ConfigError(
+          fmt::format("\"{}\" in column Size is not a whole number", escape_for_terminal(size)));
+    }
+    const std::string row = has_sizes_ ? size + " B" : "the row";
+    if (words.empty()) throw ConfigError(row + " has no value");
+    const std::string& value = words.front();
     const double read = printed_number(value, quantity_->heading);
     if (!(read > 0)) {
-      notes_.push_back(fmt::format("left out: {} B with {} {}, which nothing measured can be", size,
-                                   quantity_->heading, value));
-      return;
+      throw ConfigError(fmt::format("{} with {} {}, which nothing measured can be", row,
+                                    quantity_->heading, value));
     }
+    expect_validity(words, row);
     add(size, read * quantity_->scale, printed_rounding(value) * quantity_->scale);
+    last_row_ = row;
+    last_value_ = words.size() == 1 ? value : "";
   }
 
   void add(const std::string& size, double value, double rounding) {
     SeriesKey key = key_;
-    key.axes["size"] = size;
+    if (!size.empty()) key.axes["size"] = size;
     key.metric = quantity_->metric;
     key.unit = quantity_->unit;
     key.direction = quantity_->direction;
@@ -149,31 +241,42 @@ class OsuReader {
 
   std::vector<KeyedPoint> points_;
   std::vector<std::string> notes_;
+  OtherLines others_;
   SeriesKey key_;
   const OsuQuantity* quantity_ = nullptr;
+  bool has_sizes_ = true;
+  bool is_validated_ = false;
   std::size_t rows_ = 0;
+  std::string last_row_;    ///< the row that was read last
+  std::string last_value_;  ///< its value, if nothing follows it; empty if it was left out
 };
 
 }  // namespace
 
 Origin add_osu(ImportedRun& run) {
   std::map<std::string, OsuReader> processes;
+  JobErrors errors;
+  std::string last;
   LauncherLines lines(run.content);
   for (LauncherLine line; lines.next(line);) {
+    errors.read(line);
     try {
-      processes[line.source].read(line.text);
+      processes[line.source].read(line);
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
+    last = line.source;
   }
+  if (!run.content.ends_with('\n')) processes[last].end_within_line();
   std::erase_if(processes, [](const auto& process) { return process.second.rows() == 0; });
   if (processes.empty()) throw ConfigError("it has a title of OSU's benchmarks and no rows");
   if (processes.size() > 1) {
     throw ConfigError(
         "several processes printed a table each, where rank 0 alone does. Keep the lines of one "
-        "launch");
+        "launch.");
   }
   processes.begin()->second.add_to(run);
+  errors.add_to(run);
   return {};
 }
 

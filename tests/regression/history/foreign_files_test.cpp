@@ -48,7 +48,8 @@ TEST(Notes, ArePlainLinesWhateverNamesHold) {
   const std::string table =
       "\n# nThread 1\n# size count type redop root time algbw busbw #wrong time algbw busbw "
       "#wrong\n"
-      "1024 256 float sum -1 45.80 10.00 20.00 0 43.80 10.10 20.10 7\n";
+      "1024 256 float sum -1 45.80 10.00 20.00 0 43.80 10.10 20.10 7\n"
+      "# Out of bounds values : 1 FAILED\n";
   for (const std::string& text :
        {"# Collective test starting: all_re\x8b"
         "ce_perf" +

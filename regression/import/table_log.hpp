@@ -1,0 +1,52 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/text/launcher_lines.hpp"
+#include "regression/history/run.hpp"
+
+namespace dlscale::regression::history {
+
+/// A finite number as a program printed it, also with an exponent (1.67772e+07). Throws ConfigError
+/// that names the column for anything else.
+double printed_number(std::string_view word, std::string_view column);
+
+/// Half the unit of the last digit of such a number: 0.005 of "34.05", 50 of "1.677e+05".
+double printed_rounding(std::string_view word);
+
+/// Whether the word has only digits.
+bool is_whole_number(std::string_view word);
+
+/// At most 120 letters of a line, quoted for a message.
+std::string quoted_line(std::string_view text);
+
+/// Lines by which a job or a test says that it ended with an error.
+class JobErrors {
+ public:
+  void read(const LauncherLine& line);
+  /// Adds a note about the first such line.
+  void add_to(ImportedRun& run) const;
+
+ private:
+  std::size_t count_ = 0;
+  std::string first_;
+};
+
+/// Lines within a table that are neither rows nor comments.
+class OtherLines {
+ public:
+  /// A line that counts if the table goes on after it.
+  void read(const LauncherLine& line);
+  /// The table goes on.
+  void settle();
+  /// Adds a note about these lines of a table.
+  void add_to(ImportedRun& run, std::string_view table) const;
+
+ private:
+  std::size_t waiting_ = 0;
+  std::size_t within_ = 0;
+  std::string first_;
+};
+
+}  // namespace dlscale::regression::history

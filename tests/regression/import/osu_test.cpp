@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "logs.hpp"
+
+namespace dlscale::regression::history {
+namespace {
+
+using namespace logs;
+
+constexpr std::string_view osu_full = R"(
+# OSU MPI-CUDA Allreduce Latency Test v7.3
+# Datatype: MPI_FLOAT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+4                      20.10             19.00             21.00        1000
+1048576               250.00            240.00            260.00         100
+)";
+
+TEST(Osu, TakesEveryListingOfTimesAndRates) {
+  const ImportedRun run = read_log(osu_full);
+  ASSERT_EQ(run.points.size(), 2U);
+  EXPECT_EQ(run.points[1].key.axes.at("collective"), "all_reduce");
+  EXPECT_EQ(run.points[1].key.axes.at("library"), "MPI-CUDA");
+  EXPECT_EQ(run.points[1].key.axes.at("size"), "1048576");
+  EXPECT_DOUBLE_EQ(run.points[1].point.summary.median, 250e-6);
+  for (const auto& [text, collective, metric, value] :
+       {std::tuple{
+            "# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n8   12.5\n",
+            "all_reduce", "time", 12.5e-6},
+        std::tuple{"# OSU MPI Broadcast Latency Test v5.6.2\r\n# Size       Avg Latency(us)\r\n8   "
+                   "3.50\r\n",
+                   "broadcast", "time", 3.5e-6},
+        std::tuple{"# OSU MPI Allgather Latency Test v7.0\n# Size       Avg Latency(us)        "
+                   "Validation\n8   4.5   Pass\n",
+                   "all_gather", "time", 4.5e-6},
+        std::tuple{"# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n8   12.0\n", "",
+                   "bandwidth", 12e6}}) {
+    const ImportedRun other = read_log(text);
+    ASSERT_EQ(other.points.size(), 1U) << text;
+    EXPECT_EQ(other.points[0].key.metric, metric);
+    EXPECT_DOUBLE_EQ(other.points[0].point.summary.median, value);
+    if (!std::string_view(collective).empty()) {
+      EXPECT_EQ(other.points[0].key.axes.at("collective"), collective);
+    }
+  }
+}
+
+TEST(Osu, LeavesOutWhatFailedAndRefusesWhatIsNone) {
+  const ImportedRun run = read_log(
+      "# OSU MPI Allreduce Latency Test v7.0\n# Size       Avg Latency(us)        Validation\n8   "
+      "4.5   Pass\n16   4.6   Fail\n32  0.00  Pass\n");
+  EXPECT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.notes.size(), 2U);
+  EXPECT_NE(log_refusal("# OSU MPI Allreduce Latency Test v7.0\n").find("no rows"),
+            std::string::npos);
+  EXPECT_NE(
+      log_refusal("# OSU MPI Allreduce Latency Test v7.0\n8 4.5\n").find("before its headings"),
+      std::string::npos);
+}
+
+TEST(Osu, TakesLogsOfLaunchersAndRefusesSeveralTables) {
+  std::string labelled;
+  std::string of_two;
+  for (const std::string_view line :
+       {"# OSU MPI Allreduce Latency Test v5.9", "# Size       Avg Latency(us)", "8   12.5"}) {
+    labelled += " 0: " + std::string(line) + "\n";
+    of_two += "0: " + std::string(line) + "\n1: " + std::string(line) + "\n";
+  }
+  EXPECT_EQ(read_log("+ srun -l osu_allreduce\n" + labelled).points.size(), 1U);
+  EXPECT_NE(log_refusal(of_two).find("printed a table each"), std::string::npos);
+}
+
+/// A table with one more line, and what comes of it.
+struct OsuLine {
+  std::string_view line;
+  std::string_view note;
+  std::size_t points;
+};
+
+TEST(Osu, LeaveOutOneRowThatIsNotRight) {
+  for (const OsuLine& one :
+       {OsuLine{"16   fast\n", "line 4: \"fast\" in column Avg Latency(us) is not a number", 2},
+        OsuLine{"16   4,5  Pass\n", "has a comma, where numbers need a decimal point", 2},
+        OsuLine{"16   nan  Pass\n", "\"nan\" in column", 2},
+        OsuLine{"16   4.6   FAIL\n", "16 B failed the validation", 2},
+        OsuLine{"16   4.6   Failed\n", "16 B failed the validation", 2},
+        OsuLine{"16   4.6\n", "16 B lacks the result of its validation", 2},
+        OsuLine{"16   4.6   Skipped\n", "", 3},
+        OsuLine{"1.04858e+06   4.6   Pass\n", "\"1.04858e+06\" in column Size", 2},
+        OsuLine{"16\n", "16 B has no value", 2},
+        OsuLine{"the link is down\n", "1 line of other text", 2},
+        OsuLine{"DATA VALIDATION ERROR: osu exited with status 1 on message size 16.\n",
+                "the log reports an error in line 4", 2}}) {
+    const ImportedRun run = read_log(
+        "# OSU MPI Allreduce Latency Test v7.0\n# Size       Avg Latency(us)        Validation\n8  "
+        " "
+        "4.5   Pass\n" +
+        std::string(one.line) + "32   4.7  Pass\n");
+    EXPECT_EQ(run.points.size(), one.points) << one.line;
+    EXPECT_NE(all_notes(run).find(one.note), std::string::npos) << one.line << all_notes(run);
+    EXPECT_EQ(run.notes.empty(), one.note.empty()) << all_notes(run);
+  }
+}
+
+TEST(Osu, AreOtherSeriesWithOtherSettings) {
+  const auto key = [](std::string_view title, std::string_view setting) {
+    const ImportedRun run = read_log(fmt::format(
+        "# OSU {} Test v7.4\n{}# Size          Latency (us)\n8   4.51\n", title, setting));
+    EXPECT_EQ(run.points.size(), 1U);
+    return run.points.at(0).key.text();
+  };
+  std::set<std::string> keys;
+  const std::vector<std::pair<std::string_view, std::string_view>> settings{
+      {"MPI-CUDA Latency", "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"},
+      {"MPI-CUDA Latency", "# Send Buffer on HOST (H) and Receive Buffer on HOST (H)\n"},
+      {"MPI Latency", "# Datatype: MPI_CHAR.\n"},
+      {"MPI Latency", "# Datatype: MPI_FLOAT.\n"},
+      {"MPI_Put Latency",
+       "# Window creation: MPI_Win_allocate\n# Synchronization: MPI_Win_flush\n"},
+      {"MPI_Put Latency",
+       "# Window creation: MPI_Win_allocate\n# Synchronization: MPI_Win_fence\n"},
+      {"MPI Multi-threaded Latency", "# Number of Sender threads: 1\n"},
+      {"MPI Multi-threaded Latency", "# Number of Sender threads: 2\n"}};
+  for (const auto& [title, setting] : settings) keys.insert(key(title, setting));
+  EXPECT_EQ(keys.size(), settings.size());
+}
+
+TEST(Osu, ReadEveryTypeOfATestAndTestsWithoutSizes) {
+  const ImportedRun types = read_log(
+      "# OSU MPI Allreduce Latency Test v7.3\n# Datatype: MPI_INT.\n# Size       Avg "
+      "Latency(us)\n4 "
+      "  1.50\n# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n4   1.60\n");
+  ASSERT_EQ(types.points.size(), 2U);
+  EXPECT_EQ(types.points[0].key.axes.at("datatype"), "MPI_INT");
+  EXPECT_EQ(types.points[1].key.axes.at("datatype"), "MPI_FLOAT");
+  EXPECT_TRUE(types.notes.empty());
+  const ImportedRun barrier =
+      read_log("# OSU MPI Barrier Latency Test v5.9\n# Avg Latency(us)\n             1.24\n");
+  ASSERT_EQ(barrier.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(barrier.points[0].point.summary.median, 1.24e-6);
+  const ImportedRun pairs = read_log(
+      "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# [ pairs: 1 ] [ window size: 64 "
+      "]\n# "
+      "Size                  MB/s        Messages/s\n1   5.01   5010000.00\n");
+  ASSERT_EQ(pairs.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(pairs.points[0].point.summary.median, 5.01e6);
+}
+
+TEST(Osu, SayWhereALogIsCutAndWhereTestsAreAlike) {
+  const std::string head = "# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n";
+  EXPECT_EQ(read_log(head + "8   12.50\n16   13.5").points.size(), 1U);
+  EXPECT_NE(all_notes(read_log(head + "8   12.50\n16   13")).find("where the log is cut"),
+            std::string::npos);
+  EXPECT_EQ(read_log(head + "8   12.50\n16   13.50").points.size(), 2U) << "pasted text";
+  const std::string test = head + "8   12.50\n";
+  EXPECT_NE(all_notes(read_log(test + test)).find("tests that are alike"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlscale::regression::history
