@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/network/relu_fusion.hpp"
 #include "core/text/words.hpp"
 #include "model/plan/missed_limits.hpp"
-#include "model/sgd_iter/costs/costs.hpp"
-#include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
@@ -45,16 +42,17 @@ class Planner {
   [[nodiscard]] bool keeps_at(const PlannedTraining& planned, Seconds iteration) const;
   [[nodiscard]] Run run_of(const PlannedTraining& planned) const;
   void add_interval(PlannedTraining& planned, const IterationInterval& of, Seconds total) const;
-  void find_interval(PlannedTraining& planned) const;
-  void find_intervals(TrainingPlan& plan) const;
+  void find_interval(PlannedTraining& planned);
+  void find_intervals(TrainingPlan& plan);
+  [[nodiscard]] const UncertainIteration& alone_for(const PlannedTraining& planned);
   [[noreturn]] void refuse();
   [[nodiscard]] double key(const PlannedTraining& planned) const;
   [[nodiscard]] bool is_better(const PlannedTraining& one, const PlannedTraining& other) const;
   void look_at(const PlannedTraining& planned);
   void keep(const PlannedTraining& planned);
   void keep_of_ranks(const PlannedTraining& planned);
-  [[nodiscard]] CheckedTraining checked(const PlannedTraining& planned) const;
-  void check_best(TrainingPlan& plan) const;
+  [[nodiscard]] CheckedTraining checked(const PlannedTraining& planned);
+  void check_best(TrainingPlan& plan);
   [[nodiscard]] std::vector<PlannedTraining> front() const;
   [[nodiscard]] std::vector<PlanNeighbour> neighbours(const PlanPlace& best) const;
   void add_other_shares(const PlanPlace& best, std::vector<PlanNeighbour>& neighbours) const;
@@ -66,8 +64,9 @@ class Planner {
   Run run_;
   const PlanQuestion* question_;
   IterationGrid grid_;
-  std::vector<PlannedTraining> best_;      ///< by key
-  std::vector<PlannedTraining> quickest_;  ///< by number of ranks; within all limits
+  std::vector<PlannedTraining> best_;        ///< by key
+  std::vector<PlannedTraining> quickest_;    ///< by number of ranks; within all limits
+  std::map<int, UncertainIteration> alone_;  ///< of one rank, by batch
   MissedLimits missed_;
   std::size_t within_ = 0;
 };
@@ -133,17 +132,27 @@ void Planner::add_interval(PlannedTraining& planned, const IterationInterval& of
   }
 }
 
-void Planner::find_interval(PlannedTraining& planned) const {
-  Notes notes;
-  const Run run = run_of(planned);
-  const Network network = as_run(*network_, run);  // the costs refer to it
-  const IterationCosts costs = iteration_costs(network, *machine_, run, notes);
-  const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
-  add_interval(planned, interval_of(costs, machine_->fitted, total), total);
+/// The iteration of one rank that the efficiency is over.
+const UncertainIteration& Planner::alone_for(const PlannedTraining& planned) {
+  Run run = run_;
+  run.ranks = 1;
+  run.batch = over_all() ? static_cast<int>(*grid_.space.global_batch) : planned.batch;
+  apply(Exchange{}, run);
+  const auto known = alone_.find(run.batch);
+  if (known != alone_.end()) return known->second;
+  return alone_.emplace(run.batch, uncertain_iteration(*network_, *machine_, run)).first->second;
+}
+
+void Planner::find_interval(PlannedTraining& planned) {
+  const UncertainIteration iteration = uncertain_iteration(*network_, *machine_, run_of(planned));
+  add_interval(planned, iteration.interval(), iteration.value());
+  if (std::isnan(planned.efficiency)) return;  // the memory of one rank does not hold its batch
+  const auto [low, high] = relative_speedup(iteration, alone_for(planned));
+  planned.efficiency_interval = {low * planned.efficiency, high * planned.efficiency};
 }
 
 /// Adds intervals to all trainings that are shown to people and have none.
-void Planner::find_intervals(TrainingPlan& plan) const {
+void Planner::find_intervals(TrainingPlan& plan) {
   for (const std::size_t place : told_of_front(plan.front)) find_interval(plan.front[place]);
   for (PlanNeighbour& one : plan.neighbours) find_interval(one.planned);
 }
@@ -230,7 +239,7 @@ std::vector<PlannedTraining> Planner::front() const {
 }
 
 /// Predicts the training by predict().
-CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
+CheckedTraining Planner::checked(const PlannedTraining& planned_one) {
   const Run run = run_of(planned_one);
   CheckedTraining result;
   result.planned = planned_one;
@@ -239,12 +248,11 @@ CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   result.bound = prediction.bound;
   result.notes = prediction.notes;
   result.simulated = planned(planned_one.place, prediction.time.total);
-  add_interval(result.simulated, {prediction.low.value(), prediction.high.value()},
-               prediction.time.total);
+  find_interval(result.simulated);
   return result;
 }
 
-void Planner::check_best(TrainingPlan& plan) const {
+void Planner::check_best(TrainingPlan& plan) {
   for (const PlannedTraining& one : best_) plan.best.push_back(checked(one));
   std::ranges::stable_sort(plan.best, [&](const CheckedTraining& a, const CheckedTraining& b) {
     return key(a.simulated) < key(b.simulated) * (1 - rounding);

@@ -12,7 +12,7 @@
 #include "model/machine/machine.hpp"
 #include "model/plan/iteration_grid.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
-#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/uncertain_iteration.hpp"
 
 namespace dlscale::model {
 
@@ -74,6 +74,8 @@ struct PlannedTraining {
   double cost = 0;        ///< rank_hours · price; rank_hours without a price
   double images_per_s = 0;
   double efficiency = 0;
+  /// 90 % interval of `efficiency`, where there is one of `iteration`.
+  std::optional<QuantityInterval> efficiency_interval = {};
   bool by_form = true;  ///< by the batched form, not by simulation
   /// 90 % interval of `iteration`, for the best, the neighbours, and told_of_front().
   std::optional<IterationInterval> interval = {};

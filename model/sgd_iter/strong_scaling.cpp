@@ -8,8 +8,8 @@
 
 #include "core/base/error.hpp"
 #include "core/network/relu_fusion.hpp"
-#include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/uncertain_iteration.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -46,17 +46,29 @@ class Scaling {
     return predict(*network_, *machine_, run, one, *spread_).front();
   }
 
-  /// Images a second of one rank with all images, or the reason why there is none.
-  [[nodiscard]] std::optional<double> alone(std::string& why) const {
+  /// One rank with all images, or the reason why there is none.
+  [[nodiscard]] std::optional<Prediction> alone(std::string& why) const {
     try {
-      return on(1).images_per_s;
+      return on(1);
     } catch (const ConfigError& error) {
       why = error.what();
       return std::nullopt;
     }
   }
 
+  /// Sets the speed-up over `base`, which counts as its number of ranks.
+  void compare(const Prediction& base, Prediction& row) const {
+    const double speedup = row.images_per_s / (base.images_per_s / base.run.ranks);
+    set_speedup(speedup, relative_speedup(iteration_of(row), iteration_of(base)), row);
+  }
+
  private:
+  [[nodiscard]] UncertainIteration iteration_of(const Prediction& row) const {
+    UncertainIteration iteration = uncertain_iteration(*network_, *machine_, row.run);
+    iteration.add(row.time.total - iteration.value());
+    return iteration;
+  }
+
   const Network* network_;
   const Machine* machine_;
   Run run_;
@@ -81,20 +93,16 @@ StrongScaling predict_strong(const Network& network, const Machine& machine, con
   }
   if (result.rows.empty()) return result;
   std::string why;
-  std::optional<double> alone = scaling.alone(why);
+  std::optional<Prediction> base = scaling.alone(why);
   result.speedup_over = fmt::format("1 rank with all {} images", global_batch);
-  if (!alone) {
-    const Prediction& fewest = *std::ranges::min_element(
-        result.rows, {}, [](const Prediction& row) { return row.run.ranks; });
-    alone = fewest.images_per_s / fewest.run.ranks;
+  if (!base) {
+    base = *std::ranges::min_element(result.rows, {},
+                                     [](const Prediction& row) { return row.run.ranks; });
     result.speedup_over =
         fmt::format("{} ranks, counted as {}, for one rank cannot train with all {} images ({})",
-                    fewest.run.ranks, fewest.run.ranks, global_batch, why);
+                    base->run.ranks, base->run.ranks, global_batch, why);
   }
-  for (Prediction& row : result.rows) {
-    row.speedup = row.images_per_s / *alone;
-    row.efficiency = scaling_efficiency(row.speedup, row.run.ranks);
-  }
+  for (Prediction& row : result.rows) scaling.compare(*base, row);
   return result;
 }
 

@@ -323,6 +323,18 @@ IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedEx
   return plan;
 }
 
+namespace {
+
+/// The interval of a speed-up over the timed layers, relative to it: the time of one rank is that
+/// of the layers, whose scatter is not known.
+std::optional<QuantityInterval> relative_to_timed(const Prediction& prediction) {
+  if (!prediction.low || *prediction.low <= Seconds()) return {};
+  const Seconds total = prediction.time.total;
+  return QuantityInterval{total / *prediction.high, total / *prediction.low};
+}
+
+}  // namespace
+
 Prediction predict_timed(const TimedLayers& layers, const MessageSource& source, const Run& run,
                          std::optional<Bytes> bucket, const RankSpread& spread) {
   EXPECT(source.timed.empty() == (source.machine != nullptr));
@@ -346,8 +358,8 @@ Prediction predict_timed(const TimedLayers& layers, const MessageSource& source,
   of(1, alone);
   Prediction prediction;
   of(run.ranks, prediction);
-  prediction.speedup = prediction.images_per_s / alone.images_per_s;
-  prediction.efficiency = scaling_efficiency(prediction.speedup, run.ranks);
+  set_speedup(prediction.images_per_s / alone.images_per_s, relative_to_timed(prediction),
+              prediction);
   return prediction;
 }
 

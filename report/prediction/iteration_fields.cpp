@@ -11,6 +11,7 @@
 
 #include "core/network/relu_fusion.hpp"
 #include "core/text/numbers.hpp"
+#include "model/sgd_iter/graph/closed_form.hpp"
 #include "report/prediction/note_text.hpp"
 
 namespace dlscale::report {
@@ -123,6 +124,36 @@ Field<Run> server_field(const char* name, auto get) {
           }};
 }
 
+/// An end of the efficiency, by that of the speed-up.
+auto per_rank(std::optional<double> Prediction::*speedup) {
+  return [speedup](const Prediction& row) {
+    const std::optional<double>& end = row.*speedup;
+    return end ? std::optional(model::scaling_efficiency(*end, row.run.ranks)) : std::nullopt;
+  };
+}
+
+std::string predicted_speedup(const Prediction& row) {
+  return speedup_text(row.speedup, row.speedup_low, row.speedup_high);
+}
+
+std::string predicted_efficiency(const Prediction& row) {
+  return efficiency_text(row.efficiency, per_rank(&Prediction::speedup_low)(row),
+                         per_rank(&Prediction::speedup_high)(row));
+}
+
+/// "7.80 ± 0.21", or "7.80 +0.10 −0.42" where the ends are not as far from the value: each with
+/// `decimals`. The value alone where these show no distance.
+std::string with_distances(double value, std::optional<double> low, std::optional<double> high,
+                           int decimals) {
+  const auto text = [decimals](double number) { return fmt::format("{:.{}f}", number, decimals); };
+  const std::string plain = text(value);
+  if (!low || !high) return plain;
+  const std::string below = text(value - *low);
+  const std::string above = text(*high - value);
+  if (below != above) return fmt::format("{} +{} −{}", plain, above, below);
+  return above == text(0) ? plain : fmt::format("{} ± {}", plain, above);
+}
+
 }  // namespace
 
 Fields<Run> schedule_fields() {
@@ -168,6 +199,21 @@ Fields<Run> run_fields() {
   });
 }
 
+std::string speedup_text(double speedup, std::optional<double> low, std::optional<double> high) {
+  const std::string plain = significant(speedup, 3);
+  const std::size_t point = plain.find('.');
+  const std::size_t decimals = point == std::string::npos ? 0 : plain.size() - point - 1;
+  return with_distances(speedup, low, high, static_cast<int>(decimals));
+}
+
+std::string efficiency_text(double efficiency, std::optional<double> low,
+                            std::optional<double> high) {
+  const auto in_percent = [](std::optional<double> end) {
+    return end ? std::optional(100 * *end) : std::nullopt;
+  };
+  return with_distances(100 * efficiency, in_percent(low), in_percent(high), 1) + " %";
+}
+
 Fields<Prediction> iteration_fields() {
   using enum Meaning;
   using F = Field<Prediction>;
@@ -197,8 +243,12 @@ Fields<Prediction> iteration_fields() {
                    return row.closed_form ? std::optional(row.closed_form->total) : std::nullopt;
                  }),
        {"images_per_s", value, &Prediction::images_per_s, "images/s", as::significant<4>},
-       {"speedup", value, &Prediction::speedup, "speed-up", as::significant<3>},
-       {"efficiency", value, &Prediction::efficiency, "efficiency", as::percent},
+       {"speedup", value, &Prediction::speedup, "speed-up", predicted_speedup},
+       {"speedup_low", value, &Prediction::speedup_low},
+       {"speedup_high", value, &Prediction::speedup_high},
+       {"efficiency", value, &Prediction::efficiency, "efficiency", predicted_efficiency},
+       {"efficiency_low", value, per_rank(&Prediction::speedup_low)},
+       {"efficiency_high", value, per_rank(&Prediction::speedup_high)},
        {"bound", remark, &Prediction::bound, "bound by", as::words},
        F::json("contention", [all = contention_fields()](
                                  const Prediction& row) { return list_of(all, row.contention); }),

@@ -29,6 +29,13 @@ Fields<model::Prediction> prediction_fields();
 /// "89.1 – 92.3" in ms, or "–" without an interval.
 std::string predicted_interval_text(const model::Prediction& prediction);
 
+/// A speed-up and its 90 % interval as distances of the ends: "7.80 ± 0.21", "7.80 +0.10 −0.42".
+/// The value alone without an interval, and where its digits show none.
+std::string speedup_text(double speedup, std::optional<double> low, std::optional<double> high);
+/// The same of an efficiency: "97.5 +1.3 −5.2 %".
+std::string efficiency_text(double efficiency, std::optional<double> low,
+                            std::optional<double> high);
+
 /// "forward measured, backward measured"; empty if unknown.
 std::string basis_text(const model::PhaseSources& sources);
 

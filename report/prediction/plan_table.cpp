@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -65,6 +66,18 @@ auto end_of(Seconds model::IterationInterval::*which) {
   };
 }
 
+auto end_of_efficiency(double model::QuantityInterval::*which) {
+  return [which](const PlannedTraining& one) {
+    return one.efficiency_interval ? std::optional((*one.efficiency_interval).*which)
+                                   : std::nullopt;
+  };
+}
+
+std::string planned_efficiency(const PlannedTraining& one) {
+  return efficiency_text(one.efficiency, end_of_efficiency(&model::QuantityInterval::low)(one),
+                         end_of_efficiency(&model::QuantityInterval::high)(one));
+}
+
 /// The choices of a training, before the time of its iteration.
 Fields<PlannedTraining> choice_fields() {
   using F = Field<PlannedTraining>;
@@ -106,7 +119,9 @@ Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
       {"t_iter_high_s", value, end_of(&model::IterationInterval::high)},
       F::table("90 % interval", iteration_interval),
       {"images_per_s", value, &PlannedTraining::images_per_s, "images/s", as::significant<4>},
-      {"efficiency", value, &PlannedTraining::efficiency, "efficiency", as::percent},
+      {"efficiency", value, &PlannedTraining::efficiency, "efficiency", planned_efficiency},
+      {"efficiency_low", value, end_of_efficiency(&model::QuantityInterval::low)},
+      {"efficiency_high", value, end_of_efficiency(&model::QuantityInterval::high)},
       {"epochs", value, &PlannedTraining::epochs, "epochs", as::significant<4>},
       {"time_to_train_s", value, &PlannedTraining::time, "time to train",
        via(&PlannedTraining::time, duration_text)},
@@ -330,6 +345,7 @@ Table plan_records(const TrainingPlan& plan) {
   for (const CheckedTraining& one : plan.best) {
     PlannedTraining best = one.planned;
     best.interval = one.simulated.interval;
+    best.efficiency_interval = one.simulated.efficiency_interval;
     best.kept = one.simulated.kept;
     rows.push_back({"best", "", best, one.simulated.iteration});
   }

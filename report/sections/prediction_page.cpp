@@ -7,13 +7,16 @@
 #include <array>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/results/json_count.hpp"
 #include "core/text/numbers.hpp"
+#include "report/prediction/iteration_fields.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -43,13 +46,22 @@ const json& rows_of(const json& answer) {
 
 std::vector<Cell> question_of(const json& row) {
   const json& run = row.at("run");
-  return {{run.at("ranks").dump()},
-          {run.at("batch").dump()},
-          {run.at("schedule").get<std::string>()}};
+  return {
+      {run.at("ranks").dump()}, {run.at("batch").dump()}, {run.at("schedule").get<std::string>()}};
 }
 
 std::vector<Column> question_columns() {
   return {{"ranks"}, {"images per rank"}, {"schedule", Align::left}};
+}
+
+/// A value with the interval that answers of earlier versions lack.
+std::string with_ends(const json& row, const std::string& key, const auto& text) {
+  const auto end = [&](const char* which) -> std::optional<double> {
+    const auto found = row.find(key + which);
+    if (found == row.end() || !found->is_number()) return {};
+    return found->get<double>();
+  };
+  return text(row.at(key).get<double>(), end("_low"), end("_high"));
 }
 
 Table iteration_table(const json& rows) {
@@ -67,8 +79,8 @@ Table iteration_table(const json& rows) {
     cells.push_back(
         {fmt::format("{} – {}", in_ms(row.at("t_iter_low_s")), in_ms(row.at("t_iter_high_s")))});
     cells.push_back({significant(row.at("images_per_s").get<double>(), 4)});
-    cells.push_back({significant(row.at("speedup").get<double>(), 3)});
-    cells.push_back({percent(row.at("efficiency").get<double>())});
+    cells.push_back({with_ends(row, "speedup", speedup_text)});
+    cells.push_back({with_ends(row, "efficiency", efficiency_text)});
     cells.push_back({row.at("bound").get<std::string>()});
     table.rows.push_back(std::move(cells));
   }

@@ -20,6 +20,7 @@
 #include "report/kernels/kernel_study.hpp"
 #include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/processor_tables.hpp"
+#include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/results/environment_rows.hpp"
 #include "report/results/rates.hpp"
@@ -46,8 +47,9 @@ std::string headline(const Curve& curve) {
       "{}: {} with {} are predicted to be {} times as fast as one ({} efficiency), "
       "bound by {}.",
       last.run.network, counted(last.run.ranks, "worker"),
-      counted(last.run.batch, "image") + " each", significant(last.speedup, 3),
-      percent(last.efficiency), last.bound);
+      counted(last.run.batch, "image") + " each",
+      speedup_text(last.speedup, last.speedup_low, last.speedup_high), percent(last.efficiency),
+      last.bound);
 }
 
 Table measured_speedups(const Validation& validation) {

@@ -12,6 +12,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/kernels/algorithm_tables.hpp"
 #include "report/kernels/processor_tables.hpp"
+#include "report/prediction/iteration_fields.hpp"
 #include "report/results/result_table.hpp"
 #include "report/sections/message_sections.hpp"
 #include "report/sections/sections.hpp"
@@ -151,7 +152,8 @@ std::vector<Cell> speedup_cells(const std::vector<model::Prediction>& curve,
   for (const int count : ranks) {
     const auto at = std::ranges::find_if(
         curve, [count](const model::Prediction& p) { return p.run.ranks == count; });
-    cells.push_back({at == curve.end() ? "–" : significant(at->speedup, 3)});
+    cells.push_back(
+        {at == curve.end() ? "–" : speedup_text(at->speedup, at->speedup_low, at->speedup_high)});
   }
   cells.push_back({curve.back().bound});
   return cells;

@@ -69,6 +69,19 @@ TEST(PredictionFile, ReadsWhatItWrites) {
   EXPECT_EQ(prediction_file_read_text(prediction_lines(all)), all);
 }
 
+/// The given point was measured, so that its ends are those of the prediction, divided by it.
+TEST(PredictionFile, GivesTheSpeedUpOverTheGivenPointWithItsInterval) {
+  CasePrediction training;
+  training.id = "a/1";
+  training.values = {PredictedValue{6000, 5600, 6400}};
+  training.from = ScaledFrom{4, 1600, 16};
+  const std::string line = prediction_lines(std::vector{training});
+  expect_contains(line, R"("speedup_over_gpus":4,"speedup":3.75,"speedup_low":3.5,)");
+  expect_contains(line, R"("speedup_high":4.0,"efficiency":0.9375,"efficiency_low":0.875,)");
+  expect_contains(line, R"("efficiency_high":1.0)");
+  EXPECT_EQ(prediction_file_read_text(line).front().values, training.values);
+}
+
 TEST(PredictionFile, RefusesInOneSentenceThatNamesLineFieldAndWhy) {
   const std::vector<std::pair<const char*, const char*>> refused{
       {R"({"samples_per_s": 1})", "id is missing"},

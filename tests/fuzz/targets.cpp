@@ -91,6 +91,8 @@ void expect_predictable(const Network& network, const Cluster& cluster, const fs
     expect_time("hidden communication", said.time.hidden_comm);
     expect_rate("images per second", said.images_per_s);
     expect_rate("the speed-up", said.speedup);
+    expect_time("the speed-up over its low end", Seconds(said.speedup - said.speedup_low.value()));
+    expect_time("the high end of it", Seconds(said.speedup_high.value() - said.speedup));
   }
 }
 

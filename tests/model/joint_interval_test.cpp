@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <numbers>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "model/fits/piecewise.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
-#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/uncertain_iteration.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -169,7 +170,7 @@ TEST(IterationInterval, IsThatOfTheMaximumWhereMessagesHideBehindComputing) {
   const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
   EXPECT_NEAR(total.si(), 10, 1e-9);
   const auto longer = [](double t) { return std::pow(normal_distribution(t - 10), 2); };
-  const IterationInterval found = interval_of(costs, false, total);
+  const IterationInterval found = UncertainIteration(costs, false, total).interval();
   EXPECT_NEAR(found.low.si(), solve(0.05, longer), 0.05);
   EXPECT_NEAR(found.high.si(), solve(0.95, longer), 0.05);
 }
@@ -179,11 +180,163 @@ TEST(IterationInterval, AddsVariancesWhereMessagesFollowComputing) {
   const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
   EXPECT_NEAR(total.si(), 20, 1e-9);
   const double half = deviations_of_90 * std::numbers::sqrt2;
-  const IterationInterval found = interval_of(costs, false, total);
+  const IterationInterval found = UncertainIteration(costs, false, total).interval();
   EXPECT_NEAR(found.low.si(), 20 - half, 0.05);
   EXPECT_NEAR(found.high.si(), 20 + half, 0.05);
-  const IterationInterval of_95 = interval_of(costs, true, total);
+  const IterationInterval of_95 = UncertainIteration(costs, true, total).interval();
   EXPECT_NEAR((of_95.high - total) / (found.high - total), 1.645 / 1.960, 0.01);
+}
+
+// Speed-ups of n ranks, each of whom computes as one rank alone does.
+
+IterationCosts without_messages(IterationCosts costs) {
+  for (auto& message : costs.message) message.reset();
+  return costs;
+}
+
+Seconds time_of(const IterationCosts& costs) {
+  return simulate_iteration(costs.plan({}, Bound::value)).total;
+}
+
+UncertainIteration uncertain(const IterationCosts& costs) {
+  return {costs, false, time_of(costs)};
+}
+
+QuantityInterval relative_speedup_of(const IterationCosts& costs) {
+  return relative_speedup(uncertain(costs), uncertain(without_messages(costs)));
+}
+
+/// S = C / (C + M) of normal C and M of equal means and deviations 1 is less than r of its value
+/// where (2 - r) C < r M.
+TEST(SpeedupInterval, IsThatOfTheRatioWhereMessagesFollowComputing) {
+  const QuantityInterval found =
+      relative_speedup_of(message_beside_computing(Schedule::sequential));
+  const auto distribution = [](double r) {
+    return normal_distribution(20 * (r - 1) / std::hypot(2 - r, r));
+  };
+  EXPECT_NEAR(found.low, solve(0.05, distribution), 0.005);
+  EXPECT_NEAR(found.high, solve(0.95, distribution), 0.005);
+}
+
+/// S = C / max(C, M) is less than r < 1 where C < r M.
+TEST(SpeedupInterval, EndsAtTheNumberOfRanksWhereMessagesHideBehindComputing) {
+  const QuantityInterval found = relative_speedup_of(message_beside_computing(Schedule::wait_free));
+  const auto distribution = [](double r) {
+    return normal_distribution(10 * (r - 1) / std::hypot(1, r));
+  };
+  EXPECT_NEAR(found.low, solve(0.05, distribution), 0.01);
+  EXPECT_NEAR(found.high, 1, 1e-9);
+}
+
+TEST(SpeedupInterval, IsNothingWhereComputingAloneTakesTime) {
+  const IterationCosts costs = without_messages(message_beside_computing(Schedule::sequential));
+  const UncertainIteration one = uncertain(costs);
+  EXPECT_LT(one.interval().low, 0.9 * one.value());
+  EXPECT_NEAR(relative_speedup(one, one).low, 1, 1e-12);
+  EXPECT_NEAR(relative_speedup(one, one).high, 1, 1e-12);
+}
+
+/// What slows one rank and all alike cancels, which the ends of both times divided would not show.
+TEST(SpeedupInterval, IsNarrowerThanTheEndsOfBothTimesDivided) {
+  IterationCosts costs = message_beside_computing(Schedule::sequential);
+  costs.message[0]->time = normal(1, 0.1);
+  const IterationInterval all = uncertain(costs).interval();
+  const IterationInterval one = uncertain(without_messages(costs)).interval();
+  const double divided = 1.1 * (one.high / all.low - one.low / all.high);
+  const QuantityInterval found = relative_speedup_of(costs);
+  EXPECT_LT(found.high - found.low, 0.1 * divided);
+  EXPECT_GT(found.high - found.low, 0.02 * divided) << "messages do not cancel";
+}
+
+/// A wait without an error is a smaller part of an iteration whose computing is slower.
+TEST(SpeedupInterval, CountsWaitingForStragglersAsPredicted) {
+  const IterationCosts alone = without_messages(message_beside_computing(Schedule::sequential));
+  UncertainIteration all = uncertain(alone);
+  all.add(Seconds(5));
+  const QuantityInterval found = relative_speedup(all, uncertain(alone));
+  const auto relative = [](double computing) { return computing / 10 * (15 / (computing + 5)); };
+  EXPECT_NEAR(found.low, relative(10 - deviations_of_90), 1e-9);
+  EXPECT_NEAR(found.high, relative(10 + deviations_of_90), 1e-9);
+}
+
+TEST(SpeedupInterval, StaysFiniteWhereComputingMayTakeNoTime) {
+  IterationCosts costs = message_beside_computing(Schedule::sequential);
+  costs.backward[1][0].compute = {Seconds(10), Seconds(), Seconds(100)};
+  const QuantityInterval found = relative_speedup_of(costs);
+  EXPECT_GE(found.low, 0);
+  EXPECT_LE(found.low, 1);
+  EXPECT_GE(found.high, 1);
+  EXPECT_LT(found.high, 100);
+}
+
+/// Two messages beside a backward pass in three parts, an update, and skewed intervals.
+IterationCosts two_messages(Schedule schedule, double message) {
+  IterationCosts costs;
+  costs.shape.schedule = schedule;
+  const auto step = [](double value, double low, double high) {
+    StepCost one;
+    one.compute = {Seconds(value), Seconds(low), Seconds(high)};
+    return one;
+  };
+  costs.forward = {step(4, 3.5, 7)};
+  costs.backward = {{step(2, 1.8, 4)}, {step(3, 2.5, 6)}, {step(3, 2.5, 6)}};
+  costs.update = step(0.5, 0.3, 0.8);
+  for (const double share : {1.0, 0.5}) {
+    MessageCost one;
+    one.time = {Seconds(share * message), Seconds(0.8 * share * message),
+                Seconds(1.6 * share * message)};
+    one.size = Bytes(1e6);
+    costs.message.emplace_back(one);
+  }
+  costs.message.emplace_back(std::nullopt);
+  return costs;
+}
+
+/// Its iteration, where each term errs by `u` of its intervals, by hand.
+double drawn_time(const IterationCosts& costs, const TermErrors& u) {
+  const auto at = [&](IterationTerm term, const Estimate<Seconds>& time) {
+    const double error = u.at(static_cast<std::size_t>(term));
+    const Seconds end = error < 0 ? time.low : time.high;
+    return std::max(0.0, (time.value + std::abs(error) * (end - time.value)).si());
+  };
+  double computed = at(IterationTerm::compute, costs.forward[0].compute);
+  double sent = 0;
+  double sending = 0;
+  for (std::size_t i = 0; i < costs.backward.size(); ++i) {
+    computed += at(IterationTerm::compute, costs.backward[i][0].compute);
+    if (!costs.message[i]) continue;
+    const double message = at(IterationTerm::communication, costs.message[i]->time);
+    sent = std::max(sent, computed) + message;
+    sending += message;
+  }
+  const bool is_sequential = costs.shape.schedule == Schedule::sequential;
+  return (is_sequential ? computed + sending : std::max(computed, sent)) +
+         at(IterationTerm::update, costs.update.compute);
+}
+
+/// Parameters are drawn, and the iterations of one rank and of all computed with each draw.
+TEST(SpeedupInterval, IsThatOfIterationsWithDrawnParameters) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal_error(0, 1 / deviations_of_90);
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    for (const double message : {1.0, 4.0, 12.0}) {
+      const IterationCosts costs = two_messages(schedule, message);
+      const IterationCosts alone = without_messages(costs);
+      EXPECT_NEAR(drawn_time(costs, {}), time_of(costs).si(), 1e-9);
+      const double predicted = time_of(alone) / time_of(costs);
+      std::vector<double> drawn;
+      for (int i = 0; i < 20'000; ++i) {
+        TermErrors u{};
+        for (double& error : u) error = normal_error(random);
+        drawn.push_back(drawn_time(alone, u) / drawn_time(costs, u) / predicted);
+      }
+      std::ranges::sort(drawn);
+      const QuantityInterval found = relative_speedup_of(costs);
+      const double near = 1e-9 + 0.05 * (drawn[19'000] - drawn[1'000]);
+      EXPECT_NEAR(found.low, std::min(1.0, drawn[1'000]), near) << message;
+      EXPECT_NEAR(found.high, std::max(1.0, drawn[19'000]), near) << message;
+    }
+  }
 }
 
 }  // namespace

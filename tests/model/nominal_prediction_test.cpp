@@ -73,6 +73,9 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
     ASSERT_TRUE(p.low && p.high);
     EXPECT_LE(*p.low, p.time.total);
     EXPECT_GE(*p.high, p.time.total);
+    ASSERT_TRUE(p.speedup_low && p.speedup_high);
+    EXPECT_LE(*p.speedup_low, p.speedup);
+    EXPECT_GE(*p.speedup_high, p.speedup);
     EXPECT_TRUE(mentions(p, "2.800 ms a picture and core by host.decode")) << all(p.notes);
   }
 }

@@ -282,6 +282,12 @@ TEST_F(Plans, ChooseTheBestOfAllPlaces) {
   EXPECT_EQ(quickest.configurations, 90U);
   EXPECT_EQ(quickest.within_limits, 90U);
   EXPECT_EQ(quickest.run.ranks, quickest.best.front().planned.ranks);
+  const PlannedTraining& quick = quickest.best.front().simulated;
+  const int ranks[] = {quick.ranks};
+  const Prediction said = predict(network_, machine_, quickest.run, ranks).front();
+  ASSERT_TRUE(quick.efficiency_interval);
+  EXPECT_NEAR(quick.efficiency_interval->low, *said.speedup_low / quick.ranks, 1e-9);
+  EXPECT_NEAR(quick.efficiency_interval->high, *said.speedup_high / quick.ranks, 1e-9);
   question_.objective = Objective::cost;
   question_.price = 2.5;
   const PlannedTraining cheapest = plan().best.front().planned;

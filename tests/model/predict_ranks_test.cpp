@@ -56,6 +56,9 @@ TEST_F(StrongScalingTest, GivesEachRankItsPartAndComparesWithOneThatHasAll) {
     EXPECT_EQ(predict(network_, machine_, same, ranks).front().time.total, row.time.total);
   }
   EXPECT_EQ(scaling.rows[0].speedup, 1);
+  EXPECT_NEAR(*scaling.rows[0].speedup_low, 1, 1e-12);
+  EXPECT_NEAR(*scaling.rows[0].speedup_high, 1, 1e-12);
+  EXPECT_LT(*scaling.rows[2].speedup_low, scaling.rows[2].speedup);
   EXPECT_EQ(scaling.speedup_over, "1 rank with all 256 images");
 }
 
@@ -63,6 +66,7 @@ TEST_F(StrongScalingTest, ComparesWithTheFewestRanksWhereOneCannotHoldAll) {
   const StrongScaling scaling = scaled({16, 8}, 8192);
   ASSERT_EQ(scaling.rows.size(), 2U);
   EXPECT_DOUBLE_EQ(scaling.rows[1].speedup, 8);
+  EXPECT_NEAR(*scaling.rows[1].speedup_low, 8, 1e-9);
   EXPECT_NEAR(scaling.rows[0].speedup,
               8 * (scaling.rows[1].time.total / scaling.rows[0].time.total), 1e-9);
   EXPECT_EQ(scaling.speedup_over.find("8 ranks, counted as 8"), 0U) << scaling.speedup_over;

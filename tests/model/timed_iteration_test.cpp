@@ -121,6 +121,8 @@ TEST(TimedIterations, HaveAnIntervalOfTheirMessagesAndOfWhatSuchPredictionsWereO
   const Prediction on_line = predicted();
   EXPECT_NEAR(*on_line.high / on_line.time.total, 1.088, 1e-9);  // [results/published/README.md]
   EXPECT_NEAR(*on_line.low / on_line.time.total, 0.912, 1e-9);
+  EXPECT_NEAR(*on_line.speedup_low / on_line.speedup, 1 / 1.088, 1e-9);  // over measured layers
+  EXPECT_NEAR(*on_line.speedup_high / on_line.speedup, 1 / 0.912, 1e-9);
   EXPECT_EQ(on_line.sources.forward, TimeSource::measured);
   EXPECT_EQ(on_line.sources.communication, TimeSource::fitted);
   messages[4].time = 1.5 * messages[4].time;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/prediction/explanation_table.hpp"
+#include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/plan_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "report/prediction/sweep_table.hpp"
@@ -79,6 +80,20 @@ TEST(SweepTable, SaysWhatWasLeftOut) {
             notes.end());
   EXPECT_EQ(ParsedJson::parse(document.json())["left_out"].size(), 12U);
   EXPECT_EQ(document.records.rows.front().back().text, "of all");
+}
+
+// Speed-ups and efficiencies with their intervals.
+
+TEST(SpeedupText, ShowsHowFarTheEndsAreFromTheValue) {
+  EXPECT_EQ(speedup_text(7.8, 7.59, 8.01), "7.80 ± 0.21");
+  EXPECT_EQ(speedup_text(7.8, 7.38, 7.9), "7.80 +0.10 −0.42");
+  EXPECT_EQ(speedup_text(128.4, 100.2, 128.5), "128 +0 −28");
+  EXPECT_EQ(speedup_text(1, 1, 1), "1.00");
+  EXPECT_EQ(speedup_text(4, 3.9981, 4), "4.00") << "less than the digits show";
+  EXPECT_EQ(speedup_text(4, {}, {}), "4.00");
+  EXPECT_EQ(efficiency_text(0.975, 0.923, 0.988), "97.5 +1.3 −5.2 %");
+  EXPECT_EQ(efficiency_text(0.975, 0.963, 0.987), "97.5 ± 1.2 %");
+  EXPECT_EQ(efficiency_text(1, {}, {}), "100.0 %");
 }
 
 // Documents of plans.

@@ -144,10 +144,28 @@ void write_values(const CasePrediction& prediction, Json& line) {
   line["high"] = is_curve ? high : high.front();
 }
 
+/// "speedup" and "efficiency", each with its interval.
+void write_speedup(const PredictedValue& predicted, const ScaledFrom& from, Json& line) {
+  const double share = static_cast<double>(from.gpus) / from.to_gpus;
+  line["speedup_over_gpus"] = from.gpus;
+  for (const auto& [key, scale] : {std::pair("speedup", 1.0), std::pair("efficiency", share)}) {
+    const auto scaled = [&, by = scale / from.samples_per_s](double rate) {
+      return finite(rate * by);
+    };
+    line[key] = scaled(predicted.value);
+    if (!predicted.low || !predicted.high) continue;
+    line[fmt::format("{}_low", key)] = scaled(*predicted.low);
+    line[fmt::format("{}_high", key)] = scaled(*predicted.high);
+  }
+}
+
 Json line_of(const CasePrediction& prediction) {
   Json line;
   line["id"] = prediction.id;
   if (!prediction.values.empty()) write_values(prediction, line);
+  if (prediction.from && !prediction.values.empty() && prediction.values.front()) {
+    write_speedup(*prediction.values.front(), *prediction.from, line);
+  }
   line["status"] = to_string(prediction.status);
   if (!prediction.reason.empty()) line["reason"] = prediction.reason;
   if (prediction.terms.empty()) return line;

@@ -55,6 +55,14 @@ struct PredictedTerm {
   bool operator==(const PredictedTerm&) const = default;
 };
 
+/// A measured point that a training is predicted from: its share of the GPUs and its speed.
+struct ScaledFrom {
+  int gpus = 1;              ///< ≥ 1
+  double samples_per_s = 1;  ///< > 0, of all of them
+  int to_gpus = 1;           ///< ≥ 1: of the training
+  bool operator==(const ScaledFrom&) const = default;
+};
+
 /// outside_domain: there is a value, but the model is not made for such cases.
 enum class PredictionStatus { ok, outside_domain, not_covered };
 std::string_view to_string(PredictionStatus status);
@@ -70,6 +78,10 @@ struct CasePrediction {
   /// are none if the case is not covered.
   std::vector<std::optional<PredictedValue>> values = {};
   std::vector<PredictedTerm> terms = {};
+  /// The given point of a training. Lines then have speed-up S = X / X_0 and efficiency S N_0 / N
+  /// over it, also by each end of X: X alone errs, because the point was measured. Readers leave
+  /// them out.
+  std::optional<ScaledFrom> from = {};
   bool operator==(const CasePrediction&) const = default;
 };
 

@@ -74,6 +74,10 @@ CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sourc
   doubts.insert(doubts.end(), model.facts().notes.begin(), model.facts().notes.end());
   prediction.reason = fmt::format("{}", fmt::join(doubts, "; "));
   prediction.values = {value};
+  const cases::GivenPoint& given = nearest_given(training);
+  if (!computes_only(given)) {  // no speed-up over computing alone
+    prediction.from = {given.gpus, given.throughput.si(), training.gpus};
+  }
   prediction.terms = terms_of(time, model.facts(), found.value);
   return prediction;
 }

@@ -270,6 +270,7 @@ TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
 TEST(ScalingPredictor, OnOneGpuItSaysWhatWasGiven) {
   const CasePrediction found = predictor_predicted(training(0, 1, cases::Overlap::bucketed));
   EXPECT_NEAR(value_of(found), 320, 1e-9);
+  EXPECT_EQ(found.from, (cases::ScaledFrom{1, 320, 1}));
 }
 
 /// Figures that a file may hold, however unlike any training they are.
