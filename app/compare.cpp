@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "app/cli/document_output.hpp"
@@ -54,14 +55,31 @@ std::vector<fs::path> google_files(const fs::path& folder) {
   return files;
 }
 
+/// One side of the comparison.
+struct Side {
+  std::vector<ResultFile> results;
+  report::Roundings roundings;
+
+  void add(report::PrintedResults printed) {
+    results.push_back(std::move(printed.results));
+    for (const auto& [key, rounding] : printed.roundings) {
+      roundings[key] = std::max(roundings[key], rounding);
+    }
+  }
+};
+
 /// Results of dlscale or of Google Benchmark.
-std::vector<ResultFile> results_at(const std::string& path) {
-  if (report::is_google_benchmark(path)) return {report::google_results(path)};
-  std::vector<ResultFile> results = all_results({path});
+Side results_at(const std::string& path) {
+  Side side;
+  if (report::is_google_benchmark(path)) {
+    side.add(report::google_results(path));
+    return side;
+  }
+  side.results = all_results({path});
   std::error_code absent;
-  if (!fs::is_directory(path, absent)) return results;
-  for (const fs::path& file : google_files(path)) results.push_back(report::google_results(file));
-  if (!results.empty()) return results;
+  if (!fs::is_directory(path, absent)) return side;
+  for (const fs::path& file : google_files(path)) side.add(report::google_results(file));
+  if (!side.results.empty()) return side;
   throw ConfigError(fmt::format(
       "the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; each may "
       "end in .gz), so there is nothing to compare. Name another.",
@@ -69,17 +87,20 @@ std::vector<ResultFile> results_at(const std::string& path) {
 }
 
 ExitCode compare(const CompareOptions& options) {
-  const std::vector<ResultFile> a = results_at(options.a);
-  report::ComparisonReport report = report::compare(
-      a, results_at(options.b), options.margin,
-      options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused);
+  const Side a = results_at(options.a);
+  const Side b = results_at(options.b);
+  report::ComparisonReport report =
+      report::compare(a.results, b.results, options.margin,
+                      options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused,
+                      a.roundings, b.roundings);
   if (!options.machines.empty()) {
     if (report.attributions.empty()) {
       throw ConfigError(
           "A and B have no training (bench e2e) with timed phases in common, so there is nothing "
           "for --machine to explain. Leave it out, or name results of such trainings.");
     }
-    report::add_predictions(report.attributions, a, model::load_machine(options.machines[0]),
+    report::add_predictions(report.attributions, a.results,
+                            model::load_machine(options.machines[0]),
                             model::load_machine(options.machines[1]));
   }
   report::Document document = report::comparison_document(report);

@@ -22,11 +22,12 @@ struct Samples {
   std::string name;
   const GoogleMetric* metric;
   std::vector<double> values;
+  double rounding = 0;  ///< the largest, as in Point
 };
 
 class Collector {
  public:
-  explicit Collector(ImportedRun& run) : run_(run) {}
+  Collector(ImportedRun& run, const GoogleFile& file) : run_(run), file_(file) {}
 
   void read(const GoogleRow& row) {
     switch (row.outcome) {
@@ -75,10 +76,13 @@ class Collector {
       return all[place->second];
     }
   };
-  static void add(const GoogleRow& row, Found& found) {
+  void add(const GoogleRow& row, Found& found) const {
     for (const GoogleMetric& metric : google_metrics) {
       const auto value = row.values.find(metric.field);
-      if (value != row.values.end()) found.of(row.name, metric).values.push_back(value->second);
+      if (value == row.values.end()) continue;
+      Samples& samples = found.of(row.name, metric);
+      samples.values.push_back(value->second);
+      samples.rounding = std::max(samples.rounding, file_.rounding(row, metric));
     }
   }
   /// Names benchmarks that have neither repetitions nor a median.
@@ -107,6 +111,7 @@ class Collector {
   }
 
   ImportedRun& run_;
+  const GoogleFile& file_;
   Found iterations_;
   Found medians_;
   std::set<std::string> aggregated_;
@@ -142,7 +147,7 @@ SeriesKey context_key(const Facts& context) {
 Origin add_google_benchmark(ImportedRun& run) {
   GoogleFile file = read_google_file(run.content);
   run.notes = std::move(file.notes);
-  Collector collector(run);
+  Collector collector(run, file);
   for (const GoogleRow& row : file.rows) collector.read(row);
   file.rows = {};  // no memory for both these and the points
   for (const Samples& samples : collector.samples()) {
@@ -153,6 +158,7 @@ Origin add_google_benchmark(ImportedRun& run) {
     key.direction = samples.metric->direction;
     Point point;
     point.summary = summarize(samples.values);
+    point.rounding = samples.rounding;
     run.points.push_back({std::move(key), std::move(point)});
   }
   for (const char* field : {"host_name", "mhz_per_cpu", "load_avg"}) {

@@ -39,13 +39,33 @@ std::string sizes_of(const json& caches) {
   return sizes;
 }
 
+bool is_time(const GoogleMetric& metric) {
+  return metric.unit == std::string_view("s");
+}
+
+/// Both times of a row are printed alike.
+std::map<std::string, PrintedDigits, std::less<>> digits_of(std::string_view text) {
+  std::map<std::string, PrintedDigits, std::less<>> digits;
+  PrintedDigits times;
+  for (const GoogleMetric& metric : google_metrics) {
+    (is_time(metric) ? times : digits[metric.field]).add(text, metric.field);
+  }
+  for (const GoogleMetric& metric : google_metrics) {
+    if (is_time(metric)) digits[metric.field] = times;
+  }
+  return digits;
+}
+
 void read_values(const json& row, GoogleRow& read) {
   for (const GoogleMetric& metric : google_metrics) {
     const auto found = row.find(metric.field);
     if (found == row.end()) continue;
     double value =
         found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
-    if (metric.unit == std::string_view("s")) value *= seconds_of(row.value("time_unit", "ns"));
+    if (is_time(metric)) {
+      read.time_unit = seconds_of(row.value("time_unit", "ns"));
+      value *= read.time_unit;
+    }
     if (!std::isfinite(value)) value = std::numeric_limits<double>::quiet_NaN();
     read.values.emplace(metric.field, value);
   }
@@ -136,6 +156,14 @@ std::string impossible(const GoogleMetric& metric, double value) {
   return fmt::format("is {}, which nothing measured can be", value);
 }
 
+double GoogleFile::rounding(const GoogleRow& row, const GoogleMetric& metric) const {
+  const auto value = row.values.find(metric.field);
+  const auto printed = digits.find(metric.field);
+  if (value == row.values.end() || printed == digits.end()) return 0;
+  const double unit = is_time(metric) ? row.time_unit : 1;
+  return unit * printed->second.half_unit(value->second / unit);
+}
+
 GoogleFile read_google_file(std::string_view text) {
   PrintedJson printed = printed_json(text);
   expect_json_depth(printed.text);
@@ -150,6 +178,7 @@ GoogleFile read_google_file(std::string_view text) {
       }
     }
     (void)document.at("benchmarks");
+    file.digits = digits_of(printed.text);
     settle_names(file.rows);
     return file;
   } catch (const json::exception& error) {

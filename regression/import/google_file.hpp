@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "regression/history/series_key.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 
@@ -34,6 +35,7 @@ struct GoogleRow {
   bool states_type = false;  ///< as since version 1.5; else names tell aggregates
   std::optional<double> iterations;
   std::optional<int> repetition;  ///< index from 0, as since version 1.5
+  double time_unit = 1e-9;        ///< s
   /// Measured values by the field of their metric, in its unit. Values that the file gives as
   /// infinite or not a number are NaN.
   std::map<std::string, double, std::less<>> values;
@@ -44,6 +46,11 @@ struct GoogleFile {
   Facts context;                   ///< as text; for "caches" the levels and sizes
   std::vector<GoogleRow> rows;     ///< in the order of the file
   std::vector<std::string> notes;  ///< on the text around the JSON, and its letters
+  /// The digits of values, by the field of their metric. Versions before 1.4 print whole numbers.
+  std::map<std::string, PrintedDigits, std::less<>> digits;
+
+  /// Half a unit of the last digit of a value of the row, in the unit of the metric; 0: all digits.
+  [[nodiscard]] double rounding(const GoogleRow& row, const GoogleMetric& metric) const;
 };
 
 /// Throws ConfigError without the name of the file for invalid JSON (with the line) and a missing

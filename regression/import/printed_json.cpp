@@ -6,7 +6,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <unordered_set>
@@ -325,6 +327,47 @@ std::string printed_problem(const std::exception& error, const PrintedJson& json
       "line {} is text within the JSON, \"{}\": let the program write its JSON to a "
       "file of its own",
       line_at(text, start), escape_for_terminal(other));
+}
+
+void PrintedDigits::add(std::string_view strict_json, std::string_view key) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::string quoted = fmt::format("\"{}\"", key);
+  for (std::size_t at = strict_json.find(quoted); at != std::string_view::npos;
+       at = strict_json.find(quoted, at)) {
+    at = strict_json.find_first_not_of(blanks, at + quoted.size());
+    if (at == std::string_view::npos || strict_json[at] != ':') continue;
+    at = strict_json.find_first_not_of(blanks, at + 1);
+    if (at == std::string_view::npos) return;
+    const std::size_t end = strict_json.find_first_not_of("+-.0123456789eE", at);
+    add_number(strict_json.substr(at, end == std::string_view::npos ? end : end - at));
+  }
+}
+
+void PrintedDigits::add_number(std::string_view word) {
+  if (word.empty()) return;
+  const std::size_t mark = std::min(word.find_first_of("eE"), word.size());
+  const std::string_view digits = word.substr(0, mark);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const auto count = [&is_digit](std::string_view part) {
+    return static_cast<int>(std::ranges::count_if(part, is_digit));
+  };
+  if (mark < word.size()) {
+    significant_ = std::max(significant_.value_or(1), count(digits));
+  } else {
+    decimals_ = std::max(decimals_.value_or(0), count(digits.substr(point)));
+  }
+}
+
+double PrintedDigits::half_unit(double value) const {
+  constexpr double matters = 1e-6;
+  double half = std::numeric_limits<double>::infinity();
+  const double size = std::abs(value);
+  if (decimals_) half = 0.5 * std::pow(10.0, -*decimals_);
+  if (significant_ && size > 0) {
+    half = std::min(half, 0.5 * std::pow(10.0, std::floor(std::log10(size)) + 1 - *significant_));
+  }
+  return std::isfinite(half) && half >= matters * size ? half : 0;
 }
 
 }  // namespace dlscale::regression::history

@@ -1,5 +1,6 @@
 #pragma once
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,21 @@ PrintedJson printed_json(std::string_view content);
 
 /// As json_problem(); quotes other text in the JSON.
 std::string printed_problem(const std::exception& error, const PrintedJson& json);
+
+/// The digits that a file prints numbers of one kind with: all of its numbers count, since some
+/// programs leave out zeros at the end.
+class PrintedDigits {
+ public:
+  /// Adds the numbers with this key, in strict JSON.
+  void add(std::string_view strict_json, std::string_view key);
+  /// Half the unit of the last digit of such a number; 0 if it is below a millionth of the number.
+  [[nodiscard]] double half_unit(double value) const;
+
+ private:
+  void add_number(std::string_view word);
+
+  std::optional<int> decimals_;     ///< the most behind the point, of numbers without an exponent
+  std::optional<int> significant_;  ///< the most digits of a number with one
+};
 
 }  // namespace dlscale::regression::history

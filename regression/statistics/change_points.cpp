@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "regression/statistics/level_walk.hpp"
+#include "regression/statistics/log_rounding.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -200,16 +201,13 @@ bool is_usable(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-/// A value that rounding may have made of nearly 0 says little; its ratio stays finite.
-constexpr double most_rounding = 0.999;
-
 Usable usable_of(std::span<const HistoryPoint> points) {
   Usable usable;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!is_usable(points[i].value)) continue;
     const double value = points[i].value;
-    const double rounding = std::min(points[i].rounding / value, most_rounding);
-    LogPoint point{std::log(value), {}, std::log1p(rounding), -std::log1p(-rounding)};
+    const LogRounding rounding = log_rounding({value, points[i].rounding});
+    LogPoint point{std::log(value), {}, rounding.up, rounding.down};
     for (const double run : points[i].runs) {
       if (points[i].runs.size() > 1 && is_usable(run)) point.runs.push_back(std::log(run));
     }

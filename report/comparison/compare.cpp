@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "core/results/usable_rows.hpp"
 #include "regression/import/result_run.hpp"
 #include "regression/statistics/benjamini_hochberg.hpp"
+#include "regression/statistics/log_rounding.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/results/environment_rows.hpp"
 
@@ -156,18 +158,53 @@ struct JudgedRow {
   double p_better = 1;
 };
 
-JudgedRow compare_series(const Repeats& a, const Repeats& b, double margin) {
+using regression::PrintedValue;
+
+/// What both sides have of a series, as printed.
+struct ComparedSeries {
+  const Repeats* a = nullptr;
+  const Repeats* b = nullptr;
+  double rounding_a = 0;  ///< s
+  double rounding_b = 0;
+};
+
+void note_rounding(const ComparedSeries& series, double margin, Comparison& row) {
+  const PrintedValue a{row.a, series.rounding_a};
+  const PrintedValue b{row.b, series.rounding_b};
+  const PrintedValue& coarser = smallest_printed_change(a) >= smallest_printed_change(b) ? a : b;
+  if (row.verdict != Verdict::inconclusive || smallest_printed_change(coarser) <= margin) return;
+  row.held = Comparison::Held::by_rounding;
+  row.method += "; " + rounding_words(coarser);
+}
+
+/// The ratio compares launches, and the median of all samples may move against it, as where levels
+/// jump.
+void agree_with_ratio(Comparison& row) {
+  if ((row.b - row.a) * (row.ratio - 1) >= 0) return;
+  const double level = std::sqrt(row.a) * std::sqrt(row.b);
+  row.a = level / std::sqrt(row.ratio);
+  row.b = level * std::sqrt(row.ratio);
+}
+
+JudgedRow compare_series(const ComparedSeries& series, double margin) {
+  const Repeats& a = *series.a;
+  const Repeats& b = *series.b;
   JudgedRow judged;
   Comparison& row = judged.row;
   row.a = pooled_median(a);
   row.b = pooled_median(b);
-  const Ratio ratio = ratio_of_medians(a, b, margin);
+  const Ratio ratio = ratio_of_medians(
+      a, b, margin,
+      regression::log_rounding_of_ratio({row.a, series.rounding_a}, {row.b, series.rounding_b}));
   row.ratio = ratio.value;
   row.ratio_low = ratio.low;
   row.ratio_high = ratio.high;
   row.verdict = judge(ratio, margin);
   row.launches = static_cast<int>(std::min(a.size(), b.size()));
-  row.method = ratio.method.empty() ? "too few samples for an interval" : ratio.method;
+  row.has_interval = !ratio.method.empty();
+  row.method = row.has_interval ? ratio.method : "too few samples for an interval";
+  note_rounding(series, margin, row);
+  agree_with_ratio(row);
   judged.p_worse = std::min(1.0, 2 * ratio.p_larger);
   judged.p_better = std::min(1.0, 2 * ratio.p_smaller);
   return judged;
@@ -231,7 +268,14 @@ struct ComparisonState {
   ComparisonReport report;
   std::vector<JudgedRow> rows;
   AcrossPlaces across = AcrossPlaces::refused;
+  const Roundings* roundings_a = nullptr;
+  const Roundings* roundings_b = nullptr;
 };
+
+double rounding_of(const Roundings& roundings, const std::string& key) {
+  const auto found = roundings.find(key);
+  return found == roundings.end() ? 0 : found->second;
+}
 
 /// Compares the series of two cells. A phase without time on either side has no ratio and no row,
 /// nor has one that only A timed.
@@ -252,7 +296,10 @@ void compare_cells(ComparisonState& state, const std::string& key, const Measure
       }
       continue;
     }
-    JudgedRow judged = compare_series(repeats, other->second, report.margin);
+    JudgedRow judged =
+        compare_series({&repeats, &other->second, rounding_of(*state.roundings_a, key),
+                        rounding_of(*state.roundings_b, key)},
+                       report.margin);
     Comparison& row = judged.row;
     row.key = key;
     row.benchmark = a.benchmark;
@@ -327,13 +374,16 @@ Verdict overall(const ComparisonReport& report) {
 }  // namespace
 
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
-                         double margin, AcrossPlaces across) {
+                         double margin, AcrossPlaces across, const Roundings& roundings_a,
+                         const Roundings& roundings_b) {
   if (!(margin >= 0)) {
     throw ConfigError(fmt::format(
         "the margin is {}; a fraction of at least 0 is needed. Write 0.01 for 1 %.", margin));
   }
   ComparisonState state;
   state.across = across;
+  state.roundings_a = &roundings_a;
+  state.roundings_b = &roundings_b;
   ComparisonReport& report = state.report;
   report.margin = margin;
   match_cells(state, collect_cells(a), collect_cells(b));

@@ -22,17 +22,19 @@ struct Comparison {
   std::string benchmark;
   std::map<std::string, std::string> axes;  ///< without `repeat`
   std::string series;
-  double a = 0;  ///< median, s
-  double b = 0;
+  double a = 0;  ///< median, s; the level less half the change where medians deny the ratio
+  double b = 0;  ///< likewise, plus half the change
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
   regression::Verdict verdict = regression::Verdict::inconclusive;
   SeriesRole role = SeriesRole::judged;
   std::string method;
+  bool has_interval = true;  ///< false: too few samples, and the ends are only what rounding allows
   int launches = 0;  ///< repeats on the side with fewer
-  /// Why the verdict is withheld, although the interval may support one.
-  enum class Held { no, by_family, by_place } held = Held::no;
+  /// Why the verdict is withheld, although the interval may support one; by_rounding: although it
+  /// would if the times had more digits.
+  enum class Held { no, by_family, by_place, by_rounding } held = Held::no;
 };
 
 /// A key that both sides have, but whose times cannot be compared.
@@ -60,6 +62,10 @@ struct ComparisonReport {
   regression::Verdict verdict = regression::Verdict::inconclusive;
 };
 
+/// Half a unit of the last digit of printed times, in s, by key without `repeat`; others have all
+/// digits.
+using Roundings = std::map<std::string, double>;
+
 /// Whether times from other classes of machines, or from other launches, are judged. Such
 /// differences compare machines, not versions.
 enum class AcrossPlaces { refused, judged };
@@ -72,7 +78,8 @@ enum class AcrossPlaces { refused, judged };
 /// places are inconclusive unless `across` judges them. Throws
 /// Error (nothing_measured) if A and B have no key in common.
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
-                         double margin, AcrossPlaces across = AcrossPlaces::refused);
+                         double margin, AcrossPlaces across = AcrossPlaces::refused,
+                         const Roundings& roundings_a = {}, const Roundings& roundings_b = {});
 
 /// Whether rows that A measured and B did not make a comparison fail.
 enum class MissingRows { pass, fail };

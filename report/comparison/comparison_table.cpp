@@ -63,7 +63,8 @@ Fields<Comparison> comparison_fields(const RowWords& words = RowWords({})) {
     return [which](const Comparison& row) { return to_text(Seconds(row.*which)); };
   };
   const auto change = [](const Comparison& row) { return row.ratio - 1; };
-  const auto interval = [](const Comparison& row) {
+  const auto interval = [](const Comparison& row) -> std::string {
+    if (!row.has_interval) return "unknown";
     return fmt::format("{} to {}", signed_percent(row.ratio_low - 1),
                        signed_percent(row.ratio_high - 1));
   };
@@ -227,6 +228,11 @@ std::string held_back(const ComparisonReport& report) {
   if (const long long rows = held(report, Comparison::Held::by_family); rows > 0) {
     text += fmt::format(". {} may differ by chance among so many: measure more repeats",
                         counted(rows, "row"));
+  }
+  if (const long long rows = held(report, Comparison::Held::by_rounding); rows > 0) {
+    text += fmt::format(". {} printed with too few digits to see changes of {}",
+                        rows == 1 ? "1 row is" : fmt::format("{} rows are", rows),
+                        percent(report.margin));
   }
   if (!report.place_differences.empty()) {
     text += fmt::format(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <map>
@@ -19,6 +20,7 @@
 namespace dlscale::report {
 namespace {
 
+using regression::history::GoogleFile;
 using regression::history::GoogleRow;
 
 /// The compared metric: of the others one repeats it and one covers the processor only.
@@ -30,11 +32,12 @@ struct Benchmark {
   std::string name;
   std::vector<double> times;    ///< from repetitions
   std::vector<double> medians;  ///< from files with aggregates only
+  double rounding = 0;          ///< of the coarsest of them
   Status status = Status::ok;
   std::string reason;
 };
 
-void take(Benchmark& benchmark, const GoogleRow& row) {
+void take(Benchmark& benchmark, const GoogleRow& row, const GoogleFile& file) {
   if (row.outcome == GoogleRow::Outcome::failed) {
     benchmark.status = Status::wrong;
     benchmark.reason = row.message;
@@ -46,6 +49,7 @@ void take(Benchmark& benchmark, const GoogleRow& row) {
   }
   const auto found = row.values.find(real_time.field);
   if (found == row.values.end()) return;
+  benchmark.rounding = std::max(benchmark.rounding, file.rounding(row, real_time));
   if (row.aggregate.empty()) benchmark.times.push_back(found->second);
   if (row.aggregate == "median") benchmark.medians.push_back(found->second);
 }
@@ -87,22 +91,24 @@ Environment google_environment(const regression::history::Facts& context) {
   return environment;
 }
 
-ResultFile results_of(const regression::history::GoogleFile& file) {
+PrintedResults results_of(const GoogleFile& file) {
   std::vector<Benchmark> benchmarks;
   std::map<std::string_view, std::size_t> places;  // indices of these, by name
   for (const GoogleRow& row : file.rows) {
     const auto [place, is_new] = places.try_emplace(row.name, benchmarks.size());
     if (is_new) benchmarks.emplace_back().name = row.name;
-    take(benchmarks[place->second], row);
+    take(benchmarks[place->second], row, file);
   }
-  ResultFile results;
+  PrintedResults printed;
+  ResultFile& results = printed.results;
   results.header.benchmark = "Google Benchmark";
   results.header.environment = google_environment(file.context);
   results.complete = true;
   for (Benchmark& benchmark : benchmarks) {
+    if (benchmark.rounding > 0) printed.roundings[benchmark.name] = benchmark.rounding;
     results.measurements.push_back(measured(std::move(benchmark)));
   }
-  return results;
+  return printed;
 }
 
 }  // namespace
@@ -112,12 +118,12 @@ bool is_google_benchmark(const std::filesystem::path& path) {
          regression::history::ContentKind::google_benchmark;
 }
 
-ResultFile google_results(const std::filesystem::path& path) {
+PrintedResults google_results(const std::filesystem::path& path) {
   const std::string text = read_input(path, "Check the path.");
   try {
-    ResultFile results = results_of(regression::history::read_google_file(text));
-    results.path = path;
-    return results;
+    PrintedResults printed = results_of(regression::history::read_google_file(text));
+    printed.results.path = path;
+    return printed;
   } catch (const ConfigError& error) {
     throw ConfigError(
         fmt::format("{}: {}. Measure again, or leave the file out.", path.string(), error.what()));

@@ -146,7 +146,13 @@ std::ptrdiff_t not_below(const std::vector<double>& differences, double limit) {
   return std::ranges::count_if(differences, [limit](double each) { return each >= -limit; });
 }
 
-Ratio from_repeats(const Repeats& a, const Repeats& b, double limit) {
+/// ln(1 + margin), and further by what rounding allows.
+struct Limits {
+  double larger = 0;
+  double smaller = 0;
+};
+
+Ratio from_repeats(const Repeats& a, const Repeats& b, const Limits& limits) {
   std::vector<double> differences;
   for (const double log_a : log_medians(a)) {
     for (const double log_b : log_medians(b)) differences.push_back(log_b - log_a);
@@ -158,11 +164,11 @@ Ratio from_repeats(const Repeats& a, const Repeats& b, double limit) {
           std::exp(differences[trim]),
           std::exp(differences[differences.size() - 1 - trim]),
           fmt::format("{} and {} repeats", a.size(), b.size()),
-          by_chance.share_up_to(not_above(differences, limit)),
-          by_chance.share_up_to(not_below(differences, limit))};
+          by_chance.share_up_to(not_above(differences, limits.larger)),
+          by_chance.share_up_to(not_below(differences, limits.smaller))};
 }
 
-Ratio from_samples(const Repeats& a, const Repeats& b, double limit) {
+Ratio from_samples(const Repeats& a, const Repeats& b, const Limits& limits) {
   const std::vector<double> log_a = bootstrap_log_medians(a);
   std::vector<double> differences = bootstrap_log_medians(b);
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= log_a[i];
@@ -177,20 +183,29 @@ Ratio from_samples(const Repeats& a, const Repeats& b, double limit) {
           std::exp(high),
           fmt::format("bootstrap of {} and {} samples from {} and {} repeats", sample_count(a),
                       sample_count(b), a.size(), b.size()),
-          share(not_above(differences, limit)),
-          share(not_below(differences, limit))};
+          share(not_above(differences, limits.larger)),
+          share(not_below(differences, limits.smaller))};
+}
+
+Ratio exact_ratio(const Repeats& a, const Repeats& b, const Limits& limits) {
+  if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b, limits);
+  if (sample_count(a) >= enough_samples && sample_count(b) >= enough_samples) {
+    return from_samples(a, b, limits);
+  }
+  const double value = median(pooled(b)) / median(pooled(a));
+  return {value, value, value, "", 1, 1};
 }
 
 }  // namespace
 
-Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin) {
+Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin,
+                       const regression::LogRounding& rounding) {
   EXPECT(sample_count(a) > 0 && sample_count(b) > 0 && margin >= 0);
   const double limit = std::log1p(margin);
-  if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b, limit);
-  if (sample_count(a) >= enough_samples && sample_count(b) >= enough_samples)
-    return from_samples(a, b, limit);
-  const double value = median(pooled(b)) / median(pooled(a));
-  return {value, value, value, "", 1, 1};
+  Ratio ratio = exact_ratio(a, b, {limit + rounding.down, limit + rounding.up});
+  ratio.low *= std::exp(-rounding.down);
+  ratio.high *= std::exp(rounding.up);
+  return ratio;
 }
 
 int mann_whitney_trim(int n, int m) {

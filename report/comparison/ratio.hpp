@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "regression/statistics/log_rounding.hpp"
+
 namespace dlscale::report {
 
 /// Times of one cell: samples[repeat][i], where each repeat is a separate launch.
@@ -30,10 +32,14 @@ struct Ratio {
 /// samples. With one repeat this interval misses the variation between launches and is too narrow,
 /// which `method` says. Its p is at least one draw in a thousand, so few rows stand out among many.
 ///
+/// `rounding` is what the digits of the samples allow of ln(B / A): the interval is wider by it,
+/// and p is that of the nearest ratio that it allows.
+///
 /// Deterministic; swapping A and B inverts the ratio. Requires positive samples, ≥ 1 on each side.
-/// Fewer than 5 samples on a side give no interval: low = high = value, and `method` is empty.
+/// Fewer than 5 samples on a side give no interval but that of rounding, and `method` is empty.
 /// `margin` ≥ 0.
-Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin = 0);
+Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin = 0,
+                       const regression::LogRounding& rounding = {});
 
 /// Number k of the smallest, and of the largest, among n · m pairwise differences that lie outside
 /// the interval of at least 95 %. It is the largest k with P(U ≤ k) ≤ 2.5 % for Mann-Whitney's U.

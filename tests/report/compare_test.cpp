@@ -22,16 +22,22 @@ using regression::Verdict;
 
 const std::map<std::string, std::string> compared_cell{{"layer", "conv1"}, {"pass", "forward"}};
 
-/// Five repeats around `centre`, `spread` apart.
-ResultFile repeats(double centre, double spread = 0.001) {
+/// One launch for each of these times.
+ResultFile launches(const std::vector<double>& times) {
   std::vector<Measurement> measurements;
-  for (int repeat = 0; repeat < 5; ++repeat) {
+  for (const double time : times) {
     auto axes = compared_cell;
-    axes["repeat"] = std::to_string(repeat);
-    const double time = centre * (1 + spread * (repeat - 2));
+    axes["repeat"] = std::to_string(measurements.size());
     measurements.push_back(samples::timed("conv", axes, {time, time, time}));
   }
   return samples::file("conv", std::move(measurements));
+}
+
+/// Five repeats around `centre`, `spread` apart.
+ResultFile repeats(double centre, double spread = 0.001) {
+  std::vector<double> times;
+  for (int repeat = -2; repeat <= 2; ++repeat) times.push_back(centre * (1 + spread * repeat));
+  return launches(times);
 }
 
 /// A measurement unstable in A and wrong in B, beside one of 1 s in A and `time` in B.
@@ -98,6 +104,17 @@ TEST(Compare, HasNoVerdictOnASingleSample) {
   const ComparisonReport report = compare_files(single(1.0), single(5.0));
   EXPECT_EQ(report.verdict, Verdict::inconclusive);
   EXPECT_TRUE(contains(report.rows.front().method, "too few"));
+  const Table table = comparison_document(report).tables.at(0);
+  const std::size_t interval = format::column_of(table, "95 % interval").value();
+  EXPECT_EQ(table.rows.at(0).at(interval).text, "unknown");
+}
+
+// The median of the launches rises by 1 %, and the middle ratio of two launches falls.
+TEST(Compare, SaysTheSameOfTimesAndOfTheirChangeWhereLevelsJump) {
+  const Comparison row =
+      compare_files(launches({1, 1, 1, 9, 9}), launches({1.01, 1.01, 1.01, 0.5, 0.5})).rows.at(0);
+  EXPECT_LT(row.ratio, 1);
+  EXPECT_NEAR(row.b / row.a, row.ratio, 1e-12);
 }
 
 TEST(Compare, ListsWhatOnlyOneSideHas) {
@@ -462,8 +479,8 @@ TEST(ComparisonTable, SaysHowFarItsVerdictCanBeTrusted) {
   EXPECT_TRUE(contains(once, "79 rows rest on one launch")) << once;
 }
 
-// One launch of a side cannot show how launches differ: its changes are listed apart from those that
-// the headline counts.
+// One launch of a side cannot show how launches differ: its changes are listed apart from those
+// that the headline counts.
 TEST(ComparisonTable, CountsInItsHeadlineWhatItTrusts) {
   for (const double time : {0.5, 1.0, 2.0}) {
     ResultFile a = repeats(1);

@@ -160,6 +160,21 @@ TEST(Ratio, OfTooFewSamplesHasNoInterval) {
   EXPECT_TRUE(ratio.method.empty());
 }
 
+TEST(Ratio, IsAsWideAsTheDigitsOfItsSamplesAllowHoweverManyThereAre) {
+  const regression::LogRounding rounding = regression::log_rounding_of_ratio({1, 0.5}, {2, 0.5});
+  for (const Repeats& a : {Repeats(1, {1, 1, 1, 1, 1}), Repeats(7, {1}), Repeats(40, {1})}) {
+    Repeats b = a;
+    for (auto& samples : b) {
+      for (double& sample : samples) sample = 2;
+    }
+    const Ratio ratio = ratio_of_medians(a, b, 0.02, rounding);
+    EXPECT_DOUBLE_EQ(ratio.value, 2);
+    EXPECT_NEAR(ratio.low, 1, 1e-12);   // 1.5 / 1.5
+    EXPECT_NEAR(ratio.high, 5, 1e-12);  // 2.5 / 0.5
+    EXPECT_GT(ratio.p_larger, 0.5);
+  }
+}
+
 TEST(Ratio, IsWiderWhenLaunchesDifferMoreThanTheirSamples) {
   Repeats steady = noisy(3, 20, 1.0, 1);
   Repeats jumpy;
@@ -321,7 +336,7 @@ ResultFile results_of(const std::string& rows) {
   const TemporaryFile file(R"({"context": {"num_cpus": 4, "host_name": "h"}, "benchmarks": [)" +
                            rows + "]}");
   EXPECT_TRUE(is_google_benchmark(file.path()));
-  return google_results(file.path());
+  return google_results(file.path()).results;
 }
 
 constexpr const char* measured_rows = R"({"name": "comm", "real_time": 2, "time_unit": "s"},
@@ -411,6 +426,46 @@ TEST(GoogleResults, OfVersionsBefore15HaveTheirRepetitionsAlone) {
          {"name": "A_stddev", "real_time": 0.7})");
   ASSERT_EQ(file.measurements.size(), 1U);
   EXPECT_EQ(file.measurements[0].at("real_time").samples[0].size(), 2U);
+}
+
+/// Five repetitions that print so.
+std::string repetitions(const std::string& time) {
+  std::string rows;
+  for (int i = 0; i < 5; ++i) {
+    rows += fmt::format(R"({}{{"name": "BM", "real_time": {}, "time_unit": "ns"}})",
+                        i == 0 ? "" : ", ", time);
+  }
+  return rows;
+}
+
+PrintedResults printed_results(const std::string& rows) {
+  return google_results(TemporaryFile("{\"benchmarks\": [" + rows + "]}").path());
+}
+
+/// Whole nanoseconds, as before version 1.4, and hundredths.
+TEST(GoogleResults, AreJudgedByWhatTheirDigitsAllow) {
+  using regression::Verdict;
+  const std::map<std::pair<std::string, std::string>, Verdict> all{
+      {{"1", "2"}, Verdict::inconclusive},   {{"20", "21"}, Verdict::inconclusive},
+      {{"21", "20"}, Verdict::inconclusive}, {{"20", "20"}, Verdict::inconclusive},
+      {{"10", "20"}, Verdict::regressed},    {{"20", "10"}, Verdict::improved},
+      {{"200", "200"}, Verdict::unchanged},  {{"0.01", "0.02"}, Verdict::inconclusive},
+      {{"1.00", "2.00"}, Verdict::regressed}};
+  for (const auto& [times, verdict] : all) {
+    SCOPED_TRACE(times.first + " to " + times.second);
+    const PrintedResults a = printed_results(repetitions(times.first));
+    const PrintedResults b = printed_results(repetitions(times.second));
+    const ComparisonReport report =
+        compare(std::vector{a.results}, std::vector{b.results}, 0.02, AcrossPlaces::refused,
+                a.roundings, b.roundings);
+    EXPECT_EQ(report.rows.at(0).verdict, verdict);
+    const bool is_hidden = verdict == Verdict::inconclusive;
+    const std::string lead = comparison_document(report).lead;
+    EXPECT_EQ(contains(lead, "1 row is printed with too few digits to see changes of 2.0 %"),
+              is_hidden)
+        << lead;
+    EXPECT_EQ(contains(report.rows.at(0).method, "cannot be seen"), is_hidden);
+  }
 }
 
 TEST(GoogleResults, AreNotTakenForOthers) {

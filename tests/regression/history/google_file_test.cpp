@@ -1,5 +1,6 @@
 #include "regression/import/google_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -231,6 +232,39 @@ TEST(GoogleFile, IsReadAsItsVersionsPrintIt) {
     EXPECT_DOUBLE_EQ(file.rows[1].values.at("real_time"), 5e-6);
   }
 }
+
+/// Two times in `unit`, as one file prints them.
+struct PrintedTimes {
+  std::string first;
+  std::string second;
+  std::string unit;
+  double rounding;  ///< s, of the first
+};
+class GoogleDigits : public testing::TestWithParam<PrintedTimes> {};
+
+TEST_P(GoogleDigits, AreThoseOfTheFileWithTheMost) {
+  const PrintedTimes& printed = GetParam();
+  const auto row = [&printed](const char* name, const std::string& time) {
+    return fmt::format(R"({{"name": "{}", "real_time": {}, "cpu_time": {}, "time_unit": "{}"}})",
+                       name, time, time, printed.unit);
+  };
+  const std::string text =
+      fmt::format(R"({{"context": {{}}, "benchmarks": [{}, {}]}})",
+                  row(R"(BM_\"real_time\": 1.23)", printed.first), row("BM_B", printed.second));
+  const GoogleFile file = read_google_file(text);
+  EXPECT_DOUBLE_EQ(file.rounding(file.rows.at(0), google_metrics.front()), printed.rounding);
+  EXPECT_DOUBLE_EQ(imported(text).points.at(0).point.rounding, printed.rounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Versions, GoogleDigits,
+    testing::Values(PrintedTimes{"1", "20", "ns", 0.5e-9},           // before 1.4
+                    PrintedTimes{"3", "40", "us", 0.5e-6},           // the same, ->Unit()
+                    PrintedTimes{"1", "20.25", "ns", 0.5e-11},       // zeros left out
+                    PrintedTimes{"0.01", "0.02", "us", 0.5e-8},      // two digits
+                    PrintedTimes{"1.0000000000000000e+00", "2.0000000000000000e+00", "ns", 0},
+                    PrintedTimes{"1.50e+01", "2.25e+03", "ns", 0.5e-10},
+                    PrintedTimes{"31270000", "1", "ns", 0}));        // a millionth does not matter
 
 TEST(GoogleFile, LeavesStrictJsonAsItIs) {
   const std::string text = file_with(
