@@ -249,7 +249,7 @@ class GateTask final : public RoundsTask {
     regression::GateReport verdict = gate_.verdict();
     if (const std::string now = regression::decidable_changes(verdict); !now.empty()) {
       verdict.notes.push_back(now);
-      if (verdict.verdict == regression::Verdict::inconclusive) note_ways_to_decide(verdict);
+      if (more_rounds_may_decide(verdict)) note_ways_to_decide(verdict);
     }
     if (gate_.wants_more()) {
       verdict.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
@@ -259,6 +259,13 @@ class GateTask final : public RoundsTask {
   }
 
  private:
+  static bool more_rounds_may_decide(const regression::GateReport& verdict) {
+    const double margin = regression::least_margin(verdict);
+    return verdict.verdict == regression::Verdict::inconclusive &&
+           !std::ranges::all_of(verdict.metrics, [margin](const regression::GateMetric& metric) {
+             return metric.is_decided() || regression::is_hidden_by_rounding(metric, margin);
+           });
+  }
   static void note_ways_to_decide(regression::GateReport& verdict) {
     const std::string more = regression::decidable_by_more_rounds(verdict);
     if (!more.empty()) verdict.notes.push_back(more);

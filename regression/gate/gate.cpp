@@ -13,6 +13,8 @@
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
 #include "regression/gate/auto_margin.hpp"
+#include "regression/gate/gate_outlook.hpp"
+#include "regression/statistics/log_rounding.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -54,6 +56,7 @@ void add_pair(const Round& round, const std::string& changed, const RunValue& a,
   metric.unit = a.unit;
   metric.direction = a.direction;
   metric.statistic = a.statistic;
+  metric.rounding = std::max({metric.rounding, a.rounding, b.rounding});
   metric.pairs.push_back(
       {.round = round.number,
        .first = ran_first(round, base_arm, changed) ? GateSideName::base : GateSideName::changed,
@@ -123,7 +126,14 @@ void fill_levels(std::span<const GatePair> pairs, GateMetric& metric) {
   metric.changed = more_is_worse ? level * half : level / half;
 }
 
-void fill(const GateDecision& decision, GateMetric& metric) {
+/// Says to how many digits the values are printed if these hide changes of the margin.
+void note_rounding(double margin, GateMetric& metric) {
+  const PrintedValue printed{metric.base, metric.rounding};
+  if (!(metric.rounding > 0) || smallest_printed_change(printed) <= margin) return;
+  metric.note = rounding_words(printed) + (metric.note.empty() ? "" : "; " + metric.note);
+}
+
+void fill(const GateDecision& decision, double margin, GateMetric& metric) {
   metric.ratio = std::exp(decision.estimate.theta);
   // Later rounds may have followed those of the decision.
   fill_levels(std::span(metric.pairs).first(static_cast<std::size_t>(decision.rounds)), metric);
@@ -138,6 +148,7 @@ void fill(const GateDecision& decision, GateMetric& metric) {
   if (decision.held_back && !decision.decided) {
     metric.note = "beyond the margin, but among so many metrics that may be chance: more rounds";
   }
+  note_rounding(margin, metric);
 }
 
 /// The rule, and the margins that it found so far: they depend on the first rounds alone.
@@ -147,7 +158,7 @@ struct Judge {
 };
 
 double margin_of(const Judge& judge, const std::string& arm, const GateMetric& metric,
-                 const std::vector<double>& differences) {
+                 const std::vector<double>& differences, const RoundedDifferences& rounded) {
   const GateRule& rule = judge.rule;
   const auto rounds = static_cast<std::size_t>(rounds_of_noise(rule.looks));
   if (rule.margin_from == GateRule::Margin::given || differences.size() < rounds) {
@@ -156,8 +167,9 @@ double margin_of(const Judge& judge, const std::string& arm, const GateMetric& m
   const auto [place, is_new] =
       judge.margins.try_emplace(GateMargins::key_type(arm, metric.key, metric.series), 0);
   if (is_new) {
+    const auto first = std::span(differences).first(rounds);
     place->second =
-        std::max(rule.margin, auto_margin(std::span(differences).first(rounds), rule.looks));
+        std::max(rule.margin, auto_margin(first, rule.looks, rounding_above(first, rounded)));
   }
   return place->second;
 }
@@ -165,15 +177,19 @@ double margin_of(const Judge& judge, const std::string& arm, const GateMetric& m
 std::vector<GateMetric> judge(Pairs& pairs, const std::string& arm, const Judge& by) {
   std::vector<GateMetric> metrics;
   std::vector<std::vector<double>> differences;
+  std::vector<RoundedDifferences> rounded;
   std::vector<double> margins;
   for (auto& [name, metric] : pairs.metrics) {
     differences.push_back(differences_of(metric.pairs, metric.direction));
-    metric.margin = margin_of(by, arm, metric, differences.back());
+    rounded.push_back(rounded_differences(metric.pairs, metric.direction, metric.rounding));
+    metric.margin = margin_of(by, arm, metric, differences.back(), rounded.back());
     margins.push_back(metric.margin);
     metrics.push_back(std::move(metric));
   }
-  const std::vector<GateDecision> decisions = judge_gate(differences, by.rule, margins);
-  for (std::size_t i = 0; i < metrics.size(); ++i) fill(decisions[i], metrics[i]);
+  const std::vector<GateDecision> decisions = judge_gate(differences, by.rule, margins, rounded);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    fill(decisions[i], by.rule.margin, metrics[i]);
+  }
   return metrics;
 }
 
@@ -244,6 +260,24 @@ void note_unsettled(std::span<const Round> rounds, GateReport& report) {
   report.notes.push_back(fmt::format(
       "{} did not settle in the time allowed in some run; most often {}, in {} of {} runs",
       counted(static_cast<long long>(runs.size()), "measurement"), most->first, most->second, all));
+}
+
+bool is_left_open_by_rounding(const GateMetric& metric, const GateReport& report) {
+  return !metric.is_decided() && !report.looks.empty() &&
+         metric.rounds >= report.looks.front().rounds &&
+         is_hidden_by_rounding(metric, least_margin(report));
+}
+
+void note_rounding(GateReport& report) {
+  const auto open = std::ranges::count_if(report.metrics, [&report](const GateMetric& metric) {
+    return is_left_open_by_rounding(metric, report);
+  });
+  if (open == 0) return;
+  report.notes.push_back(
+      fmt::format("the digits printed of {} hide changes of the margin, and more rounds do not "
+                  "help: print more "
+                  "digits, as Google Benchmark does since version 1.4",
+                  counted(open, "metric")));
 }
 
 void take_load(std::span<const Round> rounds, GateReport& report) {
@@ -354,6 +388,7 @@ GateReport Gate::judged() const {
   report.rounds = static_cast<int>(steady.kept.size());
   judge_kept(steady.kept, {rule_, margins_}, report);
   note_unsettled(steady.kept, report);
+  note_rounding(report);
   take_load(rounds_, report);
   judge_session(rounds_, ranks_, report);
   report.base.environment = rounds_.back().runs.at(base_arm).program;
@@ -367,7 +402,9 @@ bool Gate::wants_more() const {
   const GateReport& now = verdict();
   if (!is_trusted(now) || now.rounds >= rule_.looks.back().rounds) return false;
   if (now.metrics.empty()) return now.rounds == 0;
-  return !std::ranges::all_of(now.metrics, &GateMetric::is_decided);
+  return !std::ranges::all_of(now.metrics, [&now](const GateMetric& metric) {
+    return metric.is_decided() || is_left_open_by_rounding(metric, now);
+  });
 }
 
 ExitCode exit_code(const GateReport& verdict, const GateExit& exits) {

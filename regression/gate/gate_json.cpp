@@ -52,6 +52,7 @@ Json fields(const GateMetric& metric) {
           {"margin", number(metric.margin)},
           {"ratio_low", optional_number(metric.ratio_low)},
           {"ratio_high", optional_number(metric.ratio_high)},
+          {"rounding", number(metric.rounding)},
           {"p", number(metric.p)},
           {"p_sequential", number(metric.p_sequential)},
           {"p_adjusted", number(metric.p_adjusted)},
@@ -140,6 +141,7 @@ GateMetric metric_of(const Json& json) {
   metric.ratio_low = maybe_finite(json, "ratio_low");
   metric.ratio_high = maybe_finite(json, "ratio_high");
   if (json.contains("margin")) metric.margin = finite(json, "margin");
+  if (json.contains("rounding")) metric.rounding = finite(json, "rounding");
   metric.p = probability(json, "p");
   metric.p_sequential = probability(json, "p_sequential");
   metric.p_adjusted = probability(json, "p_adjusted");

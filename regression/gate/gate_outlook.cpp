@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
 #include "regression/gate/auto_margin.hpp"
 #include "regression/gate/paired_gate.hpp"
+#include "regression/statistics/log_rounding.hpp"
 #include "regression/statistics/student_t.hpp"
 
 namespace dlscale::regression {
@@ -28,6 +31,11 @@ double efficiency(const GateLook& look, double margin) {
   return (method == GateMethod::signed_rank ? 3 : 2) / std::numbers::pi;
 }
 
+/// What rounding allows of new / base.
+LogRounding rounding_of(const GateMetric& metric) {
+  return log_rounding_of_ratio({metric.base, metric.rounding}, {metric.changed, metric.rounding});
+}
+
 /// The smallest change that identical versions show not to be there, over all metrics.
 struct Decidable {
   double least = 0;
@@ -37,7 +45,10 @@ struct Decidable {
 Decidable decidable_in(const GateReport& report, const std::vector<GateLook>& looks) {
   Decidable found;
   for (const GateMetric& metric : report.metrics) {
-    const double change = decidable_change(differences_of(metric.pairs, metric.direction), looks);
+    const std::vector<double> differences = differences_of(metric.pairs, metric.direction);
+    const double rounding = rounding_above(
+        differences, rounded_differences(metric.pairs, metric.direction, metric.rounding));
+    const double change = decidable_change(differences, looks, rounding);
     found.least = found.least == 0 ? change : std::min(found.least, change);
     found.most = std::max(found.most, change);
   }
@@ -84,9 +95,18 @@ double robust_deviation(std::span<const double> values) {
   return mad_of_normal * summarize(values).mad;
 }
 
+bool is_hidden_by_rounding(const GateMetric& metric, double margin) {
+  LogRounding by = rounding_of(metric);
+  if (metric.direction == Direction::larger_is_better) std::swap(by.up, by.down);
+  const double theta = std::log(metric.ratio);
+  return by.up > 0 && theta - by.down <= std::log1p(margin) &&
+         theta + by.up >= std::log1p(metric.margin);
+}
+
 std::optional<int> more_rounds(const GateMetric& metric, double margin) {
   constexpr double most = 1000;
   if (metric.verdict != Verdict::inconclusive || metric.rounds == 0) return std::nullopt;
+  if (is_hidden_by_rounding(metric, margin)) return std::nullopt;
   const double limit = std::log1p(margin);
   const double theta = std::log(metric.ratio);
   const std::optional<double>& end = theta > limit ? metric.ratio_low : metric.ratio_high;
@@ -103,7 +123,8 @@ std::optional<double> smallest_seen(const GateMetric& metric, double margin, con
   const double sigma = robust_deviation(differences_of(metric.pairs, metric.direction));
   const double width = normal_quantile(1 - last.alpha) + normal_quantile(wanted_power);
   return std::expm1(std::log1p(margin) +
-                    width * sigma / std::sqrt(efficiency(last, margin) * last.rounds));
+                    width * sigma / std::sqrt(efficiency(last, margin) * last.rounds) +
+                    rounding_of(metric).down);
 }
 
 }  // namespace dlscale::regression

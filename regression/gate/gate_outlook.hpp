@@ -13,10 +13,14 @@ inline constexpr double wanted_power = 0.8;
 /// 1.4826 · MAD: the standard deviation of normal values, which outliers do not move.
 double robust_deviation(std::span<const double> values);
 
+/// Whether the digits of its values leave open on which side of the limits a metric's change is, so
+/// that further rounds cannot decide it.
+bool is_hidden_by_rounding(const GateMetric& metric, double margin);
+
 /// Further rounds that an inconclusive metric may need until its interval, shrinking by √n, ends at
 /// the margin. Assumes that further rounds resemble those so far. Absent for other metrics, if that
-/// end of the interval is unknown, and beyond 1000 rounds, where the change is too close to the
-/// margin.
+/// end of the interval is unknown or the digits hide the change, and beyond 1000 rounds, where the
+/// change is too close to the margin.
 ///
 ///   n' = n (h / d)²    h: from the estimate to the end of the interval beyond the margin;
 ///                      d = |ln ratio − ln(1 + δ)|
@@ -26,7 +30,8 @@ std::optional<int> more_rounds(const GateMetric& metric, double margin);
 
 /// Estimates the smallest change that the gate calls regressed in 8 of 10 cases at its last look.
 ///
-///   ln(1 + δ) + (z_{1−α} + z_.8) σ / √(e n)    σ: 1.4826 · MAD of ln(new / base) over the rounds;
+///   ln(1 + δ) + (z_{1−α} + z_.8) σ / √(e n) + what rounding allows
+///                                              σ: 1.4826 · MAD of ln(new / base) over the rounds;
 ///                                              e: 3/π for the signed rank, 2/π for the sign test,
 ///                                              their efficiencies on normal differences
 ///

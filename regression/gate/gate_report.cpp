@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/gate/auto_margin.hpp"
@@ -49,8 +50,12 @@ std::string interval(const GateMetric& metric) {
   return fmt::format(" [{}, {}]", percent_change(*metric.ratio_low), percent_change(*metric.ratio_high));
 }
 
+/// The largest change; of those called regressed if there are some.
 const GateMetric* worst(const GateReport& report) {
-  const auto found = std::ranges::max_element(report.metrics, {}, &GateMetric::ratio);
+  const auto badness = [](const GateMetric& metric) {
+    return std::pair(metric.verdict == Verdict::regressed, metric.ratio);
+  };
+  const auto found = std::ranges::max_element(report.metrics, {}, badness);
   return found == report.metrics.end() ? nullptr : &*found;
 }
 

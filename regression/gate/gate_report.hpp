@@ -46,6 +46,7 @@ struct GateMetric {
   double margin = 0;                 ///< "not regressed" says that the change is less; a fraction
   std::optional<double> ratio_low;   ///< one-sided bounds, each at 1 − α of the deciding look
   std::optional<double> ratio_high;  ///< absent if there are too few rounds for a bound
+  double rounding = 0;               ///< half a unit of the last digit of its values; 0: all digits
   double p = 1;             ///< p-value of "not worse than 1 + margin", at the deciding look
   double p_sequential = 1;  ///< least p · α / α_look so far; valid over all looks
   double p_adjusted = 1;    ///< Benjamini-Hochberg over all metrics

@@ -15,8 +15,12 @@ namespace dlscale::regression {
 ///   θ, L, U                      estimate and one-sided bounds of the centre of d
 ///   regressed                    L > ln(1 + δ), and Benjamini-Hochberg over all metrics keeps it
 ///   improved                     U < −ln(1 + δ), and Benjamini-Hochberg over all metrics keeps it
-///   not regressed                U < ln(1 + δ)
+///   not regressed                U < ln(1 + δ), and U' < ln(1 + 2 δ)
 ///   inconclusive                 else: more rounds
+///
+/// U' is the same bound at α / 20, or at 2^−n where that is more, which n rounds can just reach. So
+/// no lucky draw on a noisy machine clears a change of twice the margin: at α alone one gate in 200
+/// does. Where the noise is small, U' adds nothing.
 ///
 /// Looks at the data after 10, 20 and 40 rounds with α = .02, .02 and .01. A metric is decided at
 /// the first look that can decide it. By Bonferroni over the looks, each error stays at or under 5
@@ -54,19 +58,32 @@ int least_rounds();
 /// The method by which the rule judges so many rounds.
 GateMethod method_for(std::size_t rounds, double margin);
 
+/// The differences of a metric as they may have been before rounding, likewise in the
+/// order of rounds. Both are empty where all digits are known.
+struct RoundedDifferences {
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
 /// θ and its bounds at one look.
 struct GateEstimate {
   GateMethod method = GateMethod::signed_rank;
   double theta = 0;  ///< Hodges-Lehmann for the signed rank, the median for the sign test
   std::optional<double> low;
   std::optional<double> high;
-  double p_worse = 1;   ///< p-value of θ ≤ ln(1 + δ)
-  double p_same = 1;    ///< p-value of θ ≥ ln(1 + δ)
-  double p_better = 1;  ///< p-value of θ ≥ −ln(1 + δ)
+  std::optional<double> far_high;  ///< U'
+  double p_worse = 1;              ///< p-value of θ ≤ ln(1 + δ)
+  double p_same = 1;               ///< p-value of θ ≥ ln(1 + δ)
+  double p_better = 1;             ///< p-value of θ ≥ −ln(1 + δ)
 };
 
-/// Requires 1 to 1000 differences, all finite.
-GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha);
+/// Requires 1 to 1000 differences, all finite. With `rounded`, L and its p-value are those of the
+/// lowest differences and U and its p-values those of the highest.
+GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,
+                           const RoundedDifferences& rounded = {});
+
+/// The least m at which the estimate is "not regressed", as ln(1 + m); absent without bounds.
+std::optional<double> least_log_margin(const GateEstimate& estimate);
 
 /// Decision about one metric.
 struct GateDecision {
@@ -85,11 +102,17 @@ struct GateDecision {
 /// Replays all looks that the rounds so far allow, as if each had been taken in time. The answer
 /// does not depend on the number of calls. `differences[metric]` holds d_r in the order of rounds,
 /// finite; metrics may have different numbers of rounds. `margins` has m of each metric; empty:
-/// all are δ.
+/// all are δ. `rounded` likewise; empty: no value is rounded.
 std::vector<GateDecision> judge_gate(std::span<const std::vector<double>> differences,
-                                     const GateRule& rule, std::span<const double> margins = {});
+                                     const GateRule& rule, std::span<const double> margins = {},
+                                     std::span<const RoundedDifferences> rounded = {});
 
 /// Differences d_r of the pairs, in the order of rounds. Requires positive values.
 std::vector<double> differences_of(std::span<const GatePair> pairs, Direction direction);
+/// The same before rounding; `rounding` is half a unit of the last digit of all values.
+RoundedDifferences rounded_differences(std::span<const GatePair> pairs, Direction direction,
+                                       double rounding);
+/// The most by which a difference may have been larger before rounding.
+double rounding_above(std::span<const double> differences, const RoundedDifferences& rounded);
 
 }  // namespace dlscale::regression

@@ -38,8 +38,9 @@ struct RunValue {
   Direction direction = Direction::smaller_is_better;
   RunStatistic statistic = RunStatistic::single;
   double value = 0;
-  int samples = 1;    ///< number of samples behind the value
-  double spread = 0;  ///< 1.4826 · MAD / median of the samples; 0 for one
+  int samples = 1;      ///< number of samples behind the value
+  double spread = 0;    ///< 1.4826 · MAD / median of the samples; 0 for one
+  double rounding = 0;  ///< half a unit of the last digit that its text had; 0: all digits
 };
 
 /// The header of one of the result files that a suite writes.

@@ -45,7 +45,8 @@ Json fields(const RunOutcome& run) {
                       {"statistic", run_statistic_name(value.statistic)},
                       {"value", value.value},
                       {"samples", value.samples},
-                      {"spread", value.spread}});
+                      {"spread", value.spread},
+                      {"rounding", value.rounding}});
   }
   Json files = Json::object();
   for (const auto& [name, facts] : run.files) {
@@ -82,8 +83,12 @@ RunValue parsed_value(const Json& json) {
   value.value = json.at("value").get<double>();
   value.samples = json_count<int>(json.at("samples"), "samples");
   value.spread = json.at("spread").get<double>();
+  value.rounding = json.value("rounding", 0.0);
   if (!std::isfinite(value.value) || !(value.value > 0)) {
     throw ConfigError("\"value\" is not a finite number above 0");
+  }
+  if (!std::isfinite(value.rounding) || value.rounding < 0) {
+    throw ConfigError("\"rounding\" is not a finite number of at least 0");
   }
   return value;
 }

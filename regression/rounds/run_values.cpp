@@ -54,6 +54,7 @@ struct Collected {
   std::string unit;
   RunStatistic statistic = RunStatistic::minimum;
   std::vector<double> samples;
+  double rounding = 0;  ///< the largest, as in RunValue
 };
 using Metrics = std::map<std::pair<std::string, std::string>, Collected>;
 
@@ -78,7 +79,8 @@ RunOutcome outcome_of(const Metrics& metrics) {
                               .statistic = metric.statistic,
                               .value = value,
                               .samples = static_cast<int>(metric.samples.size()),
-                              .spread = spread_of(metric.samples)});
+                              .spread = spread_of(metric.samples),
+                              .rounding = metric.rounding});
   }
   return outcome;
 }
@@ -235,7 +237,8 @@ struct GoogleTimes {
   std::set<std::string> aggregated;
 };
 
-void add_google(const history::GoogleRow& row, RunOutcome& outcome, GoogleTimes& times) {
+void add_google(const history::GoogleFile& file, const history::GoogleRow& row, RunOutcome& outcome,
+                GoogleTimes& times) {
   if (row.outcome == history::GoogleRow::Outcome::failed) {
     throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
                                   escape_for_terminal(row.name), escape_for_terminal(row.message)));
@@ -260,6 +263,7 @@ void add_google(const history::GoogleRow& row, RunOutcome& outcome, GoogleTimes&
   metric.unit = "s";
   if (is_median) metric.statistic = RunStatistic::median;
   metric.samples.push_back(time->second);
+  metric.rounding = std::max(metric.rounding, file.rounding(row, history::google_metrics.front()));
 }
 
 /// The repetitions of each benchmark, or else its median.
@@ -277,7 +281,7 @@ Metrics judged_times(const GoogleTimes& times, RunOutcome& outcome) {
 RunOutcome google_outcome(const history::GoogleFile& file) {
   RunOutcome skipped;
   GoogleTimes times;
-  for (const history::GoogleRow& row : file.rows) add_google(row, skipped, times);
+  for (const history::GoogleRow& row : file.rows) add_google(file, row, skipped, times);
   RunOutcome outcome = outcome_of(judged_times(times, skipped));
   outcome.without_times.insert(outcome.without_times.end(), skipped.without_times.begin(),
                                skipped.without_times.end());
@@ -326,7 +330,8 @@ RunOutcome wall_outcome(Seconds wall) {
                             .statistic = RunStatistic::single,
                             .value = wall.si(),
                             .samples = 1,
-                            .spread = 0});
+                            .spread = 0,
+                            .rounding = 0});
   return outcome;
 }
 

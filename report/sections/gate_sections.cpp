@@ -157,6 +157,7 @@ std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
     more = std::min(more.value_or(*cleared), *cleared);
   }
   if (more) return fmt::format("about {}", *more);
+  if (is_hidden_by_rounding(metric, least_margin(gate))) return "none help: print more digits";
   return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
                                                : "not known yet";
 }

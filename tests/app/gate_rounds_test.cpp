@@ -189,6 +189,7 @@ TEST(RoundLines, ComeBackWithFilesAndConditions) {
   round.runs[base_arm].conditions.load = 1.5;
   round.runs[base_arm].conditions.slowed_by_heat = 2;
   round.runs[base_arm].conditions.unsettled = {"gemm"};
+  round.runs[base_arm].values[0].rounding = 0.25;
   const std::string text = regression::question_line("{}") + regression::round_line(round);
   const RoundLines lines = regression::parse_round_lines(text, "x");
   EXPECT_EQ(regression::round_line(lines.rounds.at(0)), regression::round_line(round));
@@ -335,6 +336,13 @@ TEST_F(RunFiles, OfAggregatesAloneAreJudgedByTheMedianOrSayWhyNot) {
     EXPECT_THAT(none.without_times, ElementsAre(HasSubstr("BM: neither repetitions nor a median")));
   }
   EXPECT_THAT(outcome_of(folder_, "").without_times, ElementsAre("the output holds no benchmark"));
+}
+
+TEST_F(RunFiles, OfWholeNanosecondsSayHowTheyAreRounded) {
+  const std::string row = R"({"name": "BM", "time_unit": "ns", "real_time": )";
+  EXPECT_DOUBLE_EQ(outcome_of(folder_, row + "7}").values.at(0).rounding, 0.5e-9);
+  const std::string exact = "7.0000000000000000e+00}";
+  EXPECT_EQ(outcome_of(folder_, row + exact).values.at(0).rounding, 0);
 }
 
 TEST(GateReport, SaysWhyNothingWasMeasured) {

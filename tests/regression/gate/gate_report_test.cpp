@@ -84,6 +84,13 @@ TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
             "nothing was measured · 20 rounds · 1 × EPYC, 2 cores · canary quiet");
 }
 
+TEST(GateReport, NamesAsWorstInItsHeadlineARegressionAndNoLargerChangeThatMayBeChance) {
+  GateReport report = sample();
+  report.metrics.at(1).ratio = 2;
+  EXPECT_NE(gate_headline(report).find("worst gemm kernel=256x256x256 time +6.1 %"),
+            std::string::npos);
+}
+
 TEST(GateReport, NamesTheMachineInItsHeadlineWhereThereIsRoom) {
   GateReport report = sample();
   report.missing.clear();

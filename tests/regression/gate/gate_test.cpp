@@ -43,6 +43,31 @@ TEST(GateSession, OfTwoPlacesOrProgramsEndsAtOnce) {
   EXPECT_TRUE(verdict_on(rounds).invalid);
 }
 
+/// Rounds of a program that prints whole nanoseconds.
+std::vector<Round> printed_rounds(int count, double base_ns, double changed_ns) {
+  std::vector<Round> rounds = rounds_of(count, base_ns * 1e-9, changed_ns * 1e-9);
+  for (Round& round : rounds) {
+    for (auto& [arm, run] : round.runs) run.values[0].rounding = 0.5e-9;
+  }
+  return rounds;
+}
+
+TEST(GateVerdict, SaysWhichChangesTheDigitsOfItsValuesHideAndAsksForNoMoreRounds) {
+  const std::vector<Round> coarse = printed_rounds(10, 2, 3);
+  const GateReport report = verdict_on(coarse);
+  EXPECT_EQ(report.verdict, Verdict::inconclusive);
+  EXPECT_EQ(report.metrics.at(0).note, "printed to 1 ns, so changes below 50 % cannot be seen");
+  EXPECT_THAT(report.notes.at(0), HasSubstr("1 metric hide changes of the margin"));
+  EXPECT_FALSE(wants_more(coarse));
+  EXPECT_TRUE(wants_more(printed_rounds(9, 2, 3)));
+  const GateReport read = gate_report_of(to_json(report), "x");
+  EXPECT_EQ(read.metrics.at(0).rounding, 0.5e-9);
+  EXPECT_EQ(verdict_on(printed_rounds(10, 2, 6)).verdict, Verdict::regressed);
+  const GateReport fine = verdict_on(printed_rounds(10, 5000, 5000));
+  EXPECT_EQ(fine.verdict, Verdict::not_regressed);
+  EXPECT_EQ(fine.metrics.at(0).note, "");
+}
+
 /// Rounds of two metrics, whose new version takes the times `first` and `second` of 1.
 std::vector<Round> rounds_of_two(double first, double second) {
   std::vector<Round> rounds = rounds_of(10, 1, first);

@@ -153,5 +153,67 @@ TEST(PairedGate, CanDecideWithFiveRoundsAtLeast) {
   }
 }
 
+/// Values that every round prints alike, and the change that these digits allow.
+struct Printed {
+  double base;
+  double changed;
+  double rounding;
+  Direction direction;
+  Verdict verdict;
+  double low;
+  double high;
+};
+class PrintedRounds : public testing::TestWithParam<Printed> {};
+
+// Equal values are rounded alike, so that more rounds do not average it out.
+TEST_P(PrintedRounds, AreJudgedByWhatTheirDigitsAllowHoweverManyThereAre) {
+  const Printed& printed = GetParam();
+  for (const int rounds : {10, 40}) {
+    const std::vector<GatePair> pairs(rounds,
+                                      {1, GateSideName::base, printed.base, printed.changed});
+    const Differences differences{differences_of(pairs, printed.direction)};
+    const std::vector<RoundedDifferences> rounded{
+        rounded_differences(pairs, printed.direction, printed.rounding)};
+    const GateRule rule{.looks = looks_up_to(rounds)};
+    const GateDecision decision = judge_gate(differences, rule, {}, rounded).front();
+    EXPECT_EQ(decision.verdict, printed.verdict);
+    EXPECT_NEAR(std::exp(decision.estimate.low.value()), printed.low, 1e-12);
+    EXPECT_NEAR(std::exp(decision.estimate.high.value()), printed.high, 1e-12);
+  }
+}
+
+constexpr auto of_times = Direction::smaller_is_better;
+constexpr auto of_rates = Direction::larger_is_better;
+INSTANTIATE_TEST_SUITE_P(
+    Digits, PrintedRounds,
+    testing::Values(Printed{1, 2, 0.5, of_times, Verdict::inconclusive, 1.0, 5.0},
+                    Printed{20, 21, 0.5, of_times, Verdict::inconclusive, 1.0, 21.5 / 19.5},
+                    Printed{20, 20, 0.5, of_times, Verdict::inconclusive, 19.5 / 20.5, 20.5 / 19.5},
+                    Printed{10, 20, 0.5, of_times, Verdict::regressed, 19.5 / 10.5, 20.5 / 9.5},
+                    Printed{20, 10, 0.5, of_times, Verdict::improved, 9.5 / 20.5, 10.5 / 19.5},
+                    Printed{1000, 1000, 0.5, of_times, Verdict::not_regressed, 999.5 / 1000.5,
+                            1000.5 / 999.5},
+                    Printed{0.02, 0.01, 0.005, of_rates, Verdict::inconclusive, 1.0, 5.0},
+                    Printed{1, 2, 0, of_times, Verdict::regressed, 2.0, 2.0}));
+
+// Nine rounds are quicker by 1.2 %, which alone clears 1 %. The tenth is not below twice the
+// margin.
+TEST(PairedGate, ClearsNothingThatAChangeOfTwiceTheMarginGivesByLuck) {
+  std::vector<double> d(10, -0.012);
+  d.back() = 0.03;
+  const GateEstimate estimate = estimate_gate(d, 0.01, 0.02);
+  EXPECT_LT(estimate.high.value(), std::log1p(0.01));
+  EXPECT_EQ(estimate.far_high, 0.03);
+  EXPECT_EQ(verdict_of(d), Verdict::inconclusive);
+  d.back() = 0.019;
+  EXPECT_EQ(verdict_of(d), Verdict::not_regressed);
+  Draws draws(8);
+  int cleared = 0;
+  for (int i = 0; i < 1000; ++i) {
+    cleared += verdict_of(rounds_of(40, 0.02, 0.042, draws)) == Verdict::not_regressed ? 1 : 0;
+  }
+  EXPECT_LE(static_cast<std::size_t>(cleared), most_of(1000, 0.001));
+}
+
 }  // namespace
 }  // namespace dlscale::regression
