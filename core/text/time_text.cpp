@@ -54,22 +54,23 @@ bool take_date(std::string_view& text, std::int64_t& seconds) {
   return true;
 }
 
+/// Parses "12:00:00" or "12:00".
 bool take_clock(std::string_view& text, std::int64_t& seconds) {
   int hours = 0;
   int minutes = 0;
   int rest = 0;
-  if (!take_number(text, 2, hours) || !take(text, ':') || !take_number(text, 2, minutes) ||
-      !take(text, ':') || !take_number(text, 2, rest)) {
+  if (!take_number(text, 2, hours) || !take(text, ':') || !take_number(text, 2, minutes)) {
     return false;
   }
-  if (hours > 23 || minutes > 59 || rest > 60) return false;
+  if (take(text, ':') && !take_number(text, 2, rest)) return false;
+  if (hours > 23 || minutes > 59 || rest > 59) return false;
   seconds += 3600 * hours + 60 * minutes + rest;
   return true;
 }
 
 /// Parses "Z", "+01:00", "+0100" or "+01".
 bool take_zone(std::string_view& text, std::int64_t& seconds) {
-  if (take(text, 'Z')) return true;
+  if (take(text, 'Z') || take(text, 'z')) return true;
   const bool east = take(text, '+');
   if (!east && !take(text, '-')) return false;
   int hours = 0;
@@ -152,7 +153,7 @@ bool WordedTime::read_unix(std::string_view word) {
 
 /// "12:00:00", with a fraction, which is dropped, and a zone behind it.
 bool WordedTime::read_clock(std::string_view word) {
-  if (has_clock_ || word.size() < 8) return false;
+  if (has_clock_ || word.size() < 5) return false;
   if (word[1] == ':') return false;
   if (!take_clock(word, clock_)) return false;
   has_clock_ = true;
@@ -309,7 +310,8 @@ std::string utc_now() {
 bool read_time(std::string_view text, std::int64_t& seconds) {
   if (!take_date(text, seconds)) return false;
   const bool is_day = text.empty();
-  if (!is_day && !(take(text, 'T') && take_clock(text, seconds) && take_zone(text, seconds))) {
+  if (!is_day && !((take(text, 'T') || take(text, 't')) && take_clock(text, seconds) &&
+                   take_zone(text, seconds))) {
     return false;
   }
   return text.empty() && seconds >= 0 && seconds < end_of_times;
@@ -317,10 +319,43 @@ bool read_time(std::string_view text, std::int64_t& seconds) {
 
 namespace {
 
-/// The time in either form; nothing and a reason if it is none.
+/// "20260131T120000Z" as "2026-01-31T12:00:00Z"; empty for any other text.
+std::string extended_form(std::string_view text) {
+  constexpr std::size_t date = 8;
+  constexpr std::size_t clock = 6;
+  if (text.size() < date + 1 + clock || (text[date] != 'T' && text[date] != 't')) return "";
+  const std::string_view hours = text.substr(date + 1, clock);
+  if (!all_digits(text.substr(0, date)) || !all_digits(hours)) return "";
+  return fmt::format("{}-{}-{}T{}:{}:{}{}", text.substr(0, 4), text.substr(4, 2), text.substr(6, 2),
+                     hours.substr(0, 2), hours.substr(2, 2), hours.substr(4, 2),
+                     text.substr(date + 1 + clock));
+}
+
+/// Why a text looks like a time without being one; empty if it does not.
+std::string likeness(std::string_view text) {
+  struct Unit {
+    std::size_t digits;
+    std::string_view name;
+  };
+  constexpr std::size_t seconds_digits = 10;
+  constexpr std::array units{Unit{13, "milliseconds"}, Unit{16, "microseconds"},
+                             Unit{19, "nanoseconds"}};
+  if (text.starts_with('@')) text.remove_prefix(1);
+  for (const Unit& unit : units) {
+    if (!all_digits(text) || text.size() != unit.digits) continue;
+    return fmt::format("has as many digits as {} since 1970 (in seconds {})", unit.name,
+                       text.substr(0, seconds_digits));
+  }
+  return text.find(":60") == std::string_view::npos ? "" : "has a 60 where at most 59 can be";
+}
+
+/// The time in any form; nothing and a reason if it is none.
 std::optional<std::int64_t> find_time(std::string_view text, std::string& why) {
   std::int64_t seconds = 0;
   if (read_time(text, seconds)) return seconds;
+  const std::string extended = extended_form(text);
+  if (read_time(extended, seconds)) return seconds;
+  if (why = likeness(extended.empty() ? text : extended); !why.empty()) return std::nullopt;
   WordedTime worded;
   why = worded.read(text);
   return why.empty() ? std::optional(worded.seconds()) : std::nullopt;

@@ -235,7 +235,8 @@ TEST(ParseTime, TakesWhatGitAndDatePrint) {
         "Sat Jan 31 11:00:00 AM UTC 2026", "Sat 31 Jan 2026 11:00:00 AM UTC",
         "Sat, 31 Jan 2026 11:00:00 GMT", "@1769857200", "1769857200", "1769857200 +0100",
         "2026-01-31T11:00:00.123456Z", "2026-01-31T12:00:00,123456789+01:00",
-        "2026-01-31 11:00:00 UTC"}) {
+        "2026-01-31 11:00:00 UTC", "2026-01-31t11:00:00z", "20260131T110000Z",
+        "20260131T120000+0100", "2026-01-31T11:00Z", "2026-01-31 12:00 +0100"}) {
     EXPECT_EQ(parse_time(text, "--time"), noon) << text;
   }
   EXPECT_EQ(parse_time("Thu Jan 1 12:30:00 PM UTC 2026", "--time"),
@@ -256,7 +257,12 @@ TEST(ParseTime, SaysWhatATimeLacks) {
         std::pair("soon", "is not a time"), std::pair("31/01/2026", "is not a time"),
         std::pair("", "is not a time"), std::pair("2026-01-31T12:00:00Z +0100", "is not a time"),
         std::pair("13:00:00 PM UTC 31 Jan 2026", "half a day"),
-        std::pair("@99999999999999", "is not a time"), std::pair("2026", "has no date")}) {
+        std::pair("@99999999999999", "is not a time"), std::pair("2026", "has no date"),
+        std::pair("2026-01-31T10:00:60Z", "has a 60"), std::pair("20260131T100060Z", "has a 60"),
+        std::pair("Sat Jan 31 10:60:00 2026 +0100", "has a 60"),
+        std::pair("1769857200000", "milliseconds since 1970 (in seconds 1769857200)"),
+        std::pair("@1769857200000000", "microseconds"),
+        std::pair("1769857200000000000", "nanoseconds")}) {
     expect_contains(test::config_error(
                         [&, word = std::string_view(text)] { (void)parse_time(word, "--time"); }),
                     why);
