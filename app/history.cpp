@@ -50,6 +50,13 @@ ExitCode list(const ListOptions& options) {
   }
   history::Store store = options.history.open();
   options.output.write(report::history_list_document(history::list(store, selection)));
+  const history::CommitNames names = history::commit_names(store.runs());
+  for (const std::string& name : names.ambiguous()) {
+    fmt::print(stderr,
+               "dlscale: {} is the beginning of several commits' names, so its runs may belong to "
+               "another commit\n",
+               name);
+  }
   return ExitCode::ok;
 }
 
@@ -115,7 +122,7 @@ struct AnnotateOptions {
 std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit) {
   std::optional<history::Annotation> found;
   for (const history::Annotation& annotation : store.annotations()) {
-    if (!annotation.commit.starts_with(commit)) continue;
+    if (!history::may_mean(commit, annotation.commit)) continue;
     if (found && found->commit != annotation.commit) {
       throw ConfigError(fmt::format("several alerts begin with \"{}\". Write more of the commit.",
                                     escape_for_terminal(commit)));
@@ -130,7 +137,7 @@ history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& o
   const history::CheckReport report =
       history::check(store, options.history.wanted(), options.rules.chosen());
   const bool is_raised = std::ranges::any_of(report.alerts, [&](const history::Alert& alert) {
-    return alert.commit.starts_with(options.commit);
+    return history::may_mean(options.commit, alert.commit);
   });
   if (!is_raised) {
     if (const auto found = earlier(store, options.commit)) return *found;

@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -13,12 +10,11 @@
 #include <vector>
 
 #include "app/history/history_options.hpp"
+#include "app/history/named_commit.hpp"
 #include "core/base/error.hpp"
 #include "core/results/result_paths.hpp"
 #include "core/system/output.hpp"
 #include "core/text/escape_for_terminal.hpp"
-#include "core/text/time_text.hpp"
-#include "regression/history/git_command.hpp"
 #include "regression/history/run.hpp"
 
 namespace dlscale::app {
@@ -30,10 +26,8 @@ namespace history = regression::history;
 struct AddOptions {
   HistoryOptions history;
   std::vector<std::string> files;
-  std::string commit;
-  std::string time;
+  NamedCommit commit;
   std::string run;
-  std::string repository;
   std::vector<std::string> axes;
   std::vector<std::string> machine;
   std::vector<std::string> environment;
@@ -54,73 +48,13 @@ history::Facts facts_of(const std::vector<std::string>& words, const char* optio
   return facts;
 }
 
-/// Whether a word can only be a name that moves from commit to commit.
-bool is_moving_name(const std::string& word) {
-  constexpr std::array names{"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "@",
-                             "main", "master",     "trunk",     "develop"};
-  return std::ranges::find(names, word) != names.end() || word.starts_with("refs/") ||
-         word.starts_with("origin/") || word.find_first_of("~^:") != std::string::npos ||
-         word.find("@{") != std::string::npos;
-}
-
-/// The commit that a repository in the working folder knows by another name, such as a branch or a
-/// tag; empty if it knows none.
-std::string named_here(const std::string& word) {
-  if (word.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) return "";
-  try {
-    const ProgramOutput found = history::GitCommand(".").run(
-        {"rev-parse", "--verify", "--quiet", "--end-of-options", word + "^{commit}"});
-    return found.code == 0 ? found.text.substr(0, found.text.find('\n')) : "";
-  } catch (const ConfigError&) {
-    return "";  // without git or a repository there are no such names
-  }
-}
-
-/// Refuses names that may stand for another commit tomorrow.
-void refuse_moving_name(const std::string& commit) {
-  const std::string here = named_here(commit);
-  if (here.empty() && !is_moving_name(commit)) return;
-  throw ConfigError(fmt::format(
-      "--commit {} is a name that stands for another commit tomorrow{}. Name the commit itself, or "
-      "give --repository FOLDER to look it up.",
-      escape_for_terminal(commit), here.empty() ? "" : fmt::format(", and for {} today", here)));
-}
-
-/// Number of commits in the history of one; 0 where a shallow clone lacks some.
-std::uint64_t ancestors_of(const history::GitCommand& git, const std::string& commit) {
-  if (git.expect({"rev-parse", "--is-shallow-repository"}) != "false") return 0;
-  return std::stoull(git.expect({"rev-list", "--count", commit}));
-}
-
-/// Looks up the commit, its time and its place if --repository is given.
-void look_up(history::RunOptions& run, const AddOptions& options) {
-  if (options.repository.empty()) return refuse_moving_name(options.commit);
-  if (options.commit.empty()) {
-    throw ConfigError("--repository looks up a commit, and none is named. Name it with --commit.");
-  }
-  const history::GitCommand git(options.repository);
-  const ProgramOutput found =
-      git.run({"log", "-1", "--format=%H %ct", "--end-of-options", options.commit, "--"});
-  const std::size_t space = found.text.find(' ');
-  if (found.code != 0 || space == std::string::npos) {
-    throw ConfigError(fmt::format("{} is not a commit of {}. See git log there.",
-                                  escape_for_terminal(options.commit), options.repository));
-  }
-  run.commit = found.text.substr(0, space);
-  if (!run.time) run.time = std::stoll(found.text.substr(space + 1));
-  run.ancestors = ancestors_of(git, run.commit);
-}
-
-history::RunOptions run_options(const AddOptions& options) {
-  history::RunOptions run;
-  run.commit = options.commit;
+history::RunOptions run_options(const AddOptions& options, std::vector<std::string>& notes) {
+  history::RunOptions run = options.commit.look_up(notes);
   run.run = options.run;
-  if (!options.time.empty()) run.time = parse_time(options.time, "--time");
   run.axes = facts_of(options.axes, "--axis");
   run.machine = facts_of(options.machine, "--machine");
   run.environment = facts_of(options.environment, "--environment");
   run.launch = facts_of(options.launch, "--launch");
-  look_up(run, options);
   return run;
 }
 
@@ -144,8 +78,13 @@ std::vector<std::string> files_among(const std::vector<std::string>& paths) {
   return files;
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "dlscale: {}\n", note);
+}
+
 ExitCode add(const AddOptions& options) {
-  const history::RunOptions run = run_options(options);
+  std::vector<std::string> notes;
+  const history::RunOptions run = run_options(options, notes);
   std::vector<history::ImportedRun> runs;
   std::size_t points = 0;
   const auto files = files_among(options.files);
@@ -156,13 +95,13 @@ ExitCode add(const AddOptions& options) {
   }
   for (const std::string& file : files) {
     runs.push_back(history::read_run(file, run));
-    const std::vector<std::string>& notes = runs.back().notes;
-    if (options.strict && !notes.empty()) {
+    const std::vector<std::string>& doubts = runs.back().notes;
+    if (options.strict && !doubts.empty()) {
       throw ConfigError(
           fmt::format("{}: {}, which --strict refuses. Measure again, or leave --strict out.", file,
-                      notes.front()));
+                      doubts.front()));
     }
-    for (const std::string& note : notes) fmt::print(stderr, "dlscale: {}\n", note);
+    print_notes(doubts);
     points += runs.back().points.size();
   }
   if (points == 0) {
@@ -171,6 +110,8 @@ ExitCode add(const AddOptions& options) {
                 "Name files or folders with results.");
   }
   history::Store store = options.history.open();
+  print_notes(notes);
+  if (!store.is_empty()) print_notes(options.commit.compare(store.runs(), runs));
   const history::AddReport report = store.add(runs);
   std::string before =
       report.there_already.empty()
@@ -202,15 +143,7 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
                    "Benchmark and hyperfine; text of nccl-tests and OSU; logs of MLPerf")
       ->type_name("FILE")
       ->required();
-  command->add_option("--commit", options->commit,
-                      "Commit that was measured (default: as the file says)");
-  command->add_option("--time", options->time,
-                      "When that commit was made, such as 2026-01-31T12:00:00Z (default: when it "
-                      "was measured)");
-  command
-      ->add_option("--repository", options->repository,
-                   "Git repository to look --commit up in, for its full name and its time")
-      ->type_name("FOLDER");
+  options->commit.declare(*command);
   command->add_option("--run", options->run, "Name of the run for people, such as \"nightly 12\"");
   command->add_option("--axis", options->axes, "NAME=VALUE that the case has besides; repeatable");
   command->add_option("--machine", options->machine, "NAME=VALUE of the machine's class");

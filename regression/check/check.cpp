@@ -80,14 +80,21 @@ class Collector {
   std::map<std::string, Alert> alerts_;
 };
 
-/// Commits with the time of the one before, whose order ancestry does not say.
-std::size_t count_ties(std::span<const CommitPoint> commits) {
-  std::size_t ties = 0;
-  for (std::size_t i = 1; i < commits.size(); ++i) {
-    const bool is_known = commits[i].ancestors > 0 && commits[i - 1].ancestors > 0;
-    ties += commits[i].time == commits[i - 1].time && !is_known ? 1 : 0;
+/// Counts the commits of a series whose order is not sure.
+void add_doubts(std::span<const CommitPoint> commits, OrderDoubts& most) {
+  OrderDoubts doubts;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    doubts.by_time += commits[i].ancestors == 0 ? 1 : 0;
+    if (i == 0) continue;
+    const CommitPoint& before = commits[i - 1];
+    const bool is_known = commits[i].ancestors > 0 && before.ancestors > 0;
+    doubts.by_name += !is_known && commits[i].time == before.time ? 1 : 0;
+    doubts.branched += is_known && commits[i].ancestors == before.ancestors ? 1 : 0;
   }
-  return ties;
+  if (doubts.by_time == commits.size()) doubts.by_time = 0;
+  most.by_name = std::max(most.by_name, doubts.by_name);
+  most.by_time = std::max(most.by_time, doubts.by_time);
+  most.branched = std::max(most.branched, doubts.branched);
 }
 
 /// Where a suite is measured. One machine or number of ranks may reach a commit later than others;
@@ -129,6 +136,7 @@ class Checker {
     report_.store = store_.name();
     const Reading all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
     report_.lost = all.lost;
+    report_.ambiguous = all.ambiguous;
     if (judgements_.empty()) {
       if (report_.incomplete > 0) throw none_whole(store_.name(), report_.incomplete);
       throw Error(ExitCode::nothing_measured,
@@ -153,7 +161,7 @@ class Checker {
     const CommitPoint& newest = commits.back();
     CommitPoint& place = newest_[place_of(series.key)];
     if (place.commit.empty() || is_later(newest, place)) place = newest;
-    report_.ordered_by_name = std::max(report_.ordered_by_name, count_ties(commits));
+    add_doubts(commits, report_.order);
     latest_[series.key.suite].add(commits, rules_.newest.least);
     asked_[series.key.question()].push_back(
         {commits.front().time, commits.front().commit, series.key.environment});
@@ -268,7 +276,7 @@ const Alert& find_alert(const CheckReport& report, std::string_view commit) {
   std::vector<const Alert*> found;
   std::string known;
   for (const Alert& alert : report.alerts) {
-    if (alert.commit.starts_with(commit)) found.push_back(&alert);
+    if (may_mean(commit, alert.commit)) found.push_back(&alert);
     known += (known.empty() ? "" : ", ") + alert.commit;
   }
   if (found.size() == 1 && !commit.empty()) return *found.front();

@@ -117,6 +117,13 @@ struct EnvironmentChange {
   std::size_t series = 0;  ///< number of series with a new baseline from there on
 };
 
+/// Doubts about the order of commits: most commits of a series each.
+struct OrderDoubts {
+  std::size_t by_name = 0;   ///< the time of another and no known ancestry: names order them
+  std::size_t by_time = 0;   ///< no known ancestry among others with one: times order all
+  std::size_t branched = 0;  ///< as many ancestors as another: of merged branches
+};
+
 struct CheckReport {
   std::string store;
   std::vector<SeriesCheck> series;
@@ -126,8 +133,9 @@ struct CheckReport {
   std::size_t points = 0;
   std::size_t incomplete = 0;  ///< points of runs that were not added completely
   std::size_t lost = 0;        ///< as in Reading
-  /// Most commits of a series with the time of another and no known ancestry. Names order them.
-  std::size_t ordered_by_name = 0;
+  OrderDoubts order;
+  /// Short names that several commits' names begin with; each counts as a commit of its own.
+  std::vector<std::string> ambiguous;
   /// Reasons why alerts lack an explanation: the history no longer holds the files of the runs.
   std::vector<std::string> unexplained;
 };

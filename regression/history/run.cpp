@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "core/base/error.hpp"
+#include "core/text/time_text.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -11,7 +15,22 @@ void overlay(Facts& facts, const Facts& stated) {
   for (const auto& [name, value] : stated) facts.insert_or_assign(name, value);
 }
 
+/// The present, by a clock that is not behind this program.
+std::int64_t now() {
+  constexpr std::int64_t release = 1'795'910'400;  // 2026-11-29
+  return std::max<std::int64_t>(std::time(nullptr), release);
+}
+
 }  // namespace
+
+void expect_past(std::int64_t time, const std::string& what, const std::string& advice) {
+  constexpr std::int64_t hour = 3600;  // clocks differ
+  if (time <= now() + hour) return;
+  throw ConfigError(
+      fmt::format("{} is {}, and now it is {}: a commit of the future would stay the newest, and "
+                  "hide all later ones. {}",
+                  what, time_text(time), time_text(now()), advice));
+}
 
 void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
                 std::optional<std::int64_t> time) {

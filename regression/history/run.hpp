@@ -43,6 +43,9 @@ struct RunOptions {
 /// none). Throws ConfigError if neither has them.
 void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
                 std::optional<std::int64_t> time);
+/// Throws ConfigError that begins with `what` for a time more than an hour after the present: such a
+/// commit would stay the newest. `advice` says what to do.
+void expect_past(std::int64_t time, const std::string& what, const std::string& advice);
 /// Adds the facts of the options to each key; they override those of the file.
 void add_facts(ImportedRun& run, const RunOptions& options);
 /// Numbers the points of each series, which tells them apart.

@@ -55,10 +55,10 @@ std::string series_head(const SeriesKey& key) {
 }
 
 std::string record_line(const RunRecord& record) {
-  const json line{
-      {"run", record.sha256},    {"commit", record.commit}, {"time", time_text(record.time)},
-      {"format", record.format}, {"file", record.file},     {"points", record.points},
-      {"facts", record.facts}};
+  json line{{"run", record.sha256},    {"commit", record.commit}, {"time", time_text(record.time)},
+            {"format", record.format}, {"file", record.file},     {"points", record.points},
+            {"facts", record.facts}};
+  if (record.ancestors > 0) line["ancestors"] = record.ancestors;
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -74,6 +74,9 @@ RunRecord parse_record(std::string_view line) {
     record.file = value.at("file");
     record.points = json_count<std::size_t>(value.at("points"), "points");
     record.facts = value.at("facts").get<Facts>();
+    if (value.contains("ancestors")) {
+      record.ancestors = json_count<std::uint64_t>(value.at("ancestors"), "ancestors");
+    }
     return record;
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, line));
@@ -180,14 +183,16 @@ Growing look_at(const HistoryFolder& folder, const std::string& file, const Seri
 /// Collects the changes of one update.
 class Plan {
  public:
-  Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there)
-      : folder_(folder), changes_(std::move(first)) {
+  Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there,
+       CommitNames names)
+      : folder_(folder), changes_(std::move(first)), names_(std::move(names)) {
     for (const RunRecord& record : there) commits_[record.sha256] = record.commit;
   }
 
   void add(const ImportedRun& run) {
-    const RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
-                           run.points.size(),   run.facts};
+    RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
+                     run.points.size(),   run.facts};
+    if (!run.points.empty()) record.ancestors = run.points.front().point.ancestors;
     const bool fresh = is_new(record);
     keep(record, run.content, fresh);
     std::size_t added = 0;
@@ -224,7 +229,7 @@ class Plan {
   [[nodiscard]] bool is_new(const RunRecord& record) {
     const auto [found, fresh] = commits_.try_emplace(record.sha256, record.commit);
     if (fresh) return true;
-    if (found->second != record.commit) {
+    if (names_.whole(found->second) != names_.whole(record.commit)) {
       throw ConfigError(
           fmt::format("{} was added to {} as commit {}, and cannot be of {} as well. "
                       "Measure that commit.",
@@ -249,13 +254,29 @@ class Plan {
 
   const HistoryFolder& folder_;
   Changes changes_;
+  CommitNames names_;
   AddReport report_;
   std::map<std::string, std::string> commits_;  ///< by run
   std::map<std::string, Growing> series_;       ///< by file
   std::string records_;
 };
 
+/// The names of all commits once the runs are added.
+CommitNames names_with(const std::vector<RunRecord>& there, std::span<const ImportedRun> runs) {
+  std::vector<std::string> names;
+  for (const RunRecord& record : there) names.push_back(record.commit);
+  for (const ImportedRun& run : runs) names.push_back(run.commit);
+  return CommitNames(std::move(names));
+}
+
 }  // namespace
+
+CommitNames commit_names(std::span<const RunRecord> runs) {
+  std::vector<std::string> names;
+  names.reserve(runs.size());
+  for (const RunRecord& record : runs) names.push_back(record.commit);
+  return CommitNames(std::move(names));
+}
 
 Error none_whole(const std::string& store, std::size_t incomplete) {
   return {ExitCode::nothing_measured,
@@ -308,7 +329,7 @@ AddReport Store::add(std::span<const ImportedRun> runs) {
                        {".gitattributes", git_attributes},
                        {".gitignore", git_ignores}};
     }
-    Plan update(folder_, std::move(first), there);
+    Plan update(folder_, std::move(first), there, names_with(there, runs));
     for (const ImportedRun& run : runs) update.add(run);
     Changes changes = update.changes();
     report = update.report();
@@ -336,6 +357,9 @@ std::vector<Annotation> Store::annotations() {
   const std::string content = folder_.read(annotations_file).value_or("");
   each_line(annotations_file, content, folder_.name(),
             [&](std::size_t, std::string_view line) { all.push_back(parse_annotation(line)); });
+  if (all.empty()) return all;
+  const CommitNames names = commit_names(runs());
+  for (Annotation& annotation : all) annotation.commit = names.whole(annotation.commit);
   // Merging two branches appends the lines of one to those of the other, regardless of time.
   std::ranges::stable_sort(all, {}, &Annotation::time);
   return all;
@@ -353,7 +377,9 @@ void Store::annotate(const Annotation& annotation) {
 Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
                            const std::function<void(Series&&)>& visit) {
   std::map<std::string, std::size_t, std::less<>> left;  // points, by run
-  for (const RunRecord& record : runs()) left[record.id()] = record.points;
+  const std::vector<RunRecord> records = runs();
+  for (const RunRecord& record : records) left[record.id()] = record.points;
+  const CommitNames names = commit_names(records);
   bool all_are_read = true;
   const std::vector<std::string> files = folder_.files("series");
   for (const std::string& file : files) {
@@ -378,12 +404,13 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
         ++series.incomplete;
       } else if (seen.emplace(point.run, point.part).second) {
         if (run->second > 0) --run->second;
+        if (!names.are_whole()) point.commit = names.whole(point.commit);
         series.points.push_back(std::move(point));
       }
     });
     if (!skipped) visit(std::move(series));
   }
-  Reading reading{.series = files.size(), .lost = 0};
+  Reading reading{.series = files.size(), .lost = 0, .ambiguous = names.ambiguous()};
   if (!all_are_read) return reading;
   for (const auto& [run, count] : left) reading.lost += count;
   return reading;

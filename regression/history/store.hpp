@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "regression/history/alert_state.hpp"
+#include "regression/history/commit_name.hpp"
 #include "regression/history/history_folder.hpp"
 #include "regression/history/point.hpp"
 #include "regression/history/run.hpp"
@@ -26,6 +28,7 @@ struct RunRecord {
   std::string file;  ///< name as given
   std::size_t points = 0;
   Facts facts;
+  std::uint64_t ancestors = 0;  ///< as in Point
   [[nodiscard]] std::string id() const { return sha256.substr(0, 16); }
 };
 
@@ -45,7 +48,12 @@ struct Reading {
   /// Points of completely added runs that no series holds any more, since a file was damaged or
   /// removed. 0 if not all series were wanted, where it is unknown.
   std::size_t lost = 0;
+  /// Short names of commits that several names begin with.
+  std::vector<std::string> ambiguous;
 };
+
+/// The names of the commits of these runs.
+CommitNames commit_names(std::span<const RunRecord> runs);
 
 /// Result of Store::add().
 struct AddReport {
@@ -67,7 +75,8 @@ struct AddReport {
 ///
 /// Lines are only ever appended. The hash of its file names a run, so adding it twice has the
 /// effect of adding it once, by any writer. The store keeps no index that could be wrong; it reads
-/// the series directly.
+/// the series directly. Points and annotations come with the whole names of their commits
+/// (CommitNames), runs with the name as it was given.
 class Store {
  public:
   /// The folder need not exist yet. Throws ConfigError if the path is not a folder.
@@ -78,6 +87,8 @@ class Store {
   /// for a folder with other content.
   AddReport add(std::span<const ImportedRun> runs);
 
+  /// Whether nothing was added yet. Throws ConfigError for a folder with other content.
+  [[nodiscard]] bool is_empty() { return !is_there(); }
   /// Throws ConfigError for damage, naming file and line, and for a missing history.
   [[nodiscard]] std::vector<RunRecord> runs();
   [[nodiscard]] std::vector<Annotation> annotations();  ///< latest last

@@ -107,8 +107,11 @@ std::optional<std::int64_t> local_time(std::string text) {
 /// When a file says that it was made; nothing if it does not say.
 std::optional<std::int64_t> time_of(const Origin& origin, ImportedRun& run) {
   if (origin.time.empty()) return std::nullopt;
+  const std::string what = "the date of " + run.file;
   const std::optional<std::int64_t> local = local_time(origin.time);
-  if (!local) return parse_time(origin.time, "the date of " + run.file);
+  const std::int64_t time = local ? *local : parse_time(origin.time, what);
+  expect_past(time, what, "Give the time of the commit.");
+  if (!local) return time;
   run.notes.push_back(fmt::format("the date of {}, {}, has no zone and counts as local time: {}",
                                   run.file, escape_for_terminal(origin.time), time_text(*local)));
   return local;

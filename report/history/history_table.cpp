@@ -23,7 +23,6 @@ using history::AlertMetric;
 using history::better_name;
 using history::CheckReport;
 using history::Ending;
-using history::ListedSeries;
 using history::SeriesCheck;
 using history::SeriesKey;
 using history::SeriesState;
@@ -89,7 +88,7 @@ Fields<ChangedMetric> metric_fields() {
   };
   return {
       {"series", key, its(&AlertMetric::series), "id", as::words},
-      {"name", key, of_key(&SeriesKey::name), "series", as::words},
+      {"name", key, of_key(&SeriesKey::name), "series", of_key(&SeriesKey::name, shown_name), Align::left},
       {"unit", key, of_key(&SeriesKey::unit)},
       F::json("better", of_key(&SeriesKey::direction, better_name)),
       {"movement", state, its(&AlertMetric::movement, verdict_name), "verdict", verdict,
@@ -144,7 +143,7 @@ Table ended_table(const CheckReport& report) {
         ++more;
         continue;
       }
-      table.notes.push_back(fmt::format("{}: {} {} {}, {}", place_text(alert), metric.key.name(),
+      table.notes.push_back(fmt::format("{}: {} {} {}, {}", place_text(alert), shown_name(metric.key.name()),
                                         verdict_name(metric.movement),
                                         signed_percent(metric.ratio - 1), ending_text(metric)));
     }
@@ -160,10 +159,10 @@ Table alert_table(const Alert& alert) {
   table.title = fmt::format("{}: {}", place_text(alert), alert_state_name(alert.state));
   for (const AlertMetric& metric : alert.metrics) {
     if (!metric.explanation.empty()) {
-      table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+      table.notes.push_back(fmt::format("{}: {}", shown_name(metric.key.name()), metric.explanation));
     }
     if (metric.ending != Ending::open) {
-      table.notes.push_back(fmt::format("{}: {}", metric.key.name(), ending_text(metric)));
+      table.notes.push_back(fmt::format("{}: {}", shown_name(metric.key.name()), ending_text(metric)));
     }
   }
   if (!alert.note.empty()) table.notes.push_back(alert.note);
@@ -175,15 +174,16 @@ Table rerun_table(const CheckReport& report) {
   table.title = "To be run again";
   for (const history::Rerun& rerun : report.reruns) {
     constexpr std::size_t most = 5;
-    const std::size_t shown = std::min(most, rerun.series.size());
+    std::vector<std::string> names;
+    for (const std::string& name : rerun.series) {
+      if (names.size() < most) names.push_back(shown_name(name));
+    }
     const std::string more =
         rerun.series.size() > most ? fmt::format(" and {} more", rerun.series.size() - most) : "";
     table.notes.push_back(fmt::format(
         "{} of {}, and add the results: {}{}",
         counted(static_cast<long long>(rerun.runs), "fresh run"), short_commit(rerun.commit),
-        fmt::join(rerun.series.begin(), rerun.series.begin() + static_cast<std::ptrdiff_t>(shown),
-                  "; "),
-        more));
+        fmt::join(names, "; "), more));
   }
   return table;
 }
@@ -201,11 +201,23 @@ Table environment_table(const CheckReport& report) {
 Table order_table(const CheckReport& report) {
   Table table;
   table.title = "Order of commits";
-  if (report.ordered_by_name > 0) {
+  const auto add = [&table](std::size_t count, std::string_view why) {
+    if (count == 0) return;
+    table.notes.push_back(
+        fmt::format("{} of a series {}", counted(static_cast<long long>(count), "commit"), why));
+  };
+  add(report.order.by_name,
+      "have the time of another, and their names order them, which may be wrong: add results with "
+      "the repository named, so that their ancestry does");
+  add(report.order.by_time,
+      "have no known ancestry, so that times order all commits: add their results with the "
+      "repository named");
+  add(report.order.branched,
+      "have as many ancestors as another, so they are of different branches, and their times "
+      "order them");
+  for (const std::string& name : report.ambiguous) {
     table.notes.push_back(fmt::format(
-        "{} of a series have the time of another, and their names order them, which may be wrong: "
-        "add results with the repository named, so that their ancestry does",
-        counted(static_cast<long long>(report.ordered_by_name), "commit")));
+        "{} is the beginning of several commits' names, and counts as a commit of its own", name));
   }
   return table;
 }
@@ -219,7 +231,7 @@ Table bimodal_table(const CheckReport& report) {
     for (const double mode : check.modes) {
       modes += (modes.empty() ? "" : " | ") + history_value(check.key, mode);
     }
-    table.notes.push_back(fmt::format("{}: {}", check.key.name(), modes));
+    table.notes.push_back(fmt::format("{}: {}", shown_name(check.key.name()), modes));
   }
   return table;
 }
@@ -338,77 +350,6 @@ Table check_records(const CheckReport& report) {
       rows);
 }
 
-/// One of the latest points of a series.
-struct ListRow {
-  const ListedSeries* series;
-  const history::CommitPoint* commit;
-};
-
-std::vector<ListRow> list_rows(std::span<const ListedSeries> series) {
-  std::vector<ListRow> rows;
-  for (const ListedSeries& each : series) {
-    for (const history::CommitPoint& commit : each.latest) rows.push_back({&each, &commit});
-  }
-  return rows;
-}
-
-Fields<ListRow> list_fields() {
-  using F = Field<ListRow>;
-  using enum Meaning;
-  using history::CommitPoint;
-  const auto its = [](auto... path) { return via(&ListRow::series, path...); };
-  const auto of_key = [=](auto... path) { return its(&ListedSeries::key, path...); };
-  const auto of_commit = [](auto... path) { return via(&ListRow::commit, path...); };
-  const auto runs = [](const ListRow& row) { return row.commit->runs.size(); };
-  const auto value_text = [](const ListRow& row) {
-    return history_value(row.series->key, row.commit->value);
-  };
-  const auto level_text = [](const ListRow& row) {
-    const auto& level = row.series->level;
-    return level ? history_value(row.series->key, *level) : "";
-  };
-  const auto against = [](const ListRow& row) {
-    const auto& level = row.series->level;
-    return level && *level > 0 ? signed_percent(row.commit->value / *level - 1) : "";
-  };
-  return {
-      F::table("series", of_key(&SeriesKey::name), as::words),
-      {"series", key, its(&ListedSeries::id), "id", as::words},
-      {"name", key, of_key(&SeriesKey::name)},
-      {"unit", key, of_key(&SeriesKey::unit)},
-      {"better", key, of_key(&SeriesKey::direction, history::better_name)},
-      {"environment", key, of_key(&SeriesKey::environment_id), "environment", as::words},
-      F::table("commits", its(&ListedSeries::commits), as::exact),
-      {"time", remark, of_commit(&CommitPoint::time, time_text), "time", as::words},
-      {"commit", remark, of_commit(&CommitPoint::commit), "commit",
-       of_commit(&CommitPoint::commit, short_commit), Align::left},
-      {"runs", value, runs, "runs", as::exact},
-      {"value", value_in_unit, of_commit(&CommitPoint::value), "value", value_text},
-      {"level", value_in_unit, its(&ListedSeries::level), "level", level_text},
-      F::table("against level", against),
-  };
-}
-
-Json list_object(std::span<const ListedSeries> series) {
-  Json list = Json::array();
-  for (const ListedSeries& row : series) {
-    Json latest = Json::array();
-    for (const history::CommitPoint& commit : row.latest) {
-      latest.push_back({{"commit", commit.commit},
-                        {"time", time_text(commit.time)},
-                        {"value", number(commit.value)},
-                        {"runs", commit.runs}});
-    }
-    list.push_back({{"series", row.id},
-                    {"key", Json::parse(row.key.text())},
-                    {"points", row.points},
-                    {"commits", row.commits},
-                    {"level", value_of(row.level)},
-                    {"latest", std::move(latest)}});
-  }
-  return {{"series", std::move(list)}};
-}
-
 }  // namespace
 
 std::string short_commit(const std::string& commit) {
@@ -416,6 +357,15 @@ std::string short_commit(const std::string& commit) {
   return commit.size() > digits && commit.find_first_not_of("0123456789abcdef") == std::string::npos
              ? commit.substr(0, digits)
              : commit;
+}
+
+std::string shown_name(const std::string& name) {
+  constexpr std::size_t most = 300;
+  constexpr unsigned continues = 0x80;  // of a character in UTF-8
+  if (name.size() <= most) return name;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == continues) --end;
+  return fmt::format("{}… ({} bytes)", name.substr(0, end), name.size());
 }
 
 std::string history_value(const history::SeriesKey& key, double value) {
@@ -465,17 +415,6 @@ Document history_check_document(const history::CheckReport& report) {
   document.records = check_records(report);
   document.verdicts = check_verdicts(report);
   document.json = json_answer("dlscale.history_check", [report] { return check_object(report); });
-  return document;
-}
-
-Document history_list_document(std::span<const history::ListedSeries> series) {
-  Document document;
-  document.tables.push_back(table_of(list_fields(), list_rows(series)));
-  document.tables.back().title = "History";
-  document.records = records_of(list_fields(), list_rows(series));
-  document.json = json_answer(
-      "dlscale.history_list",
-      [all = std::vector<ListedSeries>(series.begin(), series.end())] { return list_object(all); });
   return document;
 }
 

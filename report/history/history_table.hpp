@@ -14,6 +14,8 @@ Document history_check_document(const regression::history::CheckReport& report);
 /// Current state of series: "dlscale.history_list".
 Document history_list_document(std::span<const regression::history::ListedSeries> series);
 
+/// A name as people see it: of a long one the first part, and its length.
+std::string shown_name(const std::string& name);
 /// A commit as git abbreviates it; any other text unchanged.
 std::string short_commit(const std::string& commit);
 

@@ -123,7 +123,7 @@ class Matrix(CellsTest):
     def test_a_history_takes_what_was_measured(self):
         self.suite(many(2), cell("bad", "bench gemm --sizes 0x8x8 -o {result}"))
         self.assertEqual(self.run_cells().returncode, 4)
-        added = run("history", "add", self.out, "--store", self.folder / "history", "--commit", "c1")
+        added = run("history", "add", self.out, "--store", self.folder / "history", "--commit", "c0ffee1")
         self.assertEqual(added.returncode, 0, added.stderr)
         self.assertIn("of 2 runs were added", added.stdout)
 

@@ -92,7 +92,7 @@ class Histories(Report):
         self.results = self.folder / "gemm.jsonl"
         measured = run(*GEMM.replace("{m}", "8").replace("{result}", str(self.results)).split())
         self.assertEqual(measured.returncode, 0, measured.stderr)
-        added = run("history", "add", self.results, "--store", self.store, "--commit", f"{0:040x}",
+        added = run("history", "add", self.results, "--store", self.store, "--commit", f"{99:040x}",
                     "--time", "2026-01-01T00:00:00Z")
         self.assertEqual(added.returncode, 0, added.stderr)
         # Eleven more commits, by the lines that `history add` writes, which is quicker than the program.
