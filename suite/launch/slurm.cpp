@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <tuple>
 
 #include "core/base/error.hpp"
+#include "core/base/printable.hpp"
 #include "core/system/process.hpp"
 #include "suite/launch/batch_script.hpp"
 
@@ -47,12 +50,12 @@ std::string names_of(const std::vector<SlurmNode>& nodes, Meant meant) {
                         ? fmt::format("{} ({})", node.name, node.state)
                         : fmt::format("{} ({}: {})", node.name, node.state, node.reason));
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return escape_unprintable(fmt::format("{}", fmt::join(texts, ", ")));
 }
 
 /// The output of a command, for an error message.
 std::string said(const ProgramOutput& output) {
-  const std::string errors = trimmed(output.errors);
+  const std::string errors = escape_unprintable(trimmed(output.errors));
   return errors.empty() ? fmt::format("exit code {}", output.code) : errors;
 }
 
@@ -61,7 +64,7 @@ std::string said(const ProgramOutput& output) {
 bool SlurmNode::usable() const {
   // The states of sinfo(1) in which a node takes jobs, at once or after those that it is kept for;
   // a mark may follow the state.
-  constexpr std::array usable{"idle", "alloc",      "allocated", "mix",  "mixed",
+  constexpr std::array usable{"idle", "alloc",      "allocated", "mix",    "mixed",
                               "comp", "completing", "plnd",      "planned"};
   if (state.find('*') != std::string::npos) return false;
   const std::string word = state.substr(0, state.find_first_of("~#!%$@^-+"));
@@ -74,13 +77,15 @@ bool SlurmNode::idle() const {
 
 std::vector<SlurmNode> parse_nodes(std::string_view lines) {
   std::vector<SlurmNode> nodes;
+  std::set<std::tuple<std::string, std::string, std::string>> there;
   for (const std::string& line : split(lines, '\n')) {
     const std::vector<std::string> parts = split(line, '|');
     if (parts.size() < 2) continue;
     std::string reason = parts.size() > 2 ? trimmed(parts[2]) : "";
     if (reason == "none") reason.clear();
     SlurmNode node{trimmed(parts[0]), trimmed(parts[1]), reason};
-    if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(std::move(node));
+    const bool is_new = there.emplace(node.name, node.state, node.reason).second;
+    if (is_new) nodes.push_back(std::move(node));
   }
   return nodes;
 }

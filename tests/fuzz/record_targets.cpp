@@ -25,6 +25,7 @@
 #include "regression/history/store.hpp"
 #include "regression/rounds/round_lines.hpp"
 #include "suite/cells/row.hpp"
+#include "suite/launch/slurm.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace dlscale::fuzz {
@@ -287,6 +288,25 @@ void use_cells(const fs::path& file) {
   for (const std::string_view line : lines_of(text)) {
     const std::string written = suite::to_line(suite::parse_row(line));
     expect_equal("a cell", written, suite::to_line(suite::parse_row(written)));
+  }
+}
+
+std::vector<std::string> slurm_seeds() {
+  return {
+      "node1|idle|none\nnode1|idle|none\nnode2|down*|Not responding\nnode3|drng|a [root@x]\n",
+      "JobId=17 JobName=a UserId=u(1) JobState=PENDING Reason=ReqNodeNotAvail Dependency=(null)\n",
+      "sbatch: verbose\nSubmitted batch job 17\n", "17;cluster\n"};
+}
+
+void use_slurm(const fs::path& file) {
+  const std::string text = text_of(file);
+  const std::vector<suite::SlurmNode> nodes = suite::parse_nodes(text);
+  for (const std::string& shown : {suite::unusable_text(nodes), suite::lost_text(nodes)}) {
+    if (!is_plain_line(shown)) throw std::logic_error("a list of nodes has several lines");
+  }
+  const suite::SlurmJob job = suite::parse_job(text);
+  if (nodes.empty() && job.state.empty() && suite::parse_submission(text).empty()) {
+    throw ConfigError("Slurm does not say so");
   }
 }
 

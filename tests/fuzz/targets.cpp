@@ -36,6 +36,7 @@
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "suite/definition/suite.hpp"
 #include "tests/core/case_lines.hpp"
+#include "train/data/manifest.hpp"
 
 namespace dlscale::fuzz {
 namespace {
@@ -251,6 +252,21 @@ void use_message_times(const fs::path& file) {
   }
 }
 
+std::vector<std::string> manifest_seeds() {
+  return {
+      R"({"schema":"dlscale.data_set","version":1,"classes":["a","b"],"spec":{"classes":2,"pictures":1,
+"width":8,"height":8,"target_bytes":1e3,"seed":1},"pictures":[{"path":"0/1.jpg","label":1,"bytes":9,
+"fnv1a":"00ff"}]})"};
+}
+
+/// The pictures need not be there.
+void use_manifest(const fs::path& file) {
+  const train::Manifest manifest = train::read_manifest(file);
+  for (const train::Manifest::Entry& entry : manifest.pictures) {
+    if (entry.label < 0 || entry.bytes < 0) throw std::logic_error("a negative label or size");
+  }
+}
+
 std::vector<std::string> option_seeds() {
   return {
       "[gate]\nrounds = 80\nmargin = 0.02\ncanary = true  # both ways\n"
@@ -300,6 +316,8 @@ const std::array all_targets{
     Target{"gate", ".json", gate_seeds, use_gate},
     Target{"rounds", ".jsonl", round_seeds, use_rounds},
     Target{"cells", ".jsonl", cell_seeds, use_cells},
+    Target{"slurm", ".txt", slurm_seeds, use_slurm},
+    Target{"manifest", ".json", manifest_seeds, use_manifest},
     Target{"words", ".txt", word_seeds, use_words},
     Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
     Target{"results", ".jsonl", result_seeds, use_results},

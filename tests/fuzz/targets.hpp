@@ -53,6 +53,10 @@ void use_rounds(const std::filesystem::path& file);
 std::vector<std::string> cell_seeds();
 void use_cells(const std::filesystem::path& file);
 
+/// Output of sinfo, scontrol and sbatch.
+std::vector<std::string> slurm_seeds();
+void use_slurm(const std::filesystem::path& file);
+
 /// Words of a command line: quantities, times, durations and expressions.
 std::vector<std::string> word_seeds();
 void use_words(const std::filesystem::path& file);

@@ -8,6 +8,8 @@
 #include "core/base/error.hpp"
 #include "core/base/fnv1a.hpp"
 #include "core/base/remedy.hpp"
+#include "core/results/json_count.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "train/data/data.hpp"
 #include "train/data/file.hpp"
@@ -36,14 +38,19 @@ json to_json(const DataSetSpec& spec) {
           {"height", spec.height},   {"target_bytes", spec.target_bytes}, {"seed", spec.seed}};
 }
 
+template <class Number>
+Number count(const json& value, const char* name) {
+  return json_count<Number>(value.at(name), name);
+}
+
 DataSetSpec spec_from(const json& value) {
   DataSetSpec spec;
-  value.at("classes").get_to(spec.classes);
-  value.at("pictures").get_to(spec.pictures);
-  value.at("width").get_to(spec.width);
-  value.at("height").get_to(spec.height);
+  spec.classes = count<int>(value, "classes");
+  spec.pictures = count<int>(value, "pictures");
+  spec.width = count<int>(value, "width");
+  spec.height = count<int>(value, "height");
   value.at("target_bytes").get_to(spec.target_bytes);
-  value.at("seed").get_to(spec.seed);
+  spec.seed = count<std::uint64_t>(value, "seed");
   return spec;
 }
 
@@ -57,8 +64,8 @@ json to_json(const Manifest::Entry& entry) {
 Manifest::Entry entry_from(const json& value) {
   Manifest::Entry entry;
   value.at("path").get_to(entry.path);
-  value.at("label").get_to(entry.label);
-  value.at("bytes").get_to(entry.bytes);
+  entry.label = count<std::int32_t>(value, "label");
+  entry.bytes = count<std::int64_t>(value, "bytes");
   entry.checksum = std::stoull(value.value("fnv1a", "0"), nullptr, 16);
   return entry;
 }
@@ -73,10 +80,10 @@ void check_entries(const fs::path& path, const Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.pictures.size(); ++i) {
     const Manifest::Entry& entry = manifest.pictures[i];
     if (!stays_inside(entry.path)) {
-      refuse_manifest(
-          path, fmt::format("/pictures/{}/path \"{}\" is outside of the folder", i, entry.path));
+      refuse_manifest(path, fmt::format("/pictures/{}/path \"{}\" is outside of the folder", i,
+                                        escape_for_terminal(entry.path)));
     }
-    if (entry.label < 0 || entry.label >= std::ssize(manifest.classes)) {
+    if (entry.label >= std::ssize(manifest.classes)) {
       refuse_manifest(path, fmt::format("/pictures/{}/label is {}, but there are {} classes", i,
                                         entry.label, manifest.classes.size()));
     }
@@ -137,6 +144,10 @@ Manifest read_manifest(const fs::path& path) {
     Manifest manifest = manifest_from(path, json::parse(text));
     check_entries(path, manifest);
     return manifest;
+  } catch (const RemediableError&) {
+    throw;
+  } catch (const ConfigError& error) {  // of a number
+    refuse_manifest(path, error.what());
   } catch (const json::exception& error) {
     refuse_manifest(path,
                     json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
