@@ -10,6 +10,7 @@
 #include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/name_pattern.hpp"
 #include "core/text/near_words.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/shell_words.hpp"
@@ -205,6 +206,14 @@ TEST(ParseQuantity, SaysWhyANumberIsNone) {
   expect_contains(whole("2 B"), "(less than 4 B)");
   expect_contains(whole("0 B"), "(less than 4 B)");
   expect_contains(whole("-4 B"), "(negative)");
+}
+
+/// The work to compile a pattern grows faster than its size.
+TEST(NamePattern, IsRefusedIfItIsLong) {
+  EXPECT_TRUE(NamePattern("--only", std::string(4096, 'a')).is_in(std::string(4096, 'a')));
+  test::expect_contains(
+      test::config_error([] { NamePattern("--only", std::string(4097, '?')); }),
+      "--only: a regular expression has at most 4096 bytes, and this one has 4097.");
 }
 
 TEST(NearWords, NamesAllThatBeginSoAndNoneWithOtherNumbers) {
