@@ -75,6 +75,7 @@ Side results_at(const std::string& path) {
     side.add(report::google_results(path));
     return side;
   }
+  report::refuse_other_programs(path);
   side.results = all_results({path});
   std::error_code absent;
   if (!fs::is_directory(path, absent)) return side;

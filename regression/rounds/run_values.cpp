@@ -297,27 +297,41 @@ RunOutcome google_outcome(const history::GoogleFile& file) {
   return outcome;
 }
 
-/// `asked`: whether the caller chose this format; else the file is just not a result file of
-/// dlscale.
+/// Why the output of a command cannot be judged. `asked`: whether the caller chose the format; else
+/// the output is just not one of dlscale.
+ConfigError unread(const fs::path& out, const std::string& text, bool asked,
+                   std::string_view problem) {
+  const bool is_google = history::kind_of_content(text) == history::ContentKind::google_benchmark;
+  const std::string_view program = is_google ? "" : history::program_that_wrote(text);
+  const bool is_whole = nlohmann::json::accept(text);
+  if (is_google || (program.empty() && text.starts_with('{') && !is_whole)) {
+    return ConfigError(fmt::format(
+        "{} is JSON that {}: {}. See the log for what the command printed, let it write only its "
+        "JSON "
+        "to {{out}}, and measure again.",
+        out.string(), is_whole ? "Google Benchmark does not write" : "breaks off or is damaged",
+        problem));
+  }
+  if (!program.empty()) {
+    return ConfigError(
+        fmt::format("{} is a file of {}, and a gate reads results of dlscale and JSON of Google "
+                    "Benchmark. Measure "
+                    "the wall time of the command itself, without that program.",
+                    out.string(), program));
+  }
+  return ConfigError(
+      fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
+                  "--benchmark_out_format=json, or say what the command writes.",
+                  out.string(), asked ? "is not" : "is neither results of dlscale nor", problem));
+}
+
 RunOutcome read_google(const fs::path& out, bool asked) {
   const std::string text =
       read_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
-  const auto fail = [&](const std::string& problem) {
-    if (!asked && !text.empty() && text.front() == '{' && !nlohmann::json::accept(text)) {
-      return ConfigError(fmt::format(
-          "{} is JSON that breaks off or is damaged: {}. See the log for what ended the "
-          "command before all was written, and measure again.",
-          out.string(), problem));
-    }
-    return ConfigError(
-        fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
-                    "--benchmark_out_format=json, or say what the command writes.",
-                    out.string(), asked ? "is not" : "is neither results of dlscale nor", problem));
-  };
   try {
     return google_outcome(history::read_google_file(text));
   } catch (const ConfigError& error) {
-    throw fail(error.what());
+    throw unread(out, text, asked, error.what());
   }
 }
 

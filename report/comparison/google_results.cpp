@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ Measurement measured(Benchmark benchmark) {
   measurement.status = benchmark.status;
   measurement.reason = benchmark.reason;
   std::vector<double>& times = benchmark.times.empty() ? benchmark.medians : benchmark.times;
-  if (benchmark.status == Status::ok && times.empty()) {
+  if (benchmark.status == Status::ok && times.empty() && measurement.reason.empty()) {
     measurement.reason = "neither repetitions nor a median";
   }
   if (benchmark.status != Status::ok || times.empty()) return measurement;
@@ -116,6 +117,21 @@ PrintedResults results_of(const GoogleFile& file) {
 bool is_google_benchmark(const std::filesystem::path& path) {
   return regression::history::kind_of_file(path) ==
          regression::history::ContentKind::google_benchmark;
+}
+
+void refuse_other_programs(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return;
+  const std::string content = read_input(path, "Check the path.");
+  const std::string_view program = regression::history::program_that_wrote(content);
+  if (program.empty()) return;
+  const bool is_known =
+      regression::history::kind_of_content(content) != regression::history::ContentKind::unknown;
+  throw ConfigError(fmt::format(
+      "{} is a file of {}, and compare reads results of dlscale and JSON of Google Benchmark. {}",
+      escape_for_terminal(path.string()), program,
+      is_known ? "Add both files to a history, whose check judges them."
+               : "Let the program write one of these."));
 }
 
 PrintedResults google_results(const std::filesystem::path& path) {

@@ -10,6 +10,9 @@ namespace dlscale::report {
 /// be read.
 bool is_google_benchmark(const std::filesystem::path& path);
 
+/// Throws ConfigError that names the program if one that compare does not read wrote the file.
+void refuse_other_programs(const std::filesystem::path& path);
+
 /// Results of a program that prints its times, and half a unit of the last digit of each, in s, by
 /// the key of its measurement (regression/statistics/log_rounding.hpp).
 struct PrintedResults {

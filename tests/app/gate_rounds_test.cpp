@@ -345,6 +345,39 @@ TEST_F(RunFiles, OfWholeNanosecondsSayHowTheyAreRounded) {
   EXPECT_EQ(outcome_of(folder_, row + exact).values.at(0).rounding, 0);
 }
 
+TEST_F(RunFiles, OfOldVersionsHaveNoAggregatesAsTimes) {
+  const RunOutcome outcome = outcome_of(folder_, R"({"name": "A", "iterations": 9, "real_time": 2},
+                  {"name": "A_mean", "iterations": 9, "real_time": 2.5},
+                  {"name": "A_stddev", "iterations": 0, "real_time": 0.7})");
+  ASSERT_EQ(outcome.values.size(), 1U);
+  EXPECT_EQ(outcome.values[0].key, "A");
+}
+
+TEST_F(RunFiles, OfOtherProgramsAreRefusedByTheirName) {
+  const std::string google =
+      R"({"context": {}, "benchmarks": [{"name": "A", "real_time": 1, "time_unit": "ns"}]})";
+  for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"results": [{"command": "x", "times": [1]}]})", "hyperfine, and a gate reads"},
+           {R"({"results": [{"command": "x", "times": [1]}]})", "Measure the wall time"},
+           {"# nThread 1 nGpus 1\n", "nccl-tests, and a gate reads"},
+           {" Performance counter stats for 'ls':\n", "perf stat, and a gate reads"},
+           {google + "\n" + google, "another document begins in line 2"},
+           {google + "]}", "goes on behind the end of the JSON"},
+           {R"({"benchm)", "breaks off or is damaged"},
+           {"hello", "is neither results of dlscale nor JSON of Google Benchmark"}}) {
+    std::ofstream(folder_ / "x.json") << text;
+    try {
+      (void)regression::read_run(folder_ / "x.json", Measure::automatic, Seconds(1));
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(why)) << text;
+    }
+  }
+  std::ofstream(folder_ / "x.json") << "Running\n" << google << "\nDone\n";
+  EXPECT_EQ(regression::read_run(folder_ / "x.json", Measure::automatic, Seconds(1)).values.size(),
+            1U);
+}
+
 TEST(GateReport, SaysWhyNothingWasMeasured) {
   std::vector<Round> rounds = regression::rounds_of(5, 1, 1);
   for (Round& round : rounds) {

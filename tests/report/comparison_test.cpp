@@ -252,7 +252,8 @@ TEST(SideBySide, HasNoColumnsWhereNothingIsInCommon) {
   b.results.front().measurements.resize(1);
   const SideBySide none = side_by_side({a, b});
   EXPECT_TRUE(none.columns.empty());
-  EXPECT_TRUE(side_by_side_document(none).lead.starts_with("Nothing stands side by side: none of 2"))
+  EXPECT_TRUE(
+      side_by_side_document(none).lead.starts_with("Nothing stands side by side: none of 2"))
       << side_by_side_document(none).lead;
 }
 
@@ -280,8 +281,8 @@ TEST(SideBySide, SaysHowFarLoadsReach) {
     a.results.back().header.environment.load = fmt::format("{:.2f} 0.50 0.40 1/200 77", 0.1 * i);
   }
   const std::vector<std::string> all = side_by_side({a, b}).differences;
-  const auto load = std::ranges::find_if(
-      all, [](const std::string& line) { return line.starts_with("load:"); });
+  const auto load =
+      std::ranges::find_if(all, [](const std::string& line) { return line.starts_with("load:"); });
   ASSERT_NE(load, all.end());
   EXPECT_TRUE(load->starts_with("load: A: 0.00 – 11.90 in a minute before 120 runs; B: ")) << *load;
 }
@@ -466,6 +467,46 @@ TEST(GoogleResults, AreJudgedByWhatTheirDigitsAllow) {
         << lead;
     EXPECT_EQ(contains(report.rows.at(0).method, "cannot be seen"), is_hidden);
   }
+}
+
+// The decision that histories and gates take.
+TEST(GoogleResults, OfOneRepetitionHaveNoAggregatesAsTimes) {
+  const ResultFile file = results_of(
+      R"({"name": "A", "iterations": 9, "real_time": 2},
+         {"name": "A_mean", "iterations": 9, "real_time": 2.5},
+         {"name": "A_stddev", "iterations": 9, "real_time": 0.7})");
+  ASSERT_EQ(file.measurements.size(), 1U);
+  EXPECT_EQ(file.measurements[0].at("real_time").samples[0], std::vector<double>{2});
+}
+
+TEST(GoogleResults, OfOneNameSayWhyTheyHaveNoTimes) {
+  for (const std::string_view index : {R"("repetition_index": 0, )", ""}) {
+    const std::string row = R"({"name": "A", )" + std::string(index) + R"("real_time": 2})";
+    const ResultFile file = results_of(row + R"(, {"name": "B", "real_time": 1}, )" + row);
+    ASSERT_EQ(file.measurements.size(), 2U);
+    EXPECT_TRUE(contains(file.measurements[0].reason, "so several benchmarks have this name"))
+        << file.measurements[0].reason;
+  }
+}
+
+TEST(GoogleResults, OfOtherProgramsAreRefusedByTheirName) {
+  for (const auto& [text, name] :
+       {std::pair{R"({"results": [{"command": "x", "times": [1]}]})", "a file of hyperfine, and"},
+        std::pair{R"([{"primaryMetric": {"score": 1}}])", "a file of JMH, and"},
+        std::pair{"# OSU MPI Latency Test v7.0\n# Size Latency (us)\n1 2\n", "a file of OSU's"},
+        std::pair{"name,iterations,real_time,cpu_time\nA,1,2,3\n", "Google Benchmark in CSV"}}) {
+    const TemporaryFile file(text);
+    try {
+      refuse_other_programs(file.path());
+      FAIL() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_TRUE(contains(error.what(), name)) << error.what();
+      EXPECT_TRUE(contains(error.what(), "compare reads results of dlscale")) << error.what();
+    }
+  }
+  const TemporaryFile own(R"({"schema": "dlscale.result", "version": 1})");
+  EXPECT_NO_THROW(refuse_other_programs(own.path()));
+  EXPECT_NO_THROW(refuse_other_programs("/nowhere"));
 }
 
 TEST(GoogleResults, AreNotTakenForOthers) {
