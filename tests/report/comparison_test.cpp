@@ -476,7 +476,7 @@ TEST(GoogleResults, OfOneRepetitionHaveNoAggregatesAsTimes) {
          {"name": "A_mean", "iterations": 9, "real_time": 2.5},
          {"name": "A_stddev", "iterations": 9, "real_time": 0.7})");
   ASSERT_EQ(file.measurements.size(), 1U);
-  EXPECT_EQ(file.measurements[0].at("real_time").samples[0], std::vector<double>{2});
+  EXPECT_EQ(file.measurements[0].at("real_time").samples[0], std::vector<double>{2e-9});
 }
 
 TEST(GoogleResults, OfOneNameSayWhyTheyHaveNoTimes) {
