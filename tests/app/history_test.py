@@ -295,9 +295,10 @@ class Add(History):
     def test_files_of_other_programs_are_refused_with_the_formats_that_are_read(self):
         asv = {"commit_hash": commit(1), "results": {"a.time_x": [[1e-3]]}, "version": 2}
         megatron = "iteration 10/ 100 | elapsed time per iteration (ms): 1200.0 | global batch size: 256 |\n"
-        for name, text in (("py3.9.json", json.dumps(asv)), ("train.log", megatron)):
+        for name, text, why in (("py3.9.json", json.dumps(asv), "looks like a file of asv, which is"),
+                                ("train.log", megatron, "is")):
             added = self.history("add", self.write(name, text), "--commit", "c0ffee1", "--time", moment(1))
-            self.assert_refused(added, 2, f"{name} is not in a format that a history reads", "Google Benchmark", "MLPerf")
+            self.assert_refused(added, 2, f"{name} {why} not in a format that a history reads", "Google Benchmark", "MLPerf")
 
     def test_two_writers_at_once_lose_nothing(self):
         writers = []
