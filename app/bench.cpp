@@ -1,4 +1,5 @@
 // dlscale bench: runs one benchmark on the launched ranks.
+#include "app/cli/foreign_words.hpp"
 #include "app/cli/option_values.hpp"
 #include "bench/engine/benchmark.hpp"
 
@@ -291,16 +292,16 @@ ExitCode run_bench(BenchOptions options) {
   const bool list = lists_only(options.runner.flags);
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
   session.close();
-  const bool left = output && output->left_earlier_results();
-  if (root) explain(code, tally, left ? options.output : "");
+  if (root) explain(code, tally, output && output->left_earlier_results() ? options.output : "");
   return code;
 }
 
-void check_extras(const std::vector<std::string>& extras) {
+void check_extras(const CLI::App& command, const std::vector<std::string>& extras) {
   for (const std::string& extra : extras) {
     if (extra.starts_with("--benchmark_")) continue;
-    throw ConfigError(fmt::format("\"{}\" is not an option of this benchmark. See --help; Google "
-                                  "Benchmark's own flags start with --benchmark_.", extra));
+    std::string help = answer_to_foreign(command, extra.substr(0, extra.find('=')), "");
+    if (help.empty()) help = "See --help; Google Benchmark's own flags start with --benchmark_.";
+    throw ConfigError(fmt::format("\"{}\" is not an option of this benchmark. {}", extra, help));
   }
 }
 
@@ -474,7 +475,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       if (!options->extra_work.empty()) {
         options->runner.extra_work = bench::parse_extra_work(options->extra_work);
       }
-      check_extras(options->runner.flags);
+      check_extras(*command, options->runner.flags);
       check_resume(*options);
       check_output_apart(*options);
     });

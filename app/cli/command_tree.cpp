@@ -48,11 +48,15 @@ std::string not_an_option(const CLI::App& command) {
   const auto first = std::ranges::find_if(
       unknown, [](const std::string& word) { return word.size() > 1 && word.starts_with("-"); });
   if (first == unknown.end()) return {};
-  const std::string word = first->substr(0, first->find('='));
+  const std::size_t sign = std::min(first->find('='), first->size());
+  const std::string word = first->substr(0, sign);
+  const bool has_next = sign == first->size() && first + 1 != unknown.end();
+  const std::string value =
+      has_next ? *(first + 1) : first->substr(std::min(sign + 1, first->size()));
   const std::string what =
       fmt::format("{} is not an option of {}.", escape_for_terminal(word), command.get_name());
   if (word == "--config") return what + " Write it before the verb.";
-  if (const std::string ours = answer_to_foreign(command, word); !ours.empty()) {
+  if (const std::string ours = answer_to_foreign(command, word, value); !ours.empty()) {
     return fmt::format("{} {}", what, ours);
   }
   WordList names;

@@ -10,6 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/run/run.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "core/text/near_words.hpp"
+
 namespace dlscale::app {
 namespace {
 
@@ -62,7 +68,25 @@ constexpr std::array foreign_options{
             "Write --margin, such as 0.02 for 2 %."},
     Foreign{"allreduce allreduce-algorithm algo nccl-algo", "--all-reduce",
             "Write --all-reduce ALGORITHM."},
-    Foreign{"dataset data-dir data-path dataset-path", "--data", "Write --data FOLDER."}};
+    Foreign{"dataset data-dir data-path dataset-path", "--data", "Write --data FOLDER."},
+    Foreign{"bucket-cap bucket-cap-mb bucket-size reduce-bucket-size allreduce-bucket-size",
+            "--bucket", "Write --bucket SIZE, such as 25MiB."},
+    Foreign{"fusion-threshold-mb fusion-buffer fusion-buffer-size", "--fusion-threshold",
+            "Write --fusion-threshold SIZE, such as 64MiB."},
+    Foreign{"cycle-time cycle-time-ms", "--cycle", "Write --cycle TIME, such as 5ms."},
+    Foreign{"timeline timeline-filename trace-file", "--trace", "Write --trace FILE."},
+    Foreign{"revision rev sha ref branch", "--commit", "Write --commit COMMIT."},
+    Foreign{"after from", "--since", "Write --since TIME."},
+    Foreign{"filter pattern test", "--name", "Write --name PATTERN."},
+    Foreign{
+        "zero zero-stage tensor-parallel tensor-parallel-size tensor-model-parallel-size tp "
+        "pipeline-parallel pipeline-parallel-size pipeline-model-parallel-size pp expert-parallel "
+        "ep context-parallel-size cp sequence-parallel gradient-accumulation-steps grad-accum "
+        "accumulate-grad-batches seq-length seq-len hidden-size num-layers",
+        "", "Whole networks are trained here, data-parallel alone. Leave it out."},
+    Foreign{"hostfile machinefile host hosts master-addr master-port rdzv-backend rdzv-endpoint "
+            "standalone",
+            "", "A launcher such as mpirun starts the ranks, and takes it. Leave it out here."}};
 
 /// Without leading hyphens, in lower case, with hyphens between words.
 std::string plain_option(std::string_view word) {
@@ -78,21 +102,71 @@ bool is_among(std::string_view words, const std::string& word) {
   return std::ranges::find(all, word) != all.end();
 }
 
-/// Data types as frameworks write them, in lower case, and as we do.
-struct DataType {
-  std::string_view others;
-  std::string_view ours;
+/// Values of other tools that have no word here.
+struct ForeignValue {
+  std::string_view option;
+  std::string_view others;  ///< in lower case, with hyphens, separated by blanks
+  std::string_view advice;
 };
-constexpr std::array data_types{
-    DataType{"f32 fp32 float32 float single", "f32"}, DataType{"tf32 tensorfloat32", "tf32"},
-    DataType{"bf16 bfloat16 bfloat", "bf16"}, DataType{"f16 fp16 float16 half", "f16"},
-    DataType{"f64 fp64 float64 double", "f64"}};
+
+constexpr std::array foreign_values{
+    ForeignValue{"--dtype",
+                 "fp8 f8 float8 e4m3 e5m2 fp8-e4m3 fp8-e5m2 fp4 nvfp4 mxfp8 mxfp4 int8 uint8 i8 "
+                 "int4 fp6",
+                 "8 bits and fewer are not modelled. Write f32, tf32, bf16 or f16."},
+    ForeignValue{"--dtype", "amp mixed mixed-precision autocast o1 o2 16-mixed auto",
+                 "Kernels of mixed precision compute in one type. Write f16 or bf16."},
+    ForeignValue{"--format", "html htm pdf page",
+                 "A page in HTML is what dlscale report makes, of results and of predictions in "
+                 "JSON. Write --format json, and give it that file."},
+    ForeignValue{"--format", "svg png plot",
+                 "Figures are made by dlscale report. Write --format json, and give it that file."},
+    ForeignValue{"--framework",
+                 "fsdp pytorch-fsdp fsdp2 zero zero1 zero2 zero3 zero-1 zero-2 zero-3",
+                 "Parameters that are sharded over ranks are not modelled. Write pytorch_ddp for "
+                 "whole ones."},
+    ForeignValue{"--schedule", "allreduce all-reduce synchronous sync ssgd",
+                 "That is how ranks get the same parameters: --synchronisation all_reduce, the "
+                 "default. A schedule says when, such as wait_free or bucketed."},
+    ForeignValue{"--schedule", "ps parameter-server param-server kvstore",
+                 "That is how ranks get the same parameters. Write --synchronisation "
+                 "parameter_server."},
+    ForeignValue{"--schedule", "ring tree hierarchical double-tree nccl",
+                 "That is an algorithm of all-reduces. Write --all-reduce, and its name."},
+    ForeignValue{"--schedule", "1f1b gpipe pipeline interleaved zero-bubble pipedream async asgd",
+                 "The model has synchronous data-parallel training alone. Write wait_free or "
+                 "bucketed, for example."},
+    ForeignValue{
+        "--device",
+        "mi50 mi60 mi100 mi210 mi250 mi250x mi300 mi300a mi300x mi325x mi350x mi355x amd rocm "
+        "gaudi gaudi2 gaudi3 max1550 pvc tpu tpuv4 tpuv5e trainium trn1 inferentia",
+        "Data sheets here are of GPUs of NVIDIA alone. Name one of configs/devices, or a "
+        "file with the data sheet."},
+    ForeignValue{"--network",
+                 "bert bert-base bert-large gpt gpt2 gpt-2 gpt3 gpt-3 llama llama2 llama3 t5 vit "
+                 "vit-b16 transformer opt bloom mixtral deepseek",
+                 "It is a transformer, whose layers are not modelled. dlscale info --networks "
+                 "lists what is."}};
+
+/// Names of GPUs, where a number of them is taken: "--gpu h100".
+bool names_gpu(std::string_view value) {
+  return !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
+         value.find_first_of("0123456789") != std::string_view::npos;
+}
 
 }  // namespace
 
-std::string answer_to_foreign(const CLI::App& command, std::string_view word) {
+std::string answer_to_foreign(const CLI::App& command, std::string_view word,
+                              std::string_view value) {
   const std::string name = plain_option(word);
-  if (word == "-N") return answer_to_foreign(command, "--nodes");
+  if (word == "-N") return answer_to_foreign(command, "--nodes", value);
+  const bool asks_for_gpu = is_among("gpu gpus gpu-type gpu-model accelerator", name);
+  if (asks_for_gpu && names_gpu(value) && command.get_option_no_throw("--device") != nullptr) {
+    return fmt::format(
+        "Write --cluster with a system of such GPUs, and --device {} to put them in place of its "
+        "own.",
+        escape_for_terminal(value));
+  }
   for (const Foreign& known : foreign_options) {
     if (!is_among(known.others, name)) continue;
     const bool has_ours =
@@ -103,13 +177,18 @@ std::string answer_to_foreign(const CLI::App& command, std::string_view word) {
 }
 
 std::string our_values(std::string_view option, const std::string& value) {
+  for (const ForeignValue& known : foreign_values) {
+    if (known.option != option || !is_among(known.others, plain_option(value))) continue;
+    if (option == "--network" && std::ranges::count(config_names("networks"), value) > 0) continue;
+    throw ConfigError(fmt::format("{} {}: {}", option, escape_for_terminal(value), known.advice));
+  }
   if (option != "--dtype") return value;
+  std::vector<std::string> names;
+  for (const DType type : all_dtypes) names.emplace_back(dtype_name(type));
   std::vector<std::string> items = CLI::detail::split(value, ',');
   for (std::string& item : items) {
-    const std::string name = plain_option(item);
-    for (const DataType& type : data_types) {
-      if (is_among(type.others, name)) item = type.ours;
-    }
+    const std::vector<std::string> same = same_words(item, names);
+    if (same.size() == 1) item = same.front();
   }
   return fmt::format("{}", fmt::join(items, ","));
 }

@@ -10,12 +10,13 @@ namespace dlscale::app {
 
 /// Words of other tools (launchers, schedulers, frameworks, benchmarks) and ours for them.
 
-/// A sentence that names our option for one of another tool, "--gpus" or "-N", or that says why
-/// there is none; empty for any other word.
-std::string answer_to_foreign(const CLI::App& command, std::string_view word);
+/// A sentence that names our option for one of another tool, "--gpus" or "-N", which may have a
+/// value, or that says why there is none; empty for any other word.
+std::string answer_to_foreign(const CLI::App& command, std::string_view word,
+                              std::string_view value);
 
 /// The value of an option, maybe a list with commas, with our names of data types: "fp16" and
-/// "half" are f16.
+/// "half" are f16. Throws ConfigError with advice for values that have no word here: "fp8".
 std::string our_values(std::string_view option, const std::string& value);
 
 }  // namespace dlscale::app

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
+#include "app/cli/number_words.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/quantity_text.hpp"
@@ -52,37 +54,13 @@ Sweep split(std::string_view item) {
   return sweep;
 }
 
-/// Refuses numbers as other tools write them: "2-256", "8x", "1k", and "024" of "1,024".
-void refuse_other_writing(const std::string& text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string rest = text.substr(digits);
-  const bool is_number_behind =
-      rest.size() > 1 && rest.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (digits > 0 && (rest.front() == '-' || rest.front() == ':') && is_number_behind) {
-    throw Problem{fmt::format(
-        "{0} is not a range here. Write {1}..{2}:x2 for each double of the last, or {1}..{2} for "
-        "each number",
-        text, text.substr(0, digits), rest.substr(1))};
-  }
-  if (digits > 0 && (rest == "x" || rest == "X")) {
-    throw Problem{
-        fmt::format("{} has a sign behind its number. Write {}", text, text.substr(0, digits))};
-  }
-  if (digits > 0 && (rest == "k" || rest == "K" || rest == "M" || rest == "Ki")) {
-    throw Problem{
-        fmt::format("{} may count thousands by 1000 or by 1024. Write the number in digits", text)};
-  }
-  if (text.size() > 1 && digits == text.size() && text.front() == '0') {
-    throw Problem{fmt::format(
-        "{} begins with 0. A comma stands between two numbers: write 1,024 as 1024", text)};
-  }
-}
-
 /// Errors have the words of positive_count() in app/cli/option_values.hpp.
 int read_count(const std::string& text) {
   if (text.empty())
     throw Problem{"a number is missing; expected, for example, 8, 1..8 or 1..64:x2"};
-  refuse_other_writing(text);
+  if (std::string advice = advice_on_number(text, Numbers::several); !advice.empty()) {
+    throw Problem{std::move(advice)};
+  }
   const char* last = text.data() + text.size();
   double value = 1;  // stays if the text is out of range
   const auto [end, error] = std::from_chars(text.data(), last, value);
@@ -238,11 +216,28 @@ void add_quantities(std::string_view option, std::string_view item,
   }
 }
 
+/// Refuses "12,5GB/s", of which the comma would make two values, the first without a unit.
+void refuse_comma_in_number(std::string_view option, std::span<const std::string> items) {
+  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+    const std::string first = trimmed(items[i]);
+    const std::string next = trimmed(items[i + 1]);
+    const std::size_t end = next.find_first_not_of("0123456789.");
+    const bool is_number =
+        !first.empty() && first.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number || end == 0 || end == std::string::npos) continue;
+    throw of_option(option,
+                    {fmt::format("{0} has no unit, since a comma stands between two values. "
+                                 "Write {0}.{1} for one value, or {0}{2},{1} for two",
+                                 first, next, next.substr(end))});
+  }
+}
+
 }  // namespace
 
 template <class Q>
 std::vector<std::string> swept_quantities(std::string_view option,
                                           std::span<const std::string> items) {
+  refuse_comma_in_number(option, items);
   std::vector<std::string> texts;
   for (const std::string& item : items) {
     try {

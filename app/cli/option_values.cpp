@@ -13,8 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/number_words.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/quantity_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -93,8 +96,34 @@ std::string why_not_positive(const std::string& text) {
   double value = 0;
   const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
   if (number && value > 0) return {};
+  if (std::string advice = advice_on_number(text, Numbers::one); !number && !advice.empty()) {
+    return advice;
+  }
   return number ? fmt::format("{} is not a number above 0. Write a larger one", text)
                 : fmt::format("{} is not a finite number above 0; expected, for example, 1", text);
+}
+
+/// Advice on a time with a unit, "10m", for an option that counts seconds; empty for other texts.
+std::string advice_on_seconds(const std::string& text) {
+  double number = 0;
+  if (CLI::detail::lexical_cast(text, number)) return {};
+  try {
+    return fmt::format("{} has a unit, and this option counts seconds. Write {}", text,
+                       parse_quantity<Seconds>(text, "it").si());
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+
+/// Advice on a percentage for an option that takes a fraction; empty for other texts.
+std::string advice_on_fraction(const std::string& text) {
+  double number = 0;
+  if (!text.ends_with('%') ||
+      !CLI::detail::lexical_cast(text.substr(0, text.find_last_not_of(" %") + 1), number)) {
+    return {};
+  }
+  return fmt::format("{} is a percentage, and this option takes a fraction. Write {:g}", text,
+                     number / 100);
 }
 
 }  // namespace
@@ -108,6 +137,7 @@ CLI::Validator positive_count() {
     int value = 0;
     std::string problem = why_not_positive(text);
     if (!problem.empty() || CLI::detail::lexical_cast(text, value)) return problem;
+    if (std::string advice = advice_on_number(text, Numbers::one); !advice.empty()) return advice;
     return fmt::format("{} is not a whole number up to {}; expected, for example, 2", text,
                        std::numeric_limits<int>::max());
   };
@@ -118,6 +148,7 @@ CLI::Validator positive_seconds() {
   constexpr double most = 1e9;
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
+    if (std::string advice = advice_on_seconds(text); !advice.empty()) return advice;
     std::string problem = why_not_positive(text);
     if (!problem.empty() || (CLI::detail::lexical_cast(text, value) && value <= most)) {
       return problem;
@@ -133,6 +164,7 @@ CLI::Validator margin_fraction() {
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
     if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};
+    if (std::string advice = advice_on_fraction(text); !advice.empty()) return advice;
     return fmt::format(
         "{} is not a fraction from 0 to 10; expected, for example, 0.02, which is 2 %", text);
   };

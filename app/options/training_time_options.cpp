@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "app/cli/number_words.hpp"
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/quantity_text.hpp"
@@ -33,6 +34,7 @@ CLI::Validator up_to(double most) {
     double value = 0;
     const bool number = CLI::detail::lexical_cast(text, value);
     if (number && value > 0 && value <= most) return {};
+    if (std::string advice = advice_on_number(text, Numbers::one); !advice.empty()) return advice;
     return fmt::format("{} is not a number above 0 and up to {:g}; expected, for example, 1", text,
                        most);
   };

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/results/usable_rows.hpp"
+#include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale::bench {
@@ -36,8 +37,11 @@ const backend::ComputeBackend& find_backend(std::string_view name) {
   }
   std::vector<std::string> names;
   for (const backend::ComputeBackend* member : backends.members) names.emplace_back(member->name);
-  throw ConfigError(fmt::format("{} is \"{}\" (no such compute backend). {}",
-                                option_name("backend"), name, suggestion(name, names)));
+  std::vector<std::string> absent;
+  for (const Absent& one : backends.absent) absent.emplace_back(one.name);
+  const std::string near = did_you_mean(same_words(name, absent));
+  throw ConfigError(fmt::format("{} is \"{}\" (no such compute backend). {}{}",
+                                option_name("backend"), name, near, suggestion(name, names)));
 }
 
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,

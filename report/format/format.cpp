@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "core/text/near_words.hpp"
 
 namespace dlscale::report::format {
 
@@ -54,10 +56,11 @@ Terminal detect_terminal(int file_descriptor, ColourChoice choice) {
 const Format& find_format(std::string_view name) {
   const Family<Format> formats = family<Format>();
   if (const Format* found = formats.find(name)) return *found;
-  std::vector<std::string_view> names;
-  for (const Format* format : formats.members) names.push_back(format->name);
-  throw ConfigError(
-      fmt::format("\"{}\" is not a format. Use one of: {}.", name, fmt::join(names, ", ")));
+  std::vector<std::string> names;
+  for (const Format* format : formats.members) names.emplace_back(format->name);
+  throw ConfigError(fmt::format("\"{}\" is not a format. {}Use one of: {}.",
+                                escape_for_terminal(name), did_you_mean(near_words(name, names)),
+                                fmt::join(names, ", ")));
 }
 
 std::string kind_of(const Document& document) {

@@ -1,0 +1,70 @@
+#include "app/cli/number_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dlscale::app {
+namespace {
+
+using Advice = std::pair<std::string_view, std::string_view>;
+
+TEST(NumbersAsOtherToolsWriteThem, GetAdviceWithTheRightNumber) {
+  constexpr std::array cases{Advice{"2-256", "Write 2..256:x2"},
+                             Advice{"1:8", "Write 1..8:x2"},
+                             Advice{"1 - 8", "Write 1..8:x2"},
+                             Advice{"2–16", "Write 2..16:x2"},
+                             Advice{"1 to 8", "Write 1..8:x2"},
+                             Advice{"1 2 4", "Write 1,2,4"},
+                             Advice{"1;2;4", "Write 1,2,4"},
+                             Advice{"[1", "Write 1"},
+                             Advice{"(1, 2)", "Write 1,2"},
+                             Advice{"32x8", "Write 256"},
+                             Advice{"4*8", "Write 32"},
+                             Advice{"2^10", "Write 1024"},
+                             Advice{"2**4", "Write 16"},
+                             Advice{"1k", "Write 1000 or 1024"},
+                             Advice{"2M", "Write 2000000 or 2097152"},
+                             Advice{"64Ki", "Write 65536"},
+                             Advice{"8x", "Write 8"},
+                             Advice{"x8", "Write 8"},
+                             Advice{"8 GPUs", "Write 8"},
+                             Advice{"16ranks", "Write 16"},
+                             Advice{"1_000", "Write 1000"},
+                             Advice{"1'000", "Write 1000"},
+                             Advice{"1 000", "Write 1000"},
+                             Advice{"1,000,000", "Write 1000000"},
+                             Advice{"1,5", "Write 1.5, or 15"},
+                             Advice{"1e3", "Write 1000"},
+                             Advice{"8.0", "Write 8"},
+                             Advice{"+8", "Write 8"},
+                             Advice{"024", "write 1,024 as 1024"}};
+  for (const auto& [text, advice] : cases) {
+    const std::string got = advice_on_number(text, Numbers::several);
+    EXPECT_NE(got.find(advice), std::string::npos) << text << ": " << got;
+  }
+}
+
+TEST(NumbersAsOtherToolsWriteThem, AreOneWhereOneIsTaken) {
+  for (const char* text : {"2-256", "1:8", "1 2 4", "1;2"}) {
+    EXPECT_TRUE(advice_on_number(text, Numbers::one).ends_with("one number is taken. Write one"))
+        << text;
+  }
+}
+
+TEST(NumbersAsOtherToolsWriteThem, GetNoAdviceThatMisleads) {
+  const std::string long_number(400, '9');
+  for (const std::string& text :
+       {std::string("8"), std::string("0"), std::string("-1"), std::string("1.5"),
+        std::string("abc"), std::string(), std::string("10s"), std::string("5m"),
+        std::string("0x10"), std::string("nan"), std::string("1-2:3"), "2^" + long_number,
+        long_number, std::string("v1.5"), std::string("8e"), std::string("3-")}) {
+    EXPECT_EQ(advice_on_number(text, Numbers::several), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::app
