@@ -176,3 +176,18 @@ TEST_F(HistoryTable, KeepsACommentWithinWhatACodeHostTakes) {
 
 }  // namespace
 }  // namespace dlscale::report
+TEST_F(HistoryTable, ShowsTheFirstPartOfALongNameAndItsLength) {
+  for (const std::string& letter : {"a", "é", "漢"}) {
+    std::string long_name;
+    while (long_name.size() < 100'000) long_name += letter;
+    measure(history_samples::kernel(long_name), 1, 30, 1.0);
+    measure(history_samples::kernel(long_name), 31, 45, 1.5);
+  }
+  for (const char* format : {"table", "markdown"}) {
+    const std::string text = written(format);
+    EXPECT_LT(text.size(), 20'000U) << format;
+    EXPECT_NE(text.find("bytes)"), std::string::npos) << format;
+  }
+  EXPECT_EQ(shown_name("conv1"), "conv1");
+  EXPECT_EQ(shown_name(std::string(299, 'a') + "é"), std::string(299, 'a') + "… (301 bytes)");
+}
