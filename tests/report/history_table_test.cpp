@@ -174,8 +174,6 @@ TEST_F(HistoryTable, KeepsACommentWithinWhatACodeHostTakes) {
   EXPECT_FALSE(contains(text, "0 rows do not fit")) << text.substr(text.size() - 2000);
 }
 
-}  // namespace
-}  // namespace dlscale::report
 TEST_F(HistoryTable, ShowsTheFirstPartOfALongNameAndItsLength) {
   for (const std::string& letter : {"a", "é", "漢"}) {
     std::string long_name;
@@ -191,3 +189,6 @@ TEST_F(HistoryTable, ShowsTheFirstPartOfALongNameAndItsLength) {
   EXPECT_EQ(shown_name("conv1"), "conv1");
   EXPECT_EQ(shown_name(std::string(299, 'a') + "é"), std::string(299, 'a') + "… (301 bytes)");
 }
+
+}  // namespace
+}  // namespace dlscale::report
