@@ -18,6 +18,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/launcher_lines.hpp"
+#include "core/text/numbers.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/import/imports.hpp"
 
@@ -36,6 +37,13 @@ struct Training {
   std::string status;
   Facts axes;
   Facts machine;
+  std::size_t others = 0;     ///< further starts and stops that are taken for its own
+  double farthest_other = 0;  ///< ms between such a one and the one that counts
+
+  void take_other(double time, double counting) {
+    ++others;
+    farthest_other = std::max(farthest_other, std::abs(time - counting));
+  }
 };
 
 /// The trainings that one process logged, one after the other.
@@ -86,7 +94,8 @@ class TrainingLog {
     Training& training = trainings_.back();
     if (training.stop) {
       // Two stops of one training: only the same status is sure.
-      if (training.status != status) training.status += ", then " + status;
+      if (training.status == status) return training.take_other(time_ms, *training.stop);
+      training.status += ", then " + status;
       return;
     }
     training.stop = plausible(time_ms);
@@ -108,16 +117,23 @@ bool are_one(const Training& a, const Training& b) {
   return std::abs(a.start - b.start) <= most && std::abs(*a.stop - *b.stop) <= most;
 }
 
-/// Drops repeated starts of a training that several processes logged without labels: they follow
-/// each other, and so do their stops.
+/// Whether a start is at most 1 % of a whole training away from the start of that.
+bool are_near(const Training& start, const Training& whole) {
+  return std::abs(whole.start - start.start) <= 0.01 * (*whole.stop - whole.start);
+}
+
+/// Joins repeated starts of a training that several processes logged without labels: they follow
+/// each other, and so do their stops. A restart soon after a crash looks alike.
 std::vector<Training> without_twins(const std::vector<Training>& all) {
   std::vector<Training> kept;
-  const Training* whole = nullptr;  // the next one that has a stop
+  std::optional<std::size_t> whole;  // the next one that has a stop
   for (auto training = all.rbegin(); training != all.rend(); ++training) {
-    if (training->stop) whole = &*training;
-    const bool is_twin = whole != nullptr && whole != &*training &&
-                         whole->start - training->start <= 0.01 * (*whole->stop - whole->start);
-    if (!is_twin) kept.push_back(*training);
+    if (!training->stop && whole && are_near(*training, kept[*whole])) {
+      kept[*whole].take_other(training->start, kept[*whole].start);
+      continue;
+    }
+    if (training->stop) whole = kept.size();
+    kept.push_back(*training);
   }
   std::ranges::reverse(kept);
   return kept;
@@ -138,6 +154,10 @@ std::vector<Training> counting_trainings(const std::map<std::string, TrainingLog
       throw ConfigError(
           "its processes logged trainings that differ in start, end or status, so it is not sure "
           "which counts. Keep the lines of one process");
+    }
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      counted[i].others += trainings[i].others;
+      counted[i].farthest_other = std::max(counted[i].farthest_other, trainings[i].farthest_other);
     }
     ++others;
   }
@@ -179,6 +199,16 @@ void add_training(const Training& training, ImportedRun& run) {
   Point point;
   point.summary = summarize(std::array{(*training.stop - training.start) * 1e-3});
   run.points.push_back({std::move(key), std::move(point)});
+}
+
+void note_others(const Training& training, ImportedRun& run) {
+  if (training.others == 0) return;
+  run.notes.push_back(fmt::format(
+      "the training that began at {} has {} of run_start or run_stop, up to {:g} s away. They are "
+      "taken for those of other processes; of a restart, the time lacks what came before",
+      time_text(static_cast<std::int64_t>(training.start / 1000)),
+      counted(static_cast<long long>(training.others), "further line"),
+      training.farthest_other * 1e-3));
 }
 
 /// The JSON of a line; empty if it has none. Other text may follow it in the same line.
@@ -260,6 +290,7 @@ Origin add_mllog(ImportedRun& run) {
   }
   for (std::size_t i = 0; i < trainings.size(); ++i) {
     const Training& training = trainings[i];
+    note_others(training, run);
     const std::string objection = objection_to(training);
     if (objection.empty()) {
       add_training(training, run);

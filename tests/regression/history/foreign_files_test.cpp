@@ -286,5 +286,39 @@ TEST(Mllog, CountsATrainingThatEveryProcessLoggedOnce) {
   EXPECT_EQ(medians_of(mixed), std::vector<double>{600.0});
 }
 
+/// A restart soon after a crash looks like the line of another process, so it is said.
+TEST(Mllog, SaysHowFarAwayStartsAndStopsAreThatItTakesForOtherProcesses) {
+  const auto start = [](long long seconds) { return event("run_start", hour + 1000 * seconds); };
+  const auto stop = [](long long seconds) {
+    return event("run_stop", hour + 1000 * seconds, "success");
+  };
+  struct Case {
+    std::string log;
+    double time;
+    std::string_view note;
+  };
+  for (const Case& one :
+       {Case{start(0) + start(30) + stop(3630), 3600,
+             "the training that began at 1970-01-01T01:00:30Z has 1 further line of run_start or "
+             "run_stop, up to 30 s away"},
+        Case{start(0) + start(5) + start(20) + stop(3620), 3600, "2 further lines"},
+        Case{start(0) + start(5) + start(20) + stop(3620), 3600, "up to 20 s away"},
+        Case{start(40) + start(30) + stop(3630), 3600, "up to 10 s away"},
+        Case{start(0) + stop(3600) + stop(3650), 3600, "up to 50 s away"},
+        Case{start(0) + start(60) + stop(3660), 3600, "1 of 2 that began"},
+        Case{start(9000) + start(30) + stop(3630), 3600, "1 of 2 that began"},
+        Case{"0: " + start(0) + "0: " + start(30) + "0: " + stop(3630) + "1: " + start(30) +
+                 "1: " + stop(3630),
+             3600, "up to 30 s away"},
+        Case{"0: " + start(30) + "0: " + stop(3630) + "1: " + start(0) + "1: " + start(30) +
+                 "1: " + stop(3630),
+             3600, "up to 30 s away"}}) {
+    const ImportedRun run = read_file(one.log);
+    EXPECT_EQ(medians_of(run), std::vector<double>{one.time}) << one.log;
+    EXPECT_NE(notes_of(run).find(one.note), std::string::npos) << notes_of(run);
+  }
+  EXPECT_EQ(notes_of(read_file(start(0) + stop(3600))), "");
+}
+
 }  // namespace
 }  // namespace dlscale::regression::history
