@@ -103,21 +103,22 @@ std::string settings_text(const json& config, const json& arguments) {
   return unalign.empty() ? text : text + " unalign: " + unalign;
 }
 
+constexpr std::size_t most_ranks = 100'000;
+
 std::size_t count_of(const json& value) {
   return value.is_number_unsigned() ? value.get<std::size_t>() : 1;
 }
 
 /// Of each process, nccl-tests writes the first rank alone.
 std::size_t ranks_for_each(const json& config) {
-  constexpr std::size_t most = 1024;
   const json& devices = member(config, "devices");
   std::set<std::string> processes;
   for (const json& device : devices) {
     processes.insert(word_of(member(device, "hostname")) + " " + word_of(member(device, "pid")));
   }
   if (processes.size() != devices.size()) return 1;
-  const std::size_t threads = std::min(count_of(member(config, "nthreads")), most);
-  return std::min(threads * std::min(count_of(member(config, "ngpus")), most), most);
+  const std::size_t threads = std::min(count_of(member(config, "nthreads")), most_ranks);
+  return threads * std::min(count_of(member(config, "ngpus")), most_ranks);
 }
 
 class Lines {
@@ -149,18 +150,22 @@ class Lines {
  private:
   void add(std::string text) { lines_.push_back({number_, "", std::move(text)}); }
 
+  /// The first rank of a process names its host and device. More ranks than any launch has end as
+  /// a list that was cut.
   void add_ranks(const json& config) {
     const std::size_t for_each = ranks_for_each(config);
     std::size_t rank = 0;
     for (const json& device : member(config, "devices")) {
-      for (std::size_t i = 0; i < for_each; ++i, ++rank) {
-        const std::string number =
-            for_each == 1 ? word_of(member(device, "rank")) : std::to_string(rank);
-        add(fmt::format("# Rank {} Group {} Pid {} on {} device {} [{}] {}", number,
-                        word_of(member(device, "group")), word_of(member(device, "pid")),
-                        word_of(member(device, "hostname")), word_of(member(device, "device")),
-                        word_of(member(device, "device_hex")),
-                        word_of(member(device, "device_info"))));
+      const std::string number =
+          for_each == 1 ? word_of(member(device, "rank")) : std::to_string(rank);
+      add(fmt::format("# Rank {} Group {} Pid {} on {} device {} [{}] {}", number,
+                      word_of(member(device, "group")), word_of(member(device, "pid")),
+                      word_of(member(device, "hostname")), word_of(member(device, "device")),
+                      word_of(member(device, "device_hex")),
+                      word_of(member(device, "device_info"))));
+      for (const std::size_t end = rank++ + for_each; rank < end; ++rank) {
+        if (rank >= most_ranks) return add("# Rank ...");
+        add(fmt::format("# Rank {}", rank));
       }
     }
   }

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -44,6 +45,24 @@ std::string blocking_of(std::string_view words) {
 std::string value_of(const Facts& facts, const char* name) {
   const auto found = facts.find(name);
   return found == facts.end() ? "" : found->second;
+}
+
+/// The number of a rank; nothing if no launch has so many.
+std::optional<int> rank_in(const std::string& word) {
+  constexpr int most = 1'000'000;
+  int rank = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+  if (error != std::errc{} || rank > most) return std::nullopt;
+  return rank;
+}
+
+/// A number of wrong elements as it is written, or without decimals that say nothing.
+std::string places_text(double count, const std::string& cell) {
+  constexpr double most_digits = 1e15;
+  if (count == std::floor(count) && count < most_digits) {
+    return counted(std::llround(count), "place");
+  }
+  return escape_for_terminal(cell) + " places";
 }
 
 /// The number of a cell, also if the text marks or spells it oddly; nothing if it has none.
@@ -106,7 +125,9 @@ void NcclTest::read_blocking(std::string_view line) {
 
 void NcclTest::read_rank(std::string_view line, const std::vector<std::string>& words) {
   part_ = Part::ranks;
-  if (!ranks_.insert(std::atoi(words[1].c_str())).second) {
+  const std::optional<int> rank = rank_in(words[1]);
+  if (!rank) return cut_ranks();
+  if (!ranks_.insert(*rank).second) {
     throw ConfigError(fmt::format(
         "rank {} is there twice, so processes ran by themselves that should have been one "
         "collective. Build nccl-tests with MPI=1 and run it again.",
@@ -129,10 +150,9 @@ void NcclTest::read_rank(std::string_view line, const std::vector<std::string>& 
 
 /// All ranks are listed before the headings.
 void NcclTest::add_ranks() {
-  if (ranks_.empty()) return;
-  key_.machine["GPU"] = fmt::format("{}", fmt::join(devices_, ", "));
-  const bool has_gaps = *ranks_.rbegin() + 1 != static_cast<int>(ranks_.size());
-  if (ranks_are_cut_ || has_gaps) {
+  if (ranks_.empty() && !ranks_are_cut_) return;
+  if (!ranks_.empty()) key_.machine["GPU"] = fmt::format("{}", fmt::join(devices_, ", "));
+  if (ranks_are_cut_ || *ranks_.rbegin() + 1 != static_cast<int>(ranks_.size())) {
     hosts_.clear();
     return note(fmt::format(
         "the list of ranks of {} is incomplete, so the numbers of ranks and hosts are not taken "
@@ -218,7 +238,7 @@ void NcclTest::judge(Side& side, const std::string& wrong, const std::string& ty
   if (!count || *count < 0) {
     side.fault = fmt::format("has {} as its number of wrong elements", escape_for_terminal(wrong));
   } else if (*count > 0) {
-    side.fault = fmt::format("is wrong in {}", counted(std::llround(*count), "place"));
+    side.fault = "is wrong in " + places_text(*count, wrong);
   }
 }
 
@@ -268,7 +288,7 @@ void NcclTest::read_verdict(const std::vector<std::string>& words) {
   verdict_ = is_ok ? Verdict::ok : Verdict::failed;
 }
 
-void NcclTest::add_to(ImportedRun& run) {
+void NcclTest::add_to(ImportedRun& run, std::set<std::string>& hosts) {
   for (Side& side : sides_) {
     // The verdict applies the same limit to the true error.
     if (side.is_at_limit && verdict_ == Verdict::ok) side.fault.clear();
@@ -290,10 +310,7 @@ void NcclTest::add_to(ImportedRun& run) {
     return;
   }
   add_rows(run);
-  if (hosts_.empty()) return;
-  std::string& hosts = run.facts["hosts"];
-  const std::string own = fmt::format("{}", fmt::join(hosts_, ", "));
-  if (hosts.find(own) == std::string::npos) hosts += (hosts.empty() ? "" : ", ") + own;
+  hosts.insert(hosts_.begin(), hosts_.end());
 }
 
 /// Adds the sides without fault. Option -N repeats all rows, which then are samples of one run.

@@ -54,8 +54,8 @@ class NcclTest {
   /// A row that was left out.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
-  /// Adds the points of the rows that are right, and notes about the others.
-  void add_to(ImportedRun& run);
+  /// Adds the points of the rows that are right, notes about the others, and the hosts.
+  void add_to(ImportedRun& run, std::set<std::string>& hosts);
 
  private:
   /// The values of one side of a row.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -38,8 +39,8 @@ bool is_comment(std::string_view text) {
 /// Whether a line within a table may hold a row: it begins with a number, or has many.
 bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
   constexpr std::string_view digits = "0123456789";
+  if (is_line_of_nccl(text)) return false;
   if (digits.find(words.front().front()) != std::string_view::npos) return true;
-  if (text.find(" NCCL ") != std::string_view::npos) return false;
   const auto is_number = [digits](const std::string& word) {
     return digits.find(word.front()) != std::string_view::npos && word.find('.') != word.npos;
   };
@@ -127,7 +128,9 @@ class NcclLog {
 /// Points and notes that a log adds to a run.
 ImportedRun added_by(NcclLog& log) {
   ImportedRun run;
-  for (NcclTest& test : log.tests()) test.add_to(run);
+  std::set<std::string> hosts;
+  for (NcclTest& test : log.tests()) test.add_to(run, hosts);
+  if (!hosts.empty()) run.facts["hosts"] = fmt::format("{}", fmt::join(hosts, ", "));
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,23 +22,6 @@ namespace dlscale::regression::history {
 namespace {
 
 constexpr std::string_view osu_title = "# OSU ";
-
-/// Words of a title of OSU's benchmarks, and the collective that dlscale calls so. The longer of
-/// two titles that begin alike is first.
-struct OsuCollective {
-  std::string_view title;
-  std::string_view name;
-};
-constexpr std::array osu_collectives{OsuCollective{"Allreduce", "all_reduce"},
-                                     OsuCollective{"Allgatherv", "all_gatherv"},
-                                     OsuCollective{"Allgather", "all_gather"},
-                                     OsuCollective{"Broadcast", "broadcast"},
-                                     OsuCollective{"Bcast", "broadcast"},
-                                     OsuCollective{"Reduce_scatter", "reduce_scatter"},
-                                     OsuCollective{"Reduce-Scatter", "reduce_scatter"},
-                                     OsuCollective{"Reduce", "reduce"},
-                                     OsuCollective{"All-to-All", "all_to_all"},
-                                     OsuCollective{"Alltoall", "all_to_all"}};
 
 /// The quantity of the first column of numbers.
 struct OsuQuantity {
@@ -74,6 +58,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r") + 1);
 }
 
+std::string_view without_end(std::string_view text, std::string_view end) {
+  if (text.ends_with(end)) text.remove_suffix(end.size());
+  return text;
+}
+
+/// The collective that a test times; nothing for variants, of which dlscale has no name.
+std::optional<std::string_view> collective_of(std::string_view test) {
+  test = without_end(without_end(test, " Latency"), " Bandwidth");
+  return collective_named(without_end(test, " Personalized Exchange"));
+}
+
+/// Whether this is a version ("v7.3", "(Version 2.0)") or nothing.
+bool is_version(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" (vVersion"), text.size()));
+  return text.empty() || is_whole_number(text.substr(0, 1));
+}
+
 std::string lower(std::string_view text) {
   std::string low(text);
   std::ranges::transform(low, low.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -93,7 +94,7 @@ class OsuReader {
     std::vector<std::string> words;
     for (std::string word; stream >> word;) words.push_back(word);
     if (words.empty()) return;
-    if (!may_be_row(words)) {
+    if (!may_be_row(words) || is_line_of_nccl(text)) {
       if (quantity_ != nullptr) others_.read(line);
       return;
     }
@@ -132,21 +133,26 @@ class OsuReader {
   }
 
  private:
-  /// Whether the words may be a row: it begins with a number.
+  /// Whether the words may be a row: it begins with a number. Before the headings, names of hosts
+  /// that begin so come, too.
   [[nodiscard]] bool may_be_row(const std::vector<std::string>& words) const {
-    constexpr std::string_view digits = "0123456789";
-    const bool is_number = digits.find(words.front().front()) != std::string_view::npos;
-    return is_number && (words.size() > 1 || quantity_ != nullptr);
+    if (quantity_ == nullptr) return words.size() > 1 && is_whole_number(words.front());
+    return is_whole_number(words.front().substr(0, 1));
   }
 
   void leave_out(const std::string& what) { notes_.push_back("left out: " + what); }
 
   /// "MPI-CUDA Allreduce Latency Test v7.3".
   void read_title(std::string_view title) {
-    const std::size_t test = title.find(" Test");
-    std::string_view version = test == std::string_view::npos ? "" : title.substr(test + 5);
-    version.remove_prefix(std::min(version.find_first_not_of(" v"), version.size()));
-    title = title.substr(0, test);
+    constexpr std::string_view end = " Test";
+    const std::size_t test = title.find(end);
+    std::string_view version;
+    if (test != std::string_view::npos && is_version(title.substr(test + end.size()))) {
+      version = title.substr(test + end.size());
+      version.remove_prefix(std::min(version.find_first_not_of(" v"), version.size()));
+      title = title.substr(0, test);
+    }
+    title = trimmed(title);
     const std::size_t space = title.find(' ');
     key_ = {};
     quantity_ = nullptr;
@@ -156,12 +162,10 @@ class OsuReader {
       key_.environment["OSU Micro-Benchmarks"] = std::string(trimmed(version));
     }
     const std::string_view name = space == std::string_view::npos ? "" : title.substr(space + 1);
-    key_.axes["test"] = std::string(name);
-    for (const OsuCollective& known : osu_collectives) {
-      if (!name.starts_with(known.title)) continue;
-      key_.axes["collective"] = std::string(known.name);
-      key_.axes.erase("test");
-      return;
+    if (const auto collective = collective_of(name)) {
+      key_.axes["collective"] = std::string(*collective);
+    } else {
+      key_.axes["test"] = std::string(name);
     }
   }
 

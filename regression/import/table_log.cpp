@@ -30,6 +30,23 @@ constexpr std::array error_words{
     std::string_view("DUE TO TIME LIMIT"),     std::string_view("oom-kill"),
     std::string_view("Out Of Memory")};
 
+/// A collective in OSU's titles or as a program of nccl-tests, and its name here.
+struct CollectiveName {
+  std::string_view name;
+  std::string_view common;
+};
+constexpr std::array collective_names{CollectiveName{"Allreduce", "all_reduce"},
+                                      CollectiveName{"Allgather", "all_gather"},
+                                      CollectiveName{"Allgatherv", "all_gatherv"},
+                                      CollectiveName{"Broadcast", "broadcast"},
+                                      CollectiveName{"Bcast", "broadcast"},
+                                      CollectiveName{"Reduce", "reduce"},
+                                      CollectiveName{"Reduce_scatter", "reduce_scatter"},
+                                      CollectiveName{"All-to-All", "all_to_all"},
+                                      CollectiveName{"Reduce-Scatter", "reduce_scatter"},
+                                      CollectiveName{"Alltoall", "all_to_all"},
+                                      CollectiveName{"alltoall", "all_to_all"}};
+
 bool has_decimal_comma(std::string_view word) {
   const std::size_t comma = word.find(',');
   if (comma == 0 || comma == std::string_view::npos || comma + 1 == word.size()) return false;
@@ -61,13 +78,28 @@ double printed_rounding(std::string_view word) {
   const int decimals = point == std::string_view::npos ? 0 : static_cast<int>(mark - point) - 1;
   std::string_view digits = word.substr(std::min(mark + 1, word.size()));
   if (digits.starts_with('+')) digits.remove_prefix(1);
+  constexpr int most = 290;  // its power of ten is finite in any unit
   int exponent = 0;
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  if (error == std::errc::result_out_of_range) exponent = digits.starts_with('-') ? -most : most;
+  exponent = std::clamp(exponent, -most, most);
   return 0.5 * std::pow(10.0, exponent - decimals);
 }
 
 bool is_whole_number(std::string_view word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<std::string_view> collective_named(std::string_view name) {
+  const auto found = std::ranges::find(collective_names, name, &CollectiveName::name);
+  if (found == collective_names.end()) return std::nullopt;
+  return found->common;
+}
+
+bool is_line_of_nccl(std::string_view text) {
+  if (text.find(" NCCL ") == std::string_view::npos) return false;
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return !is_whole_number(text.substr(0, text.find_first_of(" \t")));
 }
 
 std::string quoted_line(std::string_view text) {

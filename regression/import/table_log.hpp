@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,14 @@ double printed_rounding(std::string_view word);
 
 /// Whether the word has only digits.
 bool is_whole_number(std::string_view word);
+
+/// The name that dlscale gives a collective by its name in OSU's titles or nccl-tests; nothing for
+/// any other name, of variants (Allreduce Persistent) too.
+std::optional<std::string_view> collective_named(std::string_view name);
+
+/// Whether NCCL printed the line ("host:12:34 [0] NCCL INFO …"), whose host may begin with a digit.
+/// A line that begins with a whole number is a row, also if text of NCCL follows in it.
+bool is_line_of_nccl(std::string_view text);
 
 /// At most 120 letters of a line, quoted for a message.
 std::string quoted_line(std::string_view text);

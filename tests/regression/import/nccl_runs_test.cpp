@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "logs.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -145,6 +147,64 @@ TEST(NcclRuns, NameEveryLineOfTheTableThatIsNotRead) {
   }
 }
 
+/// Hosts of containers are named by hexadecimal numbers. Text of NCCL may also tear a row.
+TEST(NcclRuns, TakeNoLineOfNcclForARowWhateverTheHost) {
+  for (const auto& [line, note] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"3f2a9c1b7d4e:12:34 [0] NCCL INFO Channel 00/02 : 0 1", ""},
+           {"0123456789ab:653:660 [7] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE", ""},
+           {"4242424242:12:34 [0] NCCL TRACE 1.5 2.5 3.5 call", ""},
+           {"9a8b:1:2 [0] NCCL INFO Connected all rings", ""},
+           {"3f2a9c1b7d4e:12:34 [0] transport.cc:1 NCCL WARN slow",
+            "passed over: 1 line of other text within the table of all_reduce"},
+           {"        2048  3f2a9c1b7d4e:12:34 [0] NCCL INFO x", "left out: line 13"},
+           {"        2048           512     float     sum      -1 9a8b:1:2 [0] NCCL INFO x",
+            "left out: line 13"}}) {
+    const ImportedRun run =
+        read_log(replaced(right_nccl(), row_of_8, fmt::format("{}{}\n", row_of_8, line)));
+    EXPECT_EQ(run.points.size(), 12U) << line;
+    EXPECT_NE(all_notes(run).find(note), std::string::npos) << line << all_notes(run);
+    EXPECT_EQ(run.notes.empty(), note.empty()) << all_notes(run);
+  }
+}
+
+TEST(NcclRuns, CountNoRanksBeyondAnyLaunch) {
+  for (const std::string_view rank : {"1000001", "2147483647", "2147483648", "4294967297",
+                                      "18446744073709551617", "99999999999999999999999999999999"}) {
+    const ImportedRun run =
+        read_log(replaced(right_nccl(), "Rank  1 ", fmt::format("Rank  {} ", rank)));
+    EXPECT_EQ(run.points.size(), 12U) << rank;
+    EXPECT_FALSE(run.points.at(0).key.launch.contains("ranks")) << rank;
+    EXPECT_NE(all_notes(run).find("list of ranks of all_reduce is incomplete"), std::string::npos);
+    const std::string both = replaced(replaced(right_nccl(), "Rank  0 ", "Rank  4294967296 "),
+                                      "Rank  1 ", fmt::format("Rank  {} ", rank));
+    EXPECT_NE(all_notes(read_log(both)).find("is incomplete"), std::string::npos) << rank;
+  }
+}
+
+TEST(NcclRuns, NameEachHostOnce) {
+  const std::string other = replaced(replaced(right_nccl(), "node-a", "node1"), "node-b", "node2");
+  const std::string first = replaced(replaced(other, "node1", "node10"), "node2", "node20");
+  for (const auto& [text, hosts] : std::vector<std::pair<std::string, std::string_view>>{
+           {first, "node10, node20"},
+           {first + other, "node1, node10, node2, node20"},
+           {other + first, "node1, node10, node2, node20"},
+           {first + replaced(other, "node1", "de1"), "de1, node10, node2, node20"},
+           {other + other, "node1, node2"}}) {
+    EXPECT_EQ(read_log(text).facts.at("hosts"), hosts);
+  }
+}
+
+TEST(NcclRuns, HaveAFiniteRoundingWhateverTheExponent) {
+  for (const std::string_view word :
+       {"0.0e-2147483648", "0.00e+2147483647", "0.0e2147483647", "0e-99999999999999999999",
+        "0.0E+99999999999999999999", "0e+400", "0.00000e-400", "1.5e+308"}) {
+    EXPECT_TRUE(std::isfinite(1e9 * printed_rounding(word))) << word;
+    EXPECT_GE(printed_rounding(word), 0) << word;
+  }
+  EXPECT_DOUBLE_EQ(printed_rounding("1.677e+05"), 50);
+  EXPECT_DOUBLE_EQ(printed_rounding("1.5e-06"), 0.5e-7);
+}
+
 TEST(NcclRuns, HaveSamplesWhereCyclesRepeatTheSizes) {
   const std::string again = replaced(row_of_8, "20.00", "22.00");
   const ImportedRun run =
@@ -243,6 +303,26 @@ TEST(NcclJson, CountsTheRanksOfEachProcess) {
   const ImportedRun run = read_log(nccl_json(eight, right_end, ""));
   EXPECT_EQ(run.points.at(0).key.launch.at("ranks"), "8");
   EXPECT_EQ(run.points.at(0).key.launch.at("hosts"), "2");
+}
+
+/// A list that no launch can have costs little and counts nothing.
+TEST(NcclJson, CountsNoRanksBeyondAnyLaunch) {
+  for (const auto& [threads, gpus] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"1", "50001"},
+           {"100000", "1"},
+           {"4000000000", "4000000000"},
+           {"18446744073709551615", "18446744073709551615"}}) {
+    std::string text = replaced(nccl_json(devices, right_end, ""), R"("nthreads":1)",
+                                fmt::format(R"("nthreads":{})", threads));
+    text = replaced(text, R"("ngpus":1)", fmt::format(R"("ngpus":{})", gpus));
+    text = replaced(text, "HBM3", std::string(100'000, 'x'));
+    const ImportedRun run = read_log(text);
+    EXPECT_EQ(run.points.size(), 12U) << threads;
+    EXPECT_FALSE(run.points.at(0).key.launch.contains("ranks")) << threads;
+    EXPECT_NE(all_notes(run).find("list of ranks of all_reduce is incomplete"), std::string::npos);
+  }
+  const std::string most = replaced(devices, R"("ngpus":1)", R"("ngpus":50000)");
+  EXPECT_EQ(read_log(nccl_json(most, right_end, "")).points.at(0).key.launch.at("ranks"), "100000");
 }
 
 /// Beside those of tests/core/launcher_lines_test.cpp: numbers of lines and unknown prefixes.

@@ -133,6 +133,62 @@ TEST(Osu, AreOtherSeriesWithOtherSettings) {
   EXPECT_EQ(keys.size(), settings.size());
 }
 
+/// The titles of OSU's benchmarks 7.5, and some of other versions.
+TEST(Osu, AreOtherSeriesInEachVariantOfACollective) {
+  const auto key = [](std::string_view title) {
+    const ImportedRun run =
+        read_log(fmt::format("# OSU MPI{}\n# Size       Avg Latency(us)\n1024   12.50\n", title));
+    EXPECT_EQ(run.points.size(), 1U) << title;
+    return run.points.at(0).key;
+  };
+  for (const auto& [title, collective] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {" Allreduce Latency Test v7.5", "all_reduce"},
+           {" Allgather Latency Test v7.5", "all_gather"},
+           {" Allgatherv Latency Test v7.5", "all_gatherv"},
+           {" Broadcast Latency Test v7.5", "broadcast"},
+           {" Bcast Latency Test (Version 3.0)", "broadcast"},
+           {"-CUDA Reduce Latency Test v5.9\r", "reduce"},
+           {" Reduce_scatter Latency Test v7.5", "reduce_scatter"},
+           {" All-to-All Personalized Exchange Latency Test v4.4.1", "all_to_all"},
+           {" Alltoall Latency Test", "all_to_all"}}) {
+    const SeriesKey plain = key(title);
+    EXPECT_EQ(plain.axes.at("collective"), collective) << title;
+    EXPECT_FALSE(plain.axes.contains("test")) << title;
+  }
+  for (const std::string_view test :
+       {"All-to-Allv Personalized Exchange Latency", "All-to-Allw Personalized Exchange Latency",
+        "Reduce_scatter_block Latency", "Allreduce Persistent Latency",
+        "Reduce_scatter Persistent Latency", "Broadcast Persistent Latency",
+        "All-to-All Personalized Exchange Persistent Latency", "Neighborhood Allgather Latency",
+        "Non-blocking Allreduce Latency", "Barrier Latency", "Gatherv Latency"}) {
+    const SeriesKey variant = key(fmt::format(" {} Test v7.5", test));
+    EXPECT_FALSE(variant.axes.contains("collective")) << test;
+    EXPECT_EQ(variant.axes.at("test"), test);
+  }
+  EXPECT_EQ(key(" Allreduce Latency Test on MPI_COMM_SELF v7.5").axes.at("test"),
+            "Allreduce Latency Test on MPI_COMM_SELF v7.5");
+}
+
+/// Hosts of containers are named by hexadecimal numbers.
+TEST(Osu, ReadTablesBetweenLinesOfHostsThatBeginWithADigit) {
+  for (const std::string_view line :
+       {"3f2a9c1b7d4e:12:34 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>",
+        "4242424242:12:34 [0] NCCL INFO cudaDriverVersion 12040",
+        "1c2d3e4f5a6b: rank 0 uses device 0"}) {
+    const ImportedRun run =
+        read_log(fmt::format("# OSU NCCL Allreduce Latency Test v7.5\n{0}\n# Size       Avg "
+                             "Latency(us)\n8   12.50\n16   13.50\n",
+                             line));
+    EXPECT_EQ(run.points.size(), 2U) << line;
+    EXPECT_TRUE(run.notes.empty()) << all_notes(run);
+  }
+  const ImportedRun run = read_log(
+      "# OSU NCCL Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n8   "
+      "12.50\n3f2a9c1b7d4e:12:34 [0] net.cc:9 NCCL WARN slow\n16   13.50\n");
+  EXPECT_EQ(run.points.size(), 2U);
+  EXPECT_NE(all_notes(run).find("passed over: 1 line"), std::string::npos) << all_notes(run);
+}
+
 TEST(Osu, ReadEveryTypeOfATestAndTestsWithoutSizes) {
   const ImportedRun types = read_log(
       "# OSU MPI Allreduce Latency Test v7.3\n# Datatype: MPI_INT.\n# Size       Avg "
