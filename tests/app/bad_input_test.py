@@ -155,7 +155,7 @@ class BadInput(ProgramTest):
                             (["--global_batch_size", 64], "Write --global-batch N"), (["--lr", 0.1], "Leave it out."),
                             (["--arch", "resnet50"], "Write --network NAME"), (["--json"], "Write --format json"),
                             (["--ranks", "2-256"], "Write 2..256:x2"), (["--ranks", "1:8"], "Write 1..8:x2"),
-                            (["--ranks", "8x"], "Write 8"), (["--ranks", "1k"], "Write the number in digits"),
+                            (["--ranks", "8x"], "Write 8"), (["--ranks", "1k"], "Write 1000 or 1024"),
                             (["--ranks", "1,024"], "write 1,024 as 1024"), (["--batch", "32-64"], "Write 32..64:x2"),
                             (["--ranks", 2, "--dtype", "int8"], '"int8" is not a precision')]:
             self.assert_refused(run(*predict, *words), 2, said)

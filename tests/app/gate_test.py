@@ -101,8 +101,8 @@ class Verdicts(GateTest):
         self.assert_refused(done, 2, 'TMPDIR is "/nowhere"')
 
     def test_what_the_new_version_does_not_measure_is_in_the_headline_and_fails_where_asked(self):
-        both = f"printf '{{\"benchmarks\": [{{\"name\": \"kernel\", \"real_time\": 1}}, {{\"name\": \"gone\", \"real_time\": 1}}]}}' > {{out}}"
-        one = "printf '{\"benchmarks\": [{\"name\": \"kernel\", \"real_time\": 1}]}' > {out}"
+        both = f"printf '{{\"benchmarks\": [{{\"name\": \"kernel\", \"real_time\": 1000000}}, {{\"name\": \"gone\", \"real_time\": 1000000}}]}}' > {{out}}"
+        one = "printf '{\"benchmarks\": [{\"name\": \"kernel\", \"real_time\": 1000000}]}' > {out}"
         done = self.gate(both, one, "--rounds", 5)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("none of 1 regressed, 1 not measured", done.stdout.splitlines()[0])
@@ -162,7 +162,7 @@ class Verdicts(GateTest):
         self.assertTrue(json.loads((folder / "gate.json").read_text())["invalid"])
 
     def test_numbers_that_are_none_are_read_and_left_out_by_name(self):
-        rows = ('{"name": "NaN kernel", "real_time": 1, "my_counter": NaN}, {"name": "odd", "real_time": Infinity},'
+        rows = ('{"name": "NaN kernel", "real_time": 1000000, "my_counter": NaN}, {"name": "odd", "real_time": Infinity},'
                 '{"name": "NaN kernel_cv", "run_type": "aggregate", "aggregate_name": "cv", "real_time": -NaN}')
         command = f"printf '{{\"benchmarks\": [{rows}]}}' > {{out}}"
         done = self.gate(command, command, "--rounds", 5, "--format", "json")
