@@ -153,9 +153,11 @@ class Lines {
   /// The first rank of a process names its host and device. More ranks than any launch has end as
   /// a list that was cut.
   void add_ranks(const json& config) {
+    const json& devices = member(config, "devices");
     const std::size_t for_each = ranks_for_each(config);
+    const bool is_cut = devices.size() * for_each > most_ranks;
     std::size_t rank = 0;
-    for (const json& device : member(config, "devices")) {
+    for (const json& device : devices) {
       const std::string number =
           for_each == 1 ? word_of(member(device, "rank")) : std::to_string(rank);
       add(fmt::format("# Rank {} Group {} Pid {} on {} device {} [{}] {}", number,
@@ -163,11 +165,10 @@ class Lines {
                       word_of(member(device, "hostname")), word_of(member(device, "device")),
                       word_of(member(device, "device_hex")),
                       word_of(member(device, "device_info"))));
-      for (const std::size_t end = rank++ + for_each; rank < end; ++rank) {
-        if (rank >= most_ranks) return add("# Rank ...");
-        add(fmt::format("# Rank {}", rank));
-      }
+      const std::size_t end = rank + (is_cut ? 1 : for_each);
+      while (++rank < end) add(fmt::format("# Rank {}", rank));
     }
+    if (is_cut) add("# Rank ...");
   }
 
   void add_results(const json& results) {
