@@ -151,7 +151,7 @@ TEST(NumberSweep, RefusesWhatIsNone) {
   expect_refused({"1..2147483647"}, "more than 1000000 numbers");
   expect_refused({"1..1000000", "1000001"}, "more than 1000000 numbers");
   expect_refused({"two"}, "not a finite number");
-  expect_refused({"8 9"}, "not a finite number");
+  expect_refused({"8 9"}, "Write 8,9");
   expect_refused({"1..4", "8..2"}, "ends before it begins");
   expect_refused({"1..8", "4"}, "names 4 twice");
 }
