@@ -105,6 +105,29 @@ Place place_of(const SeriesKey& key) {
   return {key.suite, key.machine, key.launch};
 }
 
+/// The newest commit of the series of a place: by ancestry if it is known of all their commits, else
+/// by time.
+class NewestCommit {
+ public:
+  void add(std::span<const CommitPoint> commits) {
+    if (order_of(commits) == CommitOrder::time) order_ = CommitOrder::time;
+    keep(commits.back(), CommitOrder::ancestry, by_ancestry_);
+    keep(commits.back(), CommitOrder::time, by_time_);
+  }
+  [[nodiscard]] const std::string& name() const {
+    return (order_ == CommitOrder::ancestry ? by_ancestry_ : by_time_).commit;
+  }
+
+ private:
+  static void keep(const CommitPoint& commit, CommitOrder order, CommitPoint& newest) {
+    if (newest.commit.empty() || is_later(commit, newest, order)) newest = commit;
+  }
+
+  CommitOrder order_ = CommitOrder::ancestry;
+  CommitPoint by_ancestry_;
+  CommitPoint by_time_;
+};
+
 /// The latest commits at which a suite was measured anywhere, by time.
 class LatestCommits {
  public:
@@ -158,9 +181,7 @@ class Checker {
     if (series.points.empty()) return;
     const std::vector<CommitPoint> commits = by_commit(series.points);
     judgements_.push_back(judge_series(series.key, commits, annotations_, rules_));
-    const CommitPoint& newest = commits.back();
-    CommitPoint& place = newest_[place_of(series.key)];
-    if (place.commit.empty() || is_later(newest, place)) place = newest;
+    newest_[place_of(series.key)].add(commits);
     add_doubts(commits, report_.order);
     latest_[series.key.suite].add(commits, rules_.newest.least);
     asked_[series.key.question()].push_back(
@@ -170,7 +191,7 @@ class Checker {
   void take(Judgement& judgement, Collector& collector) {
     SeriesCheck& check = judgement.check;
     const bool is_newest =
-        check.newest.commit == newest_.at(place_of(check.key)).commit && !is_given_up(check);
+        check.newest.commit == newest_.at(place_of(check.key)).name() && !is_given_up(check);
     for (Change& change : judgement.changes) collector.add(std::move(change));
     const bool open =
         check.state == SeriesState::needs_reruns || check.state == SeriesState::unusable;
@@ -221,7 +242,7 @@ class Checker {
   Annotations annotations_;
   CheckReport report_;
   std::vector<Judgement> judgements_;
-  std::map<Place, CommitPoint> newest_;
+  std::map<Place, NewestCommit> newest_;
   std::map<std::string, LatestCommits> latest_;                     ///< by suite
   std::map<std::string, std::optional<std::int64_t>> gone_before_;  ///< by suite
   std::map<std::string, std::vector<Asked>> asked_;                 ///< by question

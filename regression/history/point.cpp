@@ -182,10 +182,15 @@ Point parse_point(std::string_view line) {
   }
 }
 
-bool is_later(const CommitPoint& a, const CommitPoint& b) {
-  const bool is_known = is_placed(a) && is_placed(b);
-  if (is_known && a.ancestors != b.ancestors) return a.ancestors > b.ancestors;
-  return std::tie(a.time, a.commit) > std::tie(b.time, b.commit);
+CommitOrder order_of(std::span<const CommitPoint> commits) {
+  return std::ranges::all_of(commits, is_placed) ? CommitOrder::ancestry : CommitOrder::time;
+}
+
+bool is_later(const CommitPoint& a, const CommitPoint& b, CommitOrder order) {
+  if (order == CommitOrder::ancestry) {
+    return std::tie(a.ancestors, a.time, a.commit) > std::tie(b.ancestors, b.time, b.commit);
+  }
+  return std::tie(a.time, a.ancestors, a.commit) > std::tie(b.time, b.ancestors, b.commit);
 }
 
 std::vector<CommitPoint> by_commit(std::span<const Point> points) {
@@ -208,10 +213,9 @@ std::vector<CommitPoint> by_commit(std::span<const Point> points) {
   for (CommitPoint& commit : commits) {
     commit.value = commit.runs.size() == 1 ? commit.runs.front() : median(commit.runs);
   }
-  const bool is_known = std::ranges::all_of(commits, is_placed);
-  std::ranges::sort(commits, [is_known](const CommitPoint& a, const CommitPoint& b) {
-    if (is_known) return is_later(b, a);
-    return std::tie(a.time, a.ancestors, a.commit) < std::tie(b.time, b.ancestors, b.commit);
+  const CommitOrder order = order_of(commits);
+  std::ranges::sort(commits, [order](const CommitPoint& a, const CommitPoint& b) {
+    return is_later(b, a, order);
   });
   return commits;
 }

@@ -47,11 +47,14 @@ struct CommitPoint {
   double rounding = 0;          ///< the largest of its runs, as in Point
 };
 
-/// Whether `a` comes after `b`: by ancestry where it is known of both, else by time, then by name.
-bool is_later(const CommitPoint& a, const CommitPoint& b);
+/// The first key in the order of commits; ties go to the other one, then to the name.
+enum class CommitOrder { ancestry, time };
+/// Ancestry if it is known of all commits, else time.
+CommitOrder order_of(std::span<const CommitPoint> commits);
+/// Whether `a` comes after `b`.
+bool is_later(const CommitPoint& a, const CommitPoint& b, CommitOrder order);
 
-/// The commits of a series in their order, whatever the order of adding: by ancestry if it is known
-/// of all, else by time, then ancestry, then name.
+/// The commits of a series in their order, whatever the order of adding.
 std::vector<CommitPoint> by_commit(std::span<const Point> points);
 
 }  // namespace dlscale::regression::history

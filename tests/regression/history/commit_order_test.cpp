@@ -212,6 +212,44 @@ TEST(Order, OfAncestryWinsOverClocksThatAreWrong) {
   EXPECT_NE(said.find("3000006\n3000007\n3000008"), std::string::npos) << said;
 }
 
+/// The newest commits of three series of a place, and the one that is the newest of all.
+struct Newest {
+  std::vector<Added> commits;
+  std::string newest;
+};
+class NewestOfAPlace : public testing::TestWithParam<Newest> {};
+
+TEST_P(NewestOfAPlace, DoesNotDependOnTheOrderOfItsSeries) {
+  std::vector<std::size_t> turn{0, 1, 2};
+  do {
+    std::vector<ImportedRun> runs;
+    for (std::size_t i = 0; i < turn.size(); ++i) {
+      const int number = static_cast<int>(i);
+      runs.push_back(imported(GetParam().commits[turn[i]], number));
+      runs.back().points[0].key = kernel("conv" + std::to_string(i));
+    }
+    const TemporaryFolder folder;
+    Store store = samples::folder_store(folder.path());
+    store.add(runs);
+    for (const SeriesCheck& series : check(store, [](const SeriesKey&) { return true; }).series) {
+      const bool has_ended = series.state == SeriesState::ended;
+      EXPECT_EQ(has_ended, series.newest.commit != GetParam().newest) << series.newest.commit;
+    }
+  } while (std::ranges::next_permutation(turn).found);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ancestry, NewestOfAPlace,
+    testing::Values(
+        Newest{{{"aaaaaaa", 1000, 0, 1.0}, {"bbbbbbb", 500, 20, 1.1}, {"ccccccc", 2000, 10, 1.2}},
+               "ccccccc"},
+        Newest{{{"aaaaaaa", 1000, 30, 1.0}, {"bbbbbbb", 500, 40, 1.1}, {"ccccccc", 2000, 10, 1.2}},
+               "bbbbbbb"},
+        Newest{{{"aaaaaaa", 1000, 0, 1.0}, {"bbbbbbb", 500, 0, 1.1}, {"ccccccc", 700, 10, 1.2}},
+               "aaaaaaa"},
+        Newest{{{"aaaaaaa", 1000, 7, 1.0}, {"bbbbbbb", 1000, 9, 1.1}, {"ccccccc", 1000, 0, 1.2}},
+               "bbbbbbb"}));
+
 TEST(Order, ThatIsNotSureIsCounted) {
   const auto doubts_of = [](const std::vector<ImportedRun>& runs) {
     const TemporaryFolder folder;
