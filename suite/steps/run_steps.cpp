@@ -154,24 +154,11 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
   }
 }
 
-/// Runs the step, after which the results of cells are what they were, however it ends.
-std::optional<JobEnd> run_beside(const CellResults& cells, const SuiteStep& step,
-                                 const StepCall& call) {
-  try {
-    std::optional<JobEnd> end = run_step(step, call);
-    cells.check(step);
-    return end;
-  } catch (const Interrupted&) {
-    (void)cells.restore();
-    throw;
-  }
-}
-
 /// Runs the step and reports a failure. Throws Error for one that ends the suite.
 StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
   const std::uintmax_t logged = size_of(call.log);
-  const CellResults cells(call.out);
-  const std::optional<JobEnd> job = run_beside(cells, step, call);
+  std::optional<JobEnd> job;
+  CellResults(call.out).guard(step, [&] { job = run_step(step, call); });
   if (!job) return StepEnd::lacking;
   const std::optional<StepEnd> end = end_of(step, job->exit, call.before);
   if (job->exit.timed_out && call.cuts(step)) {

@@ -199,6 +199,16 @@ bool CellResults::restore() const {
   return true;
 }
 
+void CellResults::guard(const SuiteStep& step, const std::function<void()>& run) const {
+  try {
+    run();
+  } catch (...) {
+    (void)restore();
+    throw;
+  }
+  check(step);
+}
+
 void CellResults::check(const SuiteStep& step) const {
   if (restore()) {
     throw ConfigError(

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -30,12 +31,14 @@ void refuse_own_files(std::span<const SuiteStep> steps, const std::filesystem::p
 class CellResults {
  public:
   explicit CellResults(std::filesystem::path out);
-  /// Writes the list of cells as it was if it has changed. Returns whether it had to.
-  [[nodiscard]] bool restore() const;
-  /// Restores the list, and throws ConfigError if it or a file of a cell has changed.
-  void check(const SuiteStep& step) const;
+  /// Runs the step, after which the list of cells is what it was, however that ends. Throws
+  /// ConfigError if the list or a file of a cell has changed.
+  void guard(const SuiteStep& step, const std::function<void()>& run) const;
 
  private:
+  /// Writes the list of cells as it was if it has changed. Returns whether it had to.
+  [[nodiscard]] bool restore() const;
+  void check(const SuiteStep& step) const;
   /// A file of a cell: what changes if it is written anew.
   struct Identity {
     std::uintmax_t bytes = 0;

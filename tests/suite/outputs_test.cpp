@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -122,16 +123,27 @@ TEST_F(Outputs, ThatAStepTakesFromCellsAreMissed) {
        }}};
   for (const auto& [name, way] : ways) {
     const CellResults results(out);
-    EXPECT_NO_THROW(results.check(step("one"))) << name;
-    way();
-    EXPECT_THAT(test::config_error([&] { results.check(step("one")); }),
+    EXPECT_NO_THROW(results.guard(step("one"), [] {})) << name;
+    EXPECT_THAT(test::config_error([&] { results.guard(step("one"), way); }),
                 AllOf(HasSubstr("step \"one\" wrote over"), HasSubstr("put back")))
         << name;
     EXPECT_EQ(test::read_file(list), "a\n") << name;
+    const auto fails = [&](const auto& end) {
+      return [&] {
+        way();
+        throw end;
+      };
+    };
+    EXPECT_THROW(results.guard(step("one"), fails(Interrupted(2))), Interrupted) << name;
+    EXPECT_EQ(test::read_file(list), "a\n") << name;
+    EXPECT_THROW(results.guard(step("one"), fails(Unsupported("no MPI"))), Unsupported) << name;
+    EXPECT_EQ(test::read_file(list), "a\n") << name;
+    EXPECT_THROW(results.guard(step("one"), fails(std::bad_alloc())), std::bad_alloc) << name;
+    EXPECT_EQ(test::read_file(list), "a\n") << name;
   }
   const CellResults results(out);
-  write(out / "cells" / "a" / "row.json", "other");
-  EXPECT_THAT(test::config_error([&] { results.check(step("one")); }),
+  const auto other_row = [&] { write(out / "cells" / "a" / "row.json", "other"); };
+  EXPECT_THAT(test::config_error([&] { results.guard(step("one"), other_row); }),
               HasSubstr("result of a cell"));
 }
 
