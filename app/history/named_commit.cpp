@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -61,12 +61,27 @@ bool is_no_ancestor(const history::GitCommand& git, const std::string& first,
   return git.run({"merge-base", "--is-ancestor", first, second}).code == 1;
 }
 
+/// What the history has of a commit.
+struct Known {
+  const RunRecord* first = nullptr;
+  const RunRecord* renamed = nullptr;  ///< the first one under another name than `first`
+  std::int64_t earliest = 0;
+};
+
 /// Compares one commit with those of the history.
 class Comparison {
  public:
   Comparison(const NamedCommit& named, std::span<const RunRecord> there,
              const history::CommitNames& names, std::vector<std::string>& notes)
-      : named_(named), there_(there), names_(names), notes_(notes) {}
+      : named_(named), there_(there), names_(names), notes_(notes) {
+    for (const RunRecord& record : there) {
+      Known& known = known_[names_.whole(record.commit)];
+      const bool is_first = known.first == nullptr;
+      known.earliest = is_first ? record.time : std::min(known.earliest, record.time);
+      if (is_first) known.first = &record;
+      if (known.renamed == nullptr && record.commit != known.first->commit) known.renamed = &record;
+    }
+  }
 
   void look_at(const ImportedRun& run) {
     if (!seen_.insert(run.commit).second) return;
@@ -78,34 +93,30 @@ class Comparison {
   }
 
  private:
-  [[nodiscard]] bool is_same(const RunRecord& record, const std::string& commit) const {
-    return names_.whole(record.commit) == names_.whole(commit);
+  [[nodiscard]] const Known* known(const std::string& commit) const {
+    const auto found = known_.find(names_.whole(commit));
+    return found == known_.end() ? nullptr : &found->second;
   }
   void compare_names(const std::string& commit) {
-    if (std::ranges::find(names_.ambiguous(), commit) != names_.ambiguous().end()) {
+    if (std::ranges::binary_search(names_.ambiguous(), commit)) {
       throw ConfigError(fmt::format(
           "{} is the beginning of several commits' names in the history. Write more of the name.",
           commit));
     }
-    for (const RunRecord& record : there_) {
-      if (record.commit == commit || !is_same(record, commit)) continue;
-      notes_.push_back(fmt::format("{} counts as commit {}, which the history has",
-                                   escape_for_terminal(commit),
-                                   escape_for_terminal(record.commit)));
-      return;
-    }
+    const Known* const there = known(commit);
+    if (there == nullptr) return;
+    const RunRecord* const other = there->first->commit == commit ? there->renamed : there->first;
+    if (other == nullptr) return;
+    notes_.push_back(fmt::format("{} counts as commit {}, which the history has",
+                                 escape_for_terminal(commit), escape_for_terminal(other->commit)));
   }
   void compare_times(const ImportedRun& run) {
-    std::optional<std::int64_t> earliest;
-    for (const RunRecord& record : there_) {
-      if (!is_same(record, run.commit)) continue;
-      earliest = std::min(earliest.value_or(record.time), record.time);
-    }
-    if (earliest.value_or(run.time) == run.time) return;
+    const Known* const there = known(run.commit);
+    if (there == nullptr || there->earliest == run.time) return;
     notes_.push_back(fmt::format(
         "--time is {}, and the history has commit {} at {}: a commit has one place, which is "
         "that of the earliest time",
-        time_text(run.time), escape_for_terminal(run.commit), time_text(*earliest)));
+        time_text(run.time), escape_for_terminal(run.commit), time_text(there->earliest)));
   }
   void compare_branches(const std::string& commit, std::uint64_t ancestors) {
     if (ancestors == 0) return;
@@ -128,6 +139,7 @@ class Comparison {
   std::span<const RunRecord> there_;
   const history::CommitNames& names_;
   std::vector<std::string>& notes_;
+  std::map<std::string, Known> known_;  ///< by whole name
   std::set<std::string> seen_;
 };
 
