@@ -66,6 +66,11 @@ bool is_limit(std::string_view text) {
   return limit && *limit >= 1 && *limit <= std::numeric_limits<std::int32_t>::max();
 }
 
+/// LLVM's limits of threads may also be all processors.
+bool is_limit_or_all(std::string_view text) {
+  return is_limit(text) || in_small_letters(text) == "all";
+}
+
 /// Bytes of a stack: a number and B, K, M, G or T, or a number in the unit of this letter.
 std::optional<std::size_t> stack_bytes(std::string_view text, std::string_view without_unit) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -144,12 +149,13 @@ struct Setting {
 
 constexpr std::string_view a_stack = "a size that a thread gets here for its stack, such as 8M";
 constexpr std::string_view a_limit = "a whole number above 0";
+constexpr std::string_view a_limit_or_all = "a whole number above 0, or all";
 constexpr std::array settings{
     Setting{"OMP_NUM_THREADS", are_counts,
             "a whole number from 1 to 65536, or several with commas between them"},
     Setting{"OMP_THREAD_LIMIT", is_limit, a_limit},
-    Setting{"KMP_DEVICE_THREAD_LIMIT", is_limit, a_limit},
-    Setting{"KMP_ALL_THREADS", is_limit, a_limit},
+    Setting{"KMP_DEVICE_THREAD_LIMIT", is_limit_or_all, a_limit_or_all},
+    Setting{"KMP_ALL_THREADS", is_limit_or_all, a_limit_or_all},
     Setting{"OMP_STACKSIZE", is_stack, a_stack},
     Setting{"GOMP_STACKSIZE", is_stack, a_stack},
     Setting{"KMP_STACKSIZE", is_stack_in_bytes, a_stack},
