@@ -22,7 +22,7 @@ namespace dlscale::regression {
 ///
 /// The latest 1 to 4 commits are a change if each is beyond the margin and the smallest distance
 /// gives T > 3.5. Two runs, and two thirds of all, have to show it. The share p of earlier
-/// residuals as far out has to be so small that as many in a row are a chance below 2 in 10,000: a
+/// residuals as far out has to be so small that as many in a row are a chance below 1 in 20,000: a
 /// history of spikes needs more commits.
 ///
 /// A history that jumps to and fro between levels is `bimodal`. Changes between those levels are

@@ -1,7 +1,7 @@
 // The entry of libFuzzer, which `scripts/fuzz` builds and runs:
 //   dlscale_fuzz --targets                 prints the names of all targets
-//   dlscale_fuzz --target=NAME --seeds=FOLDER   writes the seeds of a target and, as FOLDER.dict,
-//   the
+//   dlscale_fuzz --target=NAME --seeds=FOLDER
+//                                          writes the seeds of a target and, as FOLDER.dict, the
 //                                          words in them, and stops
 //   dlscale_fuzz --target=NAME [option of libFuzzer]… [FOLDER of inputs]…
 #include <fmt/format.h>
