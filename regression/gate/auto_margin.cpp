@@ -39,12 +39,11 @@ class Redraw {
 };
 
 /// The least margin over the looks, as ln(1 + m): the gate is decided at every larger one.
-double least_decided(std::span<const double> rounds, const std::vector<GateLook>& looks,
-                     double rounding) {
+double least_decided(std::span<const double> rounds, const GateRule& rule, double rounding) {
   double least = std::log1p(most_auto_margin) * 10;
-  for (const GateLook& look : looks) {
+  for (const GateLook& look : rule.looks) {
     const auto seen = rounds.first(static_cast<std::size_t>(look.rounds));
-    GateEstimate estimate = estimate_gate(seen, least_auto_margin, look.alpha);
+    GateEstimate estimate = estimate_gate(seen, rule.margin, look.alpha);
     if (estimate.high) *estimate.high += rounding;
     if (estimate.far_high) *estimate.far_high += rounding;
     if (const auto margin = least_log_margin(estimate); margin) least = std::min(least, *margin);
@@ -59,24 +58,23 @@ int rounds_of_noise(const std::vector<GateLook>& looks) {
   return looks.front().rounds;
 }
 
-double decidable_change(std::span<const double> differences, const std::vector<GateLook>& looks,
+double decidable_change(std::span<const double> differences, const GateRule& rule,
                         double rounding) {
   constexpr int gates = 200;
-  EXPECT(!differences.empty() && !looks.empty());
+  EXPECT(!differences.empty() && !rule.looks.empty());
   Redraw redraw(differences);
   std::vector<double> bounds;
   bounds.reserve(gates);
   for (int i = 0; i < gates; ++i) {
-    bounds.push_back(least_decided(redraw.rounds(looks.back().rounds), looks, rounding));
+    bounds.push_back(least_decided(redraw.rounds(rule.looks.back().rounds), rule, rounding));
   }
   return std::expm1(quantile(bounds, decided_share));
 }
 
-double auto_margin(std::span<const double> differences, const std::vector<GateLook>& looks,
-                   double rounding) {
+double auto_margin(std::span<const double> differences, const GateRule& rule, double rounding) {
   constexpr std::array steps{0.01, 0.0125, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1};
   static_assert(steps.front() == least_auto_margin && steps.back() == most_auto_margin);
-  const double wanted = decidable_change(differences, looks, rounding);
+  const double wanted = decidable_change(differences, rule, rounding);
   const auto step = std::ranges::lower_bound(steps, wanted);
   return step == steps.end() ? most_auto_margin : *step;
 }

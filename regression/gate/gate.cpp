@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/base/statistics.hpp"
@@ -133,6 +134,21 @@ void note_rounding(double margin, GateMetric& metric) {
   metric.note = rounding_words(printed) + (metric.note.empty() ? "" : "; " + metric.note);
 }
 
+/// Why a metric is undecided although its interval is on one side of the margin.
+std::string_view words_of(GateHold hold) {
+  switch (hold) {
+    case GateHold::by_family:
+      return "beyond the margin, but among so many metrics that may be chance: more rounds";
+    case GateHold::by_far_bound:
+      return "below the margin, but too noisy to rule out twice the margin: more rounds";
+    case GateHold::by_slowness:
+      return "below its margin, but slower beyond chance, which a margin of noise does not clear";
+    case GateHold::none:
+      break;
+  }
+  return "";
+}
+
 void fill(const GateDecision& decision, double margin, GateMetric& metric) {
   metric.ratio = std::exp(decision.estimate.theta);
   // Later rounds may have followed those of the decision.
@@ -145,9 +161,7 @@ void fill(const GateDecision& decision, double margin, GateMetric& metric) {
   metric.rounds = decision.rounds;
   metric.method = decision.estimate.method;
   metric.verdict = decision.verdict;
-  if (decision.held_back && !decision.decided) {
-    metric.note = "beyond the margin, but among so many metrics that may be chance: more rounds";
-  }
+  if (decision.hold != GateHold::none && !decision.decided) metric.note = words_of(decision.hold);
   note_rounding(margin, metric);
 }
 
@@ -169,7 +183,7 @@ double margin_of(const Judge& judge, const std::string& arm, const GateMetric& m
   if (is_new) {
     const auto first = std::span(differences).first(rounds);
     place->second =
-        std::max(rule.margin, auto_margin(first, rule.looks, rounding_above(first, rounded)));
+        std::max(rule.margin, auto_margin(first, rule, rounding_above(first, rounded)));
   }
   return place->second;
 }

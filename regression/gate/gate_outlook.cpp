@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -36,19 +37,62 @@ LogRounding rounding_of(const GateMetric& metric) {
   return log_rounding_of_ratio({metric.base, metric.rounding}, {metric.changed, metric.rounding});
 }
 
+std::optional<double> log_of(const std::optional<double>& ratio) {
+  if (!ratio || !(*ratio > 0)) return std::nullopt;
+  return std::log(*ratio);
+}
+
+/// All rounds that a bound, which nears the estimate by √n, needs to reach the limit.
+double rounds_until(const GateMetric& metric, std::optional<double> bound, double limit) {
+  const double theta = std::log(metric.ratio);
+  if (!bound || theta == limit) return std::numeric_limits<double>::infinity();
+  const double widths = (*bound - theta) / (limit - theta);
+  return metric.rounds * widths * widths;
+}
+
+/// U' of the rounds that the estimate is of; absent where they are unknown.
+std::optional<double> far_bound(const GateMetric& metric, const GateReport& gate) {
+  const auto rounds = static_cast<std::size_t>(metric.rounds);
+  const auto look = std::ranges::find(gate.looks, metric.rounds, &GateLook::rounds);
+  if (look == gate.looks.end() || metric.pairs.size() < rounds) return std::nullopt;
+  const std::span pairs = std::span(metric.pairs).first(rounds);
+  return estimate_gate(differences_of(pairs, metric.direction), least_margin(gate), look->alpha,
+                       rounded_differences(pairs, metric.direction, metric.rounding))
+      .far_high;
+}
+
+/// All rounds until U is below the margin and U' below twice the margin.
+double rounds_until_below(const GateMetric& metric, const GateReport& gate, double margin) {
+  const double needed = rounds_until(metric, log_of(metric.ratio_high), std::log1p(margin));
+  const std::optional<double> far = far_bound(metric, gate);
+  return far ? std::max(needed, rounds_until(metric, far, std::log1p(2 * margin))) : needed;
+}
+
+/// The same for a margin that noise chose; infinity if L will be above 0 before, which such a
+/// margin does not clear.
+double rounds_until_cleared(const GateMetric& metric, const GateReport& gate) {
+  const double never = std::numeric_limits<double>::infinity();
+  const double theta = std::log(metric.ratio);
+  if (theta > std::log1p(metric.margin)) return never;
+  const double needed = rounds_until_below(metric, gate, metric.margin);
+  if (theta <= 0) return needed;
+  const double slower = rounds_until(metric, log_of(metric.ratio_low), 0);
+  return std::max<double>(needed, metric.rounds) < slower ? needed : never;
+}
+
 /// The smallest change that identical versions show not to be there, over all metrics.
 struct Decidable {
   double least = 0;
   double most = 0;
 };
 
-Decidable decidable_in(const GateReport& report, const std::vector<GateLook>& looks) {
+Decidable decidable_in(const GateReport& report, const GateRule& rule) {
   Decidable found;
   for (const GateMetric& metric : report.metrics) {
     const std::vector<double> differences = differences_of(metric.pairs, metric.direction);
     const double rounding = rounding_above(
         differences, rounded_differences(metric.pairs, metric.direction, metric.rounding));
-    const double change = decidable_change(differences, looks, rounding);
+    const double change = decidable_change(differences, rule, rounding);
     found.least = found.least == 0 ? change : std::min(found.least, change);
     found.most = std::max(found.most, change);
   }
@@ -69,7 +113,7 @@ bool has_first_look(const GateReport& report) {
 }
 
 std::string changes_decided_in(int rounds, const GateReport& report) {
-  return change_text(decidable_in(report, looks_up_to(rounds)));
+  return change_text(decidable_in(report, {.margin = least_margin(report), .looks = looks_up_to(rounds)}));
 }
 
 }  // namespace
@@ -103,17 +147,15 @@ bool is_hidden_by_rounding(const GateMetric& metric, double margin) {
          theta + by.up >= std::log1p(metric.margin);
 }
 
-std::optional<int> more_rounds(const GateMetric& metric, double margin) {
+std::optional<int> more_rounds(const GateMetric& metric, const GateReport& gate) {
   constexpr double most = 1000;
+  const double least = least_margin(gate);
   if (metric.verdict != Verdict::inconclusive || metric.rounds == 0) return std::nullopt;
-  if (is_hidden_by_rounding(metric, margin)) return std::nullopt;
-  const double limit = std::log1p(margin);
-  const double theta = std::log(metric.ratio);
-  const std::optional<double>& end = theta > limit ? metric.ratio_low : metric.ratio_high;
-  if (!end || !(*end > 0)) return std::nullopt;
-  const double half = std::abs(theta - std::log(*end));
-  const double distance = std::abs(theta - limit);
-  const double needed = metric.rounds * (half / distance) * (half / distance);
+  if (is_hidden_by_rounding(metric, least)) return std::nullopt;
+  double needed = std::log(metric.ratio) > std::log1p(least)
+                      ? rounds_until(metric, log_of(metric.ratio_low), std::log1p(least))
+                      : rounds_until_below(metric, gate, least);
+  if (metric.margin > least) needed = std::min(needed, rounds_until_cleared(metric, gate));
   if (!(needed <= most)) return std::nullopt;
   return std::max(1, static_cast<int>(std::ceil(needed)) - metric.rounds);
 }

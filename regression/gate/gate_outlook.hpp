@@ -17,16 +17,19 @@ double robust_deviation(std::span<const double> values);
 /// that further rounds cannot decide it.
 bool is_hidden_by_rounding(const GateMetric& metric, double margin);
 
-/// Further rounds that an inconclusive metric may need until its interval, shrinking by √n, ends at
-/// the margin. Assumes that further rounds resemble those so far. Absent for other metrics, if that
-/// end of the interval is unknown or the digits hide the change, and beyond 1000 rounds, where the
-/// change is too close to the margin.
+/// Further rounds that an inconclusive metric may need until its bounds, nearing the estimate by
+/// √n, decide it. Assumes that further rounds resemble those so far. Absent for other metrics, if
+/// the bounds are unknown or the digits hide the change, and beyond 1000 rounds, where the change is
+/// too close to δ.
 ///
-///   n' = n (h / d)²    h: from the estimate to the end of the interval beyond the margin;
-///                      d = |ln ratio − ln(1 + δ)|
+///   n' = n (h / d)²    h, d: from the estimate to a bound, and to the limit that it has to reach
+///
+///   θ > ln(1 + δ)   L to ln(1 + δ)
+///   else            U to ln(1 + δ) and U' to ln(1 + 2 δ), whichever is later
+///   m > δ           or, if earlier, the same with m, unless L is above 0 by then
 ///
 /// Where it is wrong: looks happen only at certain rounds, and each has its own α.
-std::optional<int> more_rounds(const GateMetric& metric, double margin);
+std::optional<int> more_rounds(const GateMetric& metric, const GateReport& gate);
 
 /// Estimates the smallest change that the gate calls regressed in 8 of 10 cases at its last look.
 ///

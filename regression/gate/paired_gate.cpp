@@ -123,16 +123,23 @@ class InterimLook {
     const GateEstimate& estimate = decision.estimate;
     const double limit = std::log1p(rule_->margin);
     const bool above = estimate.low && *estimate.low > limit;
-    decision.held_back = above && !worse_kept;
     if (above && worse_kept) return decide(decision, Verdict::regressed);
     if (better_kept && estimate.high && *estimate.high < -limit) {
       return decide(decision, Verdict::improved);
     }
+    decision.hold = above ? GateHold::by_family : GateHold::none;
+    const double wide = std::log1p(margin);
+    if (!estimate.high || !(*estimate.high < wide)) return;
     const std::optional<double> least = least_log_margin(estimate);
-    if (!least || !(*least < std::log1p(margin))) return;
-    // A wide margin clears no version that is slower by all appearances.
-    if (margin > rule_->margin && estimate.low && *estimate.low > 0) return;
-    decide(decision, Verdict::not_regressed);
+    // A margin beyond δ clears no version that is slower by all appearances.
+    const bool slower = estimate.low && *estimate.low > 0;
+    if (!least || !(*least < wide)) {
+      decision.hold = GateHold::by_far_bound;
+    } else if (slower && *least >= limit) {
+      decision.hold = GateHold::by_slowness;
+    } else {
+      decide(decision, Verdict::not_regressed);
+    }
   }
 
   const GateRule* rule_;

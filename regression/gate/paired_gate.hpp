@@ -38,7 +38,7 @@ namespace dlscale::regression {
 struct GateRule {
   double margin = 0.01;  ///< δ ≥ 0
   /// of_noise: "not regressed" is U < ln(1 + m) with the margin m ≥ δ that auto_margin() finds for
-  /// each metric, and L ≤ 0 where m > δ. The other verdicts keep δ.
+  /// each metric, and L ≤ 0 where δ does not clear it as well. The other verdicts keep δ.
   enum class Margin { given, of_noise } margin_from = Margin::given;
   std::vector<GateLook> looks = {{10, 0.02}, {20, 0.02}, {40, 0.01}};  ///< rounds ascending
   double q = 0.05;
@@ -85,12 +85,19 @@ GateEstimate estimate_gate(std::span<const double> differences, double margin, d
 /// The least m at which the estimate is "not regressed", as ln(1 + m); absent without bounds.
 std::optional<double> least_log_margin(const GateEstimate& estimate);
 
+/// The reason why a metric is undecided although its interval is on one side of the margin.
+enum class GateHold {
+  none,
+  by_family,     ///< above the margin, but that may be chance among so many metrics
+  by_far_bound,  ///< below the margin, but U' allows twice the margin
+  by_slowness,   ///< below m > δ, but slower beyond chance
+};
+
 /// Decision about one metric.
 struct GateDecision {
   Verdict verdict = Verdict::inconclusive;
   bool decided = false;  ///< false: more rounds may decide, if looks are left
-  /// The bound is above the margin, but may be by chance among so many metrics.
-  bool held_back = false;
+  GateHold hold = GateHold::none;  ///< at the last look
   /// Rounds of the estimate: those of the last look up to the decision, or all rounds before the
   /// first look.
   int rounds = 0;

@@ -152,14 +152,16 @@ Table metric_table(const GateReport& gate, std::string title, Verdict verdict,
 
 /// Estimated further rounds, if further rounds can decide at all.
 std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
-  std::optional<int> more = more_rounds(metric, least_margin(gate));
-  if (const auto cleared = more_rounds(metric, metric.margin); cleared) {
-    more = std::min(more.value_or(*cleared), *cleared);
+  const double least = least_margin(gate);
+  if (const std::optional<int> more = more_rounds(metric, gate)) {
+    return fmt::format("about {}", *more);
   }
-  if (more) return fmt::format("about {}", *more);
-  if (is_hidden_by_rounding(metric, least_margin(gate))) return "none help: print more digits";
-  return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
-                                               : "not known yet";
+  if (is_hidden_by_rounding(metric, least)) return "none help: print more digits";
+  if (!metric.ratio_low || !metric.ratio_high) return "not known yet";
+  if (metric.margin > least && *metric.ratio_low > 1) {
+    return fmt::format("none clear it: slower by about {}", percent(least));
+  }
+  return "over 1000: too near to the margin";
 }
 
 /// Inconclusive metrics, with the rounds needed to decide them.

@@ -20,6 +20,17 @@ using testing::MatchesRegex;
 
 constexpr std::size_t rounds = 40;
 
+GateRule up_to(int most, double margin = 0.01) {
+  return {.margin = margin, .looks = looks_up_to(most)};
+}
+
+// The sign test, which judges without a margin, needs larger changes.
+TEST(DecidableChange, IsThatOfTheTestThatJudges) {
+  Draws draws(36);
+  const std::vector<double> noise = draw_rounds(RoundNoise::normal_3, 10, draws);
+  EXPECT_GT(decidable_change(noise, up_to(10, 0)), decidable_change(noise, up_to(10, 0.01)));
+}
+
 TEST(AutoMargin, GrowsWithTheNoiseBetweenItsLimitsAndDoesNotDependOnTheChange) {
   Draws draws(31);
   const std::vector<double> noise = draw_rounds(RoundNoise::normal_3, 10, draws);
@@ -27,15 +38,15 @@ TEST(AutoMargin, GrowsWithTheNoiseBetweenItsLimitsAndDoesNotDependOnTheChange) {
   for (const double scale : {0.0, 0.01, 0.3, 1.0, 2.0, 100.0}) {
     std::vector<double> d = noise;
     for (double& each : d) each *= scale;
-    const double margin = auto_margin(d, looks_up_to(40));
+    const double margin = auto_margin(d, up_to(40));
     EXPECT_GE(margin, std::max(before, least_auto_margin));
     EXPECT_LE(margin, most_auto_margin);
     for (double& each : d) each += 0.2;
-    EXPECT_EQ(auto_margin(d, looks_up_to(40)), margin);
+    EXPECT_EQ(auto_margin(d, up_to(40)), margin);
     before = margin;
   }
   EXPECT_EQ(before, most_auto_margin);
-  EXPECT_GT(auto_margin(noise, looks_up_to(20)), auto_margin(noise, looks_up_to(160)));
+  EXPECT_GT(auto_margin(noise, up_to(20)), auto_margin(noise, up_to(160)));
 }
 
 class AutoMarginNoise : public testing::TestWithParam<RoundNoise> {};

@@ -92,7 +92,7 @@ TEST(PairedGate, HoldsBackALoneDiscoveryAmongManyMetricsUntilThereAreRoundsEnoug
   EXPECT_EQ(family(20, 10).front().verdict, Verdict::regressed);
   const auto forty = family(40, 10);
   EXPECT_EQ(forty.front().verdict, Verdict::inconclusive);
-  EXPECT_TRUE(forty.front().held_back);
+  EXPECT_EQ(forty.front().hold, GateHold::by_family);
   EXPECT_EQ(family(40, 20).front().verdict, Verdict::regressed);
 }
 
@@ -204,6 +204,7 @@ TEST(PairedGate, ClearsNothingThatAChangeOfTwiceTheMarginGivesByLuck) {
   const GateEstimate estimate = estimate_gate(d, 0.01, 0.02);
   EXPECT_LT(estimate.high.value(), std::log1p(0.01));
   EXPECT_EQ(estimate.far_high, 0.03);
+  EXPECT_EQ(judge_gate(Differences{d}, {}).front().hold, GateHold::by_far_bound);
   EXPECT_EQ(verdict_of(d), Verdict::inconclusive);
   d.back() = 0.019;
   EXPECT_EQ(verdict_of(d), Verdict::not_regressed);
@@ -214,6 +215,40 @@ TEST(PairedGate, ClearsNothingThatAChangeOfTwiceTheMarginGivesByLuck) {
   }
   EXPECT_LE(static_cast<std::size_t>(cleared), most_of(1000, 0.001));
 }
+
+/// Differences from `low` to `high`, all of one sign, and whether a margin of 1 or 2 % clears them.
+struct Slower {
+  double low;
+  double high;
+  bool by_one;
+  bool by_two;
+};
+class SlowerRounds : public testing::TestWithParam<Slower> {};
+
+// A margin of noise clears what δ clears, and nothing else that is slower.
+TEST_P(SlowerRounds, AreClearedByAMarginOfNoiseWhereTheLeastOneClearsThem) {
+  const Slower& slower = GetParam();
+  std::vector<double> d;
+  for (int i = 0; i < 10; ++i) d.push_back(slower.low + (slower.high - slower.low) * i / 9);
+  for (const double least : {0.01, 0.02}) {
+    const GateRule rule{.margin = least, .margin_from = GateRule::Margin::of_noise};
+    const double needed = std::expm1(least_log_margin(estimate_gate(d, least, 0.02)).value());
+    for (const double wider : {1.0, 1.25, 1.5, 2.0, 10.0}) {
+      const std::vector<double> margins{least * wider};
+      const GateDecision decision = judge_gate(Differences{d}, rule, margins).front();
+      const bool is_cleared = decision.verdict == Verdict::not_regressed;
+      EXPECT_EQ(is_cleared, least == 0.01 ? slower.by_one : slower.by_two) << least << wider;
+      const bool is_held = decision.hold == GateHold::by_slowness;
+      EXPECT_EQ(is_held, margins[0] > needed && !is_cleared) << least << " × " << wider;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Spreads, SlowerRounds,
+    testing::Values(Slower{0.001, 0.008, true, true}, Slower{0.003, 0.009, true, true},
+                    Slower{0.002, 0.015, false, true}, Slower{0.005, 0.016, false, true},
+                    Slower{0.003, 0.030, false, false}));
 
 }  // namespace
 }  // namespace dlscale::regression

@@ -81,7 +81,7 @@ void add_gate(std::vector<double> differences, double change, GateRule::Margin m
   double margin = rule.margin;
   if (margin_from == GateRule::Margin::of_noise) {
     const auto pilot = static_cast<std::size_t>(rounds_of_noise(rule.looks));
-    margin = auto_margin(std::span(differences).first(pilot), rule.looks);
+    margin = auto_margin(std::span(differences).first(pilot), rule);
   }
   for (double& d : differences) d += std::log1p(change);
   const std::vector<std::vector<double>> one{std::move(differences)};
@@ -101,7 +101,7 @@ Verdict verdict_at_margin(std::vector<double> differences) {
   GateRule rule;
   rule.looks = looks_up_to(static_cast<int>(differences.size()));
   const auto pilot = static_cast<std::size_t>(rounds_of_noise(rule.looks));
-  const double margin = auto_margin(std::span(differences).first(pilot), rule.looks);
+  const double margin = auto_margin(std::span(differences).first(pilot), rule);
   for (double& d : differences) d += std::log1p(margin);
   const std::vector<std::vector<double>> one{std::move(differences)};
   return judge_gate(one, rule, std::vector{margin}).front().verdict;
