@@ -17,9 +17,9 @@ inline constexpr double decided_share = 0.9;
 /// The rounds whose noise chooses a margin: those of the first look.
 int rounds_of_noise(const std::vector<GateLook>& looks);
 
-/// The smallest margin, a fraction, at which a gate of this δ and these looks calls identical versions not
-/// regressed in decided_share of the cases. `differences` are d_r of rounds so far, and rounding
-/// may have made them smaller by up to `rounding`.
+/// The smallest margin, a fraction, at which a gate of this δ and these looks calls identical
+/// versions not regressed in decided_share of the cases. `differences` are d_r of rounds so far, and
+/// rounding may have made them smaller by up to `rounding`.
 ///
 ///   m = quantile of min over looks of M*    M*: least_log_margin() of gates whose differences are
 ///                                           drawn from ±f (d_r − median d), 200 gates with a fixed

@@ -113,7 +113,8 @@ bool has_first_look(const GateReport& report) {
 }
 
 std::string changes_decided_in(int rounds, const GateReport& report) {
-  return change_text(decidable_in(report, {.margin = least_margin(report), .looks = looks_up_to(rounds)}));
+  const GateRule rule{.margin = least_margin(report), .looks = looks_up_to(rounds)};
+  return change_text(decidable_in(report, rule));
 }
 
 }  // namespace
