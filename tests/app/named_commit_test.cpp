@@ -20,7 +20,7 @@ RunRecord record_of(const std::string& commit, std::int64_t time) {
   return record;
 }
 
-ImportedRun run_of(const std::string& commit, std::int64_t time) {
+ImportedRun imported(const std::string& commit, std::int64_t time) {
   ImportedRun run;
   run.commit = commit;
   run.time = time;
@@ -36,7 +36,7 @@ TEST(NamedCommit, IsComparedWithOtherNamesAndTheEarliestTimeOfTheHistory) {
                           record_of("ABC1234", 70), record_of(full, 80)};
   const auto notes_on = [&](const std::string& commit, std::int64_t time) {
     std::string all;
-    for (const std::string& note : named.compare(there, std::vector{run_of(commit, time)})) {
+    for (const std::string& note : named.compare(there, std::vector{imported(commit, time)})) {
       all += note.substr(0, note.find(", which")) + "; ";
     }
     return all;
@@ -59,7 +59,7 @@ TEST(NamedCommit, OfManyRunsIsComparedQuickly) {
   for (int i = 0; i < 10'000; ++i) {
     const std::string begin = std::to_string(10'000'000 + i);
     there.push_back(record_of(begin + std::string(32, 'a'), i));
-    if (i % 10 == 0) runs.push_back(run_of(begin, i + 1));
+    if (i % 10 == 0) runs.push_back(imported(begin, i + 1));
   }
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(named.compare(there, runs).size(), 2000U);
