@@ -20,6 +20,7 @@
 #include "core/text/numbers.hpp"
 #include "regression/history/run.hpp"
 #include "regression/import/content_kind.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -37,6 +38,12 @@ std::string value_of(const Axes& axes, const std::string& key) {
 /// Collectives of training that bench comm measures, too.
 constexpr std::array<std::string_view, 6> known_collectives{
     "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "all_to_all"};
+
+/// The collective of a series, under its name in bench comm; empty without one.
+std::string collective_of(const Axes& axes) {
+  const std::string name = value_of(axes, "collective");
+  return std::string(history::collective_named(name).value_or(name));
+}
 
 bool is_known(const std::string& collective) {
   return std::ranges::find(known_collectives, collective) != known_collectives.end();
@@ -113,7 +120,7 @@ class LogReader {
     for (const history::KeyedPoint& point : run.points) {
       const Axes& axes = point.key.axes;
       if (point.key.metric != "time") continue;
-      const std::string collective = value_of(axes, "collective");
+      const std::string collective = collective_of(axes);
       const std::string of_type = value_of(axes, "type");
       const std::string operation = value_of(axes, "redop");
       if (!is_known(collective)) {
@@ -137,12 +144,12 @@ class LogReader {
   }
   /// A message, whether in place or not.
   static std::string place(const Axes& axes) {
-    return value_of(axes, "collective") + " " + value_of(axes, "size");
+    return collective_of(axes) + " " + value_of(axes, "size");
   }
 
   void add(const history::KeyedPoint& point) {
     const Axes& axes = point.key.axes;
-    const std::string collective = value_of(axes, "collective");
+    const std::string collective = collective_of(axes);
     const bool like_training = is_in_place(axes) == is_in_place_in_training(collective);
     if (!like_training && as_trained_.contains(place(axes))) return;
     const Launch launch = launch_of(point.key);
