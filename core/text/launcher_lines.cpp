@@ -24,7 +24,9 @@ constexpr const char* times_and_quotes =
     R"(|\[?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?)"
     R"((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
     R"((?: \d{4})?\]?:? ?)"
-    R"(|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?:?(?:[ \t]|$|#))"   // the clock
+    R"(|\[?\+?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\]?:?(?:[ \t]|$|#))"  // the clock, or a duration
+    R"(|\[?\+?\d{1,2}:\d\d[.,]\d+\]?:?(?:[ \t]|$|#))"           // minutes and seconds
+    R"(|\[?\+?\d+(?:\.\d+)?s\]?:?(?:[ \t]|$|#))"                // flux, and other durations
     R"(|\[?\d{9,10}\.\d+\]?:?(?:[ \t]|$)|\[ *\d+\.\d+\] )"  // seconds since 1970, or the start
     R"(|<std(?:out|err|diag)>: ?)"                          // Open MPI, after a time alone
     R"(|(?:> ?)+)";                                         // a quotation

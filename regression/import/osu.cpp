@@ -87,7 +87,10 @@ class OsuReader {
   void read(const LauncherLine& line) {
     const std::string_view text = line.text;
     if (text.starts_with(osu_title)) return read_title(text.substr(osu_title.size()));
-    if (key_.suite.empty()) return;
+    if (key_.suite.empty()) {
+      if (text.starts_with('#')) read_setting(text);
+      return;
+    }
     if (text.starts_with("# Size") || text.starts_with("# Avg Lat")) return read_headings(text);
     if (text.starts_with('#')) return read_setting(text);
     std::istringstream stream{line.text};
@@ -155,6 +158,7 @@ class OsuReader {
     title = trimmed(title);
     const std::size_t space = title.find(' ');
     key_ = {};
+    key_.axes = std::exchange(settings_before_title_, {});
     quantity_ = nullptr;
     key_.suite = "OSU";
     key_.axes["library"] = std::string(title.substr(0, space));
@@ -169,6 +173,7 @@ class OsuReader {
     }
   }
 
+  /// Some tests print settings before their title, others between their tables.
   void read_setting(std::string_view text) {
     for (const OsuSetting& known : osu_settings) {
       if (!text.starts_with(known.begin)) continue;
@@ -176,10 +181,13 @@ class OsuReader {
       if (value.ends_with('.')) value.pop_back();
       std::erase_if(value, [](char letter) { return letter == '[' || letter == ']'; });
       key_.axes[known.axis] = value;
+      const bool may_be_of_next = key_.suite.empty() || quantity_ != nullptr;
+      if (may_be_of_next) settings_before_title_[known.axis] = value;
     }
   }
 
   void read_headings(std::string_view line) {
+    settings_before_title_.clear();
     quantity_ = nullptr;
     has_sizes_ = line.starts_with("# Size");
     is_validated_ = line.find("Validation") != std::string_view::npos;
@@ -247,6 +255,7 @@ class OsuReader {
   std::vector<std::string> notes_;
   OtherLines others_;
   SeriesKey key_;
+  Facts settings_before_title_;
   const OsuQuantity* quantity_ = nullptr;
   bool has_sizes_ = true;
   bool is_validated_ = false;

@@ -96,6 +96,21 @@ class LayerTimes(ProgramTest):
         osu.write_text("# OSU MPI Broadcast Latency Test v5.9\n# Size       Avg Latency(us)\n8   3.50\n16   3.60\n")
         self.assert_refused(run(*predict, "--message-times", osu, "--log-ranks", 4), 2, "times no all-reduce")
 
+    def test_all_to_all_of_nccl_tests_and_of_osu_are_one_collective(self):
+        table = "# Size       Avg Latency(us)\n262144   530.00\n4194304   2090.00\n"  # blocks of one of 4 ranks
+        fits = []
+        for text, more in ((NCCL.replace("all_reduce_perf", "alltoall_perf"), []),
+                           ("# OSU NCCL All-to-All Personalized Exchange Latency Test v7.5\n" + table, ["--log-ranks", 4])):
+            log, machine = self.folder / "run.log", self.folder / "machine.json"
+            log.write_text(text)
+            made = run("calibrate", log, "--cluster", "dgx1", "-o", machine, *more)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertIn("1 all_to_all fit", made.stdout)
+            fits.append(json.loads(machine.read_text())["collectives"])
+        self.assertEqual(fits[0], fits[1])
+        log.write_text("# OSU NCCL All-to-Allv Personalized Exchange Latency Test v7.5\n" + table)
+        self.assert_refused(run("calibrate", log, "--cluster", "dgx1", "-o", machine, *more), 2, "times no collective that training runs")
+
     def rows_of(self, ranks, *more):
         result = run(*self.words, "--ranks", ranks, *more, "--format", "csv")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -64,6 +64,10 @@ TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
            Prefix{"[2026-08-01 10:00:00] ", ""},
            Prefix{"[10:00:00] ", ""},
            Prefix{"00:00:05 ", ""},           // ts -s
+           Prefix{"[0:00:12.084] ", ""},
+           Prefix{"01:02.084 ", ""},
+           Prefix{"1.510s: ", ""},  // flux
+           Prefix{"[+12.5s] ", ""},
            Prefix{"1754042400.123456 ", ""},  // ts %.s
            Prefix{"[   12.345678] ", ""},
            Prefix{"> ", ""},  // a quotation

@@ -210,6 +210,22 @@ TEST(Osu, ReadEveryTypeOfATestAndTestsWithoutSizes) {
   EXPECT_DOUBLE_EQ(pairs.points[0].point.summary.median, 5.01e6);
 }
 
+TEST(Osu, KeepSettingsThatStandBeforeTheTitle) {
+  const auto test = [](int receivers, const char* time) {
+    return fmt::format(
+        "# Number of Sender threads: 1 \n# Number of Receiver threads: {}\n# OSU MPI "
+        "Multi-threaded Latency Test v5.6.2\n# Size          Latency (us)\n1   {}\n",
+        receivers, time);
+  };
+  const std::string other = "# OSU MPI Latency Test v5.6.2\n# Size     Latency (us)\n1   1.25\n";
+  const ImportedRun run = read_log(test(2, "9.00") + test(8, "19.00") + other);
+  ASSERT_EQ(run.points.size(), 3U);
+  EXPECT_EQ(run.points[0].key.axes.at("receivers"), "2");
+  EXPECT_EQ(run.points[1].key.axes.at("receivers"), "8");
+  EXPECT_FALSE(run.points[2].key.axes.contains("receivers"));
+  EXPECT_TRUE(run.notes.empty()) << all_notes(run);
+}
+
 TEST(Osu, SayWhereALogIsCutAndWhereTestsAreAlike) {
   const std::string head = "# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n";
   EXPECT_EQ(read_log(head + "8   12.50\n16   13.5").points.size(), 1U);
