@@ -157,7 +157,7 @@ class BadInput(ProgramTest):
                             (["--ranks", "2-256"], "Write 2..256:x2"), (["--ranks", "1:8"], "Write 1..8:x2"),
                             (["--ranks", "8x"], "Write 8"), (["--ranks", "1k"], "Write 1000 or 1024"),
                             (["--ranks", "1,024"], "write 1,024 as 1024"), (["--batch", "32-64"], "Write 32..64:x2"),
-                            (["--ranks", 2, "--dtype", "int8"], '"int8" is not a precision')]:
+                            (["--ranks", 2, "--dtype", "int8"], "8 bits and fewer are not modelled")]:
             self.assert_refused(run(*predict, *words), 2, said)
         rows = [run(*predict, "--ranks", 2, "--dtype", name, "--format", "csv").stdout for name in ("f16", "fp16", "float16", "half")]
         self.assertEqual(len(set(rows)), 1)
