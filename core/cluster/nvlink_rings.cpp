@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/node_links.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -176,7 +177,7 @@ Nvlinks nvlink_board(std::string_view name, int devices, std::string_view where)
   const auto* board = std::ranges::find(boards, name, &Board::name);
   if (board == boards.end()) {
     throw ConfigError(fmt::format("{}: \"{}\" is not a known board, so its links are not known. {}",
-                                  where, name, suggestion(name, nvlink_boards())));
+                                  where, escape_for_terminal(name), suggestion(name, nvlink_boards())));
   }
   if (!fits(*board, devices)) {
     throw ConfigError(fmt::format(
