@@ -56,10 +56,13 @@ class Scaling {
     }
   }
 
-  /// Sets the speed-up over `base`, which counts as its number of ranks.
-  void compare(const Prediction& base, Prediction& row) const {
-    const double speedup = row.images_per_s / (base.images_per_s / base.run.ranks);
-    set_speedup(speedup, relative_speedup(iteration_of(row), iteration_of(base)), row);
+  /// Sets the speed-ups over `base`, which counts as its number of ranks.
+  void compare(const Prediction& base, std::span<Prediction> rows) const {
+    const UncertainIteration base_iteration = iteration_of(base);
+    for (Prediction& row : rows) {
+      const double speedup = row.images_per_s / (base.images_per_s / base.run.ranks);
+      set_speedup(speedup, relative_speedup(iteration_of(row), base_iteration), row);
+    }
   }
 
  private:
@@ -102,7 +105,7 @@ StrongScaling predict_strong(const Network& network, const Machine& machine, con
         fmt::format("{} ranks, counted as {}, for one rank cannot train with all {} images ({})",
                     base->run.ranks, base->run.ranks, global_batch, why);
   }
-  for (Prediction& row : result.rows) scaling.compare(*base, row);
+  scaling.compare(*base, result.rows);
   return result;
 }
 
