@@ -132,5 +132,16 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(len(lines), 1, result.stderr)
 
 
+class BenchTest(ProgramTest):
+    """A test of short benchmarks and trainings."""
+
+    def conv(self, network, *more):
+        backend = [] if "--backend" in more else ["--backend", BACKEND]
+        return run("bench", "conv", "--network", network, "--batch", 2, *FEW, *backend, *more)
+
+    def train(self, *more):
+        return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 3, *more)
+
+
 def main():
     unittest.main(argv=[sys.argv[0], "-v"])
