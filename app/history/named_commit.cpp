@@ -61,7 +61,7 @@ bool is_no_ancestor(const history::GitCommand& git, const std::string& first,
   return git.run({"merge-base", "--is-ancestor", first, second}).code == 1;
 }
 
-/// What the history has of a commit.
+/// The records of a commit in the history.
 struct Known {
   const RunRecord* first = nullptr;
   const RunRecord* renamed = nullptr;  ///< the first one under another name than `first`

@@ -167,7 +167,7 @@ std::string pattern_of(std::string_view prefix) {
   return pattern;
 }
 
-/// What stands before the comments of a log.
+/// Collects the text before the comments of a log, and finds whether it is alike.
 class CommentPrefixes {
  public:
   void read(std::string_view text) {

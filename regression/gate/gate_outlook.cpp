@@ -32,7 +32,7 @@ double efficiency(const GateLook& look, double margin) {
   return (method == GateMethod::signed_rank ? 3 : 2) / std::numbers::pi;
 }
 
-/// What rounding allows of new / base.
+/// The range of log(new / base) that the printed digits allow.
 LogRounding rounding_of(const GateMetric& metric) {
   return log_rounding_of_ratio({metric.base, metric.rounding}, {metric.changed, metric.rounding});
 }

@@ -110,7 +110,7 @@ CommitNames::CommitNames(std::vector<std::string> names) {
   std::ranges::sort(names);
   const auto [first, last] = std::ranges::unique(names);
   names.erase(first, last);
-  // What begins with a name follows it.
+  // Sorted, longer names follow the name that they begin with.
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::string longest = names[i];
     bool is_one = true;

@@ -109,7 +109,7 @@ std::size_t count_of(const json& value) {
   return value.is_number_unsigned() ? value.get<std::size_t>() : 1;
 }
 
-/// Of each process, nccl-tests writes the first rank alone.
+/// Ranks for each device listed, since nccl-tests lists the first rank of a process alone.
 std::size_t ranks_for_each(const json& config) {
   const json& devices = member(config, "devices");
   std::set<std::string> processes;

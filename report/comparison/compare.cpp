@@ -160,7 +160,7 @@ struct JudgedRow {
 
 using regression::PrintedValue;
 
-/// What both sides have of a series, as printed.
+/// The samples of a series on both sides, and half the unit of their last printed digit.
 struct ComparedSeries {
   const Repeats* a = nullptr;
   const Repeats* b = nullptr;

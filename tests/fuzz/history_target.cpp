@@ -96,7 +96,7 @@ std::size_t rows_of_json(const std::string& content, const char* list) {
   }));
 }
 
-/// What was left out without a word. A note says that something was.
+/// Fails if rows were left out without a note.
 void expect_none_lost(const history::ImportedRun& run) {
   if (!run.notes.empty()) return;
   std::size_t rows = 0;

@@ -236,7 +236,7 @@ TEST(SpeedupInterval, IsNothingWhereComputingAloneTakesTime) {
   EXPECT_NEAR(relative_speedup(one, one).high, 1, 1e-12);
 }
 
-/// What slows one rank and all alike cancels, which the ends of both times divided would not show.
+/// Errors that slow one rank and all alike cancel, which dividing the ends of both times misses.
 TEST(SpeedupInterval, IsNarrowerThanTheEndsOfBothTimesDivided) {
   IterationCosts costs = message_beside_computing(Schedule::sequential);
   costs.message[0]->time = normal(1, 0.1);

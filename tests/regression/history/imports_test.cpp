@@ -33,7 +33,7 @@ ImportedRun read_text(std::string_view text, RunOptions options = {}) {
   return read_run((folder / "run").string(), options);
 }
 
-/// What reading refuses it with.
+/// The error of reading it.
 std::string refusal(std::string_view text, const RunOptions& options = {}) {
   try {
     (void)read_text(text, options);

@@ -24,7 +24,7 @@ std::string repeated(std::size_t times, const std::function<std::string(std::siz
   return text;
 }
 
-/// Of the processor: other programs may be busy, too.
+/// Processor time, since other programs may be busy, too.
 double seconds_to_read(const std::string& text) {
   const samples::TemporaryFolder folder;
   samples::write_text(folder / "run", text);

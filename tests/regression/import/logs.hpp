@@ -9,7 +9,7 @@ namespace dlscale::regression::history::logs {
 
 /// Reads a text as a file of another program's results.
 ImportedRun read_log(std::string_view text, RunOptions options = {});
-/// What reading refuses it with; empty if it is read.
+/// The error of reading it; empty if it is read.
 std::string log_refusal(std::string_view text, const RunOptions& options = {});
 
 /// The text with the first `old` replaced.

@@ -223,7 +223,7 @@ TEST(NcclRuns, HaveSamplesWhereCyclesRepeatTheSizes) {
   EXPECT_TRUE(types.notes.empty());
 }
 
-/// What -J wrote beside right_nccl(), with members in between.
+/// The file of -J beside right_nccl(), with members in between.
 std::string nccl_json(std::string_view config, std::string_view after, std::string_view options) {
   return fmt::format(
       R"({{"version":1,"start_time":"2026-08-01 10:00:00","args":["\/opt\/build\/all_reduce_perf"{}],)"
